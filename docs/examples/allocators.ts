@@ -6,17 +6,14 @@ import {
   Ledger,
   type PoolEntry,
   PrefixAllocator,
-  reservedAddresses,
   type Strategy,
 } from 'ipam-kit/allocator'
 import { Address, Prefix, RangeSet } from 'ipam-kit/cidr'
 import { asciiMap } from 'ipam-kit/render'
 
-// A pool knows its ranges and what of them is not for hosts. Owners are told apart by their uid.
-const subnet = Prefix.parse('10.20.0.0/27')
-const ranges = RangeSet.fromPrefixes([subnet])
-const reserved = reservedAddresses([subnet], 'subnet-edges')
-const pool = new AddressPool({ ranges, reserved, gateway: Address.parse('10.20.0.1') })
+// A pool of a prefix, without its network and broadcast address. Owners differ by their uid.
+const ranges = ['10.20.0.0/27']
+const pool = new AddressPool({ ranges, gateway: Address.parse('10.20.0.1') })
 const first = pool.allocate({ owner: { uid: 'uid-1', key: 'default/web-0' } })
 if (first.kind === 'allocated') console.log(Address.format(first.address), first.delta.holds[0]?.sequence)
 console.log(pool.allocate({ owner: { uid: 'uid-1' } }).kind)
@@ -40,13 +37,14 @@ const strategies: Strategy[] = [
   { kind: 'hashed' },
 ]
 for (const strategy of strategies) {
-  const tried = new AddressPool({ ranges, reserved, strategy })
+  const tried = new AddressPool({ ranges, strategy })
   for (let i = 0; i < 15; i++) tried.allocate({ owner: { uid: `early-${i}` } })
   for (let i = 0; i < 15; i += 3) tried.releaseOwner(`early-${i}`)
   for (let i = 0; i < 6; i++) tried.allocate({ owner: { uid: `late-${i}` } })
   const inUse = RangeSet.fromAddresses(tried.entries().map((entry: PoolEntry) => entry.address))
   console.log(strategy.kind)
-  for (const line of asciiMap({ addresses: ranges, available: tried.available, inUse })) console.log(line)
+  for (const line of asciiMap({ addresses: RangeSet.parse(ranges), available: tried.available, inUse }))
+    console.log(line)
 }
 
 // An address that was released is given to nobody for a while, but to who comes with the same key.
@@ -58,7 +56,7 @@ sticky.releaseOwner('before', { nowMs: 1000 })
 console.log(sticky.counts().cooling, sticky.allocate(pod('after'), { nowMs: 300_000 }).kind)
 
 // Prefixes of many lengths from one space.
-const delegation = new PrefixAllocator({ parents: RangeSet.parse(['fd00:20::/44']), childLength: 64 })
+const delegation = new PrefixAllocator({ parents: ['fd00:20::/44'], childLength: 64 })
 for (const [uid, length] of [
   ['site-a', 48],
   ['lab', 64],

@@ -35,6 +35,7 @@ export {
 } from './prefixes/prefix-allocator.js'
 export type { PrefixAllocatorSpec } from './prefixes/prefix-spec.js'
 export { PrefixTree } from './prefixes/prefix-tree.js'
+export type { GivenRanges } from './ranges-given.js'
 export { explainRefusal } from './refusal.js'
 export type {
   Allocated,

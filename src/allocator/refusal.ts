@@ -1,4 +1,6 @@
 import * as Address from '../cidr/nouns/address.js'
+import { assertObject } from '../errors/checks.js'
+import { refuseIn } from '../errors/refuse.js'
 import type { AllocationOutcome, Owner } from './request.js'
 
 /**
@@ -11,6 +13,7 @@ import type { AllocationOutcome, Owner } from './request.js'
  * // '10.0.0.9 is not an address of the pool'
  */
 export function explainRefusal(outcome: AllocationOutcome): string | undefined {
+  assertObject('explainRefusal', 'outcome', outcome)
   switch (outcome.kind) {
     case 'allocated':
     case 'already':
@@ -27,6 +30,13 @@ export function explainRefusal(outcome: AllocationOutcome): string | undefined {
       return `${Address.format(outcome.address)} is ${WHERE[outcome.reason]}`
     case 'refused':
       return `${REASONS[outcome.reason]} ${Address.format(outcome.address)}`
+    default:
+      return refuseIn(
+        'explainRefusal',
+        'outcome.kind',
+        'an outcome of AddressPool.allocate',
+        (outcome as { kind: unknown }).kind,
+      )
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Address, Family } from '../cidr/index.js'
-import { refuse } from '../errors/refuse.js'
+import { refuse, refuseIn, shown } from '../errors/refuse.js'
 import type { ReleasedAddress } from './pool/cooldown.js'
 
 /**
@@ -42,13 +42,22 @@ export function assertOwner(owner: Pick<Owner, 'uid' | 'interface'>): void {
   if (owner.interface !== undefined && !isName(owner.interface)) refuseName('owner.interface', owner.interface)
 }
 
+/** @throws IpamError `INVALID_ARGUMENT` */
+export function assertKey(of: string, stickyKey: unknown): void {
+  if (stickyKey !== undefined && typeof stickyKey !== 'string') refuseIn(of, 'stickyKey', 'a text', stickyKey)
+}
+
 /** Whether a text can be what an owner is told apart by. */
 export function isName(value: unknown): boolean {
   return typeof value === 'string' && value.length > 0 && value.length <= MOST_CHARACTERS && !value.includes('\n')
 }
 
 function refuseName(argument: string, value: unknown): never {
-  refuse(argument, `a text of 1 to ${MOST_CHARACTERS} characters without line breaks`, String(value).slice(0, 100))
+  refuse(
+    argument,
+    `a text of 1 to ${MOST_CHARACTERS} characters without line breaks`,
+    typeof value === 'string' ? value.slice(0, 100) : shown(value),
+  )
 }
 
 /** One text for one owner: its uid, and behind a line break, which neither has, its interface. */
@@ -86,8 +95,10 @@ export interface AllocationRequest {
   readonly want?: Want | undefined
   /**
    * What the address belongs to beyond its owner, such as a MAC or `namespace/name`: the pool gives
-   * it what was preallocated for it, what it had and is still held back for it, and with the
-   * strategy `hashed` mostly the same. Of several addresses the one that was released last, and
+   * it what was preallocated for it, else what the key released last. The pool keeps that address
+   * from other owners for `holdSeconds`, and after that, or without it, remembers it for its key
+   * until another owner is given it; of such addresses the 65,536 that were released last. With the
+   * strategy `hashed` a key mostly gets the same one also where the pool remembers nothing. Of several addresses the one that was released last, and
    * IPv4 before IPv6. `run` and `prefix` are made of such addresses, or of them and of free ones.
    */
   readonly stickyKey?: string | undefined

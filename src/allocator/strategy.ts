@@ -1,3 +1,5 @@
+import { assertNumber } from '../errors/checks.js'
+
 /**
  * Which of the free addresses comes next. All are deterministic: the same calls give the same
  * addresses.
@@ -30,5 +32,6 @@ export type Strategy =
  * staticBandOf(65536) // 256
  */
 export function staticBandOf(size: number): number {
+  assertNumber('staticBandOf', 'size', size)
   return size <= 16 ? 0 : Math.min(Math.max(16, Math.floor(size / 16)), 256)
 }

@@ -1,8 +1,9 @@
 import type { Family } from '../../cidr/index.js'
-import { PrefixMap } from '../../cidr/internal.js'
+import { assertAddress, assertFamily, assertPrefix, assertSet, PrefixMap } from '../../cidr/internal.js'
 import * as Address from '../../cidr/nouns/address.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
 import * as RangeSet from '../../cidr/nouns/range-set.js'
+import { assertFunction, assertNumber, assertObject, assertString } from '../../errors/checks.js'
 import { refuse } from '../../errors/refuse.js'
 import { PrefixTree } from '../prefixes/prefix-tree.js'
 import { Deadlines } from '../util/deadlines.js'
@@ -88,7 +89,10 @@ export class Ledger<H extends LedgerHolder = LedgerHolder> {
    * Replaces the space and the length of a unit. Entries stay, also those that are outside of it
    * now. O(ranges + entries).
    */
-  setSpace({ space, length }: LedgerSpec): void {
+  setSpace(spec: LedgerSpec): void {
+    assertObject('Ledger', 'spec', spec)
+    const { space, length } = spec
+    assertSet('Ledger', 'space', space)
     this.#free = FAMILIES.flatMap((family) => freeSpaceOf(space, family, length))
     this.#space = space
     this.#counts.outOfRange = 0
@@ -101,11 +105,15 @@ export class Ledger<H extends LedgerHolder = LedgerHolder> {
 
   /** The entry of an id. */
   get(id: string): LedgerEntry<H> | undefined {
+    assertString('Ledger.get', 'id', id)
     return this.#entries.get(id)
   }
 
   /** Records an entry, in the place of the one that the id had. */
   set(id: string, entry: LedgerEntry<H>): void {
+    assertString('Ledger.set', 'id', id)
+    assertObject('Ledger.set', 'entry', entry)
+    assertEntry(entry)
     const own = { ...entry, prefix: Prefix.masked(entry.prefix) }
     this.delete(id)
     const { prefix, reason, untilMs } = own
@@ -125,6 +133,7 @@ export class Ledger<H extends LedgerHolder = LedgerHolder> {
 
   /** Removes the entry of an id. Returns whether there was one. */
   delete(id: string): boolean {
+    assertString('Ledger.delete', 'id', id)
     const entry = this.#entries.get(id)
     if (entry === undefined) return false
     const { prefix, reason, holder } = entry
@@ -142,6 +151,7 @@ export class Ledger<H extends LedgerHolder = LedgerHolder> {
 
   /** Removes the entries that have cooled by a time, and returns them, the earliest first. */
   expire(nowMs: number): LedgerEntry<H>[] {
+    assertNumber('Ledger.expire', 'nowMs', nowMs)
     const ended: LedgerEntry<H>[] = []
     for (let due = this.#expiring.due(nowMs); due !== undefined; due = this.#expiring.due(nowMs)) {
       this.delete(this.#cooling.get(due)!)
@@ -168,6 +178,7 @@ export class Ledger<H extends LedgerHolder = LedgerHolder> {
    * of its parts. In the order of {@link entries}.
    */
   holders(extent: Prefix): LedgerEntry<H>[] {
+    assertPrefix('Ledger.holders', 'extent', extent)
     const { length } = extent
     const around = this.#extents.covering(extent)
     const isAddress = length === Address.bitsOf(extent.address.family)
@@ -180,6 +191,8 @@ export class Ledger<H extends LedgerHolder = LedgerHolder> {
    * `former` ones, and what is kept for this holder.
    */
   blockers(extent: Prefix, options: Pick<LedgerQuery, 'for'> = {}): LedgerEntry<H>[] {
+    assertPrefix('Ledger.blockers', 'extent', extent)
+    assertObject('Ledger.blockers', 'options', options)
     return this.holders(extent).filter(({ prefix, reason, holder }) => {
       if (reason === 'former' || (reason === 'kept' && holder.key === options.for)) return false
       // outside of the space there is nothing to keep
@@ -203,6 +216,7 @@ export class Ledger<H extends LedgerHolder = LedgerHolder> {
    * `length` that is longer than that of a unit
    */
   next(query: LedgerQuery = {}): Prefix | undefined {
+    assertQuery(query)
     const own = query.for === undefined ? undefined : this.#nextOwn(query.for, query)
     if (own !== undefined) return own
     for (const free of this.#freeOf(query)) {
@@ -305,6 +319,26 @@ export class Ledger<H extends LedgerHolder = LedgerHolder> {
       if (count < 2) this.#conflicts.delete(other)
     }
   }
+}
+
+const REASONS: readonly HoldReason[] = ['held', 'pending', 'kept', 'cooling', 'former', 'foreign']
+
+function assertEntry({ prefix, reason, holder, untilMs }: LedgerEntry): void {
+  assertPrefix('Ledger.set', 'entry.prefix', prefix)
+  if (!REASONS.includes(reason)) refuse('entry.reason', REASONS.join(', '), reason)
+  assertObject('Ledger.set', 'entry.holder', holder)
+  assertString('Ledger.set', 'entry.holder.key', holder.key)
+  if (untilMs !== undefined) assertNumber('Ledger.set', 'entry.untilMs', untilMs)
+}
+
+function assertQuery(query: LedgerQuery): void {
+  const of = 'Ledger.next'
+  assertObject(of, 'query', query)
+  const { family, from, within, random } = query
+  if (family !== undefined) assertFamily(of, family)
+  if (from !== undefined) assertAddress(of, 'query.from', from)
+  if (within !== undefined) assertSet(of, 'query.within', within)
+  if (random !== undefined) assertFunction(of, 'query.random', random)
 }
 
 /** One entry, or several, as a {@link MultiMap} has them. */

@@ -1,5 +1,6 @@
-import { assertBytes } from '../../cidr/internal.js'
-import { type Result, unwrap } from '../../errors/index.js'
+import { assertBytes, isBytes, notBytes } from '../../cidr/internal.js'
+import { fail, type Result, unwrap } from '../../errors/index.js'
+import { refuseIn } from '../../errors/refuse.js'
 import { Pool } from './pool.js'
 import { decodePool, encodePool, notAsWritten } from './pool-codec.js'
 
@@ -21,8 +22,7 @@ import { decodePool, encodePool, notAsWritten } from './pool-codec.js'
  *
  * @throws IpamError `INVALID_ARGUMENT`: see the parts of the spec
  * @example
- * const ranges = RangeSet.parse(['10.0.0.0/29'])
- * const pool = new AddressPool({ ranges, reserved: reservedAddresses([Prefix.parse('10.0.0.0/29')], 'subnet-edges') })
+ * const pool = new AddressPool({ ranges: ['10.0.0.0/29'] })
  * const outcome = pool.allocate({ owner: { uid: 'a' } })
  * outcome.kind === 'allocated' && Address.format(outcome.address) // '10.0.0.1'
  * pool.counts().free // 5n
@@ -40,6 +40,7 @@ export class AddressPool extends Pool {
    * AddressPool.decode(AddressPool.encode(pool)).counts().used // 1n
    */
   static encode(pool: AddressPool): Uint8Array {
+    if (!(pool instanceof AddressPool)) refuseIn('AddressPool.encode', 'pool', 'an AddressPool', pool)
     return encodePool(pool.stored())
   }
 
@@ -50,12 +51,13 @@ export class AddressPool extends Pool {
    *   by the checksum, a pool that contradicts itself; `INVALID_ARGUMENT` for what is no Uint8Array
    */
   static decode(bytes: Uint8Array): AddressPool {
+    assertBytes('AddressPool.decode', bytes)
     return unwrap(AddressPool.safeDecode(bytes))
   }
 
   /** As {@link decode}, with the failure as a value. */
   static safeDecode(bytes: Uint8Array): Result<AddressPool, 'MALFORMED_BYTES'> {
-    assertBytes(bytes)
+    if (!isBytes(bytes)) return fail('MALFORMED_BYTES', notBytes('a pool of addresses', bytes))
     const stored = decodePool(bytes)
     if (!stored.ok) return stored
     const pool = new AddressPool(stored.value.spec)

@@ -6,6 +6,9 @@ import { ReusableMap } from '../util/reusable-map.js'
 type Address = Address.Address
 type Key = number | string
 
+/** How many addresses that have cooled down are remembered for their keys. */
+const MOST_REMEMBERED = 65_536
+
 /** An address that was released and has not been given again since. */
 export interface ReleasedAddress {
   readonly address: Address
@@ -37,6 +40,8 @@ export class Cooldown {
   readonly #cooled = { 4: new Deadlines<ReleasedAddress>(), 6: new Deadlines<ReleasedAddress>() } as const
   readonly #cooledInBand = { 4: new Deadlines<ReleasedAddress>(), 6: new Deadlines<ReleasedAddress>() } as const
   readonly #byStickyKey = new MultiMap<string, Key, ReleasedAddress>((released) => Address.key(released.address))
+  /** Those that have cooled down and had a key, the oldest first. */
+  readonly #remembered = new Set<ReleasedAddress>()
   readonly #keepsOrder: boolean
   readonly #isUsable: (address: Address) => boolean
   readonly #isInBand: (address: Address) => boolean
@@ -66,7 +71,10 @@ export class Cooldown {
     return released !== undefined && this.#cooling[address.family].has(released)
   }
 
-  /** What is kept for a key, in the order in which it was released. */
+  /**
+   * What a key had and has not been given again, cooling or not, in the order in which it was
+   * released.
+   */
   keptFor(stickyKey: string): ReleasedAddress[] {
     return this.#byStickyKey.get(stickyKey).sort((a, b) => a.order - b.order)
   }
@@ -87,15 +95,16 @@ export class Cooldown {
 
   /** Adds a released address. One that cools down has to be added before its time has come. */
   add(released: ReleasedAddress, { isCooling }: { readonly isCooling: boolean }): void {
-    const { family } = released.address
+    const { address, stickyKey } = released
+    this.#releases.add(Address.key(address), released)
+    if (stickyKey !== undefined) this.#byStickyKey.add(stickyKey, released)
     if (isCooling) {
-      this.#cooling[family].add(released, released.coolUntilMs)
-      if (released.stickyKey !== undefined) this.#byStickyKey.add(released.stickyKey, released)
-    } else {
-      if (released.coolUntilMs > 0) this.#warm.add(released, -released.coolUntilMs)
-      this.#addCooled(released)
+      this.#cooling[address.family].add(released, released.coolUntilMs)
+      return
     }
-    this.#releases.add(Address.key(released.address), released)
+    if (released.coolUntilMs > 0) this.#warm.add(released, -released.coolUntilMs)
+    this.#addCooled(released)
+    if (stickyKey !== undefined) this.#rememberFor(released)
   }
 
   /** An address is in use again, or known as such. Returns what was remembered of it. */
@@ -151,6 +160,13 @@ export class Cooldown {
     return [...this.#releases.values()].sort((a, b) => a.order - b.order || Address.compare(a.address, b.address))
   }
 
+  #rememberFor(released: ReleasedAddress): void {
+    this.#remembered.add(released)
+    if (this.#remembered.size <= MOST_REMEMBERED) return
+    const [oldest] = this.#remembered
+    if (oldest !== undefined) this.remove(oldest.address)
+  }
+
   #addCooled(released: ReleasedAddress): void {
     const { address, order } = released
     if (!this.#keepsOrder || !this.#isUsable(address)) return
@@ -166,6 +182,7 @@ export class Cooldown {
 
   #forget(released: ReleasedAddress): void {
     this.#releases.remove(Address.key(released.address))
+    this.#remembered.delete(released)
     if (released.stickyKey !== undefined) this.#byStickyKey.delete(released.stickyKey, released)
   }
 }

@@ -167,7 +167,7 @@ export class PoolBook {
       const isCooling = coolMs > 0
       // without a cool-down there is nothing that a clock could bring back
       const coolUntilMs = isCooling ? nowMs + coolMs : 0
-      if (isCooling || strategy.kind === 'least-recently-released') {
+      if (isCooling || stickyKey !== undefined || strategy.kind === 'least-recently-released') {
         this.cooldown.add({ address, order: ++this.#order, coolUntilMs, stickyKey }, { isCooling })
       }
       this.#unblock(address, slotId)
@@ -265,7 +265,7 @@ export class PoolBook {
   }
 
   /**
-   * What a key had and is kept for it, as far as it is of the pool and for no other key, in the
+   * What a key had and has not been given again, as far as it is of the pool and for no other key, in the
    * order of its release.
    */
   releasedFor(stickyKey: string): readonly Address[] {
@@ -287,7 +287,7 @@ export class PoolBook {
     kept: readonly Address[],
   ): readonly Address[] | undefined {
     const space = this.space(family)
-    const slotIds = kept.map((address) => space.slotIdOf(address))
+    const slotIds = kept.filter((address) => this.#isBlocked(address)).map((address) => space.slotIdOf(address))
     for (const slotId of slotIds) space.release(slotId)
     const slot = space.freeRun(count, alignment)
     for (const slotId of slotIds) space.take(slotId)
@@ -357,6 +357,11 @@ export class PoolBook {
     return this.space(address.family).slotIdOf(address)
   }
 
+  /** Whether it is kept from other owners. */
+  #isBlocked(address: Address): boolean {
+    return this.#isPreallocated(address) || this.cooldown.isCooling(address)
+  }
+
   #isPreallocated(address: Address): boolean {
     const { preallocatedTo } = this.#plan
     return preallocatedTo.size > 0 && preallocatedTo.has(Address.key(address))
@@ -377,9 +382,9 @@ export class PoolBook {
     else this.#outOfRange--
   }
 
-  /** An address that nobody holds is free, unless there is still a reason why it is not. */
+  /** An address without a holder is free, unless it is kept. */
   #unblock(address: Address, slotId: SlotId): void {
-    if (!isInside(slotId) || this.#isPreallocated(address) || this.cooldown.isCooling(address)) return
+    if (!isInside(slotId) || this.#isBlocked(address)) return
     this.space(address.family).release(slotId)
   }
 

@@ -1,19 +1,32 @@
+import { assertAddress, type ReserveRule } from '../../cidr/internal.js'
 import * as Address from '../../cidr/nouns/address.js'
+import * as Prefix from '../../cidr/nouns/prefix.js'
 import * as RangeSet from '../../cidr/nouns/range-set.js'
+import { assertIterable, assertObject, assertString } from '../../errors/checks.js'
 import { refuse } from '../../errors/refuse.js'
+import { type GivenRanges, isTexts, rangesOf } from '../ranges-given.js'
 import { assertWithin } from '../slots/slots.js'
 import type { Strategy } from '../strategy.js'
+import { type ReserveRuleName, reservedAddresses } from './reserved.js'
 
 type Address = Address.Address
 type RangeSet = RangeSet.RangeSet
 
 export interface AddressPoolSpec {
   /** The addresses of the pool. */
-  readonly ranges: RangeSet
+  readonly ranges: GivenRanges
+  /**
+   * Which addresses of the prefixes in `ranges` are not for hosts, where these are texts. Default
+   * `ipv4-edges`: the pool does not give out the network and the broadcast address of
+   * `10.0.0.0/24`; it does give out all of a /31, a /32, a range `first-last`, and IPv6. `none`:
+   * every address is for hosts. A set does not tell how it was written: its addresses are all given
+   * out, and only `none` goes with it; `reservedAddresses` finds those that `reserved` takes.
+   */
+  readonly reserve?: ReserveRuleName | ReserveRule | undefined
   /** Addresses never to hand out. */
-  readonly exclude?: RangeSet | undefined
+  readonly exclude?: GivenRanges | undefined
   /** Addresses that are not for hosts, such as `reservedAddresses` finds. As `exclude`. */
-  readonly reserved?: RangeSet | undefined
+  readonly reserved?: GivenRanges | undefined
   /** Never handed out, in the ranges or not. */
   readonly gateway?: Address | undefined
   /** Which free address comes next. Default `lowest`. */
@@ -28,7 +41,10 @@ export interface AddressPoolSpec {
    * was held with. Default 0.
    */
   readonly coolDownSeconds?: number | undefined
-  /** For how long an address that was held with a sticky key is given to nobody else. Default 0. */
+  /**
+   * For how long an address that was held with a sticky key is given to no other owner. Default 0:
+   * the key gets it again only while it is free.
+   */
   readonly holdSeconds?: number | undefined
   /**
    * Addresses by sticky key, given to nobody else: at most one of each family for a key. A `Map`,
@@ -55,34 +71,84 @@ export interface PoolPlan {
 
 /** What a pool is stored with is the place of its strategy here: new ones come last. */
 export const STRATEGIES = ['lowest', 'next-fit', 'random', 'least-recently-released', 'hashed'] as const
+const OF = 'AddressPool'
 /** A hundred years: more is a mistake about the unit. */
 const MOST_SECONDS = 100 * 366 * 86_400
 
 /**
- * @throws IpamError `INVALID_ARGUMENT` for an unknown strategy, a seed that is not a whole number,
+ * @throws IpamError `MALFORMED_RANGE_SET_ENTRY` for a text that is no range; `INVALID_ARGUMENT` for
+ *   what is no set, an unknown strategy, a seed that is not a whole number,
  *   seconds or a band below 0, and an address that is preallocated twice
  */
 export function planOf(spec: AddressPoolSpec): PoolPlan {
+  assertObject(OF, 'spec', spec)
   const { strategy = { kind: 'lowest' }, staticBand = 0, coolDownSeconds = 0, holdSeconds = 0 } = spec
+  assertObject(OF, 'strategy', strategy)
   if (!STRATEGIES.includes(strategy.kind)) {
-    refuse('strategy.kind', `one of ${STRATEGIES.join(', ')}`, String(strategy.kind))
+    refuse('strategy.kind', `one of ${STRATEGIES.join(', ')}`, strategy.kind)
   }
   if (strategy.kind === 'random' && !Number.isSafeInteger(strategy.seed)) {
-    refuse('strategy.seed', 'a whole number', String(strategy.seed))
+    refuse('strategy.seed', 'a whole number', strategy.seed)
   }
   assertWithin('staticBand', staticBand, 0, 2 ** 52)
   for (const [name, seconds] of Object.entries({ coolDownSeconds, holdSeconds })) {
-    if (!(seconds >= 0 && seconds <= MOST_SECONDS)) refuse(name, `seconds, 0 to ${MOST_SECONDS}`, String(seconds))
+    if (!(typeof seconds === 'number' && seconds >= 0 && seconds <= MOST_SECONDS)) {
+      refuse(name, `seconds, 0 to ${MOST_SECONDS}`, seconds)
+    }
   }
-  const kept = [spec.exclude, spec.reserved, spec.gateway && RangeSet.fromAddresses([spec.gateway])]
-  const available = kept.reduce<RangeSet>(
-    (left, set) => (set === undefined ? left : RangeSet.subtract(left, set)),
-    spec.ranges,
-  )
+  const { ranges, available } = addressesOf(spec)
+  const { preallocated, preallocatedTo } = preallocatedIn(spec)
+  return {
+    ranges,
+    available,
+    reserved: RangeSet.size(ranges) - RangeSet.size(available),
+    strategy,
+    staticBand,
+    coolDownMs: Math.round(coolDownSeconds * 1000),
+    holdMs: Math.round(holdSeconds * 1000),
+    preallocated,
+    preallocatedTo,
+  }
+}
+
+/** The addresses of a pool, and those of them that it hands out. */
+function addressesOf({ ranges, reserve, exclude, reserved, gateway }: AddressPoolSpec) {
+  const set = rangesOf(OF, 'ranges', ranges)
+  if (gateway !== undefined) assertAddress(OF, 'gateway', gateway)
+  const kept = [
+    edgesOf(ranges, reserve),
+    exclude === undefined ? RangeSet.empty : rangesOf(OF, 'exclude', exclude),
+    reserved === undefined ? RangeSet.empty : rangesOf(OF, 'reserved', reserved),
+    gateway === undefined ? RangeSet.empty : RangeSet.fromAddresses([gateway]),
+  ]
+  return { ranges: set, available: kept.reduce((left, one) => RangeSet.subtract(left, one), set) }
+}
+
+/** The addresses of the prefixes among some texts that are not for hosts. */
+function edgesOf(ranges: GivenRanges, reserve: AddressPoolSpec['reserve']): RangeSet {
+  if (isTexts(ranges)) {
+    const prefixes = ranges.filter((text) => !text.includes('-') && text.includes('/'))
+    return reservedAddresses(
+      prefixes.map((text) => Prefix.parse(text)),
+      reserve ?? 'ipv4-edges',
+    )
+  }
+  if (reserve !== undefined && reserve !== 'none') {
+    refuse('reserve', 'none beside a set, which does not tell the prefixes it was made of', reserve)
+  }
+  return RangeSet.empty
+}
+
+function preallocatedIn(spec: AddressPoolSpec): Pick<PoolPlan, 'preallocated' | 'preallocatedTo'> {
+  if (spec.preallocated !== undefined) assertIterable(OF, 'preallocated', spec.preallocated)
   if (isReadOnce(spec.preallocated)) refuse('preallocated', 'a Map, or a list that can be read twice', 'an iterator')
   const preallocated = new Map<string, Address[]>()
   const preallocatedTo = new Map<number | string, string>()
-  for (const [stickyKey, address] of spec.preallocated ?? []) {
+  for (const pair of spec.preallocated ?? []) {
+    if (!Array.isArray(pair)) refuse('preallocated', 'pairs of a sticky key and an address', pair)
+    const [stickyKey, address] = pair as readonly [string, Address]
+    assertString(OF, 'preallocated[][0]', stickyKey)
+    assertAddress(OF, 'preallocated[][1]', address)
     const own = preallocated.get(stickyKey) ?? []
     const other = preallocatedTo.get(Address.key(address))
     if (other !== undefined || own.some(({ family }) => family === address.family)) {
@@ -94,17 +160,7 @@ export function planOf(spec: AddressPoolSpec): PoolPlan {
     preallocated.set(stickyKey, [...own, address])
     preallocatedTo.set(Address.key(address), stickyKey)
   }
-  return {
-    ranges: spec.ranges,
-    available,
-    reserved: RangeSet.size(spec.ranges) - RangeSet.size(available),
-    strategy,
-    staticBand,
-    coolDownMs: Math.round(coolDownSeconds * 1000),
-    holdMs: Math.round(holdSeconds * 1000),
-    preallocated,
-    preallocatedTo,
-  }
+  return { preallocated, preallocatedTo }
 }
 
 function isReadOnce(things: Iterable<unknown> = []): boolean {

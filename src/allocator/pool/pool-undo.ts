@@ -1,7 +1,38 @@
+import { assertAddress } from '../../cidr/internal.js'
 import * as Address from '../../cidr/nouns/address.js'
-import { type Allocated, type AllocationDelta, type Hold, type Owner, ownerId, type Released } from '../request.js'
+import { assertObjects, isObject } from '../../errors/checks.js'
+import { refuseIn } from '../../errors/refuse.js'
+import {
+  type Allocated,
+  type AllocationDelta,
+  assertOwner,
+  type Hold,
+  type Owner,
+  ownerId,
+  type Released,
+} from '../request.js'
 import type { ReleasedAddress } from './cooldown.js'
 import type { PoolBook } from './pool-book.js'
+
+/** @throws IpamError `INVALID_ARGUMENT` for what no call has answered */
+export function assertDelta(of: string, delta: AllocationDelta): void {
+  const expected = 'the delta of an outcome'
+  if (!isObject(delta) || (delta.kind !== 'allocate' && delta.kind !== 'release'))
+    refuseIn(of, 'delta', expected, delta)
+  if (!isObject(delta.memory)) refuseIn(of, 'delta.memory', expected, delta.memory)
+  const list = delta.kind === 'allocate' ? delta.memory.releases : delta.memory.others
+  assertHolds(of, 'delta.holds', delta.holds)
+  assertObjects(of, 'delta.memory', list)
+  for (const { address } of list) assertAddress(of, 'delta.memory', address)
+}
+
+function assertHolds(of: string, argument: string, holds: readonly Hold[]): void {
+  assertObjects(of, argument, holds)
+  for (const { address, owner } of holds) {
+    assertAddress(of, argument, address)
+    assertOwner(owner)
+  }
+}
 
 /**
  * Takes back what a call has changed in the books of a pool. Returns false, and changes nothing, if

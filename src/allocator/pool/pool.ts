@@ -1,13 +1,15 @@
 import type { Family } from '../../cidr/index.js'
-import { assertAddress } from '../../cidr/internal.js'
+import { assertAddress, assertFamily } from '../../cidr/internal.js'
 import * as Address from '../../cidr/nouns/address.js'
 import * as RangeSet from '../../cidr/nouns/range-set.js'
+import { assertObject, assertString } from '../../errors/checks.js'
 import { refuse } from '../../errors/refuse.js'
 import {
   type AllocationDelta,
   type AllocationOutcome,
   type AllocationRequest,
   type AtTime,
+  assertKey,
   assertOwner,
   type Hold,
   type LowestFreeOptions,
@@ -29,7 +31,7 @@ import { heldAlready, refusalOf } from './pool-answers.js'
 import { FAMILIES, PoolBook } from './pool-book.js'
 import type { PoolToStore } from './pool-codec.js'
 import { type AddressPoolSpec, planOf } from './pool-spec.js'
-import { takeBackAll, undoDelta } from './pool-undo.js'
+import { assertDelta, takeBackAll, undoDelta } from './pool-undo.js'
 import { allocated, assertWant, familiesOf, type Given, NONE, newHold, shapeOf } from './want.js'
 
 type Address = Address.Address
@@ -74,9 +76,12 @@ export class Pool {
    * out of range, a time that is missing
    */
   allocate(request: AllocationRequest, options: AtTime = {}): AllocationOutcome {
+    assertObject('AddressPool.allocate', 'request', request)
+    assertObject('AddressPool.allocate', 'options', options)
     const { owner, want = { kind: 'any' } } = request
     assertOwner(owner)
     assertWant(want, request.family)
+    assertKey('AddressPool.allocate', request.stickyKey)
     const nowMs = this.#advance(options)
     const holdsAnything = this.#book.holdsAnything(owner)
     const held = holdsAnything ? heldAlready(this.#book, request, want) : undefined
@@ -103,7 +108,10 @@ export class Pool {
    * cool-down that is the next one. Changes nothing.
    */
   lowestFree(options: LowestFreeOptions = {}): Address | undefined {
+    assertObject('AddressPool.lowestFree', 'options', options)
     const { from } = options
+    if (from !== undefined) assertAddress('AddressPool.lowestFree', 'from', from)
+    if (options.family !== undefined) assertFamily('AddressPool.lowestFree', options.family)
     const families = from !== undefined ? [from.family] : familiesOf(options.family)
     for (const family of families) {
       const lowest = this.#book.space(family).lowestFree(from)
@@ -120,7 +128,9 @@ export class Pool {
    */
   occupy(address: Address, owner: Owner, options: OccupyOptions = {}): Occupation {
     assertOwner(owner)
-    assertAddress('address', address)
+    assertAddress('AddressPool.occupy', 'address', address)
+    assertObject('AddressPool.occupy', 'options', options)
+    assertKey('AddressPool.occupy', options.stickyKey)
     const inPool = this.#book.contains(address)
     const holds = this.#book.holdsOn(address)
     const others = holds.filter((hold) => ownerId(hold.owner) !== ownerId(owner)).map((hold) => hold.owner)
@@ -142,6 +152,8 @@ export class Pool {
    * @throws IpamError `INVALID_ARGUMENT` for a time that is missing, and an owner without a uid
    */
   release(address: Address, owner: Pick<Owner, 'uid' | 'interface'>, options: ReleaseOptions = {}): ReleaseOutcome {
+    assertAddress('AddressPool.release', 'address', address)
+    assertObject('AddressPool.release', 'options', options)
     assertOwner(owner)
     const nowMs = this.#advance(options)
     const hold = this.#book.holdOf(address, owner)
@@ -153,6 +165,8 @@ export class Pool {
 
   /** Ends all holds of an owner, for whichever interface, in the order in which it got them. */
   releaseOwner(uid: string, options: AtTime = {}): Released {
+    assertString('AddressPool.releaseOwner', 'uid', uid)
+    assertObject('AddressPool.releaseOwner', 'options', options)
     const nowMs = this.#advance(options)
     return this.#end(this.#book.takeHoldsOf(uid), nowMs)
   }
@@ -162,6 +176,7 @@ export class Pool {
    * again since.
    */
   undo(delta: AllocationDelta): boolean {
+    assertDelta('AddressPool.undo', delta)
     const brought = delta.kind === 'release' ? delta.holds : []
     for (const { sequence } of brought) assertWithin('sequence', sequence, 0, MOST_COUNTED)
     if (!undoDelta(this.#book, delta, this.#sequence)) return false
@@ -187,16 +202,19 @@ export class Pool {
 
   /** Whether this is an address that the pool may hand out, in use or not. O(log n). */
   hasAddress(address: Address): boolean {
+    assertAddress('AddressPool.hasAddress', 'address', address)
     return this.#book.contains(address)
   }
 
   /** The owners of an address; none if it is free or unknown. */
   ownersOf(address: Address): Owner[] {
+    assertAddress('AddressPool.ownersOf', 'address', address)
     return this.holdsOf(address).map((hold) => hold.owner)
   }
 
   /** The holds on an address; none if it is free or unknown. */
   holdsOf(address: Address): Hold[] {
+    assertAddress('AddressPool.holdsOf', 'address', address)
     return this.#book.holdsOn(address)
   }
 
@@ -204,6 +222,7 @@ export class Pool {
    * The addresses that an owner holds, for whichever interface, in the order in which it got them.
    */
   addressesOf(uid: string): Address[] {
+    assertString('AddressPool.addressesOf', 'uid', uid)
     return this.#book.holdsOfUid(uid).map((hold) => hold.address)
   }
 
@@ -225,12 +244,14 @@ export class Pool {
    * time, as it is then. O(n).
    */
   cooling(options: AtTime = {}): RangeSet {
+    assertObject('AddressPool.cooling', 'options', options)
     if (options.nowMs !== undefined) this.#advance(options)
     return RangeSet.fromAddresses(this.#book.cooldown.cooling())
   }
 
   /** O(1 + preallocated addresses). With a time, as it is then. */
   counts(options: AtTime = {}): PoolCounts {
+    assertObject('AddressPool.counts', 'options', options)
     if (options.nowMs !== undefined) this.#advance(options)
     return this.#book.counts()
   }

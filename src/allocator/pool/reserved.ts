@@ -1,16 +1,19 @@
-import { Ranges4, type ReserveRule, subnetEdges } from '../../cidr/internal.js'
+import { assertSet, Ranges4, type ReserveRule, subnetEdges } from '../../cidr/internal.js'
 import type { Prefix } from '../../cidr/nouns/prefix.js'
 import * as RangeSet from '../../cidr/nouns/range-set.js'
+import { assertIterable } from '../../errors/checks.js'
 import { refuse } from '../../errors/refuse.js'
 import { assertWithin } from '../slots/slots.js'
 
 type RangeSet = RangeSet.RangeSet
 
 /** The rules of the systems of the field, by name. */
-export type ReserveRuleName = 'none' | 'subnet-edges' | 'first-and-last' | 'service' | 'windows'
+export type ReserveRuleName = 'none' | 'ipv4-edges' | 'subnet-edges' | 'first-and-last' | 'service' | 'windows'
 
 /**
  * - `none`: every address is for hosts.
+ * - `ipv4-edges`: of IPv4 the network and the broadcast address, but for /31 and /32; of IPv6
+ *   nothing.
  * - `subnet-edges`: of IPv4 the network and the broadcast address, of IPv6 the subnet-router
  *   anycast address (RFC 4291 section 2.6.1); /31, /32, /127 and /128 are usable.
  * - `first-and-last`: the first and the last of both families, with the same exceptions: Cilium.
@@ -20,6 +23,7 @@ export type ReserveRuleName = 'none' | 'subnet-edges' | 'first-and-last' | 'serv
  */
 const RULES: Readonly<Record<ReserveRuleName, ReserveRule>> = {
   none: { v4: { first: 0, last: 0 }, v6: { first: 0, last: 0 }, pointToPoint: 'usable' },
+  'ipv4-edges': { v4: { first: 1, last: 1 }, v6: { first: 0, last: 0 }, pointToPoint: 'usable' },
   'subnet-edges': { v4: { first: 1, last: 1 }, v6: { first: 1, last: 0 }, pointToPoint: 'usable' },
   'first-and-last': { v4: { first: 1, last: 1 }, v6: { first: 1, last: 1 }, pointToPoint: 'usable' },
   service: { v4: { first: 1, last: 1 }, v6: { first: 1, last: 0 }, pointToPoint: 'reserved' },
@@ -39,6 +43,7 @@ const RULES: Readonly<Record<ReserveRuleName, ReserveRule>> = {
  * RangeSet.format(reservedAddresses([Prefix.parse('fd00::/64')], 'subnet-edges')) // ['fd00::-fd00::']
  */
 export function reservedAddresses(prefixes: Iterable<Prefix>, rule: ReserveRuleName | ReserveRule): RangeSet {
+  assertIterable('reservedAddresses', 'prefixes', prefixes)
   return subnetEdges(prefixes, ruleOf(rule))
 }
 
@@ -51,6 +56,7 @@ export function reservedAddresses(prefixes: Iterable<Prefix>, rule: ReserveRuleN
  * RangeSet.format(confusableAddresses(RangeSet.parse(['192.0.2.200-192.0.3.10']))) // ['192.0.2.255-192.0.3.0']
  */
 export function confusableAddresses(ranges: RangeSet): RangeSet {
+  assertSet('confusableAddresses', 'ranges', ranges)
   const { firsts, lasts } = RangeSet.union(ranges, RangeSet.empty).v4
   let most = 0
   for (let i = 0; i < firsts.length; i++) most += Math.floor((lasts[i]! - firsts[i]!) / 256) + 2
@@ -75,7 +81,11 @@ export function confusableAddresses(ranges: RangeSet): RangeSet {
 function ruleOf(rule: ReserveRuleName | ReserveRule): ReserveRule {
   if (typeof rule === 'string' && Object.hasOwn(RULES, rule)) return RULES[rule]
   if (typeof rule !== 'object' || rule === null) {
-    refuse('rule', `a rule or one of ${Object.keys(RULES).join(', ')}`, String(rule).slice(0, 50))
+    refuse(
+      'rule',
+      `a rule or one of ${Object.keys(RULES).join(', ')}`,
+      typeof rule === 'string' ? (rule as string).slice(0, 50) : rule,
+    )
   }
   for (const family of ['v4', 'v6'] as const) {
     for (const edge of ['first', 'last'] as const)

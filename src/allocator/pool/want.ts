@@ -1,6 +1,7 @@
 import type { Family } from '../../cidr/index.js'
 import { assertAddress } from '../../cidr/internal.js'
 import * as Address from '../../cidr/nouns/address.js'
+import { assertIterable, assertObject } from '../../errors/checks.js'
 import { refuse } from '../../errors/refuse.js'
 import type { AllocationOutcome, Hold, Owner, StrategyState, Want } from '../request.js'
 import { assertWithin } from '../slots/slots.js'
@@ -46,14 +47,18 @@ export function familiesOf(family: Family | undefined): readonly Family[] {
  *   without a family, whose length would mean nothing, and both families with one
  */
 export function assertWant(want: Want, family: Family | undefined): void {
-  if (family !== undefined && family !== 4 && family !== 6) refuse('family', '4 or 6, as numbers', String(family))
+  if (family !== undefined && family !== 4 && family !== 6) refuse('family', '4 or 6, as numbers', family)
+  assertObject('AddressPool.allocate', 'want', want)
   if (want.kind === 'any') return
-  if (!KINDS.includes(want.kind)) refuse('want.kind', `one of ${KINDS.join(', ')}`, String(want.kind))
-  if (want.kind === 'address') assertAddress('want.address', want.address)
-  if (want.kind === 'oneOf') for (const address of want.addresses) assertAddress('want.addresses', address)
+  if (!KINDS.includes(want.kind)) refuse('want.kind', `one of ${KINDS.join(', ')}`, want.kind)
+  if (want.kind === 'address') assertAddress('AddressPool.allocate', 'want.address', want.address)
+  if (want.kind === 'oneOf') {
+    assertIterable('AddressPool.allocate', 'want.addresses', want.addresses)
+    for (const address of want.addresses) assertAddress('AddressPool.allocate', 'want.addresses[]', address)
+  }
   if (want.kind === 'run') assertWithin('want.count', want.count, 1, MOST_ADDRESSES)
   if (want.kind === 'dualStack' && family !== undefined) {
-    refuse('family', 'none: dualStack wants both', String(family))
+    refuse('family', 'none: dualStack wants both', family)
   }
   if (want.kind !== 'prefix') return
   if (family === undefined) refuse('family', 'that of the prefix', 'undefined')

@@ -1,8 +1,9 @@
 import type { Family } from '../../cidr/index.js'
-import { PrefixMap } from '../../cidr/internal.js'
+import { assertPrefix, PrefixMap } from '../../cidr/internal.js'
 import * as Address from '../../cidr/nouns/address.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
 import * as Sets from '../../cidr/nouns/range-set.js'
+import { assertObject, assertObjects, assertString } from '../../errors/checks.js'
 import { refuse } from '../../errors/refuse.js'
 import { HoldsByOwner, inOrder } from '../pool/holds-by-owner.js'
 import { assertOwner, MOST_COUNTED, type Owner, ownerId } from '../request.js'
@@ -160,12 +161,14 @@ export class PrefixAllocator {
    * @throws IpamError `INVALID_ARGUMENT` for an owner without a uid, `INVALID_PREFIX_LENGTH`
    */
   allocate(request: PrefixRequest): PrefixOutcome {
+    assertObject('PrefixAllocator.allocate', 'request', request)
+    if (request.prefix !== undefined) assertPrefix('PrefixAllocator.allocate', 'request.prefix', request.prefix)
     const { owner } = request
     assertOwner(owner)
     const prefix = request.prefix && Prefix.masked(request.prefix)
     const length = prefix?.length ?? request.length ?? this.childLength
     if (request.length !== undefined && request.length !== length) {
-      refuse('length', `${length}, as of the prefix`, String(request.length))
+      refuse('length', `${length}, as of the prefix`, request.length)
     }
     const family = prefix?.address.family ?? this.family
     const isWanted = (one: Prefix) => one.length === length && one.address.family === family
@@ -195,6 +198,7 @@ export class PrefixAllocator {
 
   /** Whether this is a child that the allocator may hand out, in use or not. */
   isAllocatable(prefix: Prefix): boolean {
+    assertPrefix('PrefixAllocator.isAllocatable', 'prefix', prefix)
     return prefix.length === this.childLength && this.#isInside(prefix)
   }
 
@@ -229,6 +233,7 @@ export class PrefixAllocator {
    * @throws IpamError `INVALID_ARGUMENT` for an owner without a uid
    */
   occupy(prefix: Prefix, owner: Owner): readonly PrefixHold[] {
+    assertPrefix('PrefixAllocator.occupy', 'prefix', prefix)
     assertOwner(owner)
     const masked = Prefix.masked(prefix)
     const others = this.overlapping(masked).filter((hold) => ownerId(hold.owner) !== ownerId(owner))
@@ -244,6 +249,8 @@ export class PrefixAllocator {
     owner: Pick<Owner, 'uid' | 'interface'>,
     options: { readonly sequence?: number | undefined } = {},
   ): PrefixReleaseOutcome {
+    assertPrefix('PrefixAllocator.release', 'prefix', prefix)
+    assertObject('PrefixAllocator.release', 'options', options)
     assertOwner(owner)
     const hold = this.#holders.get(prefix)?.get(ownerId(owner))
     if (hold === undefined) return { kind: 'notHeld' }
@@ -254,6 +261,7 @@ export class PrefixAllocator {
 
   /** Ends all holds of an owner, for whichever interface, in the order in which it got them. */
   releaseOwner(uid: string): PrefixDelta {
+    assertString('PrefixAllocator.releaseOwner', 'uid', uid)
     return this.#endAll(this.#held.ofUid(uid))
   }
 
@@ -261,7 +269,9 @@ export class PrefixAllocator {
    * Takes back what a call has changed. Returns false, and changes nothing, if it has been changed
    * again since.
    */
-  undo({ kind, holds, memory }: PrefixDelta): boolean {
+  undo(delta: PrefixDelta): boolean {
+    assertDelta(delta)
+    const { kind, holds, memory } = delta
     if (kind === 'allocate') {
       if (!holds.every((hold) => this.#isCurrent(hold))) return false
       if (holds.at(-1)?.sequence === this.#sequence) this.#cursor = memory.cursor
@@ -287,11 +297,13 @@ export class PrefixAllocator {
 
   /** What an owner holds, for whichever interface, in the order in which it got it. */
   holdsOf(uid: string): PrefixHold[] {
+    assertString('PrefixAllocator.holdsOf', 'uid', uid)
     return this.#held.ofUid(uid)
   }
 
   /** The owners of exactly this prefix; none if nobody holds it. */
   ownersOf(prefix: Prefix): Owner[] {
+    assertPrefix('PrefixAllocator.ownersOf', 'prefix', prefix)
     return ownersIn(this.#holders.get(prefix))
   }
 
@@ -300,6 +312,7 @@ export class PrefixAllocator {
    * O(log n + holds).
    */
   overlapping(prefix: Prefix): PrefixHold[] {
+    assertPrefix('PrefixAllocator.overlapping', 'prefix', prefix)
     const masked = Prefix.masked(prefix)
     const around = this.#holders.covering(masked)
     const inside = this.#holders.coveredBy(masked).filter((entry) => entry.prefix.length > masked.length)
@@ -403,4 +416,19 @@ function byPrefix(left: PrefixHold, right: PrefixHold): number {
 
 function ownersIn(holds: ReadonlyMap<string, PrefixHold> | undefined): Owner[] {
   return holds === undefined ? [] : inOrder([...holds.values()], byPrefix).map((hold) => hold.owner)
+}
+
+/** @throws IpamError `INVALID_ARGUMENT` for what no call has answered */
+function assertDelta(delta: PrefixDelta): void {
+  const of = 'PrefixAllocator.undo'
+  assertObject(of, 'delta', delta)
+  if (delta.kind !== 'allocate' && delta.kind !== 'release') refuse('delta.kind', 'allocate or release', delta.kind)
+  assertObject(of, 'delta.memory', delta.memory)
+  for (const holds of [delta.holds, delta.memory.others]) {
+    assertObjects(of, 'delta.holds', holds)
+    for (const { prefix, owner } of holds) {
+      assertPrefix(of, 'delta.holds[].prefix', prefix)
+      assertOwner(owner)
+    }
+  }
 }

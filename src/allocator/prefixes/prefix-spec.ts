@@ -1,16 +1,21 @@
 import type { Family } from '../../cidr/index.js'
+import { assertFamily } from '../../cidr/internal.js'
 import * as Address from '../../cidr/nouns/address.js'
 import * as Sets from '../../cidr/nouns/range-set.js'
+import { assertObject } from '../../errors/checks.js'
 import { ipamError } from '../../errors/index.js'
 import { refuse } from '../../errors/refuse.js'
+import { type GivenRanges, rangesOf } from '../ranges-given.js'
 
 type RangeSet = Sets.RangeSet
 
+const OF = 'PrefixAllocator'
+
 export interface PrefixAllocatorSpec {
   /** The address space to carve, of one family. Overlapping and adjacent parts are one. */
-  readonly parents: RangeSet
+  readonly parents: GivenRanges
   /** Space that no child may touch: a child that overlaps it is lost as a whole. */
-  readonly exclude?: RangeSet | undefined
+  readonly exclude?: GivenRanges | undefined
   /** That of the children. Default: that of the parents, of which there has to be one then. */
   readonly family?: Family | undefined
   /** Prefix length of a child where a request names none: 0 to 32 or 0 to 128. */
@@ -33,10 +38,15 @@ export interface PrefixPlan {
 }
 
 /** @throws IpamError as the constructor of an allocator does */
-export function planOf({ parents, exclude, family, childLength, strategy }: PrefixAllocatorSpec): PrefixPlan {
+export function planOf(spec: PrefixAllocatorSpec): PrefixPlan {
+  assertObject(OF, 'spec', spec)
+  const { exclude, family, childLength, strategy } = spec
+  const parents = rangesOf(OF, 'parents', spec.parents)
+  if (family !== undefined) assertFamily(OF, family)
+  if (strategy !== undefined) assertObject(OF, 'strategy', strategy)
   const kind = strategy?.kind ?? 'lowest'
-  if (kind !== 'lowest' && kind !== 'next-fit') refuse('strategy.kind', 'lowest or next-fit', String(kind))
-  const space = exclude === undefined ? parents : Sets.subtract(parents, exclude)
+  if (kind !== 'lowest' && kind !== 'next-fit') refuse('strategy.kind', 'lowest or next-fit', kind)
+  const space = exclude === undefined ? parents : Sets.subtract(parents, rangesOf(OF, 'exclude', exclude))
   return { space, family: familyOf(parents, family), childLength, isNextFit: kind === 'next-fit' }
 }
 

@@ -1,7 +1,9 @@
 import type { Family } from '../../cidr/index.js'
+import { assertAddress, assertFamily, assertLength, assertPrefix, assertSet } from '../../cidr/internal.js'
 import * as Address from '../../cidr/nouns/address.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
 import * as RangeSet from '../../cidr/nouns/range-set.js'
+import { assertObject } from '../../errors/checks.js'
 import { ipamError } from '../../errors/index.js'
 import { STRIDE } from './leaf-blocks.js'
 import { PrefixBuddies } from './prefix-buddies.js'
@@ -58,6 +60,9 @@ export class PrefixTree {
     parents: RangeSet,
     options: { readonly family?: Family | undefined; readonly childLength?: number | undefined } = {},
   ) {
+    assertSet('PrefixTree', 'parents', parents)
+    assertObject('PrefixTree', 'options', options)
+    if (options.family !== undefined) assertFamily('PrefixTree', options.family)
     const prefixes = RangeSet.prefixes(parents)
     const first = prefixes[0]?.address
     const last = prefixes.at(-1)
@@ -80,11 +85,13 @@ export class PrefixTree {
 
   /** Whether all of a prefix is of the space, and nothing in it or around it is taken. */
   isFree(prefix: Prefix): boolean {
+    assertPrefix('PrefixTree.isFree', 'prefix', prefix)
     return this.#findFree(prefix) >= 0
   }
 
   /** Takes a prefix that is free. False, and nothing changes, if it is not. */
   take(prefix: Prefix): boolean {
+    assertPrefix('PrefixTree.take', 'prefix', prefix)
     const depth = this.#findFree(prefix)
     if (depth < 0) return false
     this.#buddies.occupyFrom(depth, prefix.length)
@@ -96,6 +103,7 @@ export class PrefixTree {
    * released as often. O(length + what is taken in it).
    */
   occupy(prefix: Prefix): void {
+    assertPrefix('PrefixTree.occupy', 'prefix', prefix)
     if (this.#way.isFound(prefix)) this.#buddies.occupyFrom(this.#way.depth, prefix.length)
     else if (this.#aimAt(prefix)) this.#buddies.occupy(prefix.length)
     else this.#holdBeside(prefix, 1)
@@ -106,6 +114,7 @@ export class PrefixTree {
    * + what is taken in it).
    */
   release(prefix: Prefix): boolean {
+    assertPrefix('PrefixTree.release', 'prefix', prefix)
     return this.#aimAt(prefix) ? this.#buddies.release(prefix.length) : this.#holdBeside(prefix, -1)
   }
 
@@ -116,6 +125,7 @@ export class PrefixTree {
    * @throws IpamError `INVALID_PREFIX_LENGTH`, `FAMILY_MISMATCH`
    */
   nextFree(length: number, from?: Address): Prefix | undefined {
+    if (from !== undefined) assertAddress('PrefixTree.nextFree', 'from', from)
     this.#assertLength(length)
     const order = from === undefined ? -1 : this.#aimUp(from, length)
     if (order > 0 || this.#timesAround > 0 || this.#buddies.shortest > length) return undefined
@@ -128,6 +138,7 @@ export class PrefixTree {
    * round.
    */
   nextFreeAround(length: number, from: Address): Prefix | undefined {
+    assertAddress('PrefixTree.nextFreeAround', 'from', from)
     return this.nextFree(length, from) ?? this.nextFree(length)
   }
 
@@ -200,9 +211,7 @@ export class PrefixTree {
   }
 
   #assertLength(length: number): void {
-    if (!Number.isInteger(length) || length < 0 || length > this.bits) {
-      throw ipamError('INVALID_PREFIX_LENGTH', { length, max: this.bits })
-    }
+    assertLength('PrefixTree', this.family, length)
   }
 }
 

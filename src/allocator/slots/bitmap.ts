@@ -1,6 +1,7 @@
-import { assertBytes } from '../../cidr/internal.js'
-import { type Result, unwrap } from '../../errors/index.js'
-import { refuse } from '../../errors/refuse.js'
+import { assertBytes, isBytes, notBytes } from '../../cidr/internal.js'
+import { assertString } from '../../errors/checks.js'
+import { fail, type Result, unwrap } from '../../errors/index.js'
+import { refuse, refuseIn, shown } from '../../errors/refuse.js'
 import {
   bitsBetween,
   fillBehind,
@@ -316,6 +317,7 @@ export class Bitmap implements Slots {
    * Array.from(Bitmap.encode(bitmap)) // [2, 1, 232, 7, 1, 100, 49, 97, 156, 155, 218]
    */
   static encode(bitmap: Bitmap): Uint8Array {
+    assertBitmap('Bitmap.encode', bitmap)
     return encodeBitmap(bitmap.size, bitmap.toWords())
   }
 
@@ -329,6 +331,7 @@ export class Bitmap implements Slots {
    * Bitmap.decode(Uint8Array.of(2, 1, 232, 7, 1, 100, 49, 97, 156, 155, 218)).used // 50
    */
   static decode(bytes: Uint8Array): Bitmap {
+    assertBytes('Bitmap.decode', bytes)
     return unwrap(Bitmap.safeDecode(bytes))
   }
 
@@ -340,7 +343,7 @@ export class Bitmap implements Slots {
    * !result.ok && result.failure.context.problem // 'version 1, expected 2'
    */
   static safeDecode(bytes: Uint8Array): Result<Bitmap, 'MALFORMED_BYTES'> {
-    assertBytes(bytes)
+    if (!isBytes(bytes)) return fail('MALFORMED_BYTES', notBytes('a bitmap', bytes))
     return restored(decodeBitmap(bytes, MAX_SIZE))
   }
 
@@ -355,6 +358,7 @@ export class Bitmap implements Slots {
    * Bitmap.toBase64(bitmap) // 'Agg='
    */
   static toBase64(bitmap: Bitmap): string {
+    assertBitmap('Bitmap.toBase64', bitmap)
     return bitmapToBase64(bitmap.size, bitmap.toWords())
   }
 
@@ -367,6 +371,7 @@ export class Bitmap implements Slots {
    * Bitmap.fromBase64(12, 'Agg=').nextUsed(2) // 11
    */
   static fromBase64(size: number, text: string): Bitmap {
+    assertString('Bitmap.fromBase64', 'text', text)
     return unwrap(Bitmap.safeFromBase64(size, text))
   }
 
@@ -379,7 +384,9 @@ export class Bitmap implements Slots {
    */
   static safeFromBase64(size: number, text: string): Result<Bitmap, 'MALFORMED_BYTES'> {
     assertWithin('size', size, 0, MAX_SIZE)
-    if (typeof text !== 'string') refuse('text', 'a string', typeof text)
+    if (typeof text !== 'string') {
+      return fail('MALFORMED_BYTES', { what: 'a bitmap', position: 0, problem: `${shown(text)}, expected a text` })
+    }
     return restored(bitmapFromBase64(size, text))
   }
 
@@ -468,4 +475,8 @@ function restored(stored: Result<StoredBitmap, 'MALFORMED_BYTES'>): Result<Bitma
   const bitmap = new Bitmap(value.size)
   for (const { first, last } of value.ranges) bitmap.takeRange(first, last)
   return { ok: true, value: bitmap }
+}
+
+function assertBitmap(of: string, bitmap: unknown): void {
+  if (!(bitmap instanceof Bitmap)) refuseIn(of, 'bitmap', 'a Bitmap', bitmap)
 }

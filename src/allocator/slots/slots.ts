@@ -1,5 +1,6 @@
+import { assertObject } from '../../errors/checks.js'
 import { ipamError } from '../../errors/index.js'
-import { refuse } from '../../errors/refuse.js'
+import { refuse, shown } from '../../errors/refuse.js'
 
 /** Slots next to each other, both ends included. */
 export interface SlotRange {
@@ -70,7 +71,7 @@ export interface Slots {
 /** @throws IpamError `INDEX_OUT_OF_RANGE` unless `index` is a whole number from 0 to size - 1 */
 export function assertIndex(index: number, size: number): void {
   if (!Number.isInteger(index) || index < 0 || index >= size) {
-    throw ipamError('INDEX_OUT_OF_RANGE', { index: String(index), size: String(size) })
+    throw ipamError('INDEX_OUT_OF_RANGE', { index: shown(index), size: String(size) })
   }
 }
 
@@ -98,7 +99,9 @@ export function alignedFrom(from: number, alignment: number, offset: number): nu
 }
 
 /** The options of a search for a run. */
-export function checkedRun(length: number, { from = 0, alignment = 1, offset = 0 }: FreeRunOptions, size: number) {
+export function checkedRun(length: number, options: FreeRunOptions, size: number) {
+  assertObject('nextFreeRun', 'options', options)
+  const { from = 0, alignment = 1, offset = 0 } = options
   assertWithin('length', length, 1, Number.MAX_SAFE_INTEGER)
   assertWithin('alignment', alignment, 1, MOST_SLOTS)
   assertWithin('offset', offset, 0, MOST_SLOTS)

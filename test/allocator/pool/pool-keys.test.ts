@@ -68,7 +68,7 @@ describe.each(FAMILIES)('what is kept for a key in IPv%i', (family) => {
       expect(tried.ask('after', { ...key, want })).toEqual(had)
     })
 
-    test('also where others are free, until the time is over', () => {
+    test('also where others are free, and after the time until another owner has it', () => {
       const tried = new Tried({ ranges: ranges(eight[family]), holdSeconds: 60 })
       tried.ask('other', { family, want })
       expect(tried.ask('before', { ...key, want })).toEqual([4, 5, 6, 7])
@@ -77,7 +77,12 @@ describe.each(FAMILIES)('what is kept for a key in IPv%i', (family) => {
       expect(tried.ask('after', { ...key, want })).toEqual([4, 5, 6, 7])
       tried.release('after')
       tried.nowMs += 60_000
-      expect(tried.ask('late', { ...key, want })).toEqual([0, 1, 2, 3])
+      expect(tried.ask('late', { ...key, want })).toEqual([4, 5, 6, 7])
+      tried.release('late')
+      tried.nowMs += 60_000
+      for (const uid of ['one', 'two']) tried.ask(uid, { family, want })
+      tried.release('one')
+      expect(tried.ask('later', { ...key, want })).toEqual([0, 1, 2, 3])
     })
 
     test('beside what is free, where neither is enough', () => {

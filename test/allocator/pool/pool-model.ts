@@ -1,4 +1,12 @@
-import type { AddressPoolSpec, AllocationOutcome, AllocationRequest, Hold, Owner, Want } from 'ipam-kit/allocator'
+import type {
+  AddressPoolSpec,
+  AllocationOutcome,
+  AllocationRequest,
+  GivenRanges,
+  Hold,
+  Owner,
+  Want,
+} from 'ipam-kit/allocator'
 import { Address, type Family, RangeSet } from 'ipam-kit/cidr'
 
 interface ModelHold {
@@ -56,8 +64,10 @@ export class PoolModel {
   resize(spec: AddressPoolSpec): void {
     this.#spec = spec
     const kept = [spec.exclude, spec.reserved, spec.gateway && RangeSet.fromAddresses([spec.gateway])]
-    const isKept = (address: Address) => kept.some((set) => set && RangeSet.contains(set, address))
-    this.#addresses = [...RangeSet.addresses(spec.ranges)].filter((address) => !isKept(address)).map(Address.format)
+    const isKept = (address: Address) => kept.some((set) => set && RangeSet.contains(setOf(set), address))
+    this.#addresses = [...RangeSet.addresses(setOf(spec.ranges))]
+      .filter((address) => !isKept(address))
+      .map(Address.format)
   }
 
   /** All that can be told about it. */
@@ -85,7 +95,7 @@ export class PoolModel {
       cooling: count(cooling),
       preallocated: count(preallocated),
       free: count(this.#free(undefined)),
-      reserved: RangeSet.size(this.#spec.ranges) - count(this.#addresses),
+      reserved: RangeSet.size(setOf(this.#spec.ranges)) - count(this.#addresses),
       outOfRange: count([...held].filter((address) => !inPool(address))),
     }
   }
@@ -219,7 +229,7 @@ export class PoolModel {
 
   #refusal(address: string, key: string | undefined): Expected | undefined {
     if (!this.#addresses.includes(address)) {
-      const isOfRanges = [...RangeSet.addresses(this.#spec.ranges)].map(Address.format).includes(address)
+      const isOfRanges = [...RangeSet.addresses(setOf(this.#spec.ranges))].map(Address.format).includes(address)
       return { kind: 'outOfPool', address, reason: isOfRanges ? 'Reserved' : 'Outside' }
     }
     const isSameFamily = (other: string) => familyOf(other) === familyOf(address)
@@ -247,9 +257,8 @@ export class PoolModel {
   #releasesFor(key: string): string[] {
     return this.#releases
       .filter(
-        ({ address, untilMs, key: other }) =>
+        ({ address, key: other }) =>
           other === key &&
-          untilMs > this.nowMs &&
           this.#addresses.includes(address) &&
           !this.#preallocated().some(([to, one]) => one === address && to !== key),
       )
@@ -300,6 +309,12 @@ export class PoolModel {
     if (kept.length > 0) return kept[0]
     return families.flatMap((one) => runsOf(want, one, [...this.#free(one), ...this.#allKeptFor(key, one)]))[0]
   }
+}
+
+/** The model is given sets, and reserves nothing. */
+function setOf(given: GivenRanges): RangeSet {
+  if ('v4' in given) return given
+  throw new Error('a model of a set')
 }
 
 /** All runs that can be made of some addresses, the lowest first. */

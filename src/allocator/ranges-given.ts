@@ -1,0 +1,22 @@
+import type { RangeSet } from '../cidr/index.js'
+import { assertSet } from '../cidr/internal.js'
+import * as Sets from '../cidr/nouns/range-set.js'
+
+/**
+ * Addresses as a set, or as texts that `RangeSet.parse` reads: `['10.0.0.0/24', 'fd00::/64']`.
+ */
+export type GivenRanges = RangeSet | readonly string[]
+
+/**
+ * @param of the function as callers write it
+ * @throws IpamError `MALFORMED_RANGE_SET_ENTRY`; `INVALID_ARGUMENT` for what is no set and no list
+ */
+export function rangesOf(of: string, argument: string, given: GivenRanges): RangeSet {
+  if (isTexts(given)) return Sets.parse(given)
+  assertSet(of, argument, given)
+  return given
+}
+
+export function isTexts(given: GivenRanges): given is readonly string[] {
+  return Array.isArray(given)
+}
