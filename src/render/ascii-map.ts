@@ -1,4 +1,5 @@
 import * as Address from '../cidr/nouns/address.js'
+import { assertObject, assertParts } from '../errors/checks.js'
 import { type CellState, type Grid, type GridOptions, gridsOf, type PoolMap } from './grid.js'
 
 export interface AsciiMapOptions extends GridOptions {}
@@ -24,6 +25,9 @@ export const asciiMapLegend =
  * asciiMap({ addresses, available, inUse: RangeSet.parse(['10.0.0.1']) }) // ['10.0.0.0  -#.....-']
  */
 export function asciiMap(map: PoolMap, options: AsciiMapOptions = {}): string[] {
+  assertParts('asciiMap', 'map', map, { addresses: 'object', available: 'object', inUse: 'object' })
+  assertObject('asciiMap', 'options', options)
+
   return gridsOf(map, options).flatMap(linesOf)
 }
 

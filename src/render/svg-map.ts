@@ -1,3 +1,4 @@
+import { assertObject, assertParts } from '../errors/checks.js'
 import { type Grid, type GridOptions, gridsOf, type MapLabel, type PoolMap } from './grid.js'
 import { clipped, descriptionOf, gridPart, gridWidth, INK, PAD, type Part, summaryOf } from './svg-grid.js'
 import { drawnStates, looks, theme } from './svg-theme.js'
@@ -34,6 +35,9 @@ export interface SvgMapOptions extends GridOptions {
  * svg.includes('<title>in use: 10.0.0.4 to 10.0.0.7&#10;node &lt;1&gt;</title>') // true
  */
 export function svgMap(map: PoolMap, options: SvgMapOptions = {}): string {
+  assertParts('svgMap', 'map', map, { addresses: 'object', available: 'object', inUse: 'object' })
+  assertObject('svgMap', 'options', options)
+
   const grids = gridsOf(map, options)
   const summaries = grids.map((grid) => summaryOf(grid, map))
   const title = escapeXml(oneLine(options.title ?? '', MAX_TITLE).trim() || 'Address map')

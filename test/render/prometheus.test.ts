@@ -1,3 +1,4 @@
+import { AddressPool } from 'ipam-kit/allocator'
 import { prometheusText } from 'ipam-kit/render'
 import { expect, test } from 'vitest'
 
@@ -70,4 +71,21 @@ test.each([
 test('a name that comes twice is refused', () => {
   const metric = { type: 'gauge', name: 'a', help: '', samples: [] } as const
   expect(() => prometheusText([metric, metric])).toThrow(/each once/)
+})
+
+test('counts go in as they are: a bigint is written whole', () => {
+  const { total, free } = new AddressPool({ ranges: ['10.0.0.0/24', 'fd00::/64'] }).counts()
+  const text = prometheusText([
+    { type: 'gauge', name: 'total', help: 'h', samples: [{ value: total }] },
+    { type: 'gauge', name: 'free', help: 'h', samples: [{ value: free }] },
+  ])
+  expect(text).toContain('\ntotal 18446744073709551870\n')
+  expect(text).toContain('\nfree 18446744073709551870\n')
+})
+
+test.each([undefined, null, '5', {}])('%j is no value of a metric', (value) => {
+  const samples = [{ value: value as unknown as number }]
+  expect(() => prometheusText([{ type: 'gauge', name: 'a', help: 'h', samples }])).toThrow(
+    expect.objectContaining({ code: 'INVALID_ARGUMENT', context: expect.objectContaining({ argument: 'value' }) }),
+  )
 })
