@@ -1,3 +1,5 @@
+import { assertObjects, assertParts, assertString } from '../errors/checks.js'
+
 /** A condition as `metav1.Condition` has it. Timestamps are RFC 3339 text. */
 export interface Condition {
   readonly type: string
@@ -30,6 +32,10 @@ export function setCondition(
   update: ConditionUpdate,
   now: string,
 ): readonly Condition[] {
+  if (conditions !== undefined) assertObjects('setCondition', 'conditions', conditions)
+  assertParts('setCondition', 'update', update, { type: 'text', status: 'text', reason: 'text', message: 'text' })
+  assertString('setCondition', 'now', now)
+
   const list = conditions ?? []
   const index = list.findIndex((condition) => condition.type === update.type)
   const before = list[index]
@@ -44,6 +50,9 @@ export function setCondition(
 
 /** The condition of a type, if there is one. */
 export function findCondition(conditions: readonly Condition[] | undefined, type: string): Condition | undefined {
+  if (conditions !== undefined) assertObjects('findCondition', 'conditions', conditions)
+  assertString('findCondition', 'type', type)
+
   return conditions?.find((condition) => condition.type === type)
 }
 

@@ -1,3 +1,4 @@
+import { assertParts, assertString } from '../errors/checks.js'
 import { ipamError } from '../errors/index.js'
 import type { ClaimEffect, ClaimEvent, ClaimState } from './state.js'
 
@@ -53,6 +54,9 @@ export const transitions: readonly Transition[] = [
  * transition({ phase: 'Error', reason: 'PoolExhausted' }, 'PoolHasRoom') // [{ phase: 'Pending' }, []]
  */
 export function transition(state: ClaimState, event: ClaimEvent): [next: ClaimState, effects: readonly ClaimEffect[]] {
+  assertParts('transition', 'state', state, { phase: 'text' })
+  assertString('transition', 'event', event)
+
   const from = nameOf(state)
   const found = transitions.find((candidate) => candidate.from === from && candidate.event === event)
   if (found === undefined) {
@@ -67,6 +71,8 @@ export function transition(state: ClaimState, event: ClaimEvent): [next: ClaimSt
 
 /** The name of a state in {@link transitions}. */
 export function nameOf(state: ClaimState): StateName {
+  assertParts('nameOf', 'state', state, { phase: 'text' })
+
   const reason = 'reason' in state ? state.reason : undefined
   return (reason === undefined ? state.phase : `${state.phase}(${reason})`) as StateName
 }

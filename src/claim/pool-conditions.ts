@@ -1,3 +1,4 @@
+import { assertObject } from '../errors/checks.js'
 import type { ConditionUpdate } from './conditions.js'
 
 /** What is known of a pool when its conditions are written. */
@@ -23,11 +24,10 @@ export type PoolReadyReason = 'Ready' | 'PoolNotReady' | 'PoolExhausted'
  * @example
  * poolReady({ isDeleting: false, hasRoom: false }).reason // 'PoolExhausted'
  */
-export function poolReady({
-  problem,
-  isDeleting,
-  hasRoom,
-}: PoolFacts): ConditionUpdate & { readonly reason: PoolReadyReason } {
+export function poolReady(input: PoolFacts): ConditionUpdate & { readonly reason: PoolReadyReason } {
+  assertObject('poolReady', 'input', input)
+  const { problem, isDeleting, hasRoom } = input
+
   const notReady = (reason: PoolReadyReason, message: string) =>
     ({ type: 'Ready', status: 'False', reason, message }) as const
   if (isDeleting) return notReady('PoolNotReady', 'the pool is being deleted')

@@ -1,3 +1,5 @@
+import { assertObject } from '../errors/checks.js'
+
 /**
  * The phase of a claim, the same for every IPAM system. No API has a field for it: it is derived.
  *
@@ -154,7 +156,10 @@ function falseReason(type: string): KindOfClaim['reason'] {
  * @example
  * stateOf({ status: { addressRef: { name: 'web-0' } } }).phase // 'Bound'
  */
-export function stateOf({ kind, status = {} }: ClaimStatusLike): ClaimState {
+export function stateOf(input: ClaimStatusLike): ClaimState {
+  assertObject('stateOf', 'input', input)
+  const { kind, status = {} } = input
+
   const { has, reason, meaning, otherwise } = KINDS.get(kind) ?? IP_ADDRESS_CLAIM
   if (has(status)) return { phase: 'Bound' }
   const word = reason(status)
@@ -166,5 +171,7 @@ export function stateOf({ kind, status = {} }: ClaimStatusLike): ClaimState {
 
 /** The phase of a claim: see {@link stateOf}. */
 export function phaseOf(claim: ClaimStatusLike): Phase {
+  assertObject('phaseOf', 'claim', claim)
+
   return stateOf(claim).phase
 }

@@ -1,3 +1,4 @@
+import { assertIterable, assertNumber, assertParts, assertString } from '../errors/checks.js'
 import type { CachedObjects } from './cached-objects.js'
 import type { AbsentEffect } from './effect.js'
 
@@ -30,6 +31,7 @@ export class Absences {
   readonly #sinceMs = new Map<string, ReadonlyMap<string | number, number>>()
 
   constructor(graceSeconds: number) {
+    assertNumber('Absences', 'graceSeconds', graceSeconds)
     this.#graceMs = graceSeconds * 1000
   }
 
@@ -40,6 +42,9 @@ export class Absences {
    * more is forgotten
    */
   look<K extends string | number>(dependent: string, missing: Iterable<K>, nowMs: number): AbsenceLook<K> {
+    assertString('Absences.look', 'dependent', dependent)
+    assertIterable('Absences.look', 'missing', missing)
+    assertNumber('Absences.look', 'nowMs', nowMs)
     const before = this.#sinceMs.get(dependent)
     const now = new Map<K, number>()
     const due = new Set<K>()
@@ -69,6 +74,7 @@ export function proofOfAbsence(
   why: string,
   known?: Pick<CachedObjects<unknown>, 'isProvenAbsent'>,
 ): readonly AbsentEffect[] {
+  assertParts('proofOfAbsence', 'absent', absent, { ref: 'object' })
   const { ref, uid } = absent
   const isProven = uid !== undefined && known?.isProvenAbsent(ref, uid) === true
   return isProven ? [] : [{ kind: 'absent', ...absent, why }]

@@ -1,5 +1,6 @@
 import type { Model } from '../crd/meta/model.js'
 import type { KubeObject, ObjectRef } from '../crd/meta/object.js'
+import { assertKube, assertObject, assertParts } from '../errors/checks.js'
 import { describe } from '../errors/index.js'
 import type { Selection, TrimmedObject } from './selection.js'
 
@@ -46,6 +47,9 @@ export function modelWatch<T extends KubeObject>(
   model: Model<T>,
   options: Partial<Omit<Watch<T>, 'parse'>> = {},
 ): Watch<T> {
+  assertParts('modelWatch', 'model', model, { info: 'object', reads: 'list', is: 'function' })
+  assertObject('modelWatch', 'options', options)
+
   return {
     ...model.info,
     ...options,
@@ -119,6 +123,9 @@ export function nameKey(ref: NameRef | string): string {
 
 /** Sorts objects: the oldest first, of the same age by namespace and name. */
 export function byAge(left: KubeObject, right: KubeObject): number {
+  assertKube('byAge', 'left', left)
+  assertKube('byAge', 'right', right)
+
   return (
     compareText(left.metadata.creationTimestamp ?? '', right.metadata.creationTimestamp ?? '') ||
     compareText(nameKey(left.metadata), nameKey(right.metadata))

@@ -1,3 +1,4 @@
+import { assertParts } from '../errors/checks.js'
 import { refuse } from '../errors/refuse.js'
 import type { AnyWatch, CachedObjects, Delta, TrimmedWatch, Watch } from './cached-objects.js'
 import type { Change } from './change.js'
@@ -97,6 +98,8 @@ export interface DefinedPlanner<O extends Outcome, W extends Watches, S> extends
 export function definePlanner<O extends Outcome, W extends Watches, S = undefined>(
   definition: PlannerDefinition<O, W, S>,
 ): DefinedPlanner<O, W, S> {
+  assertParts('definePlanner', 'definition', definition, { name: 'text', wakes: 'object', plan: 'function' })
+
   return new PlannerOf(definition)
 }
 

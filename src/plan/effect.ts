@@ -1,5 +1,6 @@
 import { type Json, type KubeObject, type ObjectRef, type Propagation, refOf } from '../crd/meta/object.js'
 import type { JsonPatch, MergePatch } from '../crd/meta/patch.js'
+import { assertKube, assertObject, assertObjects, assertParts, assertString } from '../errors/checks.js'
 import type { WholeObject } from './selection.js'
 
 export type { Propagation } from '../crd/meta/object.js'
@@ -178,6 +179,9 @@ export interface Refusal {
 
 /** Tells people about an object that was read. */
 export function eventAbout(object: KubeObject, event: Pick<EventEffect, 'type' | 'reason' | 'message'>): EventEffect {
+  assertKube('eventAbout', 'object', object)
+  assertParts('eventAbout', 'event', event, { type: 'text', reason: 'text', message: 'text' })
+
   return { kind: 'event', about: refOf(object), uid: object.metadata.uid, ...event }
 }
 
@@ -186,6 +190,10 @@ export function eventAbout(object: KubeObject, event: Pick<EventEffect, 'type' |
  * version.
  */
 export function patchObject(object: KubeObject, patch: MergePatch, why: string): MergePatchEffect {
+  assertKube('patchObject', 'object', object)
+  assertObject('patchObject', 'patch', patch)
+  assertString('patchObject', 'why', why)
+
   const { uid, resourceVersion } = object.metadata
   return { kind: 'patch', ref: refOf(object), patch, if: { uid, resourceVersion }, why }
 }
@@ -199,6 +207,10 @@ export function deleteObject(
   why: string,
   options: Pick<DeleteEffect, 'propagation'> = {},
 ): DeleteEffect {
+  assertKube('deleteObject', 'object', object)
+  assertString('deleteObject', 'why', why)
+  assertObject('deleteObject', 'options', options)
+
   const { uid = '', resourceVersion } = object.metadata
   return { kind: 'delete', ref: refOf(object), if: { uid, resourceVersion }, ...options, why }
 }
@@ -213,6 +225,11 @@ export function patchIfFields(
   patch: JsonPatch,
   why: string,
 ): JsonPatchEffect {
+  assertKube('patchIfFields', 'object', object)
+  assertObject('patchIfFields', 'fields', fields)
+  assertObjects('patchIfFields', 'patch', patch)
+  assertString('patchIfFields', 'why', why)
+
   return { kind: 'patch', ref: refOf(object), patch, if: { uid: object.metadata.uid, fields }, why }
 }
 
@@ -222,21 +239,36 @@ export function patchIfFields(
  * nothing is destroyed for a claim that is another one by now.
  */
 export function guard(object: KubeObject, why: string): MergePatchEffect {
+  assertKube('guard', 'object', object)
+  assertString('guard', 'why', why)
+
   return patchObject(object, {}, why)
 }
 
 /** As {@link patchObject}, for the status alone. */
 export function patchStatus(object: KubeObject, patch: MergePatch, why: string): MergePatchEffect {
+  assertKube('patchStatus', 'object', object)
+  assertObject('patchStatus', 'patch', patch)
+  assertString('patchStatus', 'why', why)
+
   return { ...patchObject(object, patch, why), subresource: 'status' }
 }
 
 /** Adds a finalizer behind those that the object has. */
 export function addFinalizer(object: WholeObject, finalizer: string, why: string): MergePatchEffect {
+  assertKube('addFinalizer', 'object', object)
+  assertString('addFinalizer', 'finalizer', finalizer)
+  assertString('addFinalizer', 'why', why)
+
   return patchObject(object, { metadata: { finalizers: [...(object.metadata.finalizers ?? []), finalizer] } }, why)
 }
 
 /** Removes a finalizer and leaves those of others. */
 export function removeFinalizer(object: WholeObject, finalizer: string, why: string): MergePatchEffect {
+  assertKube('removeFinalizer', 'object', object)
+  assertString('removeFinalizer', 'finalizer', finalizer)
+  assertString('removeFinalizer', 'why', why)
+
   const finalizers = (object.metadata.finalizers ?? []).filter((held) => held !== finalizer)
   return patchObject(object, { metadata: { finalizers } }, why)
 }

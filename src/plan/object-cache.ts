@@ -1,4 +1,5 @@
 import { type KubeObject, kindKey, type ObjectRef, refOf } from '../crd/meta/object.js'
+import { assertKube, assertNumber, assertObject, assertParts, assertString } from '../errors/checks.js'
 import {
   type AnyWatch,
   byAge,
@@ -89,7 +90,10 @@ export class ObjectCache {
    * @param onAnnounced of the host: has its planners take in what another part of the process has
    * found out, and applied: {@link announce}
    */
-  constructor({ onAnnounced }: { readonly onAnnounced?: ((applied: Applied) => void) | undefined } = {}) {
+  constructor(options: { readonly onAnnounced?: ((applied: Applied) => void) | undefined } = {}) {
+    assertObject('ObjectCache', 'options', options)
+    const { onAnnounced } = options
+
     this.#onAnnounced = onAnnounced
   }
 
@@ -103,12 +107,17 @@ export class ObjectCache {
   open<T>(watch: TrimmedWatch<T>): CachedObjects<T, TrimmedObject>
   open<T>(watch: AnyWatch<T>): CachedObjects<T>
   open<T>(watch: AnyWatch<T>): CachedObjects<T> {
+    assertParts('ObjectCache.open', 'watch', watch, { apiVersion: 'text', kind: 'text', parse: 'function' })
     // a part of an object is read as it is: that it is one is known to the compiler alone
     return this.#collection(watch).read(watch as Watch<T>)
   }
 
   /** Takes a change in. */
-  apply(change: Change, { selection, isKept = false, since = this.#clock }: ApplyOptions = {}): Applied {
+  apply(change: Change, options: ApplyOptions = {}): Applied {
+    assertParts('ObjectCache.apply', 'change', change, { kind: 'text' })
+    assertObject('ObjectCache.apply', 'options', options)
+    const { selection, isKept = false, since = this.#clock } = options
+
     const ref = change.kind === 'present' ? refOf(change.object) : change.ref
     const collections = this.#of(ref, selection)
     const deltas = new Map<object, Delta<never>>()
@@ -143,11 +152,18 @@ export class ObjectCache {
     list: { readonly items: readonly KubeObject[]; readonly resourceVersion: string },
     since: number,
   ): ListChanges {
+    assertParts('ObjectCache.changesOf', 'selection', selection, { apiVersion: 'text', kind: 'text', plural: 'text' })
+    assertParts('ObjectCache.changesOf', 'list', list, { items: 'objects', resourceVersion: 'text' })
+    assertNumber('ObjectCache.changesOf', 'since', since)
+
     return this.#collection(selection).changesOf(list, since)
   }
 
   /** What is remembered of an object of a selection. */
   keep(selection: Selection, object: KubeObject): KubeObject {
+    assertParts('ObjectCache.keep', 'selection', selection, { apiVersion: 'text', kind: 'text', plural: 'text' })
+    assertKube('ObjectCache.keep', 'object', object)
+
     return selection.keep?.(object) ?? object
   }
 
@@ -162,6 +178,9 @@ export class ObjectCache {
    * @param resourceVersion that of the list: what was stored by then is known
    */
   complete(selection: Selection, resourceVersion?: string): void {
+    assertParts('ObjectCache.complete', 'selection', selection, { apiVersion: 'text', kind: 'text', plural: 'text' })
+    if (resourceVersion !== undefined) assertString('ObjectCache.complete', 'resourceVersion', resourceVersion)
+
     const collection = this.#collection(selection)
     collection.isComplete = true
     collection.reach(resourceVersion)
@@ -197,6 +216,12 @@ export class ObjectCache {
    * same part of them.
    */
   selectionKey(selection: Selection): string {
+    assertParts('ObjectCache.selectionKey', 'selection', selection, {
+      apiVersion: 'text',
+      kind: 'text',
+      plural: 'text',
+    })
+
     const { namespace, labels, labelExpressions, fields, keep } = selection
     const what = [namespace, sorted(labels), labelExpressions, sorted(fields), keep && this.#numberOf(keep)]
     const isAll = what.every((part) => part === undefined)

@@ -1,5 +1,6 @@
 import { formatRef, refOf } from '../crd/meta/object.js'
 import { readPointer } from '../crd/meta/patch.js'
+import { assertParts } from '../errors/checks.js'
 import type { Effect, EffectPrecondition, PatchEffect } from './effect.js'
 import { type FieldGuard, fieldGuardsOf, formatGuard, formatKeys, isJsonPatch } from './field-guards.js'
 
@@ -35,6 +36,8 @@ export interface Plan<O extends Outcome = Outcome> {
  * // 'paused: the Cluster is paused\n  nothing to do'
  */
 export function explain(plan: Plan): string {
+  assertParts('explain', 'plan', plan, { outcome: 'object', effects: 'objects' })
+
   const lines = [`${plan.outcome.kind}: ${plan.outcome.message}`]
   plan.effects.forEach((effect, index) => {
     lines.push(`  ${index + 1}. ${explainEffect(effect)}`)
@@ -46,6 +49,8 @@ export function explain(plan: Plan): string {
 
 /** One effect in words. */
 export function explainEffect(effect: Effect): string {
+  assertParts('explainEffect', 'effect', effect, { kind: 'text' })
+
   switch (effect.kind) {
     case 'create':
       return `create ${formatRef(refOf(effect.object))}, unless there is one: ${effect.why}`

@@ -1,4 +1,5 @@
 import type { KindInfo, KubeObject, ObjectRef } from '../crd/meta/object.js'
+import { assertObject } from '../errors/checks.js'
 import { refuse } from '../errors/refuse.js'
 import type { Store, StoreFailure } from '../store/index.js'
 import type { CanWrite } from './can-write.js'
@@ -119,6 +120,8 @@ export class LeaderElection {
 
   /** @throws IpamError `INVALID_ARGUMENT` */
   constructor(options: LeaderElectionOptions) {
+    assertObject('LeaderElection', 'options', options)
+
     const { leaseDurationSeconds = 15, renewDeadlineSeconds = 10, retryPeriodSeconds = 2 } = options
     const { writeTimeoutSeconds = leaseDurationSeconds - renewDeadlineSeconds } = options
     this.#options = options

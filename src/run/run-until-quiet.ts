@@ -1,4 +1,5 @@
 import { formatRef, kindKey } from '../crd/meta/object.js'
+import { assertObjects, assertParts } from '../errors/checks.js'
 import { type Failure, IpamError, ipamError } from '../errors/index.js'
 import { refuse } from '../errors/refuse.js'
 import {
@@ -99,6 +100,10 @@ export async function runUntilQuiet<O extends Outcome>(
   planners: readonly Planner<O>[],
   options: RunUntilQuietOptions,
 ): Promise<QuietResult<O>> {
+  assertParts('runUntilQuiet', 'store', store, { capabilities: 'object', get: 'function' })
+  assertObjects('runUntilQuiet', 'planners', planners)
+  assertParts('runUntilQuiet', 'options', options, { now: 'function' })
+
   const run = new Run(store, planners, options)
   await run.resync()
   for (;;) {

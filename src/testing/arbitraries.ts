@@ -1,5 +1,7 @@
 import fc from 'fast-check'
 import { Address, type Address4, type Address6, Prefix, Range, RangeSet } from '../cidr/index.js'
+import { assertAddress } from '../cidr/internal.js'
+import { assertNumber } from '../errors/checks.js'
 
 /** Any IPv4 address, the ends of the space and of words more often than chance has it. */
 export function address4(): fc.Arbitrary<Address4> {
@@ -35,6 +37,9 @@ export function range(): fc.Arbitrary<Range> {
  * `base` is near to.
  */
 export function rangeSetIn(base: Address, size: number): fc.Arbitrary<RangeSet> {
+  assertAddress('rangeSetIn', 'base', base)
+  assertNumber('rangeSetIn', 'size', size)
+
   const at = (offset: number) => Address.add(base, BigInt(offset))
   const inside = fc
     .tuple(fc.nat(size - 1), fc.nat(Math.min(size - 1, 12)))

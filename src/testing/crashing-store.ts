@@ -1,3 +1,4 @@
+import { assertNumber, assertParts, assertString } from '../errors/checks.js'
 import type { Store } from '../store/index.js'
 import { storeOver } from './store-over.js'
 
@@ -23,6 +24,10 @@ export interface CrashingStore extends Store {
  * `crashingStore(store, 3, 'after')` does two writes and a third whose answer is lost.
  */
 export function crashingStore(store: Store, at: number, point: CrashPoint): CrashingStore {
+  assertParts('crashingStore', 'store', store, { capabilities: 'object', get: 'function' })
+  assertNumber('crashingStore', 'at', at)
+  assertString('crashingStore', 'point', point)
+
   if (!(at >= 1)) throw new RangeError(`writes are counted from 1, got ${at}`)
   let writes = 0
   const alive = () => {

@@ -1,4 +1,5 @@
 import type { Json } from '../crd/meta/object.js'
+import { assertParts } from '../errors/checks.js'
 import { refuse } from '../errors/refuse.js'
 import type { ExternalFailure, ExternalResult } from '../plan/index.js'
 import type { Cloud, CloudAddress, CloudAddresses, CloudFacts, CloudNetwork } from '../provider/external/cloud.js'
@@ -44,6 +45,8 @@ export class FakeCloud extends FakeCloudWorld implements Cloud, ServerCloud {
 
   constructor(options: FakeCloudOptions) {
     super(options)
+    assertParts('FakeCloud', 'options', options, { now: 'function' })
+
     this.facts = { marker: 'atomic', choosesAddress: false, listsByMarker: false, ...options.facts }
     this.#projectOf = options.projectOf ?? (() => 'project')
   }

@@ -1,3 +1,4 @@
+import { assertFunction, assertNumber, assertParts } from '../errors/checks.js'
 import type { Store } from '../store/index.js'
 import { storeOver } from './store-over.js'
 
@@ -15,6 +16,10 @@ export interface StandingStore extends Store {
  * @throws RangeError if `at` is below 1
  */
 export function standingStore(store: Store, at: number, meanwhile: () => Promise<void>): StandingStore {
+  assertParts('standingStore', 'store', store, { capabilities: 'object', get: 'function' })
+  assertNumber('standingStore', 'at', at)
+  assertFunction('standingStore', 'meanwhile', meanwhile)
+
   if (!(at >= 1)) throw new RangeError(`writes are counted from 1, got ${at}`)
   let writes = 0
   const write = async <T>(action: () => Promise<T>): Promise<T> => {

@@ -1,3 +1,4 @@
+import { assertObject, assertParts } from '../errors/checks.js'
 import type { Store } from '../store/index.js'
 
 /**
@@ -5,6 +6,9 @@ import type { Store } from '../store/index.js'
  * that make a store fail, lag or meddle.
  */
 export function storeOver(below: Store, own: Partial<Store>): Store {
+  assertParts('storeOver', 'below', below, { capabilities: 'object', get: 'function' })
+  assertObject('storeOver', 'own', own)
+
   return {
     capabilities: below.capabilities,
     get: (ref) => below.get(ref),

@@ -1,4 +1,5 @@
 import * as Address from '../../cidr/nouns/address.js'
+import { assertObject, assertParts } from '../../errors/checks.js'
 import { describe, IpamError, type Result } from '../../errors/index.js'
 import {
   type Admission,
@@ -51,6 +52,9 @@ export type AddressAdmissionRequest =
  * // 'spec: Forbidden: IPAddressClaim spec is immutable. Diff: spec.poolRef.name: "red" -> "blue"'
  */
 export function admitIPAddressClaim(request: ClaimAdmissionRequest, options: FieldValidationOptions = {}): Admission {
+  assertParts('admitIPAddressClaim', 'request', request, { operation: 'text' })
+  assertObject('admitIPAddressClaim', 'options', options)
+
   return withUnknownFields(judgeIPAddressClaim(request), IPAddressClaim, request, options)
 }
 
@@ -85,6 +89,9 @@ function judgeIPAddressClaim(request: ClaimAdmissionRequest): Admission {
  * // 'spec.prefix: Invalid value: 64: prefix is too large for an IPv4 address'
  */
 export function admitIPAddress(request: AddressAdmissionRequest, options: FieldValidationOptions = {}): Admission {
+  assertParts('admitIPAddress', 'request', request, { operation: 'text' })
+  assertObject('admitIPAddress', 'options', options)
+
   return withUnknownFields(judgeIPAddress(request), IPAddress, request, options)
 }
 

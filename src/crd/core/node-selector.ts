@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { assertKube, assertObject, assertParts, assertString } from '../../errors/checks.js'
 import { SUBDOMAIN_PATTERN } from '../meta/dns-names.js'
 import { type FieldError, forbiddenField, invalidField } from '../meta/field-error.js'
 import { labelNameErrors, labelValueErrors } from '../meta/label-selector.js'
@@ -69,6 +70,9 @@ const NAME_FIELD = 'metadata.name'
  * matchesNodeSelector({ nodeSelectorTerms: [{ matchExpressions: [{ key: 'cpus', operator: 'Gt', values: ['8'] }] }] }, node) // true
  */
 export function matchesNodeSelector(selector: NodeSelector, node: SelectableNode): boolean {
+  assertObject('matchesNodeSelector', 'selector', selector)
+  assertKube('matchesNodeSelector', 'node', node)
+
   return nodeSelectorScore(selector)(node) > 0
 }
 
@@ -77,6 +81,8 @@ export function matchesNodeSelector(selector: NodeSelector, node: SelectableNode
  * meets; 0 for a Node that is not selected. The selector is checked once.
  */
 export function nodeSelectorScore(selector: NodeSelector): (node: SelectableNode) => number {
+  assertObject('nodeSelectorScore', 'selector', selector)
+
   const terms = (selector.nodeSelectorTerms ?? []).filter(selectsSome)
   return (node) => terms.reduce((most, term) => (sizeOf(term) > most && meetsTerm(term, node) ? sizeOf(term) : most), 0)
 }
@@ -137,7 +143,11 @@ function wholeNumber(text: string | undefined): bigint | undefined {
  *
  * @param path of the selector in its object: `spec.nodeSelector`
  */
-export function nodeSelectorErrors(path: string, { nodeSelectorTerms }: NodeSelector): readonly FieldError[] {
+export function nodeSelectorErrors(path: string, selector: NodeSelector): readonly FieldError[] {
+  assertString('nodeSelectorErrors', 'path', path)
+  assertParts('nodeSelectorErrors', 'selector', selector, { nodeSelectorTerms: 'objects' })
+  const { nodeSelectorTerms } = selector
+
   const terms = `${path}.nodeSelectorTerms`
   if ((nodeSelectorTerms ?? []).length === 0) {
     return [required(terms, 'must have at least one node selector term')]

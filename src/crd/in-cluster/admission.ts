@@ -3,6 +3,7 @@ import * as Address from '../../cidr/nouns/address.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
 import * as Range from '../../cidr/nouns/range.js'
 import * as RangeSet from '../../cidr/nouns/range-set.js'
+import { assertObject, assertParts } from '../../errors/checks.js'
 import { listed } from '../../errors/listed.js'
 import { refuse } from '../../errors/refuse.js'
 import type { IPAddress } from '../cluster-api/ip-address.js'
@@ -75,6 +76,9 @@ export interface PoolAdmissionOptions extends FieldValidationOptions {
  * another `fieldValidation`
  */
 export function admitPool(request: PoolAdmissionRequest, options: PoolAdmissionOptions = {}): Admission {
+  assertParts('admitPool', 'request', request, { operation: 'text' })
+  assertObject('admitPool', 'options', options)
+
   assertRequest(request)
   const { kind } = request.operation === 'DELETE' ? request.oldObject : request.object
   const model = poolModels.find(({ info }) => info.kind === kind)

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { assertParts } from '../../errors/checks.js'
 import { type CrdModel, defineCrdModel, type VersionSpec } from '../meta/crd-model.js'
 import type { KubeObject } from '../meta/object.js'
 import { type Condition, conditionSchema, objectSchema } from '../meta/schema.js'
@@ -175,6 +176,15 @@ export const poolModels: readonly CrdModel<InClusterPool>[] = [
  * spec.versions.map(({ additionalPrinterColumns }) => additionalPrinterColumns.at(-1)?.name) // ['Ready', 'Ready']
  */
 export function withPoolConditions<T extends InClusterPool>(model: CrdModel<T>): CrdModel<T> {
+  assertParts('withPoolConditions', 'model', model, {
+    names: 'object',
+    labels: 'object',
+    versions: 'objects',
+    convert: 'function',
+    info: 'object',
+    reads: 'list',
+  })
+
   const { kind, plural, namespaced } = model.info
   const scope = namespaced ? 'Namespaced' : 'Cluster'
   const options = { hasConditions: true }
@@ -187,6 +197,8 @@ export function withPoolConditions<T extends InClusterPool>(model: CrdModel<T>):
 
 /** Whether a pool hands out prefixes rather than single addresses. */
 export function isPrefixPool(pool: InClusterPool): pool is PrefixPoolObject {
+  assertParts('isPrefixPool', 'pool', pool, { spec: 'object', metadata: 'object' })
+
   return isPrefixPoolKind(pool.kind)
 }
 

@@ -1,8 +1,11 @@
+import { assertPrefix } from '../../cidr/internal.js'
 import * as Address from '../../cidr/nouns/address.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
 import * as Range from '../../cidr/nouns/range.js'
 import * as RangeSet from '../../cidr/nouns/range-set.js'
+import { assertParts } from '../../errors/checks.js'
 import { fail, type Result } from '../../errors/index.js'
+import { refuseIn } from '../../errors/refuse.js'
 import type { IPAddressSpec } from '../cluster-api/ip-address.js'
 import { DEFAULT_ALLOCATION_PREFIX_LENGTH } from './names.js'
 import type { InClusterIPPoolSpec, InClusterPrefixPoolSpec } from './pools.js'
@@ -57,6 +60,8 @@ export interface PrefixSpace {
  * or no address at all
  */
 export function addressSpace(spec: InClusterIPPoolSpec): Result<AddressSpace, 'INVALID_POOL_SPEC'> {
+  assertParts('addressSpace', 'spec', spec, { addresses: 'list' })
+
   const problems: string[] = []
   const addresses = readSet('spec.addresses', spec.addresses, problems)
   const excluded = readSet('spec.excludedAddresses', spec.excludedAddresses ?? [], problems)
@@ -87,6 +92,8 @@ export function addressSpace(spec: InClusterIPPoolSpec): Result<AddressSpace, 'I
  * length out of range
  */
 export function prefixSpace(spec: InClusterPrefixPoolSpec): Result<PrefixSpace, 'INVALID_POOL_SPEC'> {
+  assertParts('prefixSpace', 'spec', spec, { prefixes: 'list' })
+
   const problems: string[] = []
   const prefixes: Prefix[] = []
   for (const entry of spec.prefixes) {
@@ -115,6 +122,14 @@ export function prefixSpace(spec: InClusterPrefixPoolSpec): Result<PrefixSpace, 
 
 /** Whether a prefix is one that the pool may hand out, in use or not. O(log n). */
 export function isAllocatablePrefix(space: PrefixSpace, prefix: Prefix): boolean {
+  assertParts('isAllocatablePrefix', 'space', space, {
+    parents: 'object',
+    excluded: 'object',
+    available: 'object',
+    childLength: 'number',
+  })
+  assertPrefix('isAllocatablePrefix', 'prefix', prefix)
+
   return prefix.length === space.childLength && RangeSet.contains(space.available, Range.fromPrefix(prefix))
 }
 
@@ -123,6 +138,8 @@ export function isAllocatablePrefix(space: PrefixSpace, prefix: Prefix): boolean
  * its address or its prefix does not parse.
  */
 export function prefixOf(spec: Pick<IPAddressSpec, 'address' | 'prefix'>): Prefix | undefined {
+  assertParts('prefixOf', 'spec', spec, { address: 'text' })
+
   const address = Address.safeParse(spec.address)
   if (!address.ok || spec.prefix === undefined) return undefined
   if (!Number.isInteger(spec.prefix) || spec.prefix < 0 || spec.prefix > Address.bitsOf(address.value.family))
@@ -132,6 +149,8 @@ export function prefixOf(spec: Pick<IPAddressSpec, 'address' | 'prefix'>): Prefi
 
 /** The length of the prefixes that a prefix pool hands out: 64 where the spec says 0 or nothing. */
 export function effectivePrefixLength(spec: InClusterPrefixPoolSpec): number {
+  assertParts('effectivePrefixLength', 'spec', spec, { prefixes: 'list' })
+
   return spec.allocationPrefixLength === undefined || spec.allocationPrefixLength === 0
     ? DEFAULT_ALLOCATION_PREFIX_LENGTH
     : spec.allocationPrefixLength
@@ -142,6 +161,7 @@ export function effectivePrefixLength(spec: InClusterPrefixPoolSpec): number {
  * clients refuse a number beyond that, and 2^63 - 1 itself is none that JavaScript can write.
  */
 export function clampCount(count: bigint): number {
+  if (typeof count !== 'bigint') refuseIn('clampCount', 'count', 'a bigint', count)
   return Number(count > MAX_COUNT ? MAX_COUNT : count)
 }
 

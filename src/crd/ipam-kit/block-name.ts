@@ -1,5 +1,7 @@
+import { assertPrefix } from '../../cidr/internal.js'
 import * as Address from '../../cidr/nouns/address.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
+import { assertString } from '../../errors/checks.js'
 import { refuse } from '../../errors/refuse.js'
 import { subdomainProblem } from '../meta/names.js'
 import { MAX_NAME_LENGTH } from './names.js'
@@ -28,6 +30,9 @@ export function isName(text: string): boolean {
  * blockName('default', Prefix.parse('10.0.1.0/24')) // 'default-4-0a000100-24'
  */
 export function blockName(domain: string, prefix: Prefix): string {
+  assertString('blockName', 'domain', domain)
+  assertPrefix('blockName', 'prefix', prefix)
+
   if (!isName(domain)) refuse('domain', `a DNS subdomain of up to ${MAX_NAME_LENGTH} characters`, domain.slice(0, 64))
   const { family } = prefix.address
   if (!Prefix.equals(Prefix.masked(prefix), prefix)) {

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { assertString } from '../../errors/checks.js'
 import { refuse } from '../../errors/refuse.js'
 import { type CrdModel, defineCrdModel } from '../meta/crd-model.js'
 import type { KubeObject } from '../meta/object.js'
@@ -65,6 +66,8 @@ const MAX_UID_LENGTH = 60
  * handleName('A/1') // 'hex-0041002f0031'
  */
 export function handleName(uid: string): string {
+  assertString('handleName', 'uid', uid)
+
   if (uid.length === 0 || uid.length > MAX_UID_LENGTH) {
     refuse('uid', `1 to ${MAX_UID_LENGTH} characters`, uid.slice(0, 64))
   }

@@ -1,8 +1,9 @@
-import { type ReserveRule, subnetEdges } from '../../cidr/internal.js'
+import { assertAddress, type ReserveRule, subnetEdges } from '../../cidr/internal.js'
 import * as Address from '../../cidr/nouns/address.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
 import * as Range from '../../cidr/nouns/range.js'
 import * as RangeSet from '../../cidr/nouns/range-set.js'
+import { assertObject, assertParts } from '../../errors/checks.js'
 import { fail, type Result } from '../../errors/index.js'
 import { type FieldError, formatFieldError, invalidField } from '../meta/field-error.js'
 import { isName } from './block-name.js'
@@ -69,6 +70,9 @@ export interface PoolGrids {
  * space.ok && RangeSet.format(space.value.given) // ['10.0.0.2-10.0.0.4', '10.0.0.6-10.0.0.7']
  */
 export function poolSpace(spec: IPPoolSpec, grids: PoolGrids = spec): Result<PoolSpace, 'INVALID_POOL_SPEC'> {
+  assertParts('poolSpace', 'spec', spec, { subnets: 'objects' })
+  assertObject('poolSpace', 'grids', grids)
+
   const { space, errors } = readPoolSpace(spec, grids)
   return errors.length === 0
     ? { ok: true, value: space }
@@ -87,7 +91,11 @@ export function poolSpace(spec: IPPoolSpec, grids: PoolGrids = spec): Result<Poo
  * const subnet = space.ok ? subnetOf(space.value, Address.parse('10.0.0.9')) : undefined
  * subnet && Prefix.format(subnet.prefix) // '10.0.0.0/24'
  */
-export function subnetOf({ subnets }: PoolSpace, address: Address): PoolSubnet | undefined {
+export function subnetOf(input: PoolSpace, address: Address): PoolSubnet | undefined {
+  assertParts('subnetOf', 'input', input, { given: 'object', reserved: 'object', kept: 'object', subnets: 'objects' })
+  const { subnets } = input
+  assertAddress('subnetOf', 'address', address)
+
   return subnets.find(({ prefix }) => Prefix.contains(prefix, address))
 }
 

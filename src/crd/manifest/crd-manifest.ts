@@ -1,3 +1,4 @@
+import { assertObject, assertParts } from '../../errors/checks.js'
 import type { CrdModel, KindVersion } from '../meta/crd-model.js'
 import { defined, unlessEmpty, unlessEmptyList } from '../meta/json.js'
 import { groupOf, type KubeObject, versionOf } from '../meta/object.js'
@@ -74,6 +75,16 @@ export interface ManifestOptions {
  * // [['v1alpha1', false], ['v1beta1', false], ['v1beta2', true]]
  */
 export function crdManifest(model: CrdModel<KubeObject>, options: ManifestOptions = {}): CrdManifest {
+  assertParts('crdManifest', 'model', model, {
+    names: 'object',
+    labels: 'object',
+    versions: 'objects',
+    convert: 'function',
+    info: 'object',
+    reads: 'list',
+  })
+  assertObject('crdManifest', 'options', options)
+
   const { info, names, versions } = model
   const { kind, plural, namespaced } = info
   const group = groupOf(info.apiVersion)

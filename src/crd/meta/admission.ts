@@ -1,3 +1,4 @@
+import { assertObject } from '../../errors/checks.js'
 import { refuse } from '../../errors/refuse.js'
 import type { CrdModel } from './crd-model.js'
 import { type FieldError, formatFieldErrors, goQuote } from './field-error.js'
@@ -52,6 +53,8 @@ export function admissionOf<R extends FieldRequest>(
   judge: (request: R) => Admission,
 ): Admit<R> {
   return (request, options = {}) => {
+    assertObject('admission', 'request', request)
+    assertObject('admission', 'options', options)
     assertOperation(request.operation)
     return withUnknownFields(judge(request), model, request, options)
   }

@@ -1,4 +1,5 @@
 import type * as z from 'zod'
+import { assertObject, assertParts } from '../../errors/checks.js'
 import { fail, type Result, unwrap } from '../../errors/index.js'
 import type { Conversion, VersionConversion } from './conversion.js'
 import type { FieldError } from './field-error.js'
@@ -140,6 +141,13 @@ export interface CrdModelSpec<T extends KubeObject> extends Omit<ModelSpec<T>, '
 
 /** The model of a kind from its versions. */
 export function defineCrdModel<T extends KubeObject>(spec: CrdModelSpec<T>): CrdModel<T> {
+  assertParts('defineCrdModel', 'spec', spec, {
+    categories: 'list',
+    versions: 'objects',
+    info: 'object',
+    schema: 'object',
+  })
+
   const { info, schema } = spec
   const versions = spec.versions.map((version) => kindVersion(version, info.apiVersion))
   const apiVersions = versions.map((version) => version.apiVersion)
@@ -182,7 +190,9 @@ export function defineCrdModel<T extends KubeObject>(spec: CrdModelSpec<T>): Crd
     versions,
     convert: (object, apiVersion) => unwrap(safeConvert(object, apiVersion)),
     safeConvert,
-    validate: (object, { strict: refusesUnknown = false } = {}) => {
+    validate: (object, options = {}) => {
+      assertObject('validate', 'options', options)
+      const { strict: refusesUnknown = false } = options
       const { known, strict } = strictSchema(object)
       const errors = fieldErrorsOf(strict, known)
       return refusesUnknown ? [...errors, ...unknownFieldsOf(object).map(unknownFieldError)] : errors

@@ -1,3 +1,5 @@
+import { assertParts } from '../../errors/checks.js'
+
 /** A value as an error repeats it: `null` stands for what is not there. */
 export type FieldValue = string | number | boolean | null | readonly unknown[] | { readonly [key: string]: unknown }
 
@@ -42,11 +44,16 @@ export type FieldErrorType = keyof typeof TITLES
  * // 'spec.prefix: Invalid value: 9999: provided prefix is not valid'
  */
 export function formatFieldError(error: FieldError): string {
+  assertParts('formatFieldError', 'error', error, { type: 'text', path: 'text', detail: 'text' })
+
   return `${error.path === '' ? '<nil>' : error.path}: ${formatFieldErrorBody(error)}`
 }
 
 /** An error without its path: the message of a cause in a `Status`. */
-export function formatFieldErrorBody({ type, value, detail }: FieldError): string {
+export function formatFieldErrorBody(input: FieldError): string {
+  assertParts('formatFieldErrorBody', 'input', input, { type: 'text', path: 'text', detail: 'text' })
+  const { type, value, detail } = input
+
   const hidesValue = type === 'Required' || type === 'Forbidden' || type === 'TooLong' || type === 'Internal'
   const title = hidesValue ? TITLES[type] : `${TITLES[type]}: ${goValue(value)}`
   return detail === '' ? title : `${title}: ${detail}`

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { assertObject } from '../../errors/checks.js'
 import { type FieldError, forbiddenField, invalidField } from './field-error.js'
 import { labelValueProblem, qualifiedNameProblem } from './names.js'
 import { type LabelSelectorRequirement, labelOf, meetsRequirement } from './object.js'
@@ -31,10 +32,11 @@ export const labelSelectorSchema: z.ZodType<LabelSelector> = z.looseObject({
  * @example
  * matchesLabels({ matchExpressions: [{ key: 'zone', operator: 'NotIn', values: ['a'] }] }, {}) // true
  */
-export function matchesLabels(
-  { matchLabels = {}, matchExpressions = [] }: LabelSelector,
-  labels: { readonly [key: string]: string } = {},
-): boolean {
+export function matchesLabels(input: LabelSelector, labels: { readonly [key: string]: string } = {}): boolean {
+  assertObject('matchesLabels', 'input', input)
+  const { matchLabels = {}, matchExpressions = [] } = input
+  assertObject('matchesLabels', 'labels', labels)
+
   return (
     Object.entries(matchLabels).every(([key, value]) => labelOf(labels, key) === value) &&
     matchExpressions.every((requirement) => meetsRequirement(requirement, labelOf(labels, requirement.key)))

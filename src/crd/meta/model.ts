@@ -1,4 +1,5 @@
 import type * as z from 'zod'
+import { assertParts } from '../../errors/checks.js'
 import { fail, type Result, unwrap } from '../../errors/index.js'
 import { type Conversion, nameOf } from './conversion.js'
 import { type JsonObject, pathText, withoutNulls } from './json.js'
@@ -39,6 +40,8 @@ const MAX_ISSUES = 100
 
 /** The model of a kind from its schema. */
 export function defineModel<T extends KubeObject>(spec: ModelSpec<T>): Model<T> {
+  assertParts('defineModel', 'spec', spec, { info: 'object', schema: 'object' })
+
   const { info, schema } = spec
   const reads = [info.apiVersion, ...Object.keys(spec.converts ?? {})]
   const safeParse = (json: unknown): ReadResult<T> => {
@@ -61,7 +64,10 @@ export function defineModel<T extends KubeObject>(spec: ModelSpec<T>): Model<T> 
   return {
     info,
     reads,
-    is: (object) => object.kind === info.kind && groupOf(object.apiVersion) === groupOf(info.apiVersion),
+    is: (object) =>
+      object?.kind === info.kind &&
+      typeof object.apiVersion === 'string' &&
+      groupOf(object.apiVersion) === groupOf(info.apiVersion),
     parse: (json) => unwrap(safeParse(json)),
     safeParse,
   }

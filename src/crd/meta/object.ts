@@ -1,3 +1,5 @@
+import { assertKube, assertParts, assertString } from '../../errors/checks.js'
+
 /** A JSON value as Kubernetes stores it. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json | undefined }
 
@@ -85,6 +87,8 @@ export interface LabelSelectorRequirement {
 
 /** The reference to an object. */
 export function refOf(object: KubeObject): ObjectRef {
+  assertKube('refOf', 'object', object)
+
   const { name, namespace } = object.metadata
   return namespace === undefined
     ? { apiVersion: object.apiVersion, kind: object.kind, name }
@@ -93,12 +97,16 @@ export function refOf(object: KubeObject): ObjectRef {
 
 /** The API group of an apiVersion: `''` for the core group. */
 export function groupOf(apiVersion: string): string {
+  assertString('groupOf', 'apiVersion', apiVersion)
+
   const slash = apiVersion.indexOf('/')
   return slash < 0 ? '' : apiVersion.slice(0, slash)
 }
 
 /** The version of an apiVersion: `v1` of `v1`, `v1beta2` of `ipam.cluster.x-k8s.io/v1beta2`. */
 export function versionOf(apiVersion: string): string {
+  assertString('versionOf', 'apiVersion', apiVersion)
+
   return apiVersion.slice(apiVersion.indexOf('/') + 1)
 }
 
@@ -119,16 +127,23 @@ export function objectKey(ref: ObjectRef): string {
  * `Kind namespace/name`, or `Kind name` for a cluster-scoped object: how people are told about it.
  */
 export function formatRef(ref: Omit<ObjectRef, 'apiVersion'>): string {
+  assertParts('formatRef', 'ref', ref, { kind: 'text', name: 'text' })
+
   return `${ref.kind} ${ref.namespace === undefined ? ref.name : `${ref.namespace}/${ref.name}`}`
 }
 
 /** Whether an object is on its way out: it has a deletionTimestamp and only finalizers hold it. */
 export function isDeleting(object: { readonly metadata: ObjectMeta }): boolean {
+  assertKube('isDeleting', 'object', object)
+
   return object.metadata.deletionTimestamp !== undefined
 }
 
 /** Whether the object has this finalizer. */
 export function hasFinalizer(object: { readonly metadata: ObjectMeta }, finalizer: string): boolean {
+  assertKube('hasFinalizer', 'object', object)
+  assertString('hasFinalizer', 'finalizer', finalizer)
+
   const { finalizers } = object.metadata
   return Array.isArray(finalizers) && finalizers.includes(finalizer)
 }

@@ -1,5 +1,6 @@
 import * as Address from '../../cidr/nouns/address.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
+import { assertObject, assertParts } from '../../errors/checks.js'
 import { refuse } from '../../errors/refuse.js'
 import { nodeSelectorErrors } from '../core/node-selector.js'
 import {
@@ -52,6 +53,9 @@ export function admitClusterCIDR(
   request: ClusterCIDRAdmissionRequest,
   options: ClusterCIDRAdmissionOptions = {},
 ): Admission {
+  assertParts('admitClusterCIDR', 'request', request, { operation: 'text' })
+  assertObject('admitClusterCIDR', 'options', options)
+
   assertOperation(request.operation)
   return withUnknownFields(judge(request, options), ClusterCIDR, request, options)
 }
@@ -84,6 +88,9 @@ function judge(request: ClusterCIDRAdmissionRequest, rules: ClusterCIDRRules): A
  * // ['spec.perNodeHostBits: must be greater than or equal to 48: the IPv6 range has up to 2^16 subnets']
  */
 export function clusterCIDRErrors(spec: ClusterCIDRSpec, rules: ClusterCIDRRules = {}): readonly FieldError[] {
+  assertObject('clusterCIDRErrors', 'spec', spec)
+  assertObject('clusterCIDRErrors', 'rules', rules)
+
   assertRules(rules)
   const errors = selectorErrors(spec).filter(({ path }) => !OF_A_VALUE.test(path))
   if (!spec.ipv4 && !spec.ipv6) {
@@ -95,7 +102,7 @@ export function clusterCIDRErrors(spec: ClusterCIDRSpec, rules: ClusterCIDRRules
 
 function assertRules({ maxIPv6SubnetBits: bits = 0 }: ClusterCIDRRules): void {
   if (Number.isInteger(bits) && bits >= 0 && bits <= 128) return
-  refuse('maxIPv6SubnetBits', 'a whole number from 0 to 128', String(bits))
+  refuse('maxIPv6SubnetBits', 'a whole number from 0 to 128', bits)
 }
 
 const SELECTOR = 'spec.nodeSelector'

@@ -1,4 +1,5 @@
 import * as Address from '../../cidr/nouns/address.js'
+import { assertObject, assertParts } from '../../errors/checks.js'
 import { describe } from '../../errors/index.js'
 import {
   type Admission,
@@ -87,6 +88,8 @@ function judgeChange(object: KubeObject, errors: readonly FieldError[], before: 
  * // ['spec.maxIPs: must be a whole number, 0 or more']
  */
 export function floatingIPPoolErrors(pool: Pick<OpenStackFloatingIPPool, 'metadata' | 'spec'>): readonly FieldError[] {
+  assertParts('floatingIPPoolErrors', 'pool', pool, { spec: 'object', metadata: 'object' })
+
   const { preAllocatedFloatingIPs = [], maxIPs = 0 } = pool.spec
   const isCount = Number.isSafeInteger(maxIPs) && maxIPs >= 0
   return [
@@ -150,6 +153,9 @@ export function admitOpenStackServer(
   request: OpenStackAdmissionRequest<OpenStackServer>,
   options: ImmutabilityOptions = {},
 ): Admission {
+  assertParts('admitOpenStackServer', 'request', request, { operation: 'text' })
+  assertObject('admitOpenStackServer', 'options', options)
+
   assertOperation(request.operation)
   return withUnknownFields(judgeServer(request, options), OpenStackServer, request, options)
 }
@@ -196,6 +202,9 @@ export function admitOpenStackMachineTemplate(
   request: OpenStackAdmissionRequest<OpenStackMachineTemplate>,
   options: ImmutabilityOptions = {},
 ): Admission {
+  assertParts('admitOpenStackMachineTemplate', 'request', request, { operation: 'text' })
+  assertObject('admitOpenStackMachineTemplate', 'options', options)
+
   assertOperation(request.operation)
   return withUnknownFields(judgeTemplate(request, options), OpenStackMachineTemplate, request, options)
 }

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { assertKube } from '../../errors/checks.js'
 import { fail, ok, type Result } from '../../errors/index.js'
 import { type CrdModel, defineCrdModel } from '../meta/crd-model.js'
 import { type KubeObject, labelOf } from '../meta/object.js'
@@ -124,6 +125,8 @@ export const MAX_MIN_FREE = 100_000
  * minFreeOf({ metadata: { name: 'blue', annotations: { 'ipam-kit.dev/min-free': '5' } } }) // { ok: true, value: 5 }
  */
 export function minFreeOf(pool: Pick<KubeObject, 'metadata'>): AnnotationResult<number> {
+  assertKube('minFreeOf', 'pool', pool)
+
   const text = labelOf(pool.metadata.annotations, MIN_FREE_ANNOTATION)
   if (text === undefined) return ok(0)
   const value = /^\d{1,6}$/.test(text) ? Number(text) : Number.NaN
@@ -141,6 +144,8 @@ export function minFreeOf(pool: Pick<KubeObject, 'metadata'>): AnnotationResult<
  * adoptByTagOf({ metadata: { name: 'blue', annotations: { 'ipam-kit.dev/adopt-by-tag': 'true' } } }) // { ok: true, value: true }
  */
 export function adoptByTagOf(pool: Pick<KubeObject, 'metadata'>): AnnotationResult<boolean> {
+  assertKube('adoptByTagOf', 'pool', pool)
+
   const text = labelOf(pool.metadata.annotations, ADOPT_BY_TAG_ANNOTATION)
   if (text === undefined || text === 'false') return ok(false)
   return text === 'true' ? ok(true) : unreadable(ADOPT_BY_TAG_ANNOTATION, 'true or false', text)

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { assertObject, assertParts } from '../../errors/checks.js'
 import type { Admission } from '../meta/admission.js'
 import { type FieldError, type FieldErrorType, formatFieldErrorBody } from '../meta/field-error.js'
 import type { KubeObject } from '../meta/object.js'
@@ -98,6 +99,14 @@ export function parseAdmissionReview(review: unknown): AdmissionRequest {
  * answerAdmissionReview(request, admitIPAddressClaim(request)).response // { uid: '705ab4f5', allowed: true }
  */
 export function answerAdmissionReview(request: AdmissionRequest, admission: Admission): AdmissionReview {
+  assertParts('answerAdmissionReview', 'request', request, {
+    uid: 'text',
+    kind: 'object',
+    name: 'text',
+    operation: 'text',
+  })
+  assertObject('answerAdmissionReview', 'admission', admission)
+
   const { uid } = request
   return {
     apiVersion: 'admission.k8s.io/v1',

@@ -275,7 +275,7 @@ function addressFor(planning: Planning): IPAddress | undefined {
  * address of another pool away
  */
 function assertInput(input: ClaimInput, reads: ClaimReads, time: PlanTime): void {
-  if (!Number.isFinite(time.nowMs)) refuse('nowMs', 'milliseconds since 1970', String(time.nowMs))
+  if (!Number.isFinite(time.nowMs)) refuse('nowMs', 'milliseconds since 1970', time.nowMs)
   for (const part of ['address', 'pool', 'cluster'] as const) {
     const [object, expected] = [input[part], reads[part]]
     if (object === undefined || expected === undefined) continue

@@ -5,6 +5,7 @@ import { of as prefixOf } from '../../cidr/nouns/prefix.js'
 import { empty } from '../../cidr/nouns/range-set.js'
 import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import { formatRef, type KubeObject, refOf } from '../../crd/meta/object.js'
+import { assertKube, assertObject, assertParts } from '../../errors/checks.js'
 import type { ClaimLedger } from './definition.js'
 
 /** What holds an address or a prefix of a pool. */
@@ -66,6 +67,7 @@ export class AddressLedger<P extends KubeObject> implements ClaimLedger<P> {
   }
 
   serves(pool: P): boolean {
+    assertKube('AddressLedger.serves', 'pool', pool)
     const own = this.#pool
     return own?.kind === pool.kind && formatRef(refOf(own)) === formatRef(refOf(pool))
   }
@@ -75,6 +77,7 @@ export class AddressLedger<P extends KubeObject> implements ClaimLedger<P> {
    * again.
    */
   observe(address: IPAddress): void {
+    assertParts('AddressLedger.observe', 'address', address, { metadata: 'object', spec: 'object' })
     const key = keyOf(address.metadata)
     const before = this.objects.get(key)
     this.objects.set(key, address)
@@ -83,6 +86,7 @@ export class AddressLedger<P extends KubeObject> implements ClaimLedger<P> {
 
   /** Removes an object that does not exist any more. */
   forget(ref: Ref): void {
+    assertObject('AddressLedger.forget', 'ref', ref)
     this.objects.delete(keyOf(ref))
     this.ledger.delete(keyOf(ref))
   }
@@ -95,6 +99,7 @@ export class AddressLedger<P extends KubeObject> implements ClaimLedger<P> {
    * @returns ends that, and says whether what it held is free now. A second call does nothing
    */
   reserve(address: IPAddress, extent?: Prefix): () => boolean {
+    assertParts('AddressLedger.reserve', 'address', address, { metadata: 'object', spec: 'object' })
     const key = keyOf(address.metadata)
     const id = `${key} ${++this.#reservations}`
     const prefix = extent ?? this.extentOf(address)
@@ -127,7 +132,9 @@ export class AddressLedger<P extends KubeObject> implements ClaimLedger<P> {
    * All that an IPAddress holds; `undefined` for a text that is not an address: it collides with
    * nothing.
    */
-  extentOf({ spec }: Holding): Prefix | undefined {
+  extentOf(holding: Holding): Prefix | undefined {
+    assertParts('AddressLedger.extentOf', 'address', holding, { spec: 'object' })
+    const { spec } = holding
     const address = Address.safeParse(spec.address, { zone: 'drop' })
     return address.ok ? prefixOf(address.value, Address.bitsOf(address.value.family)) : undefined
   }

@@ -1,6 +1,7 @@
 import { hasPausedAnnotation } from '../../crd/cluster-api/cluster.js'
 import { PROTECT_POOL_FINALIZER } from '../../crd/cluster-api/names.js'
 import { hasFinalizer, isDeleting, type KubeObject } from '../../crd/meta/object.js'
+import { assertParts } from '../../errors/checks.js'
 import { addFinalizer, type Outcome, type Plan, removeFinalizer } from '../../plan/index.js'
 
 /** What a plan for a pool came to that has no affairs but its end. */
@@ -20,17 +21,16 @@ export type ProtectedPoolOutcome =
  * may have an address in the external system of which no IPAddress was written yet. Without the
  * pool nobody would know where to give that back.
  */
-export function protectPool({
-  pool,
-  addresses,
-  claims,
-}: {
+export function protectPool(input: {
   readonly pool: KubeObject
   /** How many IPAddress objects refer to it. */
   readonly addresses: number
   /** How many claims of it have our finalizer. */
   readonly claims: number
 }): Plan<ProtectedPoolOutcome> {
+  assertParts('protectPool', 'input', input, { pool: 'object', addresses: 'number', claims: 'number' })
+  const { pool, addresses, claims } = input
+
   const isHeld = isProtected(pool)
   if (!isDeleting(pool)) {
     const why = 'the pool must not go before its addresses'

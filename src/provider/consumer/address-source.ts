@@ -1,4 +1,5 @@
 import type { ConditionUpdate } from '../../claim/index.js'
+import { assertObject, assertParts } from '../../errors/checks.js'
 
 /** Where a device can get an address from. */
 export interface AddressSources {
@@ -22,6 +23,8 @@ export interface AddressSources {
  * lacksAddressSource({ addressesFromPools: [{ apiGroup: 'g', kind: 'Pool', name: 'p' }] }) // false
  */
 export function lacksAddressSource(device: AddressSources): boolean {
+  assertObject('lacksAddressSource', 'device', device)
+
   const { dhcp4, dhcp6, ipAddrs, addressesFromPools, skipIPAllocation } = device
   if (dhcp4 || dhcp6 || skipIPAllocation) return false
   return (ipAddrs?.length ?? 0) === 0 && (addressesFromPools?.length ?? 0) === 0
@@ -44,6 +47,8 @@ export interface ProvisioningState {
  * provisionedCondition({ devices: [{ dhcp4: true }], reportedAddresses: [] }).reason // 'WaitingForIPAllocation'
  */
 export function provisionedCondition(state: ProvisioningState): ConditionUpdate | undefined {
+  assertParts('provisionedCondition', 'state', state, { devices: 'objects' })
+
   const type = 'VirtualMachineProvisioned'
   const waiting = (reason: string): ConditionUpdate => ({ type, status: 'False', reason, message: '' })
   if (state.devices.some(lacksAddressSource)) return waiting('WaitingForStaticIPAllocation')
@@ -66,6 +71,8 @@ export function withNetworkConfiguration<D extends object, C extends object>(
   device: D,
   configuration: C,
 ): D & Partial<C> {
+  assertObject('withNetworkConfiguration', 'device', device)
+  assertObject('withNetworkConfiguration', 'configuration', configuration)
   const given = Object.entries(configuration).filter(([, value]) => !isEmpty(value))
   return { ...device, ...(Object.fromEntries(given) as Partial<C>) }
 }

@@ -1,4 +1,5 @@
 import type { ConditionUpdate } from '../../claim/index.js'
+import { assertObjects } from '../../errors/checks.js'
 import { dialectOf, type Naming } from './dialects.js'
 import type { ClaimCounts, ResolvedClaim } from './resolution.js'
 
@@ -17,6 +18,8 @@ export interface Aggregate {
  * aggregate([], 'capv').condition.reason // 'Fulfilled'
  */
 export function aggregate(claims: readonly ResolvedClaim[], naming: Naming): Aggregate {
+  assertObjects('aggregate', 'claims', claims)
+
   const counts = countsOf(claims)
   return { counts, condition: dialectOf(naming).condition({ counts, claims }) }
 }

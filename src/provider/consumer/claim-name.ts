@@ -1,5 +1,6 @@
 import { hashText } from '../../allocator/util/hashing.js'
 import { SUBDOMAIN_PATTERN } from '../../crd/meta/dns-names.js'
+import { assertObject, assertString } from '../../errors/checks.js'
 import { ipamError } from '../../errors/index.js'
 import { refuse } from '../../errors/refuse.js'
 
@@ -21,6 +22,9 @@ const HASH_LENGTH = 17
  * boundedName('a-machine-with-a-long-name-0-1', { maxLength: 26 }) // 'a-machine-46b5a871d506a9d8'
  */
 export function boundedName(name: string, options: { readonly maxLength?: number | undefined } = {}): string {
+  assertString('boundedName', 'name', name)
+  assertObject('boundedName', 'options', options)
+
   const { maxLength = MAX_NAME_LENGTH } = options
   if (!Number.isInteger(maxLength) || maxLength <= HASH_LENGTH || maxLength > MAX_NAME_LENGTH) {
     refuse('maxLength', `a whole number from ${HASH_LENGTH + 1} to ${MAX_NAME_LENGTH}`, maxLength)

@@ -2,6 +2,7 @@ import type { Family } from '../../cidr/index.js'
 import * as RangeSet from '../../cidr/nouns/range-set.js'
 import { InClusterIPPool } from '../../crd/in-cluster/pools.js'
 import type { KubeObject } from '../../crd/meta/object.js'
+import { assertKube, assertParts } from '../../errors/checks.js'
 import { refuse } from '../../errors/refuse.js'
 
 /** Annotation of a pool of Proxmox: the metric of the route to its gateway. */
@@ -49,6 +50,8 @@ export function clusterPoolName(cluster: string, family: Family): string {
  * clusterPool({ cluster: 'blue', namespace: 'default', addresses: ['10.0.0.0/24'], prefix: 24 }).metadata.name // 'blue-v4-icip'
  */
 export function clusterPool(spec: ClusterPoolSpec): InClusterIPPool {
+  assertParts('clusterPool', 'spec', spec, { cluster: 'text', namespace: 'text', addresses: 'list', prefix: 'number' })
+
   const { cluster, namespace, addresses, prefix, gateway, metric } = spec
   const { apiVersion, kind } = InClusterIPPool.info
   const annotations = {
@@ -82,6 +85,8 @@ export function clusterPool(spec: ClusterPoolSpec): InClusterIPPool {
  * gatewayMetricOf({ apiVersion: 'ipam.cluster.x-k8s.io/v1alpha2', kind: 'InClusterIPPool', metadata }) // 100
  */
 export function gatewayMetricOf(pool: KubeObject): number | undefined {
+  assertKube('gatewayMetricOf', 'pool', pool)
+
   const { annotations } = pool.metadata
   for (const argument of [GATEWAY_METRIC_ANNOTATION, LEGACY_METRIC_ANNOTATION]) {
     const text = annotations?.[argument]

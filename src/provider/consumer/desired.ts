@@ -4,6 +4,7 @@ import type { IPPoolReference } from '../../crd/cluster-api/references.js'
 import { KIND_PATTERN, SUBDOMAIN_PATTERN } from '../../crd/meta/dns-names.js'
 import { asObject } from '../../crd/meta/json.js'
 import { formatRef, type KubeObject, type OwnerReference, refOf } from '../../crd/meta/object.js'
+import { assertKube, assertList, assertObject, assertParts } from '../../errors/checks.js'
 import { type IpamError, ipamError, isIpamError } from '../../errors/index.js'
 import { refuse } from '../../errors/refuse.js'
 import { assertClaimName } from './claim-name.js'
@@ -55,6 +56,10 @@ export function claimsFor(
   naming: Naming,
   options: ClaimsForOptions = {},
 ): readonly DesiredClaim[] {
+  assertKube('claimsFor', 'owner', owner)
+  assertList('claimsFor', 'devices', devices)
+  assertObject('claimsFor', 'options', options)
+
   const { claims, problem } = nameableClaims(owner, devices, dialectOf(naming), options)
   if (problem !== undefined) throw problem
   return claims
@@ -194,6 +199,17 @@ function nameOf(place: ClaimPlace, dialect: Dialect): string | IpamError {
  * claimsFor(owner, [{ pools }], 'openshift').map(newClaim)[0].metadata.finalizers // ['machine.openshift.io/ip-claim-protection']
  */
 export function newClaim(desired: DesiredClaim): IPAddressClaim {
+  assertParts('newClaim', 'desired', desired, {
+    name: 'text',
+    namespace: 'text',
+    labels: 'object',
+    annotations: 'object',
+    ownerReference: 'object',
+    poolRef: 'object',
+    deviceIndex: 'number',
+    deviceName: 'text',
+  })
+
   const { name, namespace, labels, annotations, ownerReference, finalizer, poolRef, clusterName } = desired
   return {
     apiVersion: IPAddressClaim.info.apiVersion,

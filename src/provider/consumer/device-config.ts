@@ -1,6 +1,7 @@
 import * as Address from '../../cidr/nouns/address.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
 import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
+import { assertObject, assertObjects, assertParts } from '../../errors/checks.js'
 
 type Address = Address.Address
 type Prefix = Prefix.Prefix
@@ -89,6 +90,10 @@ export function deviceConfig(
   addresses: readonly IPAddress[],
   options: DeviceConfigOptions = {},
 ): DeviceConfig {
+  assertParts('deviceConfig', 'device', device, { index: 'number' })
+  assertObjects('deviceConfig', 'addresses', addresses)
+  assertObject('deviceConfig', 'options', options)
+
   const settings: Draft = { addresses: [], routes: [] }
   const problems: DeviceProblem[] = []
   for (const address of addresses) {

@@ -1,6 +1,7 @@
 import type { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import { CLUSTER_NAME_LABEL, GROUP } from '../../crd/cluster-api/names.js'
 import { hasFinalizer } from '../../crd/meta/object.js'
+import { assertParts, assertString } from '../../errors/checks.js'
 import { refuse } from '../../errors/refuse.js'
 import type { ClaimPlace, Dialect, OwnerLabels } from './dialect.js'
 import { capoCondition, capvCondition, openshiftCondition, proxmoxCondition } from './words.js'
@@ -124,6 +125,8 @@ export const dialects = { contract, capv, proxmox, metal3, openshift, capo } as 
  * mine.finalizer // 'example.com/ip-claim'
  */
 export function protectedBy(finalizer: string): Pick<Dialect, 'finalizer' | 'isMarked'> {
+  assertString('protectedBy', 'finalizer', finalizer)
+
   return { finalizer, isMarked: (claim: IPAddressClaim) => hasFinalizer(claim, finalizer) }
 }
 
@@ -135,6 +138,8 @@ export function protectedBy(finalizer: string): Pick<Dialect, 'finalizer' | 'isM
  * capoServerOf('worker-abc-floating-ip-address') // 'worker-abc'
  */
 export function capoServerOf(claimName: string): string | undefined {
+  assertString('capoServerOf', 'claimName', claimName)
+
   return claimName.endsWith(CAPO_SUFFIX) ? claimName.slice(0, -CAPO_SUFFIX.length) || undefined : undefined
 }
 
@@ -164,7 +169,10 @@ export type Naming = DialectName | Dialect | ((place: ClaimPlace) => string)
  */
 export function dialectOf(naming: Naming): Dialect {
   if (typeof naming === 'function') return { ...dialects.contract, name: 'own names', claimName: naming }
-  if (typeof naming === 'object') return naming
+  if (typeof naming === 'object') {
+    assertParts('dialectOf', 'naming', naming, { name: 'text', condition: 'function', claimName: 'function' })
+    return naming
+  }
   if (Object.hasOwn(dialects, naming)) return dialects[naming]
   refuse('naming', `a dialect, a function, or one of ${Object.keys(dialects).join(', ')}`, naming)
 }

@@ -1,5 +1,6 @@
 import * as Address from '../../cidr/nouns/address.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
+import { assertObject, assertParts, assertString } from '../../errors/checks.js'
 
 type Address = Address.Address
 
@@ -42,6 +43,10 @@ export function dnsServersOf(
   text: string,
   pool: Metal3PoolDns | undefined,
 ): DnsServers {
+  assertParts('dnsServersOf', 'poolRef', poolRef, { apiGroup: 'text', kind: 'text', name: 'text' })
+  assertString('dnsServersOf', 'text', text)
+  if (pool !== undefined) assertObject('dnsServersOf', 'pool', pool)
+
   const isMetal3 = ['', 'ipam.metal3.io'].includes(poolRef.apiGroup) && ['', 'IPPool'].includes(poolRef.kind)
   if (!isMetal3) return { kind: 'none' }
   if (pool === undefined) return { kind: 'failed', message: `IPPool ${poolRef.name} not found` }

@@ -1,5 +1,6 @@
 import * as Address from '../../cidr/nouns/address.js'
 import type { Prefix } from '../../cidr/nouns/prefix.js'
+import { assertObjects } from '../../errors/checks.js'
 
 type Address = Address.Address
 
@@ -22,6 +23,8 @@ export interface KernelDevice {
  * // 'ip=10.0.0.5::10.0.0.1:255.255.255.0:::none'
  */
 export function kernelArgs(devices: readonly KernelDevice[]): string {
+  assertObjects('kernelArgs', 'devices', devices)
+
   return devices
     .flatMap(({ addresses, gateway, nameservers = [] }) => [
       ...addresses.map((prefix) => ipArgument(prefix, gateway)),

@@ -1,5 +1,6 @@
 import * as Prefix from '../../cidr/nouns/prefix.js'
 import { sameJson } from '../../crd/meta/patch.js'
+import { assertParts } from '../../errors/checks.js'
 
 /** What is wrong with a change of a machine. */
 export interface MachineProblem {
@@ -57,6 +58,8 @@ const mutable = {
  * machineProblems({ kind: 'machine', spec: { network: { devices } } })[0].detail // 'ip addresses should be in the CIDR format'
  */
 export function machineProblems(change: MachineChange): readonly MachineProblem[] {
+  assertParts('machineProblems', 'change', change, { kind: 'text', spec: 'object' })
+
   if (change.kind === 'template') return templateProblems(change)
   const problems = addressProblems(change.spec)
   if (change.oldSpec === undefined || isSame(fixedPart(change, change.oldSpec), fixedPart(change, change.spec))) {

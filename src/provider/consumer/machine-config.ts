@@ -1,4 +1,5 @@
 import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
+import { assertObject, assertObjects } from '../../errors/checks.js'
 import {
   type DeviceConfigOptions,
   type DeviceProblem,
@@ -71,6 +72,8 @@ export interface MacProblem {
 export function machineAddresses(
   devices: readonly MachineDevice[],
 ): { readonly kind: 'addressed'; readonly devices: readonly DeviceAddresses[] } | MachineWaits {
+  assertObjects('machineAddresses', 'devices', devices)
+
   const addressed: DeviceAddresses[] = []
   let isUnbound = false
   for (const [index, { macAddress, claims }] of devices.entries()) {
@@ -93,6 +96,9 @@ export function machineAddresses(
  * machineConfig([{ macAddress: '02:00:00:00:00:01', claims: [] }]).settings.size // 0
  */
 export function machineConfig(devices: readonly MachineDevice[], options: DeviceConfigOptions = {}): MachineConfig {
+  assertObjects('machineConfig', 'devices', devices)
+  assertObject('machineConfig', 'options', options)
+
   const addressed = machineAddresses(devices)
   if (addressed.kind === 'waiting') return addressed
   const settings = new Map<string, DeviceSettings>()

@@ -1,5 +1,6 @@
 import * as Address from '../../cidr/nouns/address.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
+import { assertIterable, assertObjects, assertParts, assertString } from '../../errors/checks.js'
 import { refuse } from '../../errors/refuse.js'
 import type { DeviceSettings, Route } from './device-config.js'
 import { macKey, type SettingsByMac, sharedMac } from './machine-config.js'
@@ -30,6 +31,9 @@ export interface DeviceText {
  * networkConfig('02:00:00:00:00:01', settings).routes // [{ to: '0.0.0.0/0', via: '10.0.0.1' }]
  */
 export function networkConfig(mac: string | undefined, settings: DeviceSettings): DeviceText | undefined {
+  if (mac !== undefined) assertString('networkConfig', 'mac', mac)
+  assertParts('networkConfig', 'settings', settings, { addresses: 'objects', routes: 'objects' })
+
   if (mac === undefined || mac === '') return undefined
   return { mac, addresses: settings.addresses.map(Prefix.format), routes: settings.routes.map(routeText) }
 }
@@ -133,6 +137,9 @@ export interface Netplan {
  * plan.network.ethernets.id0.gateway4 // '10.0.0.1'
  */
 export function netplan(devices: readonly NetplanDevice[], settings: SettingsByMac): Netplan {
+  assertObjects('netplan', 'devices', devices)
+  assertIterable('netplan', 'settings', settings)
+
   const isWaiting = (device: NetplanDevice, family: 4 | 6) =>
     device[`dhcp${family}`] === true || (device.ipAddrs ?? []).some((ip) => isBare(ip, family))
   const waitsFor = (family: 4 | 6) => devices.some((device) => isWaiting(device, family))

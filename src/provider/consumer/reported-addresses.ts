@@ -1,4 +1,5 @@
 import * as Address from '../../cidr/nouns/address.js'
+import { assertIterable, assertObjects } from '../../errors/checks.js'
 import { DEFAULT_GATEWAY_ANNOTATION } from './dialects.js'
 import type { ResolvedClaim } from './resolution.js'
 
@@ -28,6 +29,8 @@ export const DEFAULT_ENTRY = 'default'
  * reportedAddresses([]).size // 0
  */
 export function reportedAddresses(claims: readonly ResolvedClaim[]): ReportedAddresses {
+  assertObjects('reportedAddresses', 'claims', claims)
+
   const reported = new Map<string, { ipv4: string[]; ipv6: string[] }>()
   const add = (entry: string, address: Address.Address) => {
     const lists = reported.get(entry) ?? { ipv4: [], ipv6: [] }
@@ -55,6 +58,9 @@ export function reportedAddresses(claims: readonly ResolvedClaim[]): ReportedAdd
  * recoveredAddresses(new Map(), []).size // 0
  */
 export function recoveredAddresses(current: ReportedAddresses, claims: readonly ResolvedClaim[]): ReportedAddresses {
+  assertIterable('recoveredAddresses', 'current', current)
+  assertObjects('recoveredAddresses', 'claims', claims)
+
   if (current.size > 0 || claims.some(({ resolution }) => resolution.kind !== 'bound')) return current
   return reportedAddresses(claims)
 }

@@ -3,6 +3,7 @@ import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import type { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import { CLUSTER_NAME_LABEL, READY_CONDITION } from '../../crd/cluster-api/names.js'
 import { formatRef, isDeleting, type ObjectMeta } from '../../crd/meta/object.js'
+import { assertObjects, assertParts } from '../../errors/checks.js'
 import { refuse } from '../../errors/refuse.js'
 import { isExpectedPool, isSameOwner, isSameOwnerName, type OwnerIdentity } from './identity.js'
 import type { ConflictReason, DesiredClaim, Resolution, ResolvedClaim } from './resolution.js'
@@ -24,6 +25,19 @@ import type { ConflictReason, DesiredClaim, Resolution, ResolvedClaim } from './
  * resolveClaim(desired, newClaim(desired)).kind // 'pending'
  */
 export function resolveClaim(desired: DesiredClaim, claim?: IPAddressClaim, address?: IPAddress): Resolution {
+  assertParts('resolveClaim', 'desired', desired, {
+    name: 'text',
+    namespace: 'text',
+    labels: 'object',
+    annotations: 'object',
+    ownerReference: 'object',
+    poolRef: 'object',
+    deviceIndex: 'number',
+    deviceName: 'text',
+  })
+  if (claim !== undefined) assertParts('resolveClaim', 'claim', claim, { spec: 'object', metadata: 'object' })
+  if (address !== undefined) assertParts('resolveClaim', 'address', address, { spec: 'object', metadata: 'object' })
+
   const name = `IPAddressClaim ${desired.namespace}/${desired.name}`
   if (claim === undefined) {
     if (address === undefined) return { kind: 'missing', message: `${name} is not there` }
@@ -65,6 +79,10 @@ export function resolveClaims(
   claims: readonly IPAddressClaim[],
   addresses: readonly IPAddress[],
 ): readonly ResolvedClaim[] {
+  assertObjects('resolveClaims', 'desired', desired)
+  assertObjects('resolveClaims', 'claims', claims)
+  assertObjects('resolveClaims', 'addresses', addresses)
+
   const claimByName = new Map(claims.map((claim) => [nameKey(claim.metadata), claim]))
   const addressByName = new Map(addresses.map((address) => [nameKey(address.metadata), address]))
   return desired.map((each) => {

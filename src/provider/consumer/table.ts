@@ -1,3 +1,4 @@
+import { assertParts } from '../../errors/checks.js'
 import { refuse } from '../../errors/refuse.js'
 import type { Resolution } from './resolution.js'
 
@@ -93,6 +94,8 @@ export function actionOn(event: ConsumerEvent, state: ConsumerState): ConsumerAc
  * `Pending`: that is nobody's mistake. O(1).
  */
 export function consumerStateOf(resolution: Resolution): ConsumerState {
+  assertParts('consumerStateOf', 'resolution', resolution, { kind: 'text', message: 'text' })
+
   const { kind } = resolution
   if (kind === 'deleting') return `Deleting(${resolution.whose})`
   if (kind === 'conflict') return resolution.reason === 'AddressMissing' ? 'Pending' : 'Conflict'

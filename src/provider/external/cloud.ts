@@ -1,4 +1,5 @@
 import type { Json } from '../../crd/meta/object.js'
+import { assertParts } from '../../errors/checks.js'
 import type { ExternalCall, ExternalResult } from '../../plan/index.js'
 
 /**
@@ -145,7 +146,10 @@ const OPERATIONS: readonly string[] = [
 ] satisfies readonly CloudOperation[]
 
 /** Whether a call is one of a pool of external addresses. */
-export function isCloudCall({ operation }: Pick<ExternalCall, 'operation'>): boolean {
+export function isCloudCall(input: Pick<ExternalCall, 'operation'>): boolean {
+  assertParts('isCloudCall', 'input', input, { operation: 'text' })
+  const { operation } = input
+
   return OPERATIONS.includes(operation)
 }
 

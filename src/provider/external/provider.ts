@@ -1,4 +1,5 @@
 import type { KubeObject } from '../../crd/meta/object.js'
+import { assertParts } from '../../errors/checks.js'
 import { refuse } from '../../errors/refuse.js'
 import type { AnyResult } from '../../plan/index.js'
 import { defineProvider, type Provider } from '../claims/index.js'
@@ -30,6 +31,13 @@ import { reservationsOf } from './reservations.js'
 export function externalPools<P extends KubeObject>(
   definition: ExternalPoolsDefinition<P>,
 ): Provider<P, ExternalLedger<P>, ExternalPoolOutcome> {
+  assertParts('externalPools', 'definition', definition, {
+    name: 'text',
+    kind: 'object',
+    facts: 'object',
+    identity: 'text',
+  })
+
   const rules = rulesOf(definition)
   const { kind, facts, callMs, lagMs } = rules
   let ledgers = 0

@@ -1,5 +1,6 @@
 import { safeParse } from '../../cidr/nouns/address.js'
 import type { KubeObject } from '../../crd/meta/object.js'
+import { assertKube } from '../../errors/checks.js'
 
 /** The annotation of a pool with its {@link Reservations}, as JSON. */
 export const RESERVATIONS_ANNOTATION = 'ipam-kit.dev/reservations'
@@ -78,6 +79,8 @@ export type ReadReservations =
  * O(n)
  */
 export function reservationsOf(pool: KubeObject): ReadReservations {
+  assertKube('reservationsOf', 'pool', pool)
+
   const place = placeOf(pool)
   const uid = pool.metadata.uid ?? ''
   const text = pool.metadata.annotations?.[RESERVATIONS_ANNOTATION]

@@ -2,6 +2,7 @@ import * as Address from '../../cidr/nouns/address.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
 import { type InClusterPool, isPrefixPool, poolModels } from '../../crd/in-cluster/pools.js'
 import { formatRef, refOf } from '../../crd/meta/object.js'
+import { assertObject } from '../../errors/checks.js'
 import { type BlockHolderQuery, type BlockProvider, type ClaimRequest, defineBlockProvider } from '../blocks/index.js'
 import type { ProviderFinalizers } from '../claims/index.js'
 import { choose } from '../in-cluster/choice.js'
@@ -53,6 +54,8 @@ export type InClusterBlocks = BlockProvider<InClusterPool, PoolLedger, PoolOutco
  * planners.map(({ name }) => name) // ['in-cluster', 'blocks', 'blocks-sweep']
  */
 export function inClusterBlocks(options: InClusterBlocksOptions = {}): InClusterBlocks {
+  assertObject('inClusterBlocks', 'options', options)
+
   assertOptions(options)
   const { poolConditions = false, preallocations, sweepAfterSeconds, holdsAddress, finalizers } = options
   const annotation = preallocations?.annotation ?? PREALLOCATIONS_ANNOTATION

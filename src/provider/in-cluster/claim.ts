@@ -3,6 +3,7 @@ import type { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import type { IPPoolReference } from '../../crd/cluster-api/references.js'
 import type { InClusterPool } from '../../crd/in-cluster/pools.js'
 import type { ObjectRef } from '../../crd/meta/object.js'
+import { assertParts, assertString } from '../../errors/checks.js'
 import type { Plan, PlanTime } from '../../plan/index.js'
 import * as addressObject from '../claims/address-object.js'
 import { planClaim as planAnyClaim } from '../claims/claim.js'
@@ -35,11 +36,16 @@ export type ClaimInput = AnyClaimInput<InClusterPool, PoolLedger>
  * has no uid, or the ledger is of another pool
  */
 export function planClaim(input: ClaimInput, time: PlanTime): Plan<ClaimOutcome> {
+  assertParts('planClaim', 'input', input, { claim: 'object', ledger: 'object' })
+  assertParts('planClaim', 'time', time, { nowMs: 'number' })
+
   return planAnyClaim(rules, input, time)
 }
 
 /** Which objects {@link planClaim} needs to see. */
 export function claimReads(claim: IPAddressClaim): references.ClaimReads {
+  assertParts('claimReads', 'claim', claim, { spec: 'object', metadata: 'object' })
+
   return references.claimReads(claim, rules)
 }
 
@@ -49,6 +55,9 @@ export function claimReads(claim: IPAddressClaim): references.ClaimReads {
  * claim with an empty group is not served either, as upstream.
  */
 export function poolRefOf(reference: IPPoolReference, namespace: string | undefined): ObjectRef | undefined {
+  assertParts('poolRefOf', 'reference', reference, { apiGroup: 'text', kind: 'text', name: 'text' })
+  if (namespace !== undefined) assertString('poolRefOf', 'namespace', namespace)
+
   return references.poolRefOf(reference, namespace, rules)
 }
 
@@ -58,6 +67,10 @@ export function poolRefOf(reference: IPPoolReference, namespace: string | undefi
  * providers wants it.
  */
 export function newIPAddress(claim: IPAddressClaim, pool: InClusterPool, offer: Offer): IPAddress {
+  assertParts('newIPAddress', 'claim', claim, { spec: 'object', metadata: 'object' })
+  assertParts('newIPAddress', 'pool', pool, { spec: 'object', metadata: 'object' })
+  assertParts('newIPAddress', 'offer', offer, { address: 'object', prefix: 'number' })
+
   return addressObject.newIPAddress(claim, pool, offer, rules.finalizers.address)
 }
 
@@ -66,5 +79,8 @@ export function newIPAddress(claim: IPAddressClaim, pool: InClusterPool, offer: 
  * that pool.
  */
 export function fulfils(address: IPAddress, claim: IPAddressClaim): boolean {
+  assertParts('fulfils', 'address', address, { spec: 'object', metadata: 'object' })
+  assertParts('fulfils', 'claim', claim, { spec: 'object', metadata: 'object' })
+
   return addressObject.fulfils(address, claim, rules)
 }

@@ -5,6 +5,15 @@ import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import { DEFAULT_ALLOCATION_PREFIX_LENGTH } from '../../crd/in-cluster/names.js'
 import { type InClusterPool, type InClusterPoolCounts, isPrefixPoolKind } from '../../crd/in-cluster/pools.js'
 import { clampCount, prefixOf } from '../../crd/in-cluster/space.js'
+import {
+  assertFunction,
+  assertIterable,
+  assertObject,
+  assertParts,
+  assertString,
+  assertStrings,
+} from '../../errors/checks.js'
+import { refuse } from '../../errors/refuse.js'
 import type { AddressAndPrefix, Offer } from '../claims/definition.js'
 import { type AddressHolder, AddressLedger } from '../claims/ledger.js'
 import type { KeptAddresses } from './preallocations.js'
@@ -60,6 +69,8 @@ export class PoolLedger extends AddressLedger<InClusterPool> {
   /** @param keptBy what a pool keeps for claims */
   constructor(keptBy?: (pool: InClusterPool) => KeptAddresses) {
     super()
+    if (keptBy !== undefined) assertFunction('PoolLedger', 'keptBy', keptBy)
+
     this.#keptBy = keptBy
   }
 
@@ -68,6 +79,9 @@ export class PoolLedger extends AddressLedger<InClusterPool> {
    * in any order.
    */
   static build(pool: InClusterPool | undefined, addresses: Iterable<IPAddress>): PoolLedger {
+    if (pool !== undefined) assertParts('PoolLedger.build', 'pool', pool, { spec: 'object', metadata: 'object' })
+    assertIterable('PoolLedger.build', 'addresses', addresses)
+
     const ledger = new PoolLedger()
     ledger.setPool(pool)
     for (const address of addresses) ledger.observe(address)
@@ -81,6 +95,9 @@ export class PoolLedger extends AddressLedger<InClusterPool> {
    * @param pool `undefined` if there is none, or one that cannot be read: then `problems` says why
    */
   override setPool(pool: InClusterPool | undefined, problems: readonly string[] = []): void {
+    if (pool !== undefined) assertParts('PoolLedger.setPool', 'pool', pool, { spec: 'object', metadata: 'object' })
+    assertStrings('PoolLedger.setPool', 'problems', problems)
+
     const spec = pool && ledgerSpecOf(pool)
     super.setPool(pool, spec?.ok === false ? spec.problems : problems)
     const before = this.#spec
@@ -102,6 +119,8 @@ export class PoolLedger extends AddressLedger<InClusterPool> {
    * @param claims texts by `namespace/name` of the claim
    */
   keep(claims: ReadonlyMap<string, string>): void {
+    if (!(claims instanceof Map)) refuse('claims', 'a Map of texts by claim', claims)
+
     for (const claim of this.#kept.keys()) this.ledger.delete(`kept ${claim}`)
     this.#kept = claims
     for (const [claim, text] of claims) {
@@ -145,6 +164,8 @@ export class PoolLedger extends AddressLedger<InClusterPool> {
   }
 
   override extentOf(address: Parameters<AddressLedger<InClusterPool>['extentOf']>[0]): Prefix.Prefix | undefined {
+    assertParts('PoolLedger.extentOf', 'address', address, { metadata: 'object', spec: 'object' })
+
     const kind = this.pool?.kind ?? address.spec.poolRef?.kind
     if (kind === undefined || !isPrefixPoolKind(kind)) return super.extentOf(address)
     const { address: text, prefix = 0 } = address.spec
@@ -160,7 +181,10 @@ export class PoolLedger extends AddressLedger<InClusterPool> {
    * What the next claim would get: the lowest free address or prefix, or with `random` one of those
    * that are free, each as likely as any other. `undefined` if there is none. Changes nothing.
    */
-  next({ random }: { readonly random?: Random | undefined } = {}): Offer | undefined {
+  next(options: { readonly random?: Random | undefined } = {}): Offer | undefined {
+    assertObject('PoolLedger.next', 'options', options)
+    const { random } = options
+
     const next = this.ledger.next({ random })
     return next && this.#offerOf(next)
   }
@@ -178,6 +202,9 @@ export class PoolLedger extends AddressLedger<InClusterPool> {
 
   /** What a claim had before, if the pool still gives it and nothing else holds it. O(log n). */
   again(place: AddressAndPrefix, claim: string): Offer | undefined {
+    assertParts('PoolLedger.again', 'place', place, { address: 'text' })
+    assertString('PoolLedger.again', 'claim', claim)
+
     const answer = this.answerTo(place.address, claim)
     const length = this.extentOf({ metadata: { name: claim }, spec: place })?.length
     return answer.kind === 'free' && (this.#spec?.length ?? length) === length ? answer.offer : undefined

@@ -1,4 +1,5 @@
 import type { InClusterPool } from '../../crd/in-cluster/pools.js'
+import { assertObject } from '../../errors/checks.js'
 import type { Plan } from '../../plan/index.js'
 import type { ClaimOutcome, UnreadableOutcome } from '../claims/outcome.js'
 import { defineProvider, type Provider } from '../claims/planner.js'
@@ -31,6 +32,8 @@ export interface InClusterPlanner extends Provider<InClusterPool, PoolLedger, Po
  * @throws IpamError `INVALID_ARGUMENT` for options that mean nothing
  */
 export function inCluster(options: InClusterOptions = {}): InClusterPlanner {
+  assertObject('inCluster', 'options', options)
+
   assertOptions(options)
   const memory = new InClusterMemory(options)
   const provider = defineProvider(definitionOf(options, memory))

@@ -2,6 +2,7 @@ import { type Condition, type ConditionUpdate, poolReady } from '../../claim/ind
 import { PROTECT_POOL_FINALIZER } from '../../crd/cluster-api/names.js'
 import type { InClusterPool, InClusterPoolCounts } from '../../crd/in-cluster/pools.js'
 import { hasFinalizer, isDeleting, refOf } from '../../crd/meta/object.js'
+import { assertParts } from '../../errors/checks.js'
 import { listed } from '../../errors/listed.js'
 import { list } from '../../errors/quote.js'
 import { addFinalizer, type Effect, type Plan, type PlanTime, patchStatus, removeFinalizer } from '../../plan/index.js'
@@ -36,6 +37,8 @@ export interface PoolInput {
  * every object in use from the total, also those that are out of range or hold an address twice.
  */
 export function planPool(input: PoolInput): Plan<PoolOutcome> {
+  assertParts('planPool', 'input', input, { pool: 'object', ledger: 'object' })
+
   const { pool, ledger } = input
   const effects: Effect[] = []
   if (!isDeleting(pool) && !hasFinalizer(pool, PROTECT_POOL_FINALIZER)) {

@@ -1,6 +1,7 @@
 import * as Prefix from '../../cidr/nouns/prefix.js'
 import type { ClusterNetwork, ClusterNetworkRange } from '../../crd/ipam-kit/cluster-network.js'
 import { MAX_RANGES } from '../../crd/ipam-kit/names.js'
+import { assertParts } from '../../errors/checks.js'
 import type { NetworkRange } from './view.js'
 
 /** The ranges of a status, and what could not be listed. */
@@ -20,6 +21,8 @@ export interface ListedRanges {
  * O(ranges of the status).
  */
 export function acceptedRanges(network: ClusterNetwork | undefined): ReadonlySet<string> | undefined {
+  if (network !== undefined) assertParts('acceptedRanges', 'network', network, { spec: 'object', metadata: 'object' })
+
   if (network === undefined || consumersOf(network).length === 0) return undefined
   const ranges = network.status?.ranges ?? []
   return new Set(ranges.filter(({ state }) => state !== 'Proposed').map(({ cidr }) => cidr))

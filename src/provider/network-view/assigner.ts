@@ -4,6 +4,7 @@ import * as Prefix from '../../cidr/nouns/prefix.js'
 import type { Node } from '../../crd/core/node.js'
 import type { Pod } from '../../crd/core/pod.js'
 import type { ObjectRef } from '../../crd/meta/object.js'
+import { assertParts } from '../../errors/checks.js'
 import { networkView } from './network-view.js'
 import type { FamilyView, NetworkNode, NetworkRange, NetworkViewInput } from './view.js'
 
@@ -69,7 +70,10 @@ interface PodFacts {
  * assigner({ nodes: [node], clusterCIDRs: [] })
  * // { type: 'NodeCIDRs', evidence: ['1 of 1 Nodes have podCIDRs'], configuredBy: [] }
  */
-export function assigner({ nodes, clusterCIDRs, extraCIDRs, pods }: AssignerInput): Assigner {
+export function assigner(input: AssignerInput): Assigner {
+  assertParts('assigner', 'input', input, { nodes: 'iterable', clusterCIDRs: 'iterable' })
+  const { nodes, clusterCIDRs, extraCIDRs, pods } = input
+
   const all = [...nodes]
   const view = networkView({ nodes: all, clusterCIDRs, extraCIDRs })
   const families = [view.ipv4, view.ipv6]

@@ -3,6 +3,7 @@ import type { Prefix } from '../../cidr/nouns/prefix.js'
 import * as RangeSet from '../../cidr/nouns/range-set.js'
 import { isDeleting, refOf } from '../../crd/meta/object.js'
 import type { ClusterCIDR } from '../../crd/node-ipam/cluster-cidr.js'
+import { assertKube, assertObject, assertParts } from '../../errors/checks.js'
 import { LiveFamilyView, type RangeSpec } from './family.js'
 import { type Reading, readNode, readPrefixes } from './read.js'
 import type { NamedRanges, NetworkNode, NetworkView, NetworkViewInput, ViewProblem } from './view.js'
@@ -73,6 +74,7 @@ export class LiveNetworkView implements NetworkView {
 
   /** Takes a Node in, in any version. */
   setNode(node: NetworkNode): boolean {
+    assertKube('LiveNetworkView.setNode', 'node', node)
     const { name } = node.metadata
     const before = this.#nodes.get(name)
     const { podCIDR, podCIDRs } = node.spec ?? {}
@@ -94,6 +96,7 @@ export class LiveNetworkView implements NetworkView {
 
   /** Takes a ClusterCIDR in, in any version. */
   setClusterCIDR(range: ClusterCIDR): boolean {
+    assertParts('LiveNetworkView.setClusterCIDR', 'range', range, { metadata: 'object', spec: 'object' })
     const { name } = range.metadata
     const { ipv4 = '', ipv6 = '' } = range.spec
     const readings = ([4, 6] as const).flatMap((family) => {
@@ -118,16 +121,18 @@ export class LiveNetworkView implements NetworkView {
   }
 
   /** Replaces everything that is configured beside ClusterCIDRs. */
-  setConfigured({ extraCIDRs = [], serviceCIDRs = [], pools = [] }: ConfiguredRanges): boolean {
+  setConfigured(ranges: ConfiguredRanges): boolean {
+    assertObject('LiveNetworkView.setConfigured', 'ranges', ranges)
+    const { extraCIDRs = [], serviceCIDRs = [], pools = [] } = ranges
     const services = serviceCIDRs.map((given) => (typeof given === 'string' ? { name: given, cidrs: [given] } : given))
     const lists = [extraCIDRs, services, pools]
     const ids = new Set<string>()
     let isChanged = false
     for (const [index, role] of ROLES.entries()) {
-      for (const [nth, ranges] of lists[index]!.entries()) {
+      for (const [nth, given] of lists[index]!.entries()) {
         const id = `configured ${role} ${String(nth).padStart(6, '0')}`
         ids.add(id)
-        isChanged = this.setRanges(id, role, ranges) || isChanged
+        isChanged = this.setRanges(id, role, given) || isChanged
       }
     }
     const gone = [...this.#ranges.keys()].filter((id) => id.startsWith('configured ') && !ids.has(id))
@@ -143,6 +148,7 @@ export class LiveNetworkView implements NetworkView {
    */
   setRanges(id: string, role: RangeRole, ranges: NamedRanges | undefined, isDeleted = false): boolean {
     if (ranges === undefined) return this.#setRange(id, undefined, [])
+    assertParts('LiveNetworkView.setRanges', 'ranges', ranges, { name: 'text', cidrs: 'list' })
     const { name, cidrs, source } = ranges
     const about = role === 'services' ? `serviceCIDR ${name}` : name
     return this.#setRange(id, { role, name, source, isDeleted }, [readPrefixes(about, 'cidr', cidrs)])

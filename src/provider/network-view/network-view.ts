@@ -1,4 +1,6 @@
+import { assertSet } from '../../cidr/internal.js'
 import * as RangeSet from '../../cidr/nouns/range-set.js'
+import { assertParts } from '../../errors/checks.js'
 import { LiveNetworkView } from './live.js'
 import type { NetworkView, NetworkViewInput, NodeSubnet } from './view.js'
 
@@ -30,6 +32,8 @@ type RangeSet = RangeSet.RangeSet
  * view.ipv4.summary(1).added // 256n
  */
 export function networkView(input: NetworkViewInput): NetworkView {
+  assertParts('networkView', 'input', input, { nodes: 'iterable', clusterCIDRs: 'iterable' })
+
   const view = new LiveNetworkView()
   const { nodes, clusterCIDRs, accepted, ...configured } = input
   for (const range of clusterCIDRs) view.setClusterCIDR(range)
@@ -47,5 +51,14 @@ export function networkView(input: NetworkViewInput): NetworkView {
  * O(subnets in use).
  */
 export function usedBeforeKnown(published: RangeSet, view: NetworkView): readonly NodeSubnet[] {
+  assertSet('usedBeforeKnown', 'published', published)
+  assertParts('usedBeforeKnown', 'view', view, {
+    ipv4: 'object',
+    ipv6: 'object',
+    problems: 'objects',
+    known: 'object',
+    summary: 'function',
+  })
+
   return [...view.ipv4.inUse, ...view.ipv6.inUse].filter(({ prefix }) => !RangeSet.contains(published, prefix))
 }

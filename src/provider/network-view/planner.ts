@@ -3,6 +3,7 @@ import { keepNode } from '../../crd/core/node-subnets.js'
 import { ClusterNetwork } from '../../crd/ipam-kit/cluster-network.js'
 import { formatRef, isDeleting, type KindInfo, type KubeObject, refOf } from '../../crd/meta/object.js'
 import { ClusterCIDR } from '../../crd/node-ipam/cluster-cidr.js'
+import { assertObject } from '../../errors/checks.js'
 import { refuse } from '../../errors/refuse.js'
 import {
   Absences,
@@ -119,6 +120,8 @@ type Context = PlannerContext<NetworkWatches, NetworkState>
  * @throws IpamError `INVALID_ARGUMENT` for options that mean nothing
  */
 export function networkViewPlanner(options: NetworkViewOptions = {}): NetworkViewPlanner {
+  assertObject('networkViewPlanner', 'options', options)
+
   const { name = 'pods', sources = [], create = false, detailsSeconds = 30, graceSeconds = 60, ...configured } = options
   if (!(detailsSeconds >= 1 && detailsSeconds <= 3600)) refuse('detailsSeconds', 'seconds, 1 to 3600', detailsSeconds)
   if (!(graceSeconds >= 0 && graceSeconds <= 3600)) refuse('graceSeconds', 'seconds, 0 to 3600', graceSeconds)

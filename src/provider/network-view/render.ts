@@ -1,6 +1,7 @@
 import type { Family } from '../../cidr/index.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
 import * as RangeSet from '../../cidr/nouns/range-set.js'
+import { assertObject, assertParts } from '../../errors/checks.js'
 import { refuse } from '../../errors/refuse.js'
 import type { NetworkView } from './view.js'
 
@@ -45,6 +46,14 @@ export interface KubeProxyContent {
  * O(prefixes of `known`), as for every renderer.
  */
 export function renderKubeProxy(view: NetworkView): Rendered<KubeProxyContent> {
+  assertParts('renderKubeProxy', 'view', view, {
+    ipv4: 'object',
+    ipv6: 'object',
+    problems: 'objects',
+    known: 'object',
+    summary: 'function',
+  })
+
   const { prefixes, lost } = onePerFamily(view)
   const isExact = lost.length === 0
   const content: KubeProxyContent = {
@@ -83,6 +92,15 @@ export function renderFlannel(
   view: NetworkView,
   options: { readonly backend?: FlannelBackend | undefined } = {},
 ): Rendered<FlannelContent> {
+  assertParts('renderFlannel', 'view', view, {
+    ipv4: 'object',
+    ipv6: 'object',
+    problems: 'objects',
+    known: 'object',
+    summary: 'function',
+  })
+  assertObject('renderFlannel', 'options', options)
+
   const { prefixes, lost } = onePerFamily(view)
   const [v4, v6] = ([4, 6] as const).map((family) => prefixes.find(({ address }) => address.family === family))
   const content: FlannelContent = {
@@ -117,6 +135,15 @@ export function renderIpMasqAgent(
   view: NetworkView,
   options: { readonly cidrLimit?: number | undefined } = {},
 ): Rendered<IpMasqAgentContent> {
+  assertParts('renderIpMasqAgent', 'view', view, {
+    ipv4: 'object',
+    ipv6: 'object',
+    problems: 'objects',
+    known: 'object',
+    summary: 'function',
+  })
+  assertObject('renderIpMasqAgent', 'options', options)
+
   const { cidrLimit = MASQ_CIDR_LIMIT } = options
   if (!Number.isInteger(cidrLimit) || cidrLimit < 2) refuse('cidrLimit', 'a whole number from 2', cidrLimit)
   const { prefixes } = view.summary(cidrLimit)
@@ -137,6 +164,14 @@ export function renderIpMasqAgent(
  * kindnet starts.
  */
 export function renderKindnet(view: NetworkView): Rendered<{ readonly POD_SUBNET: string }> {
+  assertParts('renderKindnet', 'view', view, {
+    ipv4: 'object',
+    ipv6: 'object',
+    problems: 'objects',
+    known: 'object',
+    summary: 'function',
+  })
+
   const POD_SUBNET = RangeSet.prefixes(view.known).map(Prefix.format).join(',')
   if (POD_SUBNET !== '') return { content: { POD_SUBNET }, lost: [] }
   return {
@@ -173,6 +208,15 @@ export function renderCalico(
   view: NetworkView,
   options: { readonly natOutgoing?: boolean | undefined } = {},
 ): Rendered<readonly CalicoIPPool[]> {
+  assertParts('renderCalico', 'view', view, {
+    ipv4: 'object',
+    ipv6: 'object',
+    problems: 'objects',
+    known: 'object',
+    summary: 'function',
+  })
+  assertObject('renderCalico', 'options', options)
+
   const content = RangeSet.prefixes(view.known).map((prefix): CalicoIPPool => {
     const { standard, longest } = CALICO_BLOCKS[prefix.address.family]
     // a pool is not smaller than its block
@@ -217,6 +261,15 @@ export interface CiliumOptions {
  * @throws IpamError `INVALID_ARGUMENT` for a length that the family does not have
  */
 export function renderCilium(view: NetworkView, options: CiliumOptions): Rendered<CiliumPodIPPool> {
+  assertParts('renderCilium', 'view', view, {
+    ipv4: 'object',
+    ipv6: 'object',
+    problems: 'objects',
+    known: 'object',
+    summary: 'function',
+  })
+  assertParts('renderCilium', 'options', options, { maskSizes: 'object' })
+
   const spec: { ipv4?: CiliumPoolFamily; ipv6?: CiliumPoolFamily } = {}
   const lost: Loss[] = []
   for (const [family, { known }] of [
@@ -250,6 +303,14 @@ export interface IpBlockPeer {
  * apply an `ipBlock` to Pods.
  */
 export function renderNetworkPolicy(view: NetworkView): Rendered<readonly IpBlockPeer[]> {
+  assertParts('renderNetworkPolicy', 'view', view, {
+    ipv4: 'object',
+    ipv6: 'object',
+    problems: 'objects',
+    known: 'object',
+    summary: 'function',
+  })
+
   const content = RangeSet.prefixes(view.known).map((prefix) => ({ ipBlock: { cidr: Prefix.format(prefix) } }))
   if (content.length > 0) return { content, lost: [] }
   return { content, lost: [setting('a rule without peers selects all addresses: leave the rule out')] }

@@ -1,5 +1,6 @@
 import { Address, type Family, Prefix } from '../../cidr/index.js'
 import { type ClusterCIDRSpec, MAX_IPV6_SUBNET_BITS, MIN_PER_NODE_HOST_BITS } from '../../crd/node-ipam/index.js'
+import { assertList, assertObject, assertObjects, assertParts } from '../../errors/checks.js'
 import { quote } from '../../errors/quote.js'
 import { type NodeRange, rangeOf, readRange, subnetSpace } from './range.js'
 
@@ -52,6 +53,8 @@ export type FlagResult<T> =
  * @see https://github.com/kubernetes/kubernetes/tree/master/cmd/kube-controller-manager
  */
 export function readFlags(flags: NodeIPAMFlags): FlagResult<FlagRanges> {
+  assertObject('readFlags', 'flags', flags)
+
   const problems: string[] = []
   const warnings: string[] = []
   if (flags.allocateNodeCIDRs === false) problems.push('--allocate-node-cidrs is false')
@@ -78,6 +81,9 @@ export function readFlags(flags: NodeIPAMFlags): FlagResult<FlagRanges> {
  * @param nodeMaskSizes the length of a subnet of each
  */
 export function flagRange(clusterCIDRs: readonly Prefix[], nodeMaskSizes: readonly number[]): FlagResult<NodeRange> {
+  assertObjects('flagRange', 'clusterCIDRs', clusterCIDRs)
+  assertList('flagRange', 'nodeMaskSizes', nodeMaskSizes)
+
   const problems = clusterCIDRs.flatMap((prefix, index) => {
     const { length, address } = prefix
     const mask = nodeMaskSizes[index]
@@ -108,10 +114,12 @@ export function flagRange(clusterCIDRs: readonly Prefix[], nodeMaskSizes: readon
  * its rule for the host bits that both families share: those of IPv4 if they are from 4 to those of
  * IPv6, else those of IPv6 if they are from 4 to 32.
  */
-export function defaultClusterCIDR({
-  clusterCIDRs,
-  nodeMaskSizes,
-}: Pick<FlagRanges, 'clusterCIDRs' | 'nodeMaskSizes'>): FlagResult<ClusterCIDRSpec> {
+export function defaultClusterCIDR(
+  input: Pick<FlagRanges, 'clusterCIDRs' | 'nodeMaskSizes'>,
+): FlagResult<ClusterCIDRSpec> {
+  assertParts('defaultClusterCIDR', 'input', input, { clusterCIDRs: 'objects', nodeMaskSizes: 'list' })
+  const { clusterCIDRs, nodeMaskSizes } = input
+
   const problems = familyProblems(clusterCIDRs, '--cluster-cidr')
   const of = (family: Family) => clusterCIDRs.findIndex(({ address }) => address.family === family)
   const bitsOf = (family: Family) => Address.bitsOf(family) - (nodeMaskSizes[of(family)] ?? Number.NaN)

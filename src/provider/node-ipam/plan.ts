@@ -1,5 +1,6 @@
 import { hasFinalizer, type KubeObject } from '../../crd/meta/object.js'
 import { CLUSTER_CIDR_FINALIZER } from '../../crd/node-ipam/index.js'
+import { assertParts } from '../../errors/checks.js'
 import { byAge, type Plan } from '../../plan/index.js'
 import { nodeKey, rangeKey } from './context.js'
 import { DEFAULT_CLUSTER_CIDR } from './flags.js'
@@ -29,12 +30,10 @@ export interface NodeIPAMDecision {
  *
  * @throws IpamError `INVALID_ARGUMENT`
  */
-export function planNodeIPAM({
-  nodes,
-  clusterCIDRs = [],
-  nowMs,
-  ...options
-}: NodeIPAMInput): readonly NodeIPAMDecision[] {
+export function planNodeIPAM(input: NodeIPAMInput): readonly NodeIPAMDecision[] {
+  assertParts('planNodeIPAM', 'input', input, { nodes: 'objects', nowMs: 'number' })
+  const { nodes, clusterCIDRs = [], nowMs, ...options } = input
+
   const planner = nodeIPAM(options)
   for (const object of [...clusterCIDRs, ...nodes]) planner.observe({ kind: 'present', object })
   const names = (objects: readonly KubeObject[]) => [...objects].sort(byAge).map(({ metadata }) => metadata.name)

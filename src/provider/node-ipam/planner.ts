@@ -2,6 +2,7 @@ import type { LedgerEntry } from '../../allocator/index.js'
 import type { Prefix } from '../../cidr/index.js'
 import { ClusterNetwork, SubnetReservations } from '../../crd/ipam-kit/index.js'
 import { ClusterCIDR, type ClusterCIDRSpec } from '../../crd/node-ipam/index.js'
+import { assertObject } from '../../errors/checks.js'
 import { describe } from '../../errors/index.js'
 import { type DefinedPlanner, definePlanner, eventAbout, modelWatch, type Watch } from '../../plan/index.js'
 import { causeOf, type NodeIPAMState, type NodeIPAMWatches, type RangeFacts, rangeKey, SentEvents } from './context.js'
@@ -100,6 +101,8 @@ const rangeWatch: Watch<RangeFacts> = {
  * https://github.com/kubernetes/enhancements/tree/master/keps/sig-network/2593-multiple-cluster-cidrs
  */
 export function nodeIPAM(options: NodeIPAMOptions = {}): NodeIPAMPlanner {
+  assertObject('nodeIPAM', 'options', options)
+
   const { order = 'numeric', serviceCIDRs = [], watchServiceCIDRs = false, range } = options
   const spec = range === undefined ? options.defaultClusterCIDR : undefined
   const shared = options.shared && readShared(options.shared)

@@ -3,6 +3,7 @@ import { type NodeSelector, nodeSelectorErrors, nodeSelectorScore, type Selectab
 import { formatFieldError } from '../../crd/meta/field-error.js'
 import type { KubeObject } from '../../crd/meta/object.js'
 import type { ClusterCIDR } from '../../crd/node-ipam/index.js'
+import { assertParts } from '../../errors/checks.js'
 import { quote } from '../../errors/quote.js'
 
 /** A prefix that is cut into subnets of one length. */
@@ -45,7 +46,13 @@ export type ReadRange =
  * `perNodeHostBits` has to fit each family, an empty list of terms is no selector. It is laxer than
  * upstream's validation, which refuses fewer than 4 host bits. O(size of the selector).
  */
-export function readRange({ metadata: { name }, spec }: Pick<ClusterCIDR, 'metadata' | 'spec'>): ReadRange {
+export function readRange(input: Pick<ClusterCIDR, 'metadata' | 'spec'>): ReadRange {
+  assertParts('readRange', 'input', input, { spec: 'object', metadata: 'object' })
+  const {
+    metadata: { name },
+    spec,
+  } = input
+
   const { perNodeHostBits, nodeSelector } = spec
   const spaces: SubnetSpace[] = []
   for (const [family, text] of [

@@ -1,6 +1,7 @@
 import { Prefix } from '../../cidr/index.js'
 import type { SelectableNode } from '../../crd/core/index.js'
 import type { ClusterCIDR } from '../../crd/node-ipam/index.js'
+import { assertKube, assertObject, assertObjects, assertParts, assertString } from '../../errors/checks.js'
 import { byAge } from '../../plan/index.js'
 import { compareText, type NodeRange, readRange } from './range.js'
 
@@ -30,6 +31,20 @@ export interface RankedRange extends Pick<NodeRange, 'capacity' | 'perNodeHostBi
  * https://github.com/kubernetes/enhancements/tree/master/keps/sig-network/2593-multiple-cluster-cidrs
  */
 export function compareRanges(left: RankedRange, right: RankedRange, order: RangeOrder = 'numeric'): number {
+  assertParts('compareRanges', 'left', left, {
+    score: 'number',
+    prefix: 'object',
+    perNodeHostBits: 'number',
+    selectorText: 'text',
+  })
+  assertParts('compareRanges', 'right', right, {
+    score: 'number',
+    prefix: 'object',
+    perNodeHostBits: 'number',
+    selectorText: 'text',
+  })
+  assertString('compareRanges', 'order', order)
+
   return right.score - left.score || compareFixed(left, right, order)
 }
 
@@ -43,8 +58,13 @@ export function compareRanges(left: RankedRange, right: RankedRange, order: Rang
 export function rankClusterCIDRs(
   node: SelectableNode,
   clusterCIDRs: readonly ClusterCIDR[],
-  { order = 'numeric' }: { readonly order?: RangeOrder | undefined } = {},
+  options: { readonly order?: RangeOrder | undefined } = {},
 ): readonly ClusterCIDR[] {
+  assertKube('rankClusterCIDRs', 'node', node)
+  assertObjects('rankClusterCIDRs', 'clusterCIDRs', clusterCIDRs)
+  assertObject('rankClusterCIDRs', 'options', options)
+  const { order = 'numeric' } = options
+
   const objects = new Map<NodeRange, ClusterCIDR>()
   for (const object of [...clusterCIDRs].sort(byAge)) {
     const read = object.metadata.deletionTimestamp === undefined ? readRange(object) : undefined

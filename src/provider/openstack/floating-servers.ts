@@ -4,6 +4,7 @@ import { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import { formatRef, hasFinalizer, isDeleting, type ObjectRef, refOf } from '../../crd/meta/object.js'
 import { OpenStackServer } from '../../crd/openstack/machines.js'
 import { FLOATING_ADDRESS_CONDITION, FLOATING_IP_FINALIZER, POOL_EXHAUSTED_REASON } from '../../crd/openstack/names.js'
+import { assertObject } from '../../errors/checks.js'
 import { refuse } from '../../errors/refuse.js'
 import {
   type DefinedPlanner,
@@ -96,6 +97,8 @@ export type FloatingServersPlanner = DefinedPlanner<FloatingServerOutcome, Serve
  * // 'creating: Waiting 1/1: IPAddressClaim default/w1-floating-ip-address is not there'
  */
 export function floatingServers(options: FloatingServersOptions = {}): FloatingServersPlanner {
+  assertObject('floatingServers', 'options', options)
+
   const rules = rulesOf(options)
   return definePlanner<FloatingServerOutcome, ServerWatches, ServerAnswers>({
     name: 'floating-servers',

@@ -1,4 +1,5 @@
 import * as Address from '../../cidr/nouns/address.js'
+import { assertObject } from '../../errors/checks.js'
 import type { ExternalFailure, ExternalResult } from '../../plan/index.js'
 
 /** What is known of a floating IP that is to have a certain address, or any. */
@@ -45,13 +46,10 @@ const TAGS = 'standard-attr-tag'
  * getOrCreateFloatingIP({ address: '203.0.113.1', listed: { ok: true, value: [] } })
  * // { kind: 'create', address: '203.0.113.1', description: '', tags: [] }
  */
-export function getOrCreateFloatingIP({
-  address: text,
-  description = '',
-  tags = [],
-  listed,
-  extensions,
-}: WantedFloatingIP): FloatingIPStep {
+export function getOrCreateFloatingIP(input: WantedFloatingIP): FloatingIPStep {
+  assertObject('getOrCreateFloatingIP', 'input', input)
+  const { address: text, description = '', tags = [], listed, extensions } = input
+
   const address = text || undefined
   if (address !== undefined) {
     const wanted = Address.safeParse(address)

@@ -21,6 +21,7 @@ import {
   POOL_READY_CONDITION,
   READY_REASON,
 } from '../../crd/openstack/names.js'
+import { assertParts } from '../../errors/checks.js'
 import type { MergePatch, PlanTime } from '../../plan/index.js'
 import type { Provider } from '../claims/index.js'
 import {
@@ -55,6 +56,8 @@ const NEUTRON: CloudFacts = { marker: 'atomic', choosesAddress: false, listsByMa
 export function floatingIPPools(
   options: FloatingIPPoolsOptions,
 ): Provider<OpenStackFloatingIPPool, ExternalLedger<OpenStackFloatingIPPool>, ExternalPoolOutcome> {
+  assertParts('floatingIPPools', 'options', options, { identity: 'text' })
+
   const { facts = NEUTRON, ...rest } = options
   return externalPools({ ...rest, name: 'openstack-floating-ip', kind: floatingIPPoolKind, facts })
 }

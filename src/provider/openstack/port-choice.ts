@@ -1,5 +1,6 @@
 import * as Address from '../../cidr/nouns/address.js'
 import { goQuote } from '../../crd/meta/field-error.js'
+import { assertObjects, assertParts, assertString } from '../../errors/checks.js'
 import type { FloatingIP, RouterLinks, ServerNetwork, ServerPort } from './server-cloud.js'
 
 /** The port of a server that a floating IP can be attached to, or why there is none. */
@@ -25,6 +26,10 @@ export function choosePort(
   ports: readonly ServerPort[],
   routers: readonly RouterLinks[],
 ): PortChoice {
+  assertParts('choosePort', 'floatingIP', floatingIP, { address: 'text', network: 'text' })
+  assertObjects('choosePort', 'ports', ports)
+  assertObjects('choosePort', 'routers', routers)
+
   const { address, network } = floatingIP
   const reached = new Set(routers.flatMap((router) => (router.gatewayNetwork === network ? router.subnets : [])))
   const port = ports.find(({ subnets }) => subnets.some((subnet) => reached.has(subnet)))
@@ -56,7 +61,11 @@ export type Attachment =
  * const floatingIP = { id: 'f1', address: '203.0.113.1', network: 'ext', port: 'of-another-server' }
  * attachment('203.0.113.1', { addresses: [], ports: [{ id: 'p1', subnets: ['nodes'] }], routers: [], floatingIP }).kind // 'conflict'
  */
-export function attachment(address: string, { addresses, ports, routers, floatingIP }: ServerNetwork): Attachment {
+export function attachment(address: string, network: ServerNetwork): Attachment {
+  assertString('attachment', 'address', address)
+  assertParts('attachment', 'network', network, { addresses: 'list', ports: 'objects', routers: 'objects' })
+  const { addresses, ports, routers, floatingIP } = network
+
   const port = floatingIP?.port ?? ''
   if (floatingIP !== undefined && port !== '') {
     if (ports.some(({ id }) => id === port))

@@ -1,5 +1,6 @@
 import { asObject } from '../../crd/meta/json.js'
 import type { Json } from '../../crd/meta/object.js'
+import { assertParts } from '../../errors/checks.js'
 import { refuse } from '../../errors/refuse.js'
 import type { AnyResult, ExternalCall, ExternalFailure, ExternalResult } from '../../plan/index.js'
 import type { LastResult } from '../claims/external.js'
@@ -15,7 +16,10 @@ const OPERATIONS: readonly string[] = [
 ] satisfies readonly ServerOperation[]
 
 /** Whether a call is one of a server. */
-export function isServerCall({ operation }: Pick<ExternalCall, 'operation'>): boolean {
+export function isServerCall(input: Pick<ExternalCall, 'operation'>): boolean {
+  assertParts('isServerCall', 'input', input, { operation: 'text' })
+  const { operation } = input
+
   return OPERATIONS.includes(operation)
 }
 

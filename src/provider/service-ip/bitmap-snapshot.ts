@@ -1,7 +1,9 @@
+import { assertPrefix, assertSet } from '../../cidr/internal.js'
 import * as Address from '../../cidr/nouns/address.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
 import * as Range from '../../cidr/nouns/range.js'
 import * as RangeSet from '../../cidr/nouns/range-set.js'
+import { assertParts } from '../../errors/checks.js'
 import { usableRange } from './ranges.js'
 
 type Prefix = Prefix.Prefix
@@ -34,7 +36,10 @@ const MOST_V6 = 65_536n
  * const read = readServiceBitmap({ range: '10.0.0.0/24', data: Uint8Array.of(0b101) })
  * read.kind === 'read' && RangeSet.format(read.inUse) // ['10.0.0.1-10.0.0.1', '10.0.0.3-10.0.0.3']
  */
-export function readServiceBitmap({ range, data }: ServiceBitmap): ServiceBitmapReading {
+export function readServiceBitmap(input: ServiceBitmap): ServiceBitmapReading {
+  assertParts('readServiceBitmap', 'input', input, { range: 'text', data: 'object' })
+  const { range, data } = input
+
   const read = Prefix.safeParse(range)
   if (!read.ok) return { kind: 'malformed', message: `range ${JSON.stringify(range)} is not a CIDR` }
   const prefix = Prefix.masked(read.value)
@@ -69,6 +74,10 @@ export type ServiceBitmapComparison =
  * an IPAddress. O(bits + ranges).
  */
 export function compareServiceBitmap(bitmap: ServiceBitmap, prefix: Prefix, inUse: RangeSet): ServiceBitmapComparison {
+  assertParts('compareServiceBitmap', 'bitmap', bitmap, { range: 'text', data: 'object' })
+  assertPrefix('compareServiceBitmap', 'prefix', prefix)
+  assertSet('compareServiceBitmap', 'inUse', inUse)
+
   const read = readServiceBitmap(bitmap)
   if (read.kind !== 'read') return read
   const network = Prefix.masked(prefix)

@@ -1,9 +1,11 @@
 import type { Ledger, LedgerHolder } from '../../allocator/index.js'
 import type { Family } from '../../cidr/index.js'
+import { assertAddress } from '../../cidr/internal.js'
 import * as Address from '../../cidr/nouns/address.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
 import * as Range from '../../cidr/nouns/range.js'
 import * as RangeSet from '../../cidr/nouns/range-set.js'
+import { assertObjects, assertParts } from '../../errors/checks.js'
 import { refuse } from '../../errors/refuse.js'
 import { bandsOf, familyName, hostPrefix, type ServiceRange, usableRange } from './ranges.js'
 
@@ -57,8 +59,13 @@ export interface NextAddressQuery {
 export function nextServiceAddress(
   ranges: readonly ServiceRange[],
   ledger: Pick<Ledger, 'next'>,
-  { family, start }: NextAddressQuery,
+  options: NextAddressQuery,
 ): ServiceChoice {
+  assertObjects('nextServiceAddress', 'ranges', ranges)
+  assertParts('nextServiceAddress', 'ledger', ledger, { next: 'function' })
+  assertParts('nextServiceAddress', 'options', options, { family: 'number', start: 'number' })
+  const { family, start } = options
+
   if (!(start >= 0 && start < 1)) refuse('start', 'a number from 0 up to 1', start)
   const ofFamily = ranges.filter(({ prefix }) => prefix.address.family === family)
   const ready = ofFamily.filter(({ isReady }) => isReady)
@@ -91,6 +98,10 @@ export function namedServiceAddress(
   ledger: Pick<Ledger<LedgerHolder>, 'blockers'>,
   address: Address,
 ): ServiceChoice {
+  assertObjects('namedServiceAddress', 'ranges', ranges)
+  assertParts('namedServiceAddress', 'ledger', ledger, { blockers: 'function' })
+  assertAddress('namedServiceAddress', 'address', address)
+
   const text = Address.format(address)
   const around = ranges.filter(({ prefix }) => Prefix.contains(prefix, address))
   if (around.length === 0) return { kind: 'mismatchedNetwork', message: `${text} is in no range of a ServiceCIDR` }

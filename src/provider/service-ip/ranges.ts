@@ -10,6 +10,7 @@ import { isDeleting } from '../../crd/meta/object.js'
 import { serviceCIDRErrors } from '../../crd/networking/admission.js'
 import { READY } from '../../crd/networking/names.js'
 import type { ServiceCIDR } from '../../crd/networking/service-cidr.js'
+import { assertIterable, assertObjects, assertParts } from '../../errors/checks.js'
 
 type Address = Address.Address
 type Prefix = Prefix.Prefix
@@ -33,6 +34,8 @@ const SHORTEST_V6 = 64
  * its objects is. An object with a problem ({@link serviceCIDRProblem}) has none. O(n).
  */
 export function serviceRanges(objects: Iterable<ServiceCIDR>): readonly ServiceRange[] {
+  assertIterable('serviceRanges', 'objects', objects)
+
   const ranges = new Map<string, ServiceRange>()
   for (const object of objects) {
     if (serviceCIDRProblem(object) !== undefined) continue
@@ -53,6 +56,8 @@ export function serviceRanges(objects: Iterable<ServiceCIDR>): readonly ServiceR
  * than 2^64 addresses.
  */
 export function serviceCIDRProblem(object: ServiceCIDR): string | undefined {
+  assertParts('serviceCIDRProblem', 'object', object, { spec: 'object', metadata: 'object' })
+
   const [error] = serviceCIDRErrors(object)
   if (error !== undefined) return formatFieldError(error)
   const tooWide = prefixesOf(object).find(({ address, length }) => address.family === 6 && length < SHORTEST_V6)
@@ -90,7 +95,11 @@ export function usableRange(prefix: Prefix): Range | undefined {
  * inside of it keeps back.
  */
 export function usableAddresses(ranges: Iterable<ServiceRange>): RangeSet {
-  return RangeSet.fromRanges([...ranges].flatMap(({ prefix }) => usableRange(prefix) ?? []))
+  assertIterable('usableAddresses', 'ranges', ranges)
+
+  const list = [...ranges]
+  assertObjects('usableAddresses', 'ranges', list)
+  return RangeSet.fromRanges(list.flatMap(({ prefix }) => usableRange(prefix) ?? []))
 }
 
 /** The two bands of a range (KEP-3070). Named addresses may be of both. */

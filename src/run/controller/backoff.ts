@@ -1,3 +1,4 @@
+import { assertObject } from '../../errors/checks.js'
 import { refuse } from '../../errors/refuse.js'
 
 export interface BackoffOptions {
@@ -36,6 +37,8 @@ export class Backoff {
   readonly #failures = new Map<string, number>()
 
   constructor(options: BackoffOptions = {}) {
+    assertObject('Backoff', 'options', options)
+
     const { firstMs = 5, maxMs = 1_000_000, jitter = 0, random } = options
     assertNumber('firstMs', firstMs, firstMs > 0, 'a number above 0')
     assertNumber('maxMs', maxMs, maxMs >= firstMs, 'a number from firstMs')

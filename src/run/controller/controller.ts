@@ -1,4 +1,5 @@
 import { type KindInfo, kindKey, objectKey, refOf } from '../../crd/meta/object.js'
+import { assertObject } from '../../errors/checks.js'
 import { ipamError } from '../../errors/index.js'
 import { refuse } from '../../errors/refuse.js'
 import {
@@ -179,6 +180,8 @@ export class Controller<O extends Outcome = Outcome> {
 
   /** @throws IpamError `INVALID_ARGUMENT` */
   constructor(options: ControllerOptions<O>) {
+    assertObject('Controller', 'options', options)
+
     assertOptions(options)
     this.#options = options
     this.#concurrency = options.concurrency ?? 8

@@ -1,3 +1,4 @@
+import { assertObject, assertParts, assertString } from '../../errors/checks.js'
 import { refuse } from '../../errors/refuse.js'
 import type { Change, Effect, EventEffect, Outcome, Plan, Planner, Refusal } from '../../plan/index.js'
 import type { Store, StoreFailure } from '../../store/index.js'
@@ -117,6 +118,11 @@ export async function runKey<O extends Outcome>(
   store: Store,
   options: RunKeyOptions,
 ): Promise<KeyResult<O>> {
+  assertParts('runKey', 'planner', planner, { name: 'text', watches: 'objects', observe: 'function' })
+  assertString('runKey', 'key', key)
+  assertParts('runKey', 'store', store, { capabilities: 'object', get: 'function' })
+  assertObject('runKey', 'options', options)
+
   const { now, show, clock, onEvent, onPlan, external, canWrite, maxConflicts = 20 } = options
   assertLimit('maxConflicts', maxConflicts)
   assertCanWrite(canWrite)

@@ -1,4 +1,5 @@
 import { formatRef, type Json, type ObjectRef, objectKey } from '../../crd/meta/object.js'
+import { assertObject, assertParts } from '../../errors/checks.js'
 import { failure } from '../../errors/index.js'
 import { refuse } from '../../errors/refuse.js'
 import {
@@ -104,6 +105,10 @@ export interface StoppedRun<K extends string> {
  * tested
  */
 export async function runPlan(plan: Plan, store: Store, options: RunPlanOptions = {}): Promise<RunResult> {
+  assertParts('runPlan', 'plan', plan, { outcome: 'object', effects: 'objects' })
+  assertParts('runPlan', 'store', store, { capabilities: 'object', get: 'function' })
+  assertObject('runPlan', 'options', options)
+
   assertPlanners(plan, options)
   for (const effect of plan.effects) if (effect.kind === 'patch') assertFieldGuards(effect)
   assertCanWrite(options.canWrite)

@@ -1,4 +1,5 @@
 import type { KubeObject } from '../../crd/meta/object.js'
+import { assertObject, assertParts } from '../../errors/checks.js'
 import { type Failure, IpamError, type Result } from '../../errors/index.js'
 import { refuse } from '../../errors/refuse.js'
 import { type Change, type CreateEffect, type Effect, failedGuard, type PatchEffect } from '../../plan/index.js'
@@ -25,7 +26,7 @@ export class UnsettledError extends IpamError {
 
   /** @param failure why it could not be found out */
   constructor(failure: StoreFailure, unsettled: Unsettled) {
-    super({ ...unsettled.failure, cause: new IpamError(failure as Failure) } as Failure)
+    super({ ...unsettled?.failure, cause: new IpamError(failure as Failure) } as Failure)
     this.unsettled = unsettled
   }
 }
@@ -75,8 +76,13 @@ export interface SettleOptions {
 export async function settle(
   store: Store,
   unsettled: Unsettled,
-  { serverHasGivenUp = false, canWrite }: SettleOptions = {},
+  options: SettleOptions = {},
 ): Promise<Result<Settlement, StoreErrorCode>> {
+  assertParts('settle', 'store', store, { capabilities: 'object', get: 'function' })
+  assertObject('settle', 'unsettled', unsettled)
+  assertObject('settle', 'options', options)
+  const { serverHasGivenUp = false, canWrite } = options
+
   const { effect, failure } = unsettled ?? {}
   if (effect === undefined || failure === undefined) {
     const expected = 'an effect and its failure, as runKey and UnsettledError have them'

@@ -1,4 +1,5 @@
 import type { ObjectRef } from '../../crd/meta/object.js'
+import { assertParts } from '../../errors/checks.js'
 import { describe, ipamError } from '../../errors/index.js'
 import { refuse } from '../../errors/refuse.js'
 import type { Change, Effect, EventEffect, Outcome, Step, Task, TaskQuery } from '../../plan/index.js'
@@ -87,6 +88,11 @@ export async function runTask<O extends Outcome>(
   options: RunTaskOptions,
   before?: Unsettled | undefined,
 ): Promise<TaskResult<O>> {
+  assertParts('runTask', 'task', task, { next: 'function' })
+  assertParts('runTask', 'store', store, { capabilities: 'object', get: 'function' })
+  assertParts('runTask', 'options', options, { now: 'function' })
+  if (before !== undefined) assertParts('runTask', 'before', before, { effect: 'object', failure: 'object' })
+
   const { maxConflicts = 100, maxSettles = 5, maxSteps = 100_000 } = options
   assertCanWrite(options.canWrite)
   assertLimit('maxConflicts', maxConflicts)

@@ -1,3 +1,4 @@
+import { assertParts } from '../../errors/checks.js'
 import { describe } from '../../errors/index.js'
 import type { CallGroup, CallTasks, Change, ExternalResult, Outcome } from '../../plan/index.js'
 import type { Store } from '../../store/index.js'
@@ -23,6 +24,8 @@ export interface TaskCallerOptions<I, O extends Outcome, V>
  * retryable: the planner makes the call again after a while.
  */
 export function taskCaller<I, O extends Outcome, V>(options: TaskCallerOptions<I, O, V>): ExternalCaller<I, V> {
+  assertParts('taskCaller', 'options', options, { store: 'object', tasks: 'object', now: 'function' })
+
   const { store, tasks, turns = taskTurns(), ...limits } = options
   const groups = new Map<string, CallGroup<I, V>>()
   return async (call) => {

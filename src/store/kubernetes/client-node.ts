@@ -1,3 +1,4 @@
+import { assertObject, assertParts } from '../../errors/checks.js'
 import type { KubernetesClient } from './client.js'
 import type { ClientNodeConfig, ClientNodeConfiguration, ClientNodeSignal } from './client-node-config.js'
 import { Connections } from './connections.js'
@@ -32,6 +33,10 @@ export function fromClientNode(
   watch: ClientNodeWatch,
   options: ClientNodeOptions = {},
 ): KubernetesClient {
+  assertParts('fromClientNode', 'config', config, { makeApiClient: 'function' })
+  assertObject('fromClientNode', 'watch', watch)
+  assertObject('fromClientNode', 'options', options)
+
   const { baseServer, httpApi, authMethods } = config.makeApiClient(ConfigurationOnly).configuration
   const connections = new Connections(config)
   return {

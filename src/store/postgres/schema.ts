@@ -1,4 +1,5 @@
 import { errorText } from '../../errors/cause.js'
+import { assertObject, assertParts } from '../../errors/checks.js'
 import { mistake } from '../rules/arguments.js'
 import { type ColumnTypes, type Migration, migrations, migrationsTable } from '../sql/migrations.js'
 import type { PostgresClient } from './client.js'
@@ -28,6 +29,8 @@ const MADE_BY_OTHERS: ReadonlySet<unknown> = new Set(['42P06', '42P07', '23505',
  * @throws IpamError `INVALID_ARGUMENT`
  */
 export function postgresMigrations(options: SchemaOptions = {}): readonly Migration[] {
+  assertObject('postgresMigrations', 'options', options)
+
   return migrations(tablesIn(options), TYPES)
 }
 
@@ -43,6 +46,9 @@ export function postgresMigrations(options: SchemaOptions = {}): readonly Migrat
  * UTF8: others lack characters of objects
  */
 export async function migratePostgres(client: PostgresClient, options: SchemaOptions = {}): Promise<void> {
+  assertParts('migratePostgres', 'client', client, { query: 'function' })
+  assertObject('migratePostgres', 'options', options)
+
   const text = migrationBlock(options)
   for (let attempt = 1; ; attempt++) {
     try {

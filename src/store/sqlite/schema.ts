@@ -1,3 +1,4 @@
+import { assertObject } from '../../errors/checks.js'
 import { ipamError } from '../../errors/index.js'
 import { type ColumnTypes, type Migration, migrations, migrationsTable } from '../sql/migrations.js'
 import { textOf } from '../sql/statement.js'
@@ -14,6 +15,8 @@ const TYPES: ColumnTypes = { integer: 'integer', key: 'text', time: 'text', tabl
  * @throws IpamError `INVALID_ARGUMENT`
  */
 export function sqliteMigrations(options: TableOptions = {}): readonly Migration[] {
+  assertObject('sqliteMigrations', 'options', options)
+
   return migrations(tablesOf(options), TYPES)
 }
 

@@ -1,4 +1,5 @@
 import type { Json } from '../../crd/meta/object.js'
+import { assertParts } from '../../errors/checks.js'
 import type { CloudRequest, CloudResponse, SendRequest } from '../../provider/openstack/index.js'
 import { errorResponse, json, type ParsedRequest, parseRequest } from './http.js'
 import { Keystone } from './keystone.js'
@@ -31,6 +32,11 @@ const MAX_TAG = 60
  * const { send } = neutronHandler(cloud, { users: [{ name: 'capo', password: 'secret', project: 'project' }] })
  */
 export function neutronHandler(cloud: FakeCloudWorld, options: NeutronHandlerOptions): NeutronHandler {
+  assertParts('neutronHandler', 'cloud', cloud, {
+    quota: 'number',
+  })
+  assertParts('neutronHandler', 'options', options, { users: 'objects' })
+
   const { maxPageSize = 1000 } = options
   const keystone = new Keystone(cloud, options)
 

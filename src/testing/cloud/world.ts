@@ -1,5 +1,6 @@
 import { Address, Prefix } from '../../cidr/index.js'
 import type { Json } from '../../crd/meta/object.js'
+import { assertParts } from '../../errors/checks.js'
 import { refuse } from '../../errors/refuse.js'
 import { MAX_CALL_SECONDS } from '../../provider/external/cloud.js'
 import { markerIn } from '../../provider/openstack/neutron/description.js'
@@ -56,6 +57,8 @@ export class FakeCloudWorld {
   #newestAddress = ''
 
   constructor(options: FakeCloudWorldOptions) {
+    assertParts('FakeCloudWorld', 'options', options, { now: 'function' })
+
     this.#options = options
     this.quota = options.quota ?? Number.POSITIVE_INFINITY
   }

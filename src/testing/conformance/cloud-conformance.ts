@@ -1,3 +1,4 @@
+import { assertParts } from '../../errors/checks.js'
 import type { CloudFacts } from '../../provider/external/cloud.js'
 import { CloudBench, type CloudUnderTest } from './cloud-bench.js'
 import { cloudRules } from './cloud-rules.js'
@@ -30,6 +31,8 @@ export interface CloudConformanceOptions {
  * for (const { run } of cloudConformance({ facts, open })) await run() // or: test(name, run)
  */
 export function cloudConformance(options: CloudConformanceOptions): readonly ConformanceCase[] {
+  assertParts('cloudConformance', 'options', options, { facts: 'object', open: 'function' })
+
   const { facts, open, hasTroubles = false } = options
   const rules = Object.entries(cloudRules).filter(([, rule]) => {
     return (rule.if?.(facts) ?? true) && (hasTroubles || rule.needs === undefined)

@@ -1,3 +1,4 @@
+import { assertParts } from '../../errors/checks.js'
 import { refuse } from '../../errors/refuse.js'
 import type { Body, Rules } from './case.js'
 import { createAndRead } from './create-and-read.js'
@@ -38,6 +39,8 @@ const RULES: Rules = {
  * for (const { name, run } of storeConformance({ open: () => store, sleep })) await run() // or: test(name, run)
  */
 export function storeConformance(options: ConformanceOptions): readonly ConformanceCase[] {
+  assertParts('storeConformance', 'options', options, { open: 'function' })
+
   const { run: id = 'run', open, createNamespace } = options
   if (!/^[a-z0-9]([a-z0-9-]{0,18}[a-z0-9])?$/.test(id)) {
     refuse('options.run', 'a DNS label of at most 20 characters', id)

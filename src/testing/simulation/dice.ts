@@ -1,3 +1,5 @@
+import { assertList, assertNumber } from '../../errors/checks.js'
+
 /** Draws from a seed: the same seed gives the same draws, on every machine (mulberry32). */
 export class Dice {
   #state: number
@@ -17,6 +19,8 @@ export class Dice {
 
   /** A whole number from 0 up to `limit`. */
   below(limit: number): number {
+    assertNumber('Dice.below', 'limit', limit)
+
     return Math.floor(this.next() * limit)
   }
 
@@ -27,6 +31,8 @@ export class Dice {
 
   /** One of several. */
   pick<T>(items: readonly T[]): T {
+    assertList('Dice.pick', 'items', items)
+
     return items[this.below(items.length)]!
   }
 }

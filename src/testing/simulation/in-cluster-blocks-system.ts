@@ -4,6 +4,7 @@ import { IPBlock } from '../../crd/ipam-kit/ip-block.js'
 import { IPDomain } from '../../crd/ipam-kit/ip-domain.js'
 import { IPPool } from '../../crd/ipam-kit/ip-pool.js'
 import { isDeleting, type KindInfo, type KubeObject } from '../../crd/meta/object.js'
+import { assertObject } from '../../errors/checks.js'
 import { unwrap } from '../../errors/index.js'
 import type { Change, Planner } from '../../plan/index.js'
 import { blocksOperator, blocksSweep } from '../../provider/blocks/index.js'
@@ -24,7 +25,10 @@ import type { ObservedWrite, SimulatedSystem, SimulationRules } from './simulate
  * another one has, as long as its own claim is not Bound. At rest: no such IPAddress is left, every
  * claim that can have an address has one, and there is a row for each of those and no other.
  */
-export function inClusterBlocksSystem({ consumers }: Pick<InClusterSystemOptions, 'consumers'> = {}): SimulatedSystem {
+export function inClusterBlocksSystem(options: Pick<InClusterSystemOptions, 'consumers'> = {}): SimulatedSystem {
+  assertObject('inClusterBlocksSystem', 'options', options)
+  const { consumers } = options
+
   const { kinds, prepare, act } = inClusterSystem({ sweepAfterSeconds: 1, consumers })
   const providers = new WeakMap<Planner, InClusterBlocks>()
   return {

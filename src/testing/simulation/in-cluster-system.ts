@@ -3,6 +3,7 @@ import { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import { InClusterIPPool, poolModels } from '../../crd/in-cluster/pools.js'
 import { isDeleting, type KubeObject, type ObjectRef } from '../../crd/meta/object.js'
+import { assertObject } from '../../errors/checks.js'
 import { unwrap } from '../../errors/index.js'
 import type { Change } from '../../plan/index.js'
 import { inCluster, PoolLedger } from '../../provider/in-cluster/index.js'
@@ -49,6 +50,8 @@ export interface InClusterSystemOptions {
  * no address is left without a claim.
  */
 export function inClusterSystem(options: InClusterSystemOptions = {}): SimulatedSystem {
+  assertObject('inClusterSystem', 'options', options)
+
   // what arrives after its claim has gone is swept
   const { consumers = false, standing = false, sweepAfterSeconds = standing ? 1 : undefined } = options
   const people = sweepAfterSeconds === undefined ? act : actOrForce

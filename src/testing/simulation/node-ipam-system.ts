@@ -4,6 +4,7 @@ import { ClusterNetwork, SubnetReservations } from '../../crd/ipam-kit/index.js'
 import { isDeleting, type KindInfo, type KubeObject, type ObjectRef } from '../../crd/meta/object.js'
 import { ServiceCIDR } from '../../crd/networking/index.js'
 import { ClusterCIDR, type ClusterCIDRSpec } from '../../crd/node-ipam/index.js'
+import { assertObject } from '../../errors/checks.js'
 import { unwrap } from '../../errors/index.js'
 import { networkViewPlanner } from '../../provider/network-view/index.js'
 import { DEFAULT_CLUSTER_CIDR, flagRange, nodeIPAM, type RangeOrder } from '../../provider/node-ipam/index.js'
@@ -127,6 +128,8 @@ const PRESETS: readonly (readonly string[])[] = [
  * With `shared` any number of writers at a time, and they may stand still.
  */
 export function nodeIPAMSystem(options: NodeIPAMSystemOptions = {}): SimulatedSystem {
+  assertObject('nodeIPAMSystem', 'options', options)
+
   const {
     ranges = 'objects',
     services = 'objects',

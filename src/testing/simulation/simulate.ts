@@ -1,4 +1,5 @@
 import type { KindInfo } from '../../crd/meta/object.js'
+import { assertParts } from '../../errors/checks.js'
 import { describe } from '../../errors/index.js'
 import { refuse } from '../../errors/refuse.js'
 import type { Change, EventEffect, Planner } from '../../plan/index.js'
@@ -149,6 +150,8 @@ export interface SimulationResult {
  * const { problems, schedule } = await simulate({ system: inClusterSystem(), seed: 1, writers: 3 })
  */
 export async function simulate(options: SimulationOptions): Promise<SimulationResult> {
+  assertParts('simulate', 'options', options, { system: 'object', seed: 'number' })
+
   assertOptions(options)
   return new Simulation(options).run()
 }

@@ -5,6 +5,7 @@ import { IPBlock } from '../../../crd/ipam-kit/ip-block.js'
 import type { IPPool } from '../../../crd/ipam-kit/ip-pool.js'
 import type { Model } from '../../../crd/meta/model.js'
 import { formatRef, type KubeObject, type ObjectRef } from '../../../crd/meta/object.js'
+import { assertParts } from '../../../errors/checks.js'
 import {
   type Applied,
   type CallResult,
@@ -87,6 +88,8 @@ export interface BlockProvider<
 export function defineBlockProvider<P extends KubeObject, L extends ClaimLedger<P>, R extends Outcome>(
   definition: BlockProviderDefinition<P, L, R>,
 ): BlockProvider<P, L, R> {
+  assertParts('defineBlockProvider', 'definition', definition, { name: 'text', pools: 'objects', ledger: 'function' })
+
   return new BlockClaimProvider(definition)
 }
 

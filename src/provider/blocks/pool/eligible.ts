@@ -1,4 +1,5 @@
 import { type LabelSelector, matchesLabels } from '../../../crd/meta/label-selector.js'
+import { assertObject, assertParts } from '../../../errors/checks.js'
 import type { KnownBlocks } from '../tasks/known-blocks.js'
 import type { AllocationRequest } from '../tasks/request.js'
 import type { PoolView } from './pool-view.js'
@@ -37,6 +38,11 @@ export function poolsFor(
   known: KnownBlocks,
   owner: Pick<AllocationRequest, 'node' | 'namespaceLabels'>,
 ): readonly string[] {
+  assertParts('poolsFor', 'known', known, {
+    written: 'iterable',
+  })
+  assertObject('poolsFor', 'owner', owner)
+
   return [...known.pools()]
     .filter((pool) => refusalOf(pool, owner) === undefined)
     .sort(({ name: a, object: left }, { name: b, object: right }) => {

@@ -4,6 +4,7 @@ import { parseBlockName } from '../../../crd/ipam-kit/block-name.js'
 import { IPBlock } from '../../../crd/ipam-kit/ip-block.js'
 import { IPPool } from '../../../crd/ipam-kit/ip-pool.js'
 import type { KindInfo, ObjectRef } from '../../../crd/meta/object.js'
+import { assertObject, assertParts } from '../../../errors/checks.js'
 import {
   type CachedObjects,
   type Change,
@@ -111,7 +112,14 @@ export class KnownBlocks {
    * @param cache where pools and blocks are: with the cache of a host, {@link followPool} and
    * {@link followBlock} are called for each change of it
    */
-  constructor({ isComplete = false }: KnownBlocksOptions = {}, cache: ObjectCache = new ObjectCache()) {
+  constructor(options: KnownBlocksOptions = {}, cache: ObjectCache = new ObjectCache()) {
+    assertObject('KnownBlocks', 'options', options)
+    const { isComplete = false } = options
+    assertParts('KnownBlocks', 'cache', cache, {
+      clock: 'number',
+      open: 'function',
+    })
+
     this.isComplete = isComplete
     this.#cache = cache
     this.#pools = cache.open(poolWatch)

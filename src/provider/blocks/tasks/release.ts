@@ -1,6 +1,7 @@
 import * as Address from '../../../cidr/nouns/address.js'
 import * as Prefix from '../../../cidr/nouns/prefix.js'
 import { IPBlock } from '../../../crd/ipam-kit/ip-block.js'
+import { assertParts } from '../../../errors/checks.js'
 import { refuse } from '../../../errors/refuse.js'
 import type { Change, Effect, Step, Task, TaskQuery, TaskTime } from '../../../plan/index.js'
 import { allocationOf } from '../block/allocation.js'
@@ -30,6 +31,11 @@ export type ReleaseOutcome =
  * @throws IpamError `INVALID_ARGUMENT`
  */
 export function release(request: ReleaseRequest, known: KnownBlocks): Task<ReleaseOutcome> {
+  assertParts('release', 'request', request, { owner: 'object' })
+  assertParts('release', 'known', known, {
+    written: 'iterable',
+  })
+
   assertRelease(request)
   if (!known.isComplete && request.handle !== true && (request.pools ?? []).length === 0) {
     const expected = 'the pools that it may be of, or a handle, where not all blocks are known'

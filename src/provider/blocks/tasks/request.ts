@@ -143,7 +143,7 @@ export function assertRequest(request: AllocationRequest): void {
   }
   const isFamilies = Array.isArray(families) && families.length > 0 && families.every((it) => it === 4 || it === 6)
   if (!isFamilies || new Set(families).size !== families.length) refuse('families', '4, 6 or both, each once', families)
-  for (const address of addresses) assertAddress('addresses', address)
+  for (const address of addresses) assertAddress('allocate', 'addresses', address)
   const asked = addresses.map(({ family }) => family)
   if (new Set(asked).size !== asked.length || !asked.every((family) => families.includes(family))) {
     refuse('addresses', 'at most one of each family that is asked for', addresses.map(Address.format).join(', '))
@@ -169,7 +169,7 @@ export function assertRequest(request: AllocationRequest): void {
 export function assertRelease(request: ReleaseRequest): void {
   const { owner, address, sequence, pools } = request ?? {}
   if (typeof owner?.uid !== 'string') refuse('owner.uid', 'a text', owner?.uid)
-  if (address !== undefined) assertAddress('address', address)
+  if (address !== undefined) assertAddress('release', 'address', address)
   if (sequence !== undefined && !Number.isSafeInteger(sequence)) refuse('sequence', 'a whole number', sequence)
   if (pools !== undefined && !(Array.isArray(pools) && pools.length > 0)) refuse('pools', 'at least one name', pools)
   assertTexts(request)

@@ -1,3 +1,4 @@
+import { assertParts } from '../../../errors/checks.js'
 import { definePlanner, type Planner } from '../../../plan/index.js'
 import { KnownBlocks } from './known-blocks.js'
 import { blockWatch, poolWatch } from './watches.js'
@@ -30,7 +31,10 @@ export interface BlocksWatch extends Planner<never> {
  * allocate(request, watch.known).next({ nowMs: 0, conflicts: 0 })
  * // { kind: 'done', outcome: { kind: 'notReady', message: 'there is no pool blue' } }
  */
-export function blocksWatch({ now }: BlocksWatchOptions): BlocksWatch {
+export function blocksWatch(input: BlocksWatchOptions): BlocksWatch {
+  assertParts('blocksWatch', 'input', input, { now: 'function' })
+  const { now } = input
+
   const planner = definePlanner<never, typeof watches, KnownBlocks>({
     name: 'blocks-watch',
     watches,
