@@ -27,7 +27,7 @@ export interface CloudAddress {
   readonly network: string
   /** {@link markerText} as it was set; empty: none, or one that is not ours. */
   readonly marker: string
-  /** Whether something outside of this library uses it or may use it: a port that it is attached to. */
+  /** Whether something outside of this library uses it or may use it: a port that it is attached to, or another owner. */
   readonly isAttached: boolean
   /** When it was created, in milliseconds since 1970, by the clock of the cloud. Needed where the marker is set afterwards. */
   readonly createdAtMs?: number | undefined
@@ -66,7 +66,7 @@ export interface CloudInput {
  */
 export interface Cloud {
   readonly facts: CloudFacts
-  /** The network of a pool. `network` is what the spec of the pool says, and null if it says nothing: the only external network. Several or none is a failure that is not retryable. */
+  /** The network of a pool. `network` is what the pool says, and null if its kind lets it say nothing: the only network that fits. Several or none is a failure that is not retryable. */
   findNetwork(input: CloudInput & { readonly network: Json }): Promise<ExternalResult<CloudNetwork>>
   /**
    * The addresses of the network. With {@link CloudFacts.listsByMarker} those are enough whose marker begins with one of `markers` (the uids that the pool has
@@ -81,7 +81,7 @@ export interface Cloud {
       readonly addresses: readonly string[]
     },
   ): Promise<ExternalResult<CloudAddresses>>
-  /** Creates one. `marker` is ignored unless the marker is atomic; `address`, the one that is asked for, is given only where it can be chosen. */
+  /** Creates one, also if another address has this marker. `marker` is ignored unless the marker is atomic; `address`, the one that is asked for, is given only where it can be chosen. */
   createAddress(
     input: CloudInput & { readonly network: string; readonly marker: string; readonly address: string | null },
   ): Promise<ExternalResult<CloudAddress>>

@@ -16,10 +16,10 @@ export interface ExternalPolicy {
   readonly minFree: number
   /** What becomes of an address that the pool has created and that no claim needs any more. A retained one is given to the next claim. */
   readonly reclaim: 'Delete' | 'Retain'
-  /** As the object names its network, for the cloud to read; null: the only external one. */
+  /** As the object names its network, for the cloud to read; null: it does not. */
   readonly network: Json
-  /** Credentials, or where they are, for the cloud to read. */
-  readonly access: Json
+  /** Credentials, or where they are, for the cloud to read. Left out: null, the cloud needs none of the pool. */
+  readonly access?: Json | undefined
   /** The length of the subnet that an IPAddress says. Left out: that of a single address, 32 or 128. */
   readonly prefix?: number | undefined
   readonly gateway?: string | undefined
@@ -27,9 +27,9 @@ export interface ExternalPolicy {
   readonly ranges?: RangeSet | undefined
   /**
    * What is taken over of another controller of this pool, and never deleted: the addresses that the status lists when the pool is planned for the first time, and
-   * those that have one of these tags, at any time.
+   * those that have one of these tags, at any time. Left out: nothing.
    */
-  readonly adopt: { readonly listed: readonly Address[]; readonly tags: readonly string[] }
+  readonly adopt?: { readonly listed: readonly Address[]; readonly tags: readonly string[] } | undefined
 }
 
 /** What a pool is found to be, for its status. */
