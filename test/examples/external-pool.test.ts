@@ -4,7 +4,7 @@ import { isDeleting, type KubeObject, type ObjectRef } from 'ipam-kit/crd/meta'
 import { unwrap } from 'ipam-kit/errors'
 import type { Change, ExternalCall, Planner } from 'ipam-kit/plan'
 import { cloudCaller } from 'ipam-kit/provider/external'
-import { type ExternalCaller, runUntilQuiet } from 'ipam-kit/run'
+import { Controller, type ExternalCaller, runUntilQuiet } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
 import {
@@ -22,6 +22,7 @@ import { FakeIpam } from '../../docs/examples/external-provider/fake-ipam.js'
 import { FACTS, floating } from '../../docs/examples/external-provider/floating.js'
 import { FloatingPool } from '../../docs/examples/external-provider/pool.js'
 import { dyingAt, kinds as otherKinds } from '../provider/claims/world.js'
+import { VirtualTimers } from '../run/controller/virtual-timers.js'
 import { cuts, share } from '../setup/depth.js'
 
 const NETWORK = '10.20.0.0/28'
@@ -213,24 +214,46 @@ describe('a pool with addresses of its own', () => {
     expect([removed, world.calls('remove')]).toEqual([0, world.calls('create')])
   })
 
-  test.each([
-    ['the same process', false],
-    ['another process', true],
-  ])('gives what a lost answer has created to its claim: %s', async (_, isAnother) => {
+  /** What two claims have got when the answers to the calls that were made for them were lost. */
+  const FOUND = {
+    claims: ['a 10.20.0.1', 'b 10.20.0.2'],
+    records: ['10.20.0.1 ours', '10.20.0.10', '10.20.0.2 ours', '10.20.0.9'],
+  }
+  const losing: ExternalCaller = (call) => {
+    if (call.operation === 'createAddress') world.ipam.inject('lost-answer')
+    return world.external(call)
+  }
+
+  test('gives what a lost answer has created to its claim', async () => {
     await world.create(pool({ existing: [] }), claim('a'), claim('b'))
-    const external: ExternalCaller = (call) => {
-      if (call.operation === 'createAddress') world.ipam.inject('lost-answer')
-      return world.external(call)
-    }
-    const planner = start()
-    await world.run({ planner, external })
+    const timers = new VirtualTimers(world.nowMs)
+    const onProblem = ({ kind }: { readonly kind: string }) => expect.unreachable(kind)
+    const { store } = world
+    const controller = new Controller({ store, timers, planners: [start()], external: losing, onProblem })
+    const ended = controller.run()
+    await timers.pass(4000)
     expect(await world.reasonOf('a')).toBe('AllocationFailed')
-    await world.runOn(isAnother ? start() : planner)
+    await timers.pass(300_000)
+    controller.stop()
+    await ended
     expect(world.calls('create')).toBe(2)
-    expect(await world.state()).toEqual({
-      claims: ['a 10.20.0.1', 'b 10.20.0.2'],
-      records: ['10.20.0.1 ours', ...BEFORE.records.slice(0, 1), '10.20.0.2 ours', '10.20.0.9'],
-    })
+    expect(await world.state()).toEqual(FOUND)
+  })
+
+  test('gives what a process that has ended has created to its claim', async () => {
+    await world.create(pool({ existing: [] }), claim('a'), claim('b'))
+    await world.run({ external: losing })
+    await world.runOn()
+    expect(world.calls('create')).toBe(2)
+    expect(await world.state()).toEqual(FOUND)
+  })
+
+  test('says that the product does not answer, and keeps what it has said before', async () => {
+    await world.create(pool())
+    await world.run()
+    world.ipam.inject('down')
+    await world.run()
+    expect(await world.status()).toMatchObject({ available: BY_HAND, problem: 'connection refused' })
   })
 
   test.each([
