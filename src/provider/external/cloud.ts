@@ -91,7 +91,8 @@ export interface Cloud {
   readonly facts: CloudFacts
   /**
    * The network of a pool. `network` is what the spec of the pool says, and null if it says
-   * nothing: the only external network. Several or none is a failure that is not retryable.
+   * nothing: the only external network. Several or none is a failure; the pool looks again after
+   * five minutes.
    */
   findNetwork(input: CloudInput & { readonly network: Json }): Promise<ExternalResult<CloudNetwork>>
   /**
