@@ -29,9 +29,6 @@ export interface ClusterPoolSpec {
 
 /**
  * The name of the pool of a cluster for a family. O(1).
- *
- * @example
- * clusterPoolName('blue', 4) // 'blue-v4-icip'
  */
 export function clusterPoolName(cluster: string, family: Family): string {
   return `${cluster}-v${family}-icip`
