@@ -1,6 +1,6 @@
 import { Pod } from 'ipam-kit/crd/core'
-import { type AssignerInput, assigner } from 'ipam-kit/provider/network-view'
 import { describe, expect, test } from 'vitest'
+import { type AssignerInput, assigner } from '../../../src/provider/network-view/assigner.js'
 import { clusterCIDR, node } from './world.js'
 
 const pod = (name: string, ip: string, nodeName = 'n1', hostNetwork = false) =>
