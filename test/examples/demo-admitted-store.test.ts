@@ -19,7 +19,7 @@ test('each admission rule of the library is in the table, by the name of its web
     Object.keys(group).filter((name) => name.startsWith('admit')),
   )
   // one rule is for the four kinds of pools
-  const kindOf = (name: string) => name.slice('admit'.length)
+  const kindOf = (name: string) => name.slice('admit'.length).replace(/^Metal3/, '')
   const wanted = exported.flatMap((name) =>
     name === 'admitInClusterPool' ? InCluster.poolModels.map(({ info }) => info.kind) : [kindOf(name)],
   )

@@ -113,7 +113,7 @@ export const OpenStackFloatingIPPool: CrdModel<OpenStackFloatingIPPool> = /* @__
 export type AnnotationResult<T> = Result<T, 'INVALID_ARGUMENT'>
 
 /** The largest number that {@link MIN_FREE_ANNOTATION} can have. */
-export const MAX_MIN_FREE = 100_000
+const MAX_MIN_FREE = 100_000
 
 /**
  * How many free addresses of a pool are created in advance: its annotation `ipam-kit.dev/min-free`,
