@@ -1,5 +1,6 @@
 export { Namespace } from './namespace.js'
 export { Node } from './node.js'
+export { matchesNodeSelector } from './node-selector.js'
 export { nodeSubnets } from './node-subnets.js'
 export { Pod } from './pod.js'
 export { Service } from './service.js'

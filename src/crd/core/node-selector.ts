@@ -63,6 +63,10 @@ const NAME_FIELD = 'metadata.name'
  * What no selector at all means is up to the kind that has it.
  *
  * O(size of the selector). For many Nodes: {@link nodeSelectorScore}.
+ *
+ * @example
+ * const node = { metadata: { name: 'n1', labels: { cpus: '16' } } }
+ * matchesNodeSelector({ nodeSelectorTerms: [{ matchExpressions: [{ key: 'cpus', operator: 'Gt', values: ['8'] }] }] }, node) // true
  */
 export function matchesNodeSelector(selector: NodeSelector, node: SelectableNode): boolean {
   return nodeSelectorScore(selector)(node) > 0

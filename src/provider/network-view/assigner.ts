@@ -61,6 +61,13 @@ interface PodFacts {
  * ranges.
  *
  * O(n log n) for n Nodes, ranges and Pods.
+ *
+ * @example
+ * import { Node } from 'ipam-kit/crd/core'
+ *
+ * const node = Node.parse({ apiVersion: 'v1', kind: 'Node', metadata: { name: 'n1' }, spec: { podCIDRs: ['10.0.3.0/24'] } })
+ * assigner({ nodes: [node], clusterCIDRs: [] })
+ * // { type: 'NodeCIDRs', evidence: ['1 of 1 Nodes have podCIDRs'], configuredBy: [] }
  */
 export function assigner({ nodes, clusterCIDRs, extraCIDRs, pods }: AssignerInput): Assigner {
   const all = [...nodes]

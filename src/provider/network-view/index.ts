@@ -1,4 +1,5 @@
 export { acceptedRanges } from './acceptance.js'
+export { assigner } from './assigner.js'
 export { LiveNetworkView } from './live.js'
 export { networkView, usedBeforeKnown } from './network-view.js'
 export { type NetworkViewOptions, type NetworkViewOutcome, networkViewPlanner } from './planner.js'

@@ -54,6 +54,9 @@ export type PortAddresses =
  * `fixed_ips` of the ports of a server, from its claims instead of DHCP: one port for each device,
  * in the order of the claims. Data only: no port is created. All that is wrong is reported at once.
  * O(claims * subnets).
+ *
+ * @example
+ * portAddresses([], [{ id: 's1', cidr: '10.0.0.0/24' }]) // { ok: true, ports: [] }
  */
 export function portAddresses(claims: readonly ResolvedClaim[], subnets: readonly PortSubnet[]): PortAddresses {
   const problems: PortAddressProblem[] = []

@@ -1,7 +1,7 @@
 import { claimsFor, type ResolvedClaim } from 'ipam-kit/provider/consumer'
+import { portAddresses } from 'ipam-kit/provider/openstack'
 import { expect, test } from 'vitest'
 import type { Resolution } from '../../../src/provider/consumer/resolution.js'
-import { portAddresses } from '../../../src/provider/openstack/port-addresses.js'
 import { addressOf, claimOf, machine, poolRef } from '../consumer/world.js'
 
 const subnets = [
