@@ -1,5 +1,5 @@
 export { type Cloud, type CloudAddress, type CloudFacts, type CloudNetwork, cloudCaller, isCloudCall } from './cloud.js'
-export type { ExternalPoolOutcome } from './definition.js'
+export type { ExternalPoolOutcome, ExternalPoolsDefinition } from './definition.js'
 export type { ExternalLedger } from './ledger.js'
 export type { ExternalPoolKind } from './pool-kind.js'
 export { externalPools } from './provider.js'
