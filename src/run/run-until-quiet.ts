@@ -1,5 +1,6 @@
 import { formatRef, kindKey } from '../crd/meta/object.js'
-import { type Failure, IpamError, ipamError } from '../errors/index.js'
+import { ipamError } from '../errors/failure.js'
+import { type Failure, IpamError } from '../errors/index.js'
 import { refuse } from '../errors/refuse.js'
 import {
   type Applied,

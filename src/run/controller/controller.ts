@@ -1,5 +1,5 @@
 import { type KindInfo, kindKey, objectKey, refOf } from '../../crd/meta/object.js'
-import { ipamError } from '../../errors/index.js'
+import { ipamError } from '../../errors/failure.js'
 import { refuse } from '../../errors/refuse.js'
 import {
   type Applied,

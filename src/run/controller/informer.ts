@@ -1,5 +1,5 @@
 import { formatRef, type KubeObject, refOf } from '../../crd/meta/object.js'
-import { failure, ipamError } from '../../errors/index.js'
+import { failure, ipamError } from '../../errors/failure.js'
 import { type Change, isOlderVersion, type ObjectCache, type Selection } from '../../plan/index.js'
 import type { ListQuery, Store, StoreFailure, WatchEvent } from '../../store/index.js'
 

@@ -1,5 +1,5 @@
 import { formatRef, type Json, type ObjectRef, objectKey } from '../../crd/meta/object.js'
-import { failure } from '../../errors/index.js'
+import { failure } from '../../errors/failure.js'
 import { refuse } from '../../errors/refuse.js'
 import {
   type AbsentEffect,

@@ -9,7 +9,8 @@ import {
   isJsonPatch,
   type PatchEffect,
 } from '../../plan/index.js'
-import type { Preconditions, Store, StoreErrorCode } from '../../store/index.js'
+import type { Store, StoreErrorCode } from '../../store/index.js'
+import type { Preconditions } from '../../store/store.js'
 import { type CanWrite, withheld } from '../can-write.js'
 
 export interface SendPatchOptions {

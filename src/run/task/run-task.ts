@@ -1,5 +1,6 @@
 import type { ObjectRef } from '../../crd/meta/object.js'
-import { describe, ipamError } from '../../errors/index.js'
+import { ipamError } from '../../errors/failure.js'
+import { describe } from '../../errors/index.js'
 import { refuse } from '../../errors/refuse.js'
 import type { Change, Effect, EventEffect, Outcome, Step, Task, TaskQuery } from '../../plan/index.js'
 import type { Store, StoreFailure } from '../../store/index.js'
