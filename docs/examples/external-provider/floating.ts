@@ -7,8 +7,6 @@ import {
   AddressLedger,
   defineProvider,
   type PoolCall,
-  type PoolCallResult,
-  type PoolCallResults,
   type PoolPlan,
   type PoolPlanInput,
   protectPool,
@@ -105,7 +103,7 @@ function planEnd({ pool, ledger, claims, calls, nowMs }: Input): PoolPlan<Outcom
  * The call whose time comes first: one that was never made, one that has failed, or the one with
  * the oldest result. One that fails holds up no other.
  */
-function firstDue(wanted: readonly PoolCall[], calls: PoolCallResults, nowMs: number): PoolCall | undefined {
+function firstDue(wanted: readonly PoolCall[], calls: Input['calls'], nowMs: number): PoolCall | undefined {
   let first: { readonly call: PoolCall; readonly dueMs: number } | undefined
   for (const call of wanted) {
     const dueMs = dueAt(calls.of(call.operation, call.id), nowMs)
@@ -114,7 +112,7 @@ function firstDue(wanted: readonly PoolCall[], calls: PoolCallResults, nowMs: nu
   return first?.call
 }
 
-function dueAt(result: PoolCallResult | undefined, nowMs: number): number {
+function dueAt(result: ReturnType<Input['calls']['of']>, nowMs: number): number {
   if (result === undefined) return 0
   if (result.failure !== undefined) return nowMs + (result.retryAfterSeconds ?? Number.POSITIVE_INFINITY) * 1000
   return (result.askedAtMs ?? 0) + MAX_AGE_SECONDS * 1000
@@ -124,7 +122,7 @@ function dueAt(result: PoolCallResult | undefined, nowMs: number): number {
  * The address of a call that went well, unless the last one has failed: the record may be gone, or
  * of another owner.
  */
-function addressIn(result: PoolCallResult | undefined): Address | undefined {
+function addressIn(result: ReturnType<Input['calls']['of']>): Address | undefined {
   if (result?.value === undefined || result.failure !== undefined) return undefined
   const { address } = result.value as { readonly [key: string]: Json }
   const read = Address.safeParse(typeof address === 'string' ? address : '')

@@ -37,4 +37,4 @@ export function cloudConformance(options: CloudConformanceOptions): readonly Con
   return rules.map(([name, rule]) => ({ name, run: async () => rule.run(await CloudBench.open(await open())) }))
 }
 
-export type { CloudOperator, CloudUnderTest } from './cloud-bench.js'
+export type { CloudUnderTest } from './cloud-bench.js'

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { Cluster, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
 import type { KubeObject } from 'ipam-kit/crd/meta'
-import { explain, isJsonPatch, type Plan } from 'ipam-kit/plan'
+import { explain, type Plan } from 'ipam-kit/plan'
 import {
   actionOn,
   type ConsumerEvent,
@@ -18,6 +18,7 @@ import {
   releasePlan,
 } from 'ipam-kit/provider/consumer'
 import { describe, expect, test } from 'vitest'
+import { isJsonPatch } from '../../../src/plan/field-guards.js'
 import { addressOf, type ClaimParts, claimOf, machine, poolRef } from './world.js'
 
 const devices = [{ name: 'net0', pools: [poolRef('lab')] }]

@@ -1,5 +1,6 @@
 import { type CloudRequest, type CloudResponse, type NeutronOptions, neutron } from 'ipam-kit/provider/openstack'
-import { FakeCloud, type NeutronHandlerOptions, neutronHandler } from 'ipam-kit/testing'
+import { FakeCloud, neutronHandler } from 'ipam-kit/testing'
+import type { NeutronHandlerOptions } from '../../../../src/testing/cloud/neutron-options.js'
 
 export const pool = { namespace: 'office', name: 'public' }
 export const access = { namespace: 'office', identityRef: { name: 'clouds', cloudName: 'one' } }
