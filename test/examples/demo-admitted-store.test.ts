@@ -1,10 +1,11 @@
 import { ClusterApi, InCluster, IpamKit, type Meta, Metal3, NodeIpam, OpenStack } from 'ipam-kit/crd'
-import { failure, unwrap } from 'ipam-kit/errors'
+import { unwrap } from 'ipam-kit/errors'
 import type { MergePatch, Store } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
 import { describe, expect, test } from 'vitest'
 import { rules } from '../../docs/examples/demo/admission.js'
 import { AdmittedStore } from '../../docs/examples/demo/admitted-store.js'
+import { failure } from '../../src/errors/failure.js'
 
 const kinds = rules.map(({ model }) => model.info)
 
