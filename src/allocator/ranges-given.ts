@@ -2,10 +2,8 @@ import type { RangeSet } from '../cidr/index.js'
 import { assertSet } from '../cidr/internal.js'
 import * as Sets from '../cidr/nouns/range-set.js'
 
-/**
- * Addresses as a set, or as texts that `RangeSet.parse` reads: `['10.0.0.0/24', 'fd00::/64']`.
- */
-export type GivenRanges = RangeSet | readonly string[]
+/** Addresses as a set, or as texts that `RangeSet.parse` reads. */
+type GivenRanges = RangeSet | readonly string[]
 
 /**
  * @param of the function as callers write it

@@ -24,9 +24,9 @@ export type PoolReadyReason = 'Ready' | 'PoolNotReady' | 'PoolExhausted'
  * @example
  * poolReady({ isDeleting: false, hasRoom: false }).reason // 'PoolExhausted'
  */
-export function poolReady(input: PoolFacts): ConditionUpdate & { readonly reason: PoolReadyReason } {
-  assertObject('poolReady', 'input', input)
-  const { problem, isDeleting, hasRoom } = input
+export function poolReady(facts: PoolFacts): ConditionUpdate & { readonly reason: PoolReadyReason } {
+  assertObject('poolReady', 'facts', facts)
+  const { problem, isDeleting, hasRoom } = facts
 
   const notReady = (reason: PoolReadyReason, message: string) =>
     ({ type: 'Ready', status: 'False', reason, message }) as const

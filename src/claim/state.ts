@@ -156,9 +156,9 @@ function falseReason(type: string): KindOfClaim['reason'] {
  * @example
  * stateOf({ status: { addressRef: { name: 'web-0' } } }).phase // 'Bound'
  */
-export function stateOf(input: ClaimStatusLike): ClaimState {
-  assertObject('stateOf', 'input', input)
-  const { kind, status = {} } = input
+export function stateOf(claim: ClaimStatusLike): ClaimState {
+  assertObject('stateOf', 'claim', claim)
+  const { kind, status = {} } = claim
 
   const { has, reason, meaning, otherwise } = KINDS.get(kind) ?? IP_ADDRESS_CLAIM
   if (has(status)) return { phase: 'Bound' }
@@ -171,7 +171,5 @@ export function stateOf(input: ClaimStatusLike): ClaimState {
 
 /** The phase of a claim: see {@link stateOf}. */
 export function phaseOf(claim: ClaimStatusLike): Phase {
-  assertObject('phaseOf', 'claim', claim)
-
   return stateOf(claim).phase
 }

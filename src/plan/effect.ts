@@ -4,7 +4,7 @@ import { assertKube, assertObject, assertObjects, assertParts, assertString } fr
 import type { WholeObject } from './selection.js'
 
 export type { Propagation } from '../crd/meta/object.js'
-export type { JsonPatch, JsonPatchOperation, MergePatch } from '../crd/meta/patch.js'
+export type { JsonPatch, MergePatch } from '../crd/meta/patch.js'
 
 /** What must still be true of an object for a write to be done. */
 export interface EffectPrecondition {
@@ -190,10 +190,17 @@ export function eventAbout(object: KubeObject, event: Pick<EventEffect, 'type' |
  * version.
  */
 export function patchObject(object: KubeObject, patch: MergePatch, why: string): MergePatchEffect {
-  assertKube('patchObject', 'object', object)
+  assertEffect('patchObject', object, why)
   assertObject('patchObject', 'patch', patch)
-  assertString('patchObject', 'why', why)
+  return patchOf(object, patch, why)
+}
 
+function assertEffect(of: string, object: KubeObject, why: string): void {
+  assertKube(of, 'object', object)
+  assertString(of, 'why', why)
+}
+
+function patchOf(object: KubeObject, patch: MergePatch, why: string): MergePatchEffect {
   const { uid, resourceVersion } = object.metadata
   return { kind: 'patch', ref: refOf(object), patch, if: { uid, resourceVersion }, why }
 }
@@ -207,8 +214,7 @@ export function deleteObject(
   why: string,
   options: Pick<DeleteEffect, 'propagation'> = {},
 ): DeleteEffect {
-  assertKube('deleteObject', 'object', object)
-  assertString('deleteObject', 'why', why)
+  assertEffect('deleteObject', object, why)
   assertObject('deleteObject', 'options', options)
 
   const { uid = '', resourceVersion } = object.metadata
@@ -225,10 +231,9 @@ export function patchIfFields(
   patch: JsonPatch,
   why: string,
 ): JsonPatchEffect {
-  assertKube('patchIfFields', 'object', object)
+  assertEffect('patchIfFields', object, why)
   assertObject('patchIfFields', 'fields', fields)
   assertObjects('patchIfFields', 'patch', patch)
-  assertString('patchIfFields', 'why', why)
 
   return { kind: 'patch', ref: refOf(object), patch, if: { uid: object.metadata.uid, fields }, why }
 }
@@ -239,36 +244,28 @@ export function patchIfFields(
  * nothing is destroyed for a claim that is another one by now.
  */
 export function guard(object: KubeObject, why: string): MergePatchEffect {
-  assertKube('guard', 'object', object)
-  assertString('guard', 'why', why)
-
-  return patchObject(object, {}, why)
+  assertEffect('guard', object, why)
+  return patchOf(object, {}, why)
 }
 
 /** As {@link patchObject}, for the status alone. */
 export function patchStatus(object: KubeObject, patch: MergePatch, why: string): MergePatchEffect {
-  assertKube('patchStatus', 'object', object)
+  assertEffect('patchStatus', object, why)
   assertObject('patchStatus', 'patch', patch)
-  assertString('patchStatus', 'why', why)
-
-  return { ...patchObject(object, patch, why), subresource: 'status' }
+  return { ...patchOf(object, patch, why), subresource: 'status' }
 }
 
 /** Adds a finalizer behind those that the object has. */
 export function addFinalizer(object: WholeObject, finalizer: string, why: string): MergePatchEffect {
-  assertKube('addFinalizer', 'object', object)
+  assertEffect('addFinalizer', object, why)
   assertString('addFinalizer', 'finalizer', finalizer)
-  assertString('addFinalizer', 'why', why)
-
-  return patchObject(object, { metadata: { finalizers: [...(object.metadata.finalizers ?? []), finalizer] } }, why)
+  return patchOf(object, { metadata: { finalizers: [...(object.metadata.finalizers ?? []), finalizer] } }, why)
 }
 
 /** Removes a finalizer and leaves those of others. */
 export function removeFinalizer(object: WholeObject, finalizer: string, why: string): MergePatchEffect {
-  assertKube('removeFinalizer', 'object', object)
+  assertEffect('removeFinalizer', object, why)
   assertString('removeFinalizer', 'finalizer', finalizer)
-  assertString('removeFinalizer', 'why', why)
-
   const finalizers = (object.metadata.finalizers ?? []).filter((held) => held !== finalizer)
-  return patchObject(object, { metadata: { finalizers } }, why)
+  return patchOf(object, { metadata: { finalizers } }, why)
 }

@@ -1,6 +1,5 @@
 import type { Json, KubeObject } from '../crd/meta/object.js'
 import { formatPointer, type JsonPatch, readPointer, sameJson, valueAtKeys } from '../crd/meta/patch.js'
-import { assertKube, assertParts } from '../errors/checks.js'
 import { refuse } from '../errors/refuse.js'
 import type { JsonPatchEffect, MergePatchEffect, PatchEffect } from './effect.js'
 
@@ -17,8 +16,6 @@ const MAX_SHOWN = 100
 
 /** Whether a patch is a JSON patch (RFC 6902), and not a merge patch. */
 export function isJsonPatch(effect: PatchEffect): effect is JsonPatchEffect {
-  assertParts('isJsonPatch', 'effect', effect, { if: 'object', kind: 'text', ref: 'object', why: 'text' })
-
   return Array.isArray(effect.patch)
 }
 
@@ -27,8 +24,6 @@ export function isJsonPatch(effect: PatchEffect): effect is JsonPatchEffect {
  * begin with.
  */
 export function fieldGuardsOf(effect: PatchEffect): readonly FieldGuard[] {
-  assertParts('fieldGuardsOf', 'effect', effect, { if: 'object', kind: 'text', ref: 'object', why: 'text' })
-
   if (!isJsonPatch(effect)) return []
   const guards = Object.entries(effect.if.fields ?? {}).map(([path, value]) => ({ keys: keysOf(path) ?? [], value }))
   for (const operation of effect.patch) {
@@ -46,8 +41,6 @@ export function fieldGuardsOf(effect: PatchEffect): readonly FieldGuard[] {
  * @throws IpamError `INVALID_ARGUMENT`
  */
 export function compilePatch(effect: PatchEffect): MergePatchEffect['patch'] | JsonPatch {
-  assertParts('compilePatch', 'effect', effect, { if: 'object', kind: 'text', ref: 'object', why: 'text' })
-
   assertFieldGuards(effect)
   if (!isJsonPatch(effect)) return effect.patch
   const tests = Object.entries(effect.if.fields ?? {}).map(
@@ -64,9 +57,6 @@ export function failedGuard(
   effect: PatchEffect,
   object: KubeObject,
 ): { readonly expected: string; readonly actual: string } | undefined {
-  assertParts('failedGuard', 'effect', effect, { if: 'object', kind: 'text', ref: 'object', why: 'text' })
-  assertKube('failedGuard', 'object', object)
-
   for (const guard of fieldGuardsOf(effect)) {
     const value = valueAtKeys(object as unknown as Json, guard.keys)
     if (sameJson(value ?? null, guard.value)) continue
@@ -87,8 +77,6 @@ export function formatKeys(keys: readonly string[]): string {
 
 /** @throws IpamError `INVALID_ARGUMENT` for guards that a store cannot test */
 export function assertFieldGuards(effect: PatchEffect): void {
-  assertParts('assertFieldGuards', 'effect', effect, { if: 'object', kind: 'text', ref: 'object', why: 'text' })
-
   const fields: unknown = effect.if?.fields
   if (fields === undefined) return
   if (typeof fields !== 'object' || fields === null || Array.isArray(fields)) {

@@ -49,8 +49,6 @@ export function explain(plan: Plan): string {
 
 /** One effect in words. */
 export function explainEffect(effect: Effect): string {
-  assertParts('explainEffect', 'effect', effect, { kind: 'text' })
-
   switch (effect.kind) {
     case 'create':
       return `create ${formatRef(refOf(effect.object))}, unless there is one: ${effect.why}`

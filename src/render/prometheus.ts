@@ -4,7 +4,7 @@ import { refuse, refuseIn } from '../errors/refuse.js'
 /** One figure of a metric. */
 export interface MetricSample {
   readonly labels?: { readonly [name: string]: string } | undefined
-  /** A bigint goes in as it is: `pool.counts().free`. */
+  /** A count as it is: `pool.counts().free` is a bigint. */
   readonly value: number | bigint
 }
 
@@ -15,8 +15,7 @@ export type Metric = { readonly name: string; readonly help: string } & (
 )
 
 /**
- * What was observed, by upper bounds: how many were at most so much, each bound with those below
- * it.
+ * Observations by upper bounds: the number of observations up to each bound, cumulative.
  */
 export interface HistogramSample {
   readonly labels?: { readonly [name: string]: string } | undefined
@@ -30,8 +29,8 @@ export interface HistogramSample {
  * Metrics in the text format of Prometheus (version 0.0.4), to be served as
  * `text/plain; version=0.0.4`. O(samples).
  *
- * @throws IpamError `INVALID_ARGUMENT` for a value that is no number, a name that Prometheus does not take, or one that comes
- * twice
+ * @throws IpamError `INVALID_ARGUMENT` for a value that is not a number, a name that Prometheus does
+ * not take, or a name that comes twice
  * @example
  * prometheusText([{ type: 'gauge', name: 'ipam_free', help: 'Free addresses', samples: [{ labels: { pool: 'lab' }, value: 3 }] }])
  * // '# HELP ipam_free Free addresses\n# TYPE ipam_free gauge\nipam_free{pool="lab"} 3\n'

@@ -1,10 +1,9 @@
 import { formatRef, kindKey } from '../crd/meta/object.js'
 import { assertObjects, assertParts } from '../errors/checks.js'
-import { type Failure, IpamError, ipamError } from '../errors/index.js'
+import { ipamError } from '../errors/failure.js'
+import { type Failure, IpamError } from '../errors/index.js'
 import { refuse } from '../errors/refuse.js'
 import {
-  type Applied,
-  type ApplyOptions,
   type Change,
   type EventEffect,
   ObjectCache,
@@ -12,6 +11,7 @@ import {
   type Planner,
   type Selection,
 } from '../plan/index.js'
+import type { Applied, ApplyOptions } from '../plan/object-cache.js'
 import type { Store, StoreFailure } from '../store/index.js'
 import { assertCanWrite, type CanWrite } from './can-write.js'
 import { Fifo } from './controller/fifo.js'

@@ -1,6 +1,6 @@
-import type { LedgerCounts, LedgerEntry, LedgerHolder, LedgerQuery, LedgerSpec } from '../allocator/index.js'
+import type { LedgerEntry, LedgerHolder } from '../allocator/index.js'
+import type { LedgerCounts, LedgerQuery, LedgerSpec } from '../allocator/internal.js'
 import { Address, Prefix, RangeSet } from '../cidr/index.js'
-import { assertObject, assertParts, assertString } from '../errors/checks.js'
 
 /**
  * What a ledger has to do, in the way that is obviously right: a `Map` of entries, a list of units
@@ -12,16 +12,11 @@ export class ModelLedger<H extends LedgerHolder = LedgerHolder> {
   #units: readonly Prefix[] = []
 
   constructor(spec: LedgerSpec) {
-    assertParts('ModelLedger', 'spec', spec, { space: 'object' })
-
     this.#space = spec.space
     this.setSpace(spec)
   }
 
-  setSpace(input: LedgerSpec): void {
-    assertParts('ModelLedger.setSpace', 'input', input, { space: 'object' })
-    const { space, length } = input
-
+  setSpace({ space, length }: LedgerSpec): void {
     this.#space = space
     this.#units = this.#unitsOf(length)
   }
@@ -44,9 +39,6 @@ export class ModelLedger<H extends LedgerHolder = LedgerHolder> {
   }
 
   set(id: string, entry: LedgerEntry<H>): void {
-    assertString('ModelLedger.set', 'id', id)
-    assertParts('ModelLedger.set', 'entry', entry, { prefix: 'object', reason: 'text' })
-
     // a former extent that is set again is the youngest
     this.entries.delete(id)
     this.entries.set(id, { ...entry, prefix: Prefix.masked(entry.prefix) })
@@ -65,16 +57,12 @@ export class ModelLedger<H extends LedgerHolder = LedgerHolder> {
 
   /** The units that `next` may draw, without those that are offered last. */
   open(query: LedgerQuery = {}): Prefix[] {
-    assertObject('ModelLedger.open', 'query', query)
-
     const isOpen = (unit: Prefix) => this.holders(unit).length === 0
     return this.#candidates(query).filter(isOpen)
   }
 
   /** What is offered by `next` without `random`. */
   next(query: LedgerQuery = {}): Prefix | undefined {
-    assertObject('ModelLedger.next', 'query', query)
-
     const candidates = this.#candidates(query)
     const isFree = (unit: Prefix) => this.blockers(unit, query.for).length === 0
     const firstIn = ({ prefix }: LedgerEntry<H>) => candidates.find((unit) => overlap(unit, prefix) && isFree(unit))

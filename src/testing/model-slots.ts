@@ -1,5 +1,4 @@
-import type { FreeRunOptions, SlotRange, Slots } from '../allocator/index.js'
-import { assertIterable, assertNumber, assertObject } from '../errors/checks.js'
+import type { FreeRunOptions, SlotRange, Slots } from '../allocator/internal.js'
 
 /**
  * What slots have to do, in the way that is obviously right: a `Set` and a `for` loop. Every
@@ -10,9 +9,6 @@ export class ModelSlots implements Slots {
   readonly #taken: Set<number>
 
   constructor(size: number, taken: Iterable<number> = []) {
-    assertNumber('ModelSlots', 'size', size)
-    assertIterable('ModelSlots', 'taken', taken)
-
     this.size = size
     this.#taken = new Set(taken)
   }
@@ -53,8 +49,6 @@ export class ModelSlots implements Slots {
   }
 
   nextFreeAround(from: number): number {
-    assertNumber('ModelSlots.nextFreeAround', 'from', from)
-
     for (let step = 0; step < this.size; step++) {
       const index = (from + step) % this.size
       if (!this.#taken.has(index)) return index
@@ -68,9 +62,6 @@ export class ModelSlots implements Slots {
   }
 
   nextFreeRun(length: number, options: FreeRunOptions = {}): number {
-    assertNumber('ModelSlots.nextFreeRun', 'length', length)
-    assertObject('ModelSlots.nextFreeRun', 'options', options)
-
     const { from = 0, alignment = 1, offset = 0 } = options
     for (let first = from; first + length <= this.size; first++) {
       if ((first + offset) % alignment !== 0) continue

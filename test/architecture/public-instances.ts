@@ -4,7 +4,7 @@ import { Absences, ObjectCache } from 'ipam-kit/plan'
 import { PoolLedger } from 'ipam-kit/provider/in-cluster'
 import { LiveNetworkView } from 'ipam-kit/provider/network-view'
 import { Backoff } from 'ipam-kit/run'
-import { Dice, ModelLedger, ModelPool, ModelSlots } from 'ipam-kit/testing'
+import { Dice } from 'ipam-kit/testing'
 
 /** What the methods of an exported class are called on: one that is made anew for each call. */
 export const instances: Readonly<Record<string, () => object>> = {
@@ -15,9 +15,6 @@ export const instances: Readonly<Record<string, () => object>> = {
   Dice: () => new Dice(1),
   Ledger: () => new Ledger({ space: RangeSet.parse(['10.0.0.0/29']) }),
   LiveNetworkView: () => new LiveNetworkView(),
-  ModelLedger: () => new ModelLedger({ space: RangeSet.parse(['10.0.0.0/29']) }),
-  ModelPool: () => new ModelPool(RangeSet.parse(['10.0.0.0/29'])),
-  ModelSlots: () => new ModelSlots(64),
   ObjectCache: () => new ObjectCache(),
   PoolLedger: () => new PoolLedger(),
   PrefixAllocator: () => new PrefixAllocator({ parents: ['10.0.0.0/24'], childLength: 28 }),
@@ -29,10 +26,8 @@ export const instances: Readonly<Record<string, () => object>> = {
 /** Classes whose methods are not called, and why. */
 export const NOT_INSTANTIATED: Readonly<Record<string, string>> = {
   AddressLedger: 'a base class: its methods are called on PoolLedger',
-  ConformanceError: 'an error',
   Controller: 'its methods begin and end a run, which has tests of its own',
   FakeCloud: 'a server for tests: it answers failures of a cloud to wrong inputs',
-  FakeCloudError: 'an error',
   FakeCloudWorld: 'a server for tests: it answers failures of a cloud to wrong inputs',
   IpamError: 'an error',
   KnownBlocks: 'programs pass it to tasks; its methods are what tasks and watches call',

@@ -6,7 +6,6 @@ import { problemOf, WRONG } from './wrong-values.js'
 export const NOT_CALLED: readonly (readonly [those: RegExp, why: string])[] = [
   [/^ipam-kit\/errors registry\./u, 'messages, which `describe` calls with the context of their code'],
   [/ dialects\./u, 'members of a dialect, which planners call with their own objects'],
-  [/ floatingIPPoolKind\.(?:policyOf|statusPatch)$/u, 'what a planner calls with a pool that it has parsed'],
   [/ AddressPool#(?:restore|stored)$/u, 'protected: not in the types of the package'],
   [/^ipam-kit\/errors (?:ok|fail|failure)$/u, 'make a result of anything: NaN is a right value of one'],
 ]

@@ -4,7 +4,7 @@ import * as Prefix from '../../cidr/nouns/prefix.js'
 import * as RangeSet from '../../cidr/nouns/range-set.js'
 import { assertIterable, assertObject, assertString } from '../../errors/checks.js'
 import { refuse } from '../../errors/refuse.js'
-import { type GivenRanges, isTexts, rangesOf } from '../ranges-given.js'
+import { isTexts, rangesOf } from '../ranges-given.js'
 import { assertWithin } from '../slots/slots.js'
 import type { Strategy } from '../strategy.js'
 import { type ReserveRuleName, reservedAddresses } from './reserved.js'
@@ -13,8 +13,8 @@ type Address = Address.Address
 type RangeSet = RangeSet.RangeSet
 
 export interface AddressPoolSpec {
-  /** The addresses of the pool. */
-  readonly ranges: GivenRanges
+  /** The addresses of the pool, also as texts: `['10.0.0.0/24', 'fd00::/64']`. */
+  readonly ranges: RangeSet | readonly string[]
   /**
    * Which addresses of the prefixes in `ranges` are not for hosts, where these are texts. Default
    * `ipv4-edges`: the pool does not give out the network and the broadcast address of
@@ -24,9 +24,9 @@ export interface AddressPoolSpec {
    */
   readonly reserve?: ReserveRuleName | ReserveRule | undefined
   /** Addresses never to hand out. */
-  readonly exclude?: GivenRanges | undefined
+  readonly exclude?: RangeSet | readonly string[] | undefined
   /** Addresses that are not for hosts, such as `reservedAddresses` finds. As `exclude`. */
-  readonly reserved?: GivenRanges | undefined
+  readonly reserved?: RangeSet | readonly string[] | undefined
   /** Never handed out, in the ranges or not. */
   readonly gateway?: Address | undefined
   /** Which free address comes next. Default `lowest`. */
@@ -125,7 +125,7 @@ function addressesOf({ ranges, reserve, exclude, reserved, gateway }: AddressPoo
 }
 
 /** The addresses of the prefixes among some texts that are not for hosts. */
-function edgesOf(ranges: GivenRanges, reserve: AddressPoolSpec['reserve']): RangeSet {
+function edgesOf(ranges: AddressPoolSpec['ranges'], reserve: AddressPoolSpec['reserve']): RangeSet {
   if (isTexts(ranges)) {
     const prefixes = ranges.filter((text) => !text.includes('-') && text.includes('/'))
     return reservedAddresses(

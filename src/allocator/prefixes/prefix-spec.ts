@@ -3,19 +3,21 @@ import { assertFamily } from '../../cidr/internal.js'
 import * as Address from '../../cidr/nouns/address.js'
 import * as Sets from '../../cidr/nouns/range-set.js'
 import { assertObject } from '../../errors/checks.js'
-import { ipamError } from '../../errors/index.js'
+import { ipamError } from '../../errors/failure.js'
 import { refuse } from '../../errors/refuse.js'
-import { type GivenRanges, rangesOf } from '../ranges-given.js'
+import { rangesOf } from '../ranges-given.js'
 
 type RangeSet = Sets.RangeSet
 
 const OF = 'PrefixAllocator'
 
 export interface PrefixAllocatorSpec {
-  /** The address space to carve, of one family. Overlapping and adjacent parts are one. */
-  readonly parents: GivenRanges
+  /**
+   * The address space to carve, of one family, also as texts. Overlapping and adjacent parts are one.
+   */
+  readonly parents: RangeSet | readonly string[]
   /** Space that no child may touch: a child that overlaps it is lost as a whole. */
-  readonly exclude?: GivenRanges | undefined
+  readonly exclude?: RangeSet | readonly string[] | undefined
   /** That of the children. Default: that of the parents, of which there has to be one then. */
   readonly family?: Family | undefined
   /** Prefix length of a child where a request names none: 0 to 32 or 0 to 128. */

@@ -1,5 +1,5 @@
 import { assertObject } from '../../errors/checks.js'
-import { ipamError } from '../../errors/index.js'
+import { ipamError } from '../../errors/failure.js'
 import { refuse, shown } from '../../errors/refuse.js'
 
 /** Slots next to each other, both ends included. */

@@ -1,4 +1,5 @@
-import { type Failure, fail, ipamError, type Result, unwrap } from '../../errors/index.js'
+import { ipamError } from '../../errors/failure.js'
+import { type Failure, fail, type Result, unwrap } from '../../errors/index.js'
 import { refuseIn } from '../../errors/refuse.js'
 import { assertAddress, assertFamily, assertText, assertWhole, isWord, notAText, shown } from '../text/checks.js'
 import { problems } from '../text/parse-errors.js'

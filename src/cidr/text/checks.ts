@@ -1,4 +1,4 @@
-import { ipamError } from '../../errors/index.js'
+import { ipamError } from '../../errors/failure.js'
 import { kindOf, refuseIn, shown, wrongArgument } from '../../errors/refuse.js'
 import type { Address, Address4 } from '../nouns/types.js'
 

@@ -1,11 +1,10 @@
 import * as Address from '../../cidr/nouns/address.js'
-import { assertObject, assertParts } from '../../errors/checks.js'
 import { describe, IpamError, type Result } from '../../errors/index.js'
 import {
   type Admission,
   type AdmissionRequest,
   allowed,
-  assertOperation,
+  assertAdmission,
   badRequest,
   denied,
   type FieldValidationOptions,
@@ -52,14 +51,11 @@ export type AddressAdmissionRequest =
  * // 'spec: Forbidden: IPAddressClaim spec is immutable. Diff: spec.poolRef.name: "red" -> "blue"'
  */
 export function admitIPAddressClaim(request: ClaimAdmissionRequest, options: FieldValidationOptions = {}): Admission {
-  assertParts('admitIPAddressClaim', 'request', request, { operation: 'text' })
-  assertObject('admitIPAddressClaim', 'options', options)
-
+  assertAdmission('admitIPAddressClaim', request, options)
   return withUnknownFields(judgeIPAddressClaim(request), IPAddressClaim, request, options)
 }
 
 function judgeIPAddressClaim(request: ClaimAdmissionRequest): Admission {
-  assertOperation(request.operation)
   if (request.operation === 'DELETE') return allowed()
   if (request.operation === 'UPDATE') return admitSameSpec(IPAddressClaim, request.object, request.oldObject)
   const hub = hubOf(IPAddressClaim, request.object)
@@ -89,14 +85,11 @@ function judgeIPAddressClaim(request: ClaimAdmissionRequest): Admission {
  * // 'spec.prefix: Invalid value: 64: prefix is too large for an IPv4 address'
  */
 export function admitIPAddress(request: AddressAdmissionRequest, options: FieldValidationOptions = {}): Admission {
-  assertParts('admitIPAddress', 'request', request, { operation: 'text' })
-  assertObject('admitIPAddress', 'options', options)
-
+  assertAdmission('admitIPAddress', request, options)
   return withUnknownFields(judgeIPAddress(request), IPAddress, request, options)
 }
 
 function judgeIPAddress(request: AddressAdmissionRequest): Admission {
-  assertOperation(request.operation)
   if (request.operation === 'DELETE') return allowed()
   if (request.operation === 'UPDATE') return admitSameSpec(IPAddress, request.object, request.oldObject)
   const hub = hubOf(IPAddress, request.object)

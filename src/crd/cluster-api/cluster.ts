@@ -1,5 +1,4 @@
 import * as z from 'zod'
-import { assertKube } from '../../errors/checks.js'
 import { defineModel, type Model } from '../meta/model.js'
 import type { KubeObject } from '../meta/object.js'
 import { objectSchema } from '../meta/schema.js'
@@ -29,14 +28,10 @@ export const Cluster: Model<Cluster> = defineModel({
 
 /** Whether an object carries the annotation that pauses it, with any value. */
 export function hasPausedAnnotation(object: KubeObject): boolean {
-  assertKube('hasPausedAnnotation', 'object', object)
-
   return object.metadata.annotations !== undefined && Object.hasOwn(object.metadata.annotations, PAUSED_ANNOTATION)
 }
 
 /** Whether a Cluster is paused: by `spec.paused`, or by the annotation. */
 export function isClusterPaused(cluster: Cluster): boolean {
-  assertKube('isClusterPaused', 'cluster', cluster)
-
   return cluster.spec?.paused === true || hasPausedAnnotation(cluster)
 }

@@ -1,5 +1,4 @@
 import * as z from 'zod'
-import { assertParts } from '../../errors/checks.js'
 
 /**
  * Which pool a claim draws from. The pool is in the namespace of the claim, or cluster-scoped: its
@@ -29,8 +28,5 @@ export const localReferenceSchema: z.ZodType<LocalReference> = z.looseObject({ n
 
 /** Whether two references name the same pool. */
 export function samePool(left: IPPoolReference, right: IPPoolReference): boolean {
-  assertParts('samePool', 'left', left, { apiGroup: 'text', kind: 'text', name: 'text' })
-  assertParts('samePool', 'right', right, { apiGroup: 'text', kind: 'text', name: 'text' })
-
   return left.apiGroup === right.apiGroup && left.kind === right.kind && left.name === right.name
 }

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { assertKube, assertObject, assertParts, assertString } from '../../errors/checks.js'
+import { assertKube, assertObject } from '../../errors/checks.js'
 import { SUBDOMAIN_PATTERN } from '../meta/dns-names.js'
 import { type FieldError, forbiddenField, invalidField } from '../meta/field-error.js'
 import { labelNameErrors, labelValueErrors } from '../meta/label-selector.js'
@@ -81,8 +81,6 @@ export function matchesNodeSelector(selector: NodeSelector, node: SelectableNode
  * meets; 0 for a Node that is not selected. The selector is checked once.
  */
 export function nodeSelectorScore(selector: NodeSelector): (node: SelectableNode) => number {
-  assertObject('nodeSelectorScore', 'selector', selector)
-
   const terms = (selector.nodeSelectorTerms ?? []).filter(selectsSome)
   return (node) => terms.reduce((most, term) => (sizeOf(term) > most && meetsTerm(term, node) ? sizeOf(term) : most), 0)
 }
@@ -143,11 +141,7 @@ function wholeNumber(text: string | undefined): bigint | undefined {
  *
  * @param path of the selector in its object: `spec.nodeSelector`
  */
-export function nodeSelectorErrors(path: string, selector: NodeSelector): readonly FieldError[] {
-  assertString('nodeSelectorErrors', 'path', path)
-  assertParts('nodeSelectorErrors', 'selector', selector, { nodeSelectorTerms: 'objects' })
-  const { nodeSelectorTerms } = selector
-
+export function nodeSelectorErrors(path: string, { nodeSelectorTerms }: NodeSelector): readonly FieldError[] {
   const terms = `${path}.nodeSelectorTerms`
   if ((nodeSelectorTerms ?? []).length === 0) {
     return [required(terms, 'must have at least one node selector term')]

@@ -1,5 +1,5 @@
 import { Prefix } from '../../cidr/index.js'
-import { assertKube, assertObject } from '../../errors/checks.js'
+import { assertObject } from '../../errors/checks.js'
 import { quote } from '../../errors/quote.js'
 import type { KubeObject } from '../meta/object.js'
 import type { Node } from './node.js'
@@ -49,9 +49,9 @@ const MOST = 2
  * @example
  * nodeSubnets({ spec: { podCIDR: '10.0.0.0/24', podCIDRs: ['10.0.0.0/24', 'fd00::/64'] } }).subnets.length // 2
  */
-export function nodeSubnets(input: { readonly spec?: unknown }): NodeSubnets {
-  assertObject('nodeSubnets', 'input', input)
-  const { spec } = input
+export function nodeSubnets(node: { readonly spec?: unknown }): NodeSubnets {
+  assertObject('nodeSubnets', 'node', node)
+  const { spec } = node
 
   const { podCIDR, podCIDRs } = (spec ?? {}) as { readonly [key: string]: unknown }
   const listed = [podCIDRs ?? []].flat()
@@ -85,10 +85,7 @@ export function nodeSubnets(input: { readonly spec?: unknown }): NodeSubnets {
  * watch. Without status but the addresses, without annotations and managed fields, so that what is
  * remembered of a Node is a hundredth of it, and a heartbeat changes nothing.
  */
-export function keepNode(input: KubeObject): KubeObject {
-  assertKube('keepNode', 'input', input)
-  const { apiVersion, kind, metadata, spec, status } = input
-
+export function keepNode({ apiVersion, kind, metadata, spec, status }: KubeObject): KubeObject {
   const { name, uid, resourceVersion, labels, creationTimestamp, deletionTimestamp } = metadata
   const { podCIDR, podCIDRs } = (spec ?? {}) as Partial<Node['spec']>
   const { addresses } = (status ?? {}) as { readonly addresses?: unknown }

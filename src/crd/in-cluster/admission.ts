@@ -3,14 +3,13 @@ import * as Address from '../../cidr/nouns/address.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
 import * as Range from '../../cidr/nouns/range.js'
 import * as RangeSet from '../../cidr/nouns/range-set.js'
-import { assertObject, assertParts } from '../../errors/checks.js'
 import { listed } from '../../errors/listed.js'
 import { refuse } from '../../errors/refuse.js'
 import type { IPAddress } from '../cluster-api/ip-address.js'
 import {
   type Admission,
   allowed,
-  assertOperation,
+  assertAdmission,
   badRequest,
   type FieldValidationOptions,
   invalid,
@@ -75,11 +74,9 @@ export interface PoolAdmissionOptions extends FieldValidationOptions {
  * @throws IpamError `INVALID_ARGUMENT` for another operation, an update from another kind, or
  * another `fieldValidation`
  */
-export function admitPool(request: PoolAdmissionRequest, options: PoolAdmissionOptions = {}): Admission {
-  assertParts('admitPool', 'request', request, { operation: 'text' })
-  assertObject('admitPool', 'options', options)
-
-  assertRequest(request)
+export function admitInClusterPool(request: PoolAdmissionRequest, options: PoolAdmissionOptions = {}): Admission {
+  assertAdmission('admitInClusterPool', request, options)
+  assertSameKind(request)
   const { kind } = request.operation === 'DELETE' ? request.oldObject : request.object
   const model = poolModels.find(({ info }) => info.kind === kind)
   const admission = judgePool(request, options)
@@ -127,10 +124,8 @@ function hasChild({ available, childLength }: PrefixSpace): boolean {
 }
 
 /** A pool stays what it is: an update from another kind is the wrong question. */
-function assertRequest(request: PoolAdmissionRequest): void {
-  const { operation } = request
-  assertOperation(operation)
-  if (operation === 'UPDATE' && request.object.kind !== request.oldObject.kind) {
+function assertSameKind(request: PoolAdmissionRequest): void {
+  if (request.operation === 'UPDATE' && request.object.kind !== request.oldObject.kind) {
     const got = `${request.oldObject.kind} and ${request.object.kind}`
     refuse('oldObject', 'an object of the same kind', got)
   }

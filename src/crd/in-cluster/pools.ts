@@ -52,7 +52,7 @@ export interface InClusterIPPoolSpec {
 export interface InClusterPrefixPoolSpec {
   /**
    * CIDRs of one family to carve prefixes from, without host bits. Upstream admits IPv6 alone:
-   * {@link admitPool} takes IPv4 where it is told to.
+   * {@link admitInClusterPool} takes IPv4 where it is told to.
    */
   readonly prefixes: readonly string[]
   /**
@@ -176,14 +176,7 @@ export const poolModels: readonly CrdModel<InClusterPool>[] = [
  * spec.versions.map(({ additionalPrinterColumns }) => additionalPrinterColumns.at(-1)?.name) // ['Ready', 'Ready']
  */
 export function withPoolConditions<T extends InClusterPool>(model: CrdModel<T>): CrdModel<T> {
-  assertParts('withPoolConditions', 'model', model, {
-    names: 'object',
-    labels: 'object',
-    versions: 'objects',
-    convert: 'function',
-    info: 'object',
-    reads: 'list',
-  })
+  assertParts('withPoolConditions', 'model', model, { info: 'object', names: 'object', versions: 'objects' })
 
   const { kind, plural, namespaced } = model.info
   const scope = namespaced ? 'Namespaced' : 'Cluster'

@@ -5,7 +5,6 @@ import * as Range from '../../cidr/nouns/range.js'
 import * as RangeSet from '../../cidr/nouns/range-set.js'
 import { assertParts } from '../../errors/checks.js'
 import { fail, type Result } from '../../errors/index.js'
-import { refuseIn } from '../../errors/refuse.js'
 import type { IPAddressSpec } from '../cluster-api/ip-address.js'
 import { DEFAULT_ALLOCATION_PREFIX_LENGTH } from './names.js'
 import type { InClusterIPPoolSpec, InClusterPrefixPoolSpec } from './pools.js'
@@ -149,8 +148,6 @@ export function prefixOf(spec: Pick<IPAddressSpec, 'address' | 'prefix'>): Prefi
 
 /** The length of the prefixes that a prefix pool hands out: 64 where the spec says 0 or nothing. */
 export function effectivePrefixLength(spec: InClusterPrefixPoolSpec): number {
-  assertParts('effectivePrefixLength', 'spec', spec, { prefixes: 'list' })
-
   return spec.allocationPrefixLength === undefined || spec.allocationPrefixLength === 0
     ? DEFAULT_ALLOCATION_PREFIX_LENGTH
     : spec.allocationPrefixLength
@@ -161,7 +158,6 @@ export function effectivePrefixLength(spec: InClusterPrefixPoolSpec): number {
  * clients refuse a number beyond that, and 2^63 - 1 itself is none that JavaScript can write.
  */
 export function clampCount(count: bigint): number {
-  if (typeof count !== 'bigint') refuseIn('clampCount', 'count', 'a bigint', count)
   return Number(count > MAX_COUNT ? MAX_COUNT : count)
 }
 

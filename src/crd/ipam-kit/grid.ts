@@ -1,6 +1,4 @@
 import * as z from 'zod'
-import { assertNumber, assertObject } from '../../errors/checks.js'
-import { refuse } from '../../errors/refuse.js'
 import { DEFAULT_BLOCK_SIZES, MAX_BLOCK_SIZE } from './names.js'
 
 /**
@@ -24,20 +22,12 @@ export interface FamilyGridWish {
  * The grid that a pool asks for, where its domain has none yet. Left out, a unit is an address, and
  * a block has 256 of them, or 64 where blocks belong to nodes. It may not be a valid one: see
  * {@link gridProblem}.
- *
- * @example
- * gridOf(4, {}) // { blockPrefixLength: 24, allocationPrefixLength: 32 }
- * gridOf(6, { allocationPrefixLength: 64 }, 'node') // { blockPrefixLength: 58, allocationPrefixLength: 64 }
  */
 export function gridOf(
   family: 4 | 6,
   wish: FamilyGridWish = {},
   use: keyof typeof DEFAULT_BLOCK_SIZES = 'shared',
 ): FamilyGrid {
-  assertNumber('gridOf', 'family', family)
-  assertObject('gridOf', 'wish', wish)
-  if (!Object.hasOwn(DEFAULT_BLOCK_SIZES, use)) refuse('use', Object.keys(DEFAULT_BLOCK_SIZES).join(', '), use)
-
   const { allocationPrefixLength = family === 4 ? 32 : 128 } = wish
   const unitBits = Math.log2(DEFAULT_BLOCK_SIZES[use])
   const { blockPrefixLength = Math.max(1, allocationPrefixLength - unitBits) } = wish
@@ -45,11 +35,10 @@ export function gridOf(
 }
 
 /** What is wrong with a grid, if something is. */
-export function gridProblem(family: 4 | 6, grid: FamilyGrid): string | undefined {
-  assertNumber('gridProblem', 'family', family)
-  assertObject('gridProblem', 'grid', grid)
-  const { blockPrefixLength, allocationPrefixLength } = grid
-
+export function gridProblem(
+  family: 4 | 6,
+  { blockPrefixLength, allocationPrefixLength }: FamilyGrid,
+): string | undefined {
   const bits = family === 4 ? 32 : 128
   for (const [name, value] of Object.entries({ blockPrefixLength, allocationPrefixLength })) {
     if (!Number.isInteger(value) || value < 1 || value > bits) return `${name} is not from 1 to ${bits}`

@@ -8,14 +8,14 @@ import { admissionBy } from './judge.js'
 export type IPHandleAdmissionRequest = AdmissionRequest<IPHandle>
 
 /**
- * Whether a handle is one: it has the name of the uid of its owner ({@link handleName}), and stays
+ * Whether a handle is one: its name is made of the uid of its owner, and it stays
  * with that owner. It may go at any time: one that is lost costs a search. An update that leaves
  * the spec as it is is always allowed.
  *
  * @throws IpamError `INVALID_ARGUMENT` for another operation
  * @example
  * const spec = { owner: 'web/front-0', uid: '4f1c', blocks: {} }
- * const object = IPHandle.parse({ apiVersion: API_VERSION, kind: 'IPHandle', metadata: { name: 'mine' }, spec })
+ * const object = IPHandle.parse({ apiVersion: 'ipam-kit.dev/v1alpha1', kind: 'IPHandle', metadata: { name: 'mine' }, spec })
  * admitIPHandle({ operation: 'CREATE', object }).message
  * // 'IPHandle.ipam-kit.dev "mine" is invalid: metadata.name: Invalid value: "mine": is not uid-4f1c'
  */

@@ -1,5 +1,4 @@
 import * as z from 'zod'
-import { assertString } from '../../errors/checks.js'
 import { refuse } from '../../errors/refuse.js'
 import { type CrdModel, defineCrdModel } from '../meta/crd-model.js'
 import type { KubeObject } from '../meta/object.js'
@@ -61,13 +60,8 @@ const MAX_UID_LENGTH = 60
  * each UTF-16 unit of it where it has characters that no name has. No two uids have one name.
  *
  * @throws IpamError `INVALID_ARGUMENT` for a uid that is empty, or has more than 60 UTF-16 units
- * @example
- * handleName('90ab7f0e-5f35-4f07-a1c5-4f1c2b6d8e3a') // 'uid-90ab7f0e-5f35-4f07-a1c5-4f1c2b6d8e3a'
- * handleName('A/1') // 'hex-0041002f0031'
  */
 export function handleName(uid: string): string {
-  assertString('handleName', 'uid', uid)
-
   if (uid.length === 0 || uid.length > MAX_UID_LENGTH) {
     refuse('uid', `1 to ${MAX_UID_LENGTH} characters`, uid.slice(0, 64))
   }

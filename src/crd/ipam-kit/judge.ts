@@ -30,7 +30,7 @@ export function admissionBy<T extends SpecObject, R extends AdmissionRequest<T>>
   model: CrdModel<T>,
   { judge, waitsFor = () => [] }: Judge<T, R>,
 ): Admit<R> {
-  return admissionOf<R>(model, (request) => {
+  return admissionOf<R>(`admit${model.info.kind}`, model, (request) => {
     if (request.operation === 'DELETE') return allowed(waitsFor(request.oldObject, request))
     const { object } = request
     const before = request.operation === 'UPDATE' ? request.oldObject : undefined

@@ -75,14 +75,7 @@ export interface ManifestOptions {
  * // [['v1alpha1', false], ['v1beta1', false], ['v1beta2', true]]
  */
 export function crdManifest(model: CrdModel<KubeObject>, options: ManifestOptions = {}): CrdManifest {
-  assertParts('crdManifest', 'model', model, {
-    names: 'object',
-    labels: 'object',
-    versions: 'objects',
-    convert: 'function',
-    info: 'object',
-    reads: 'list',
-  })
+  assertParts('crdManifest', 'model', model, { info: 'object', names: 'object', versions: 'objects' })
   assertObject('crdManifest', 'options', options)
 
   const { info, names, versions } = model

@@ -47,15 +47,16 @@ export type Admit<R> = (request: R, options?: FieldValidationOptions) => Admissi
 /**
  * The admission of a kind: what `judge` says, and what is to be told of fields that the object
  * should not have.
+ *
+ * @param of the function as callers write it
  */
 export function admissionOf<R extends FieldRequest>(
+  of: string,
   model: Pick<CrdModel<KubeObject>, 'unknownFields' | 'info'>,
   judge: (request: R) => Admission,
 ): Admit<R> {
   return (request, options = {}) => {
-    assertObject('admission', 'request', request)
-    assertObject('admission', 'options', options)
-    assertOperation(request.operation)
+    assertAdmission(of, request, options)
     return withUnknownFields(judge(request), model, request, options)
   }
 }
@@ -147,11 +148,16 @@ export function allowed(warnings: readonly string[] = []): Admission {
 }
 
 /**
- * Refuses any other operation: an admission that is asked the wrong question must not answer yes.
+ * The first check of an admission. Refuses any other operation: an admission that is asked the wrong
+ * question must not answer yes.
  *
+ * @param of the function as callers write it
  * @throws IpamError `INVALID_ARGUMENT`
  */
-export function assertOperation(operation: string): void {
+export function assertAdmission(of: string, request: Pick<FieldRequest, 'operation'>, options: object = {}): void {
+  assertObject(of, 'request', request)
+  assertObject(of, 'options', options)
+  const { operation } = request
   if (operation === 'CREATE' || operation === 'UPDATE' || operation === 'DELETE') return
   refuse('operation', 'CREATE, UPDATE or DELETE', operation)
 }

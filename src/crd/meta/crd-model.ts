@@ -191,7 +191,7 @@ export function defineCrdModel<T extends KubeObject>(spec: CrdModelSpec<T>): Crd
     convert: (object, apiVersion) => unwrap(safeConvert(object, apiVersion)),
     safeConvert,
     validate: (object, options = {}) => {
-      assertObject('validate', 'options', options)
+      assertObject(`${info.kind}.validate`, 'options', options)
       const { strict: refusesUnknown = false } = options
       const { known, strict } = strictSchema(object)
       const errors = fieldErrorsOf(strict, known)

@@ -50,10 +50,7 @@ export function formatFieldError(error: FieldError): string {
 }
 
 /** An error without its path: the message of a cause in a `Status`. */
-export function formatFieldErrorBody(input: FieldError): string {
-  assertParts('formatFieldErrorBody', 'input', input, { type: 'text', path: 'text', detail: 'text' })
-  const { type, value, detail } = input
-
+export function formatFieldErrorBody({ type, value, detail }: FieldError): string {
   const hidesValue = type === 'Required' || type === 'Forbidden' || type === 'TooLong' || type === 'Internal'
   const title = hidesValue ? TITLES[type] : `${TITLES[type]}: ${goValue(value)}`
   return detail === '' ? title : `${title}: ${detail}`

@@ -32,9 +32,9 @@ export const labelSelectorSchema: z.ZodType<LabelSelector> = z.looseObject({
  * @example
  * matchesLabels({ matchExpressions: [{ key: 'zone', operator: 'NotIn', values: ['a'] }] }, {}) // true
  */
-export function matchesLabels(input: LabelSelector, labels: { readonly [key: string]: string } = {}): boolean {
-  assertObject('matchesLabels', 'input', input)
-  const { matchLabels = {}, matchExpressions = [] } = input
+export function matchesLabels(selector: LabelSelector, labels: { readonly [key: string]: string } = {}): boolean {
+  assertObject('matchesLabels', 'selector', selector)
+  const { matchLabels = {}, matchExpressions = [] } = selector
   assertObject('matchesLabels', 'labels', labels)
 
   return (

@@ -1,4 +1,5 @@
-import { assertKube, assertParts, assertString } from '../../errors/checks.js'
+import { assertKube, assertString } from '../../errors/checks.js'
+import { refuseIn } from '../../errors/refuse.js'
 
 /** A JSON value as Kubernetes stores it. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json | undefined }
@@ -105,8 +106,6 @@ export function groupOf(apiVersion: string): string {
 
 /** The version of an apiVersion: `v1` of `v1`, `v1beta2` of `ipam.cluster.x-k8s.io/v1beta2`. */
 export function versionOf(apiVersion: string): string {
-  assertString('versionOf', 'apiVersion', apiVersion)
-
   return apiVersion.slice(apiVersion.indexOf('/') + 1)
 }
 
@@ -127,7 +126,9 @@ export function objectKey(ref: ObjectRef): string {
  * `Kind namespace/name`, or `Kind name` for a cluster-scoped object: how people are told about it.
  */
 export function formatRef(ref: Omit<ObjectRef, 'apiVersion'>): string {
-  assertParts('formatRef', 'ref', ref, { kind: 'text', name: 'text' })
+  if (typeof ref?.kind !== 'string' || typeof ref.name !== 'string') {
+    refuseIn('formatRef', 'ref', 'an object with kind and name', ref)
+  }
 
   return `${ref.kind} ${ref.namespace === undefined ? ref.name : `${ref.namespace}/${ref.name}`}`
 }

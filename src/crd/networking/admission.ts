@@ -1,7 +1,6 @@
 import * as Address from '../../cidr/nouns/address.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
-import { assertParts } from '../../errors/checks.js'
-import { type Admission, type AdmissionRequest, allowed, assertOperation, verdict } from '../meta/admission.js'
+import { type Admission, type AdmissionRequest, allowed, assertAdmission, verdict } from '../meta/admission.js'
 import { type FieldError, invalidField } from '../meta/field-error.js'
 import { subdomainProblem } from '../meta/names.js'
 import type { IPAddress, ParentReference } from './ip-address.js'
@@ -29,9 +28,7 @@ const ONE_PER_FAMILY = 'may specify no more than one IP for each IP family, i.e 
  * admitServiceCIDR({ operation: 'CREATE', object }).allowed // false
  */
 export function admitServiceCIDR(request: NetworkingAdmissionRequest<ServiceCIDR>): Admission {
-  assertParts('admitServiceCIDR', 'request', request, { operation: 'text' })
-
-  assertOperation(request.operation)
+  assertAdmission('admitServiceCIDR', request)
   if (request.operation === 'DELETE') return allowed()
   const { object } = request
   const errors = [...serviceCIDRErrors(object)]
@@ -45,10 +42,8 @@ export function admitServiceCIDR(request: NetworkingAdmissionRequest<ServiceCIDR
  *
  * @throws IpamError `INVALID_ARGUMENT` for another operation
  */
-export function admitIPAddress(request: NetworkingAdmissionRequest<IPAddress>): Admission {
-  assertParts('admitIPAddress', 'request', request, { operation: 'text' })
-
-  assertOperation(request.operation)
+export function admitServiceIPAddress(request: NetworkingAdmissionRequest<IPAddress>): Admission {
+  assertAdmission('admitServiceIPAddress', request)
   if (request.operation === 'DELETE') return allowed()
   const { object } = request
   const { parentRef } = object.spec
@@ -60,12 +55,7 @@ export function admitIPAddress(request: NetworkingAdmissionRequest<IPAddress>): 
 }
 
 /** What is wrong with the CIDRs of a ServiceCIDR. O(length of their text). */
-export function serviceCIDRErrors(input: Pick<ServiceCIDR, 'spec'>): readonly FieldError[] {
-  assertParts('serviceCIDRErrors', 'input', input, { spec: 'object' })
-  const {
-    spec: { cidrs },
-  } = input
-
+export function serviceCIDRErrors({ spec: { cidrs } }: Pick<ServiceCIDR, 'spec'>): readonly FieldError[] {
   const path = 'spec.cidrs'
   if (cidrs.length === 0) return [{ type: 'Required', path, value: null, detail: 'at least one CIDR required' }]
   if (cidrs.length > 2) return [invalidField(path, { cidrs }, 'may only hold up to 2 values')]

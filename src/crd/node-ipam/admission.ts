@@ -1,13 +1,12 @@
 import * as Address from '../../cidr/nouns/address.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
-import { assertObject, assertParts } from '../../errors/checks.js'
 import { refuse } from '../../errors/refuse.js'
 import { nodeSelectorErrors } from '../core/node-selector.js'
 import {
   type Admission,
   type AdmissionRequest,
   allowed,
-  assertOperation,
+  assertAdmission,
   type FieldValidationOptions,
   verdict,
   withUnknownFields,
@@ -35,7 +34,7 @@ export interface ClusterCIDRAdmissionOptions extends FieldValidationOptions, Clu
 /**
  * Whether the rules of node-ipam-controller admit a ClusterCIDR
  * (pkg/apis/clustercidr/v1/validation, which upstream itself only tests): its name is a DNS label,
- * and its spec has no {@link clusterCIDRErrors}. The spec never changes; an update that leaves the
+ * and its spec breaks none of them. The spec never changes; an update that leaves the
  * spec as it is is always allowed.
  *
  * Warnings tell of what these rules accept and a reader may not expect: a range with host bits or
@@ -45,7 +44,7 @@ export interface ClusterCIDRAdmissionOptions extends FieldValidationOptions, Clu
  * `maxIPv6SubnetBits` out of range
  * @example
  * const spec = { perNodeHostBits: 8, ipv4: '10.1.0.0/26' }
- * const object = ClusterCIDR.parse({ apiVersion: API_VERSION, kind: 'ClusterCIDR', metadata: { name: 'rack-1' }, spec })
+ * const object = ClusterCIDR.parse({ apiVersion: 'networking.x-k8s.io/v1', kind: 'ClusterCIDR', metadata: { name: 'rack-1' }, spec })
  * admitClusterCIDR({ operation: 'CREATE', object }).message
  * // 'ClusterCIDR.networking.x-k8s.io "rack-1" is invalid: spec.perNodeHostBits: Invalid value: 8: must be less than or equal to 6'
  */
@@ -53,10 +52,7 @@ export function admitClusterCIDR(
   request: ClusterCIDRAdmissionRequest,
   options: ClusterCIDRAdmissionOptions = {},
 ): Admission {
-  assertParts('admitClusterCIDR', 'request', request, { operation: 'text' })
-  assertObject('admitClusterCIDR', 'options', options)
-
-  assertOperation(request.operation)
+  assertAdmission('admitClusterCIDR', request, options)
   return withUnknownFields(judge(request, options), ClusterCIDR, request, options)
 }
 
@@ -81,16 +77,8 @@ function judge(request: ClusterCIDRAdmissionRequest, rules: ClusterCIDRRules): A
  * - with `maxIPv6SubnetBits`, a subnet is at most as many bits longer than the IPv6 range.
  *
  * @throws IpamError `INVALID_ARGUMENT` for a `maxIPv6SubnetBits` out of range
- * @example
- * clusterCIDRErrors({ perNodeHostBits: 8, ipv6: 'fd00:1:1::/64' }) // []
- * const errors = clusterCIDRErrors({ perNodeHostBits: 8, ipv6: 'fd00:1:1::/64' }, { maxIPv6SubnetBits: 16 })
- * errors.map(({ path, detail }) => `${path}: ${detail}`)
- * // ['spec.perNodeHostBits: must be greater than or equal to 48: the IPv6 range has up to 2^16 subnets']
  */
 export function clusterCIDRErrors(spec: ClusterCIDRSpec, rules: ClusterCIDRRules = {}): readonly FieldError[] {
-  assertObject('clusterCIDRErrors', 'spec', spec)
-  assertObject('clusterCIDRErrors', 'rules', rules)
-
   assertRules(rules)
   const errors = selectorErrors(spec).filter(({ path }) => !OF_A_VALUE.test(path))
   if (!spec.ipv4 && !spec.ipv6) {

@@ -1,5 +1,4 @@
 import * as Address from '../../cidr/nouns/address.js'
-import { assertObject, assertParts } from '../../errors/checks.js'
 import { describe } from '../../errors/index.js'
 import {
   type Admission,
@@ -7,7 +6,7 @@ import {
   type Admit,
   admissionOf,
   allowed,
-  assertOperation,
+  assertAdmission,
   type FieldValidationOptions,
   verdict,
   withUnknownFields,
@@ -46,7 +45,7 @@ export interface ImmutabilityOptions extends FieldValidationOptions {
 }
 
 /**
- * Whether a pool is admitted: it has no {@link floatingIPPoolErrors}, and its region never changes.
+ * Whether a pool is admitted: its spec is valid, and its region never changes.
  *
  * Upstream has no rules for pools but its definition. So a change is not refused for an error that
  * the object had before: it is warned of.
@@ -54,7 +53,7 @@ export interface ImmutabilityOptions extends FieldValidationOptions {
  * @throws IpamError `INVALID_ARGUMENT` for another operation or another `fieldValidation`
  */
 export const admitOpenStackFloatingIPPool: Admit<OpenStackAdmissionRequest<OpenStackFloatingIPPool>> =
-  /* @__PURE__ */ admissionOf(OpenStackFloatingIPPool, judgePool)
+  /* @__PURE__ */ admissionOf('admitOpenStackFloatingIPPool', OpenStackFloatingIPPool, judgePool)
 
 function judgePool(request: OpenStackAdmissionRequest<OpenStackFloatingIPPool>): Admission {
   if (request.operation === 'DELETE') return allowed()
@@ -81,15 +80,8 @@ function judgeChange(object: KubeObject, errors: readonly FieldError[], before: 
  * - `maxIPs` is a whole number, 0 or more
  * - `floatingIPNetwork` has either an id or a filter
  * - the annotations of this library can be read: `minFreeOf`, `adoptByTagOf`
- *
- * @example
- * const spec = { identityRef: { name: 'cloud', cloudName: 'openstack' }, reclaimPolicy: 'Delete', maxIPs: -1 }
- * floatingIPPoolErrors({ metadata: { name: 'blue' }, spec }).map(({ path, detail }) => `${path}: ${detail}`)
- * // ['spec.maxIPs: must be a whole number, 0 or more']
  */
 export function floatingIPPoolErrors(pool: Pick<OpenStackFloatingIPPool, 'metadata' | 'spec'>): readonly FieldError[] {
-  assertParts('floatingIPPoolErrors', 'pool', pool, { spec: 'object', metadata: 'object' })
-
   const { preAllocatedFloatingIPs = [], maxIPs = 0 } = pool.spec
   const isCount = Number.isSafeInteger(maxIPs) && maxIPs >= 0
   return [
@@ -153,10 +145,7 @@ export function admitOpenStackServer(
   request: OpenStackAdmissionRequest<OpenStackServer>,
   options: ImmutabilityOptions = {},
 ): Admission {
-  assertParts('admitOpenStackServer', 'request', request, { operation: 'text' })
-  assertObject('admitOpenStackServer', 'options', options)
-
-  assertOperation(request.operation)
+  assertAdmission('admitOpenStackServer', request, options)
   return withUnknownFields(judgeServer(request, options), OpenStackServer, request, options)
 }
 
@@ -179,6 +168,7 @@ const SERVER_IS_IMMUTABLE = 'OpenStackServer spec field is immutable. Please cre
  * @throws IpamError `INVALID_ARGUMENT` for another operation or another `fieldValidation`
  */
 export const admitOpenStackMachine: Admit<OpenStackAdmissionRequest<OpenStackMachine>> = /* @__PURE__ */ admissionOf(
+  'admitOpenStackMachine',
   OpenStackMachine,
   judgeMachine,
 )
@@ -202,10 +192,7 @@ export function admitOpenStackMachineTemplate(
   request: OpenStackAdmissionRequest<OpenStackMachineTemplate>,
   options: ImmutabilityOptions = {},
 ): Admission {
-  assertParts('admitOpenStackMachineTemplate', 'request', request, { operation: 'text' })
-  assertObject('admitOpenStackMachineTemplate', 'options', options)
-
-  assertOperation(request.operation)
+  assertAdmission('admitOpenStackMachineTemplate', request, options)
   return withUnknownFields(judgeTemplate(request, options), OpenStackMachineTemplate, request, options)
 }
 

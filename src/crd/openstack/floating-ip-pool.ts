@@ -1,5 +1,4 @@
 import * as z from 'zod'
-import { assertKube } from '../../errors/checks.js'
 import { fail, ok, type Result } from '../../errors/index.js'
 import { type CrdModel, defineCrdModel } from '../meta/crd-model.js'
 import { type KubeObject, labelOf } from '../meta/object.js'
@@ -114,19 +113,15 @@ export const OpenStackFloatingIPPool: CrdModel<OpenStackFloatingIPPool> = /* @__
 export type AnnotationResult<T> = Result<T, 'INVALID_ARGUMENT'>
 
 /** The largest number that {@link MIN_FREE_ANNOTATION} can have. */
-export const MAX_MIN_FREE = 100_000
+const MAX_MIN_FREE = 100_000
 
 /**
  * How many free addresses of a pool are created in advance: its annotation `ipam-kit.dev/min-free`,
  * 0 without one. O(1).
  *
  * @returns the failure `INVALID_ARGUMENT` for a text that is no whole number from 0 to 100,000
- * @example
- * minFreeOf({ metadata: { name: 'blue', annotations: { 'ipam-kit.dev/min-free': '5' } } }) // { ok: true, value: 5 }
  */
 export function minFreeOf(pool: Pick<KubeObject, 'metadata'>): AnnotationResult<number> {
-  assertKube('minFreeOf', 'pool', pool)
-
   const text = labelOf(pool.metadata.annotations, MIN_FREE_ANNOTATION)
   if (text === undefined) return ok(0)
   const value = /^\d{1,6}$/.test(text) ? Number(text) : Number.NaN
@@ -140,12 +135,8 @@ export function minFreeOf(pool: Pick<KubeObject, 'metadata'>): AnnotationResult<
  * `ipam-kit.dev/adopt-by-tag`, false without one. O(1).
  *
  * @returns the failure `INVALID_ARGUMENT` for a text other than `true` and `false`
- * @example
- * adoptByTagOf({ metadata: { name: 'blue', annotations: { 'ipam-kit.dev/adopt-by-tag': 'true' } } }) // { ok: true, value: true }
  */
 export function adoptByTagOf(pool: Pick<KubeObject, 'metadata'>): AnnotationResult<boolean> {
-  assertKube('adoptByTagOf', 'pool', pool)
-
   const text = labelOf(pool.metadata.annotations, ADOPT_BY_TAG_ANNOTATION)
   if (text === undefined || text === 'false') return ok(false)
   return text === 'true' ? ok(true) : unreadable(ADOPT_BY_TAG_ANNOTATION, 'true or false', text)

@@ -99,12 +99,7 @@ export function parseAdmissionReview(review: unknown): AdmissionRequest {
  * answerAdmissionReview(request, admitIPAddressClaim(request)).response // { uid: '705ab4f5', allowed: true }
  */
 export function answerAdmissionReview(request: AdmissionRequest, admission: Admission): AdmissionReview {
-  assertParts('answerAdmissionReview', 'request', request, {
-    uid: 'text',
-    kind: 'object',
-    name: 'text',
-    operation: 'text',
-  })
+  assertParts('answerAdmissionReview', 'request', request, { uid: 'text' })
   assertObject('answerAdmissionReview', 'admission', admission)
 
   const { uid } = request

@@ -5,7 +5,7 @@ import { of as prefixOf } from '../../cidr/nouns/prefix.js'
 import { empty } from '../../cidr/nouns/range-set.js'
 import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import { formatRef, type KubeObject, refOf } from '../../crd/meta/object.js'
-import { assertKube, assertObject, assertParts } from '../../errors/checks.js'
+import { assertKube, assertObject } from '../../errors/checks.js'
 import type { ClaimLedger } from './definition.js'
 
 /** What holds an address or a prefix of a pool. */
@@ -77,7 +77,7 @@ export class AddressLedger<P extends KubeObject> implements ClaimLedger<P> {
    * again.
    */
   observe(address: IPAddress): void {
-    assertParts('AddressLedger.observe', 'address', address, { metadata: 'object', spec: 'object' })
+    assertHolding('AddressLedger.observe', address)
     const key = keyOf(address.metadata)
     const before = this.objects.get(key)
     this.objects.set(key, address)
@@ -99,7 +99,7 @@ export class AddressLedger<P extends KubeObject> implements ClaimLedger<P> {
    * @returns ends that, and says whether what it held is free now. A second call does nothing
    */
   reserve(address: IPAddress, extent?: Prefix): () => boolean {
-    assertParts('AddressLedger.reserve', 'address', address, { metadata: 'object', spec: 'object' })
+    assertHolding('AddressLedger.reserve', address)
     const key = keyOf(address.metadata)
     const id = `${key} ${++this.#reservations}`
     const prefix = extent ?? this.extentOf(address)
@@ -133,9 +133,8 @@ export class AddressLedger<P extends KubeObject> implements ClaimLedger<P> {
    * nothing.
    */
   extentOf(holding: Holding): Prefix | undefined {
-    assertParts('AddressLedger.extentOf', 'address', holding, { spec: 'object' })
-    const { spec } = holding
-    const address = Address.safeParse(spec.address, { zone: 'drop' })
+    assertHolding('AddressLedger.extentOf', holding)
+    const address = Address.safeParse(holding.spec.address, { zone: 'drop' })
     return address.ok ? prefixOf(address.value, Address.bitsOf(address.value.family)) : undefined
   }
 
@@ -152,6 +151,12 @@ export class AddressLedger<P extends KubeObject> implements ClaimLedger<P> {
     if (prefix === undefined) this.ledger.delete(key)
     else this.ledger.set(key, { prefix, reason: 'held', sinceMs: createdMs(address), holder: holderOf(key, address) })
   }
+}
+
+/** @throws IpamError `INVALID_ARGUMENT` */
+export function assertHolding(of: string, address: Holding): void {
+  assertKube(of, 'address', address)
+  assertObject(of, 'address.spec', address.spec)
 }
 
 function isOfObject({ reason }: LedgerEntry): boolean {

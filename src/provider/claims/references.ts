@@ -4,7 +4,6 @@ import type { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import { CLUSTER_NAME_LABEL } from '../../crd/cluster-api/names.js'
 import type { IPPoolReference } from '../../crd/cluster-api/references.js'
 import type { KindInfo, ObjectRef } from '../../crd/meta/object.js'
-import { assertParts } from '../../errors/checks.js'
 import type { PoolKinds } from './rules.js'
 
 /**
@@ -71,8 +70,6 @@ export function withGroup(reference: IPPoolReference, { emptyGroup }: PoolKinds)
 }
 
 /** The Cluster that a claim belongs to: `spec.clusterName`, else the label. */
-export function clusterNameOf(claim: IPAddressClaim): string | undefined {
-  assertParts('clusterNameOf', 'claim', claim, { spec: 'object', metadata: 'object' })
-
+function clusterNameOf(claim: IPAddressClaim): string | undefined {
   return claim.spec.clusterName || claim.metadata.labels?.[CLUSTER_NAME_LABEL] || undefined
 }

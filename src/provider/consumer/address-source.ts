@@ -1,4 +1,4 @@
-import type { ConditionUpdate } from '../../claim/index.js'
+import type { ConditionUpdate } from '../../claim/conditions.js'
 import { assertObject, assertParts } from '../../errors/checks.js'
 
 /** Where a device can get an address from. */
@@ -17,14 +17,8 @@ export interface AddressSources {
  * somebody to write one into its spec. O(1).
  *
  * Source: `isWaitingForStaticIPAllocation` of cluster-api-provider-vsphere.
- *
- * @example
- * lacksAddressSource({}) // true
- * lacksAddressSource({ addressesFromPools: [{ apiGroup: 'g', kind: 'Pool', name: 'p' }] }) // false
  */
 export function lacksAddressSource(device: AddressSources): boolean {
-  assertObject('lacksAddressSource', 'device', device)
-
   const { dhcp4, dhcp6, ipAddrs, addressesFromPools, skipIPAllocation } = device
   if (dhcp4 || dhcp6 || skipIPAllocation) return false
   return (ipAddrs?.length ?? 0) === 0 && (addressesFromPools?.length ?? 0) === 0

@@ -4,8 +4,9 @@ import type { IPPoolReference } from '../../crd/cluster-api/references.js'
 import { KIND_PATTERN, SUBDOMAIN_PATTERN } from '../../crd/meta/dns-names.js'
 import { asObject } from '../../crd/meta/json.js'
 import { formatRef, type KubeObject, type OwnerReference, refOf } from '../../crd/meta/object.js'
-import { assertKube, assertList, assertObject, assertParts } from '../../errors/checks.js'
-import { type IpamError, ipamError, isIpamError } from '../../errors/index.js'
+import { assertKube, assertList, assertObject } from '../../errors/checks.js'
+import { ipamError } from '../../errors/failure.js'
+import { type IpamError, isIpamError } from '../../errors/index.js'
 import { refuse } from '../../errors/refuse.js'
 import { assertClaimName } from './claim-name.js'
 import type { ClaimPlace, Dialect, OwnerLabels } from './dialect.js'
@@ -192,24 +193,8 @@ function nameOf(place: ClaimPlace, dialect: Dialect): string | IpamError {
 
 /**
  * The object that a desired claim is created as. O(1).
- *
- * @example
- * const owner = { apiVersion: 'example.com/v1', kind: 'Machine', metadata: { name: 'vm', namespace: 'default', uid: 'u1' } }
- * const pools = [{ apiGroup: 'ipam.cluster.x-k8s.io', kind: 'InClusterIPPool', name: 'lab' }]
- * claimsFor(owner, [{ pools }], 'openshift').map(newClaim)[0].metadata.finalizers // ['machine.openshift.io/ip-claim-protection']
  */
 export function newClaim(desired: DesiredClaim): IPAddressClaim {
-  assertParts('newClaim', 'desired', desired, {
-    name: 'text',
-    namespace: 'text',
-    labels: 'object',
-    annotations: 'object',
-    ownerReference: 'object',
-    poolRef: 'object',
-    deviceIndex: 'number',
-    deviceName: 'text',
-  })
-
   const { name, namespace, labels, annotations, ownerReference, finalizer, poolRef, clusterName } = desired
   return {
     apiVersion: IPAddressClaim.info.apiVersion,

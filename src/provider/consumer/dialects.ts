@@ -1,7 +1,7 @@
 import type { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import { CLUSTER_NAME_LABEL, GROUP } from '../../crd/cluster-api/names.js'
 import { hasFinalizer } from '../../crd/meta/object.js'
-import { assertParts, assertString } from '../../errors/checks.js'
+import { assertString } from '../../errors/checks.js'
 import { refuse } from '../../errors/refuse.js'
 import type { ClaimPlace, Dialect, OwnerLabels } from './dialect.js'
 import { capoCondition, capvCondition, openshiftCondition, proxmoxCondition } from './words.js'
@@ -164,15 +164,10 @@ export type Naming = DialectName | Dialect | ((place: ClaimPlace) => string)
  * The dialect that is meant. O(1).
  *
  * @throws IpamError `INVALID_ARGUMENT` for a name that there is not
- * @example
- * dialectOf('capv').finalizer // 'vspherevm.infrastructure.cluster.x-k8s.io/ip-claim-protection'
  */
 export function dialectOf(naming: Naming): Dialect {
   if (typeof naming === 'function') return { ...dialects.contract, name: 'own names', claimName: naming }
-  if (typeof naming === 'object') {
-    assertParts('dialectOf', 'naming', naming, { name: 'text', condition: 'function', claimName: 'function' })
-    return naming
-  }
+  if (typeof naming === 'object') return naming
   if (Object.hasOwn(dialects, naming)) return dialects[naming]
   refuse('naming', `a dialect, a function, or one of ${Object.keys(dialects).join(', ')}`, naming)
 }

@@ -22,19 +22,9 @@ import type { ConflictReason, DesiredClaim, Resolution, ResolvedClaim } from './
  * const pools = [{ apiGroup: 'ipam.cluster.x-k8s.io', kind: 'InClusterIPPool', name: 'lab' }]
  * const [desired] = claimsFor(owner, [{ pools }], 'capv')
  * resolveClaim(desired).kind // 'missing'
- * resolveClaim(desired, newClaim(desired)).kind // 'pending'
  */
 export function resolveClaim(desired: DesiredClaim, claim?: IPAddressClaim, address?: IPAddress): Resolution {
-  assertParts('resolveClaim', 'desired', desired, {
-    name: 'text',
-    namespace: 'text',
-    labels: 'object',
-    annotations: 'object',
-    ownerReference: 'object',
-    poolRef: 'object',
-    deviceIndex: 'number',
-    deviceName: 'text',
-  })
+  assertParts('resolveClaim', 'desired', desired, { namespace: 'text', name: 'text', poolRef: 'object' })
   if (claim !== undefined) assertParts('resolveClaim', 'claim', claim, { spec: 'object', metadata: 'object' })
   if (address !== undefined) assertParts('resolveClaim', 'address', address, { spec: 'object', metadata: 'object' })
 

@@ -1,4 +1,3 @@
-import { assertParts } from '../../errors/checks.js'
 import { refuse } from '../../errors/refuse.js'
 import type { Resolution } from './resolution.js'
 
@@ -80,9 +79,6 @@ export const consumerRules: readonly ConsumerRule[] = /* @__PURE__ */ (Object.ke
  * What is done about a claim. O(1).
  *
  * @throws IpamError `INVALID_ARGUMENT` for an event or a state that the table does not know
- * @example
- * actionOn('OwnerDeleting', 'Bound') // 'Hold'
- * actionOn('InfrastructureGone', 'Bound') // 'Release'
  */
 export function actionOn(event: ConsumerEvent, state: ConsumerState): ConsumerAction {
   const actions = Object.hasOwn(ACTIONS, event) ? ACTIONS[event] : []
@@ -94,8 +90,6 @@ export function actionOn(event: ConsumerEvent, state: ConsumerState): ConsumerAc
  * `Pending`: that is nobody's mistake. O(1).
  */
 export function consumerStateOf(resolution: Resolution): ConsumerState {
-  assertParts('consumerStateOf', 'resolution', resolution, { kind: 'text', message: 'text' })
-
   const { kind } = resolution
   if (kind === 'deleting') return `Deleting(${resolution.whose})`
   if (kind === 'conflict') return resolution.reason === 'AddressMissing' ? 'Pending' : 'Conflict'

@@ -38,7 +38,8 @@ export interface CloudAddress {
   /** {@link markerText} as it was set; empty: none, or one that is not ours. */
   readonly marker: string
   /**
-   * Whether something outside of this library uses it or may use it: a port that it is attached to.
+   * Whether something outside of this library uses it or may use it: a port that it is attached to,
+   * or another owner.
    */
   readonly isAttached: boolean
   /**
@@ -91,8 +92,9 @@ export interface CloudInput {
 export interface Cloud {
   readonly facts: CloudFacts
   /**
-   * The network of a pool. `network` is what the spec of the pool says, and null if it says
-   * nothing: the only external network. Several or none is a failure that is not retryable.
+   * The network of a pool. `network` is what the pool says, and null if its kind lets it say
+   * nothing: the only network that fits. Several or none is a failure; the pool looks again after
+   * five minutes.
    */
   findNetwork(input: CloudInput & { readonly network: Json }): Promise<ExternalResult<CloudNetwork>>
   /**
@@ -110,8 +112,8 @@ export interface Cloud {
     },
   ): Promise<ExternalResult<CloudAddresses>>
   /**
-   * Creates one. `marker` is ignored unless the marker is atomic; `address`, the one that is asked
-   * for, is given only where it can be chosen.
+   * Creates one, also if another address has this marker. `marker` is ignored unless the marker is
+   * atomic; `address`, the one that is asked for, is given only where it can be chosen.
    */
   createAddress(
     input: CloudInput & { readonly network: string; readonly marker: string; readonly address: string | null },
@@ -146,9 +148,9 @@ const OPERATIONS: readonly string[] = [
 ] satisfies readonly CloudOperation[]
 
 /** Whether a call is one of a pool of external addresses. */
-export function isCloudCall(input: Pick<ExternalCall, 'operation'>): boolean {
-  assertParts('isCloudCall', 'input', input, { operation: 'text' })
-  const { operation } = input
+export function isCloudCall(call: Pick<ExternalCall, 'operation'>): boolean {
+  assertParts('isCloudCall', 'call', call, { operation: 'text' })
+  const { operation } = call
 
   return OPERATIONS.includes(operation)
 }

@@ -1,7 +1,7 @@
 import type { KubeObject } from '../../crd/meta/object.js'
 import { assertParts } from '../../errors/checks.js'
 import { refuse } from '../../errors/refuse.js'
-import type { AnyResult } from '../../plan/index.js'
+import type { AnyResult } from '../../plan/planner.js'
 import { defineProvider, type Provider } from '../claims/index.js'
 import { checkedResult } from './answer.js'
 import { MAX_CALL_SECONDS } from './cloud.js'
@@ -31,12 +31,7 @@ import { reservationsOf } from './reservations.js'
 export function externalPools<P extends KubeObject>(
   definition: ExternalPoolsDefinition<P>,
 ): Provider<P, ExternalLedger<P>, ExternalPoolOutcome> {
-  assertParts('externalPools', 'definition', definition, {
-    name: 'text',
-    kind: 'object',
-    facts: 'object',
-    identity: 'text',
-  })
+  assertParts('externalPools', 'definition', definition, { kind: 'object', facts: 'object' })
 
   const rules = rulesOf(definition)
   const { kind, facts, callMs, lagMs } = rules

@@ -67,20 +67,5 @@ export function poolRefOf(reference: IPPoolReference, namespace: string | undefi
  * providers wants it.
  */
 export function newIPAddress(claim: IPAddressClaim, pool: InClusterPool, offer: Offer): IPAddress {
-  assertParts('newIPAddress', 'claim', claim, { spec: 'object', metadata: 'object' })
-  assertParts('newIPAddress', 'pool', pool, { spec: 'object', metadata: 'object' })
-  assertParts('newIPAddress', 'offer', offer, { address: 'object', prefix: 'number' })
-
   return addressObject.newIPAddress(claim, pool, offer, rules.finalizers.address)
-}
-
-/**
- * Whether an IPAddress of the namespace and name of a claim is the claim's: for that claim and from
- * that pool.
- */
-export function fulfils(address: IPAddress, claim: IPAddressClaim): boolean {
-  assertParts('fulfils', 'address', address, { spec: 'object', metadata: 'object' })
-  assertParts('fulfils', 'claim', claim, { spec: 'object', metadata: 'object' })
-
-  return addressObject.fulfils(address, claim, rules)
 }

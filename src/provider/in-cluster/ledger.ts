@@ -1,4 +1,5 @@
-import type { LedgerEntry, LedgerSpec, Random } from '../../allocator/index.js'
+import type { LedgerEntry, Random } from '../../allocator/index.js'
+import type { LedgerSpec } from '../../allocator/internal.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
 import * as RangeSet from '../../cidr/nouns/range-set.js'
 import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
@@ -15,7 +16,7 @@ import {
 } from '../../errors/checks.js'
 import { refuse } from '../../errors/refuse.js'
 import type { AddressAndPrefix, Offer } from '../claims/definition.js'
-import { type AddressHolder, AddressLedger } from '../claims/ledger.js'
+import { type AddressHolder, AddressLedger, assertHolding } from '../claims/ledger.js'
 import type { KeptAddresses } from './preallocations.js'
 import { extentOfText, heldPrefix, ledgerSpecOf } from './space.js'
 
@@ -32,7 +33,7 @@ export type LedgerAnswer =
   | { readonly kind: 'free'; readonly offer: Offer }
   /** The text is no address, or no prefix of the length that the pool gives. */
   | { readonly kind: 'malformed' }
-  /** The pool does not give it, whoever has it. */
+  /** The pool does not give it, whether it is in use or not. */
   | { readonly kind: 'notOfPool' }
   /** By whom, in words. */
   | { readonly kind: 'taken'; readonly by: string }
@@ -164,8 +165,7 @@ export class PoolLedger extends AddressLedger<InClusterPool> {
   }
 
   override extentOf(address: Parameters<AddressLedger<InClusterPool>['extentOf']>[0]): Prefix.Prefix | undefined {
-    assertParts('PoolLedger.extentOf', 'address', address, { metadata: 'object', spec: 'object' })
-
+    assertHolding('PoolLedger.extentOf', address)
     const kind = this.pool?.kind ?? address.spec.poolRef?.kind
     if (kind === undefined || !isPrefixPoolKind(kind)) return super.extentOf(address)
     const { address: text, prefix = 0 } = address.spec

@@ -2,7 +2,7 @@ import { assertSet } from '../../cidr/internal.js'
 import * as RangeSet from '../../cidr/nouns/range-set.js'
 import { assertParts } from '../../errors/checks.js'
 import { LiveNetworkView } from './live.js'
-import type { NetworkView, NetworkViewInput, NodeSubnet } from './view.js'
+import { assertView, type NetworkView, type NetworkViewInput, type NodeSubnet } from './view.js'
 
 type RangeSet = RangeSet.RangeSet
 
@@ -52,13 +52,7 @@ export function networkView(input: NetworkViewInput): NetworkView {
  */
 export function usedBeforeKnown(published: RangeSet, view: NetworkView): readonly NodeSubnet[] {
   assertSet('usedBeforeKnown', 'published', published)
-  assertParts('usedBeforeKnown', 'view', view, {
-    ipv4: 'object',
-    ipv6: 'object',
-    problems: 'objects',
-    known: 'object',
-    summary: 'function',
-  })
+  assertView('usedBeforeKnown', view)
 
   return [...view.ipv4.inUse, ...view.ipv6.inUse].filter(({ prefix }) => !RangeSet.contains(published, prefix))
 }

@@ -3,7 +3,7 @@ import * as Prefix from '../../cidr/nouns/prefix.js'
 import * as RangeSet from '../../cidr/nouns/range-set.js'
 import { assertObject, assertParts } from '../../errors/checks.js'
 import { refuse } from '../../errors/refuse.js'
-import type { NetworkView } from './view.js'
+import { assertView, type NetworkView } from './view.js'
 
 type Prefix = Prefix.Prefix
 type RangeSet = RangeSet.RangeSet
@@ -46,13 +46,7 @@ export interface KubeProxyContent {
  * O(prefixes of `known`), as for every renderer.
  */
 export function renderKubeProxy(view: NetworkView): Rendered<KubeProxyContent> {
-  assertParts('renderKubeProxy', 'view', view, {
-    ipv4: 'object',
-    ipv6: 'object',
-    problems: 'objects',
-    known: 'object',
-    summary: 'function',
-  })
+  assertView('renderKubeProxy', view)
 
   const { prefixes, lost } = onePerFamily(view)
   const isExact = lost.length === 0
@@ -92,13 +86,7 @@ export function renderFlannel(
   view: NetworkView,
   options: { readonly backend?: FlannelBackend | undefined } = {},
 ): Rendered<FlannelContent> {
-  assertParts('renderFlannel', 'view', view, {
-    ipv4: 'object',
-    ipv6: 'object',
-    problems: 'objects',
-    known: 'object',
-    summary: 'function',
-  })
+  assertView('renderFlannel', view)
   assertObject('renderFlannel', 'options', options)
 
   const { prefixes, lost } = onePerFamily(view)
@@ -135,13 +123,7 @@ export function renderIpMasqAgent(
   view: NetworkView,
   options: { readonly cidrLimit?: number | undefined } = {},
 ): Rendered<IpMasqAgentContent> {
-  assertParts('renderIpMasqAgent', 'view', view, {
-    ipv4: 'object',
-    ipv6: 'object',
-    problems: 'objects',
-    known: 'object',
-    summary: 'function',
-  })
+  assertView('renderIpMasqAgent', view)
   assertObject('renderIpMasqAgent', 'options', options)
 
   const { cidrLimit = MASQ_CIDR_LIMIT } = options
@@ -164,13 +146,7 @@ export function renderIpMasqAgent(
  * kindnet starts.
  */
 export function renderKindnet(view: NetworkView): Rendered<{ readonly POD_SUBNET: string }> {
-  assertParts('renderKindnet', 'view', view, {
-    ipv4: 'object',
-    ipv6: 'object',
-    problems: 'objects',
-    known: 'object',
-    summary: 'function',
-  })
+  assertView('renderKindnet', view)
 
   const POD_SUBNET = RangeSet.prefixes(view.known).map(Prefix.format).join(',')
   if (POD_SUBNET !== '') return { content: { POD_SUBNET }, lost: [] }
@@ -208,13 +184,7 @@ export function renderCalico(
   view: NetworkView,
   options: { readonly natOutgoing?: boolean | undefined } = {},
 ): Rendered<readonly CalicoIPPool[]> {
-  assertParts('renderCalico', 'view', view, {
-    ipv4: 'object',
-    ipv6: 'object',
-    problems: 'objects',
-    known: 'object',
-    summary: 'function',
-  })
+  assertView('renderCalico', view)
   assertObject('renderCalico', 'options', options)
 
   const content = RangeSet.prefixes(view.known).map((prefix): CalicoIPPool => {
@@ -261,13 +231,7 @@ export interface CiliumOptions {
  * @throws IpamError `INVALID_ARGUMENT` for a length that the family does not have
  */
 export function renderCilium(view: NetworkView, options: CiliumOptions): Rendered<CiliumPodIPPool> {
-  assertParts('renderCilium', 'view', view, {
-    ipv4: 'object',
-    ipv6: 'object',
-    problems: 'objects',
-    known: 'object',
-    summary: 'function',
-  })
+  assertView('renderCilium', view)
   assertParts('renderCilium', 'options', options, { maskSizes: 'object' })
 
   const spec: { ipv4?: CiliumPoolFamily; ipv6?: CiliumPoolFamily } = {}
@@ -303,13 +267,7 @@ export interface IpBlockPeer {
  * apply an `ipBlock` to Pods.
  */
 export function renderNetworkPolicy(view: NetworkView): Rendered<readonly IpBlockPeer[]> {
-  assertParts('renderNetworkPolicy', 'view', view, {
-    ipv4: 'object',
-    ipv6: 'object',
-    problems: 'objects',
-    known: 'object',
-    summary: 'function',
-  })
+  assertView('renderNetworkPolicy', view)
 
   const content = RangeSet.prefixes(view.known).map((prefix) => ({ ipBlock: { cidr: Prefix.format(prefix) } }))
   if (content.length > 0) return { content, lost: [] }

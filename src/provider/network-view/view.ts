@@ -1,10 +1,12 @@
-import type { Cover, Family } from '../../cidr/index.js'
+import type { Family } from '../../cidr/index.js'
+import type { Cover } from '../../cidr/internal.js'
 import type { Prefix } from '../../cidr/nouns/prefix.js'
 import type { RangeSet } from '../../cidr/nouns/range-set.js'
 import type { Node } from '../../crd/core/node.js'
 import type { NodeSubnetReason } from '../../crd/core/node-subnets.js'
 import type { KubeObject, ObjectRef } from '../../crd/meta/object.js'
 import type { ClusterCIDR } from '../../crd/node-ipam/cluster-cidr.js'
+import { assertParts } from '../../errors/checks.js'
 
 /** A Node, as far as a view reads it: whole, or trimmed by `keep` of a watch. */
 export type NetworkNode = KubeObject & Pick<Node, 'spec'>
@@ -147,4 +149,9 @@ export interface NetworkView {
   readonly known: RangeSet
   /** At most `max` prefixes of both families together: for consumers with one list. */
   summary(max: number): Cover
+}
+
+/** @throws IpamError `INVALID_ARGUMENT` */
+export function assertView(of: string, view: unknown): void {
+  assertParts(of, 'view', view, { ipv4: 'object', ipv6: 'object', known: 'object', summary: 'function' })
 }

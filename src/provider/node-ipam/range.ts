@@ -1,5 +1,10 @@
 import { Address, type Family, Prefix, RangeSet } from '../../cidr/index.js'
-import { type NodeSelector, nodeSelectorErrors, nodeSelectorScore, type SelectableNode } from '../../crd/core/index.js'
+import {
+  type NodeSelector,
+  nodeSelectorErrors,
+  nodeSelectorScore,
+  type SelectableNode,
+} from '../../crd/core/node-selector.js'
 import { formatFieldError } from '../../crd/meta/field-error.js'
 import type { KubeObject } from '../../crd/meta/object.js'
 import type { ClusterCIDR } from '../../crd/node-ipam/index.js'
@@ -46,12 +51,12 @@ export type ReadRange =
  * `perNodeHostBits` has to fit each family, an empty list of terms is no selector. It is laxer than
  * upstream's validation, which refuses fewer than 4 host bits. O(size of the selector).
  */
-export function readRange(input: Pick<ClusterCIDR, 'metadata' | 'spec'>): ReadRange {
-  assertParts('readRange', 'input', input, { spec: 'object', metadata: 'object' })
+export function readRange(object: Pick<ClusterCIDR, 'metadata' | 'spec'>): ReadRange {
+  assertParts('readRange', 'object', object, { spec: 'object', metadata: 'object' })
   const {
     metadata: { name },
     spec,
-  } = input
+  } = object
 
   const { perNodeHostBits, nodeSelector } = spec
   const spaces: SubnetSpace[] = []

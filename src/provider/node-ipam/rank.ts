@@ -1,5 +1,5 @@
 import { Prefix } from '../../cidr/index.js'
-import type { SelectableNode } from '../../crd/core/index.js'
+import type { SelectableNode } from '../../crd/core/node-selector.js'
 import type { ClusterCIDR } from '../../crd/node-ipam/index.js'
 import { assertKube, assertObject, assertObjects, assertParts, assertString } from '../../errors/checks.js'
 import { byAge } from '../../plan/index.js'
@@ -31,18 +31,8 @@ export interface RankedRange extends Pick<NodeRange, 'capacity' | 'perNodeHostBi
  * https://github.com/kubernetes/enhancements/tree/master/keps/sig-network/2593-multiple-cluster-cidrs
  */
 export function compareRanges(left: RankedRange, right: RankedRange, order: RangeOrder = 'numeric'): number {
-  assertParts('compareRanges', 'left', left, {
-    score: 'number',
-    prefix: 'object',
-    perNodeHostBits: 'number',
-    selectorText: 'text',
-  })
-  assertParts('compareRanges', 'right', right, {
-    score: 'number',
-    prefix: 'object',
-    perNodeHostBits: 'number',
-    selectorText: 'text',
-  })
+  assertParts('compareRanges', 'left', left, { score: 'number', prefix: 'object', selectorText: 'text' })
+  assertParts('compareRanges', 'right', right, { score: 'number', prefix: 'object', selectorText: 'text' })
   assertString('compareRanges', 'order', order)
 
   return right.score - left.score || compareFixed(left, right, order)

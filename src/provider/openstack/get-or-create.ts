@@ -46,9 +46,9 @@ const TAGS = 'standard-attr-tag'
  * getOrCreateFloatingIP({ address: '203.0.113.1', listed: { ok: true, value: [] } })
  * // { kind: 'create', address: '203.0.113.1', description: '', tags: [] }
  */
-export function getOrCreateFloatingIP(input: WantedFloatingIP): FloatingIPStep {
-  assertObject('getOrCreateFloatingIP', 'input', input)
-  const { address: text, description = '', tags = [], listed, extensions } = input
+export function getOrCreateFloatingIP(wanted: WantedFloatingIP): FloatingIPStep {
+  assertObject('getOrCreateFloatingIP', 'wanted', wanted)
+  const { address: text, description = '', tags = [], listed, extensions } = wanted
 
   const address = text || undefined
   if (address !== undefined) {

@@ -1,6 +1,6 @@
 import * as Address from '../../cidr/nouns/address.js'
 import { goQuote } from '../../crd/meta/field-error.js'
-import { assertObjects, assertParts, assertString } from '../../errors/checks.js'
+import { assertObjects, assertParts } from '../../errors/checks.js'
 import type { FloatingIP, RouterLinks, ServerNetwork, ServerPort } from './server-cloud.js'
 
 /** The port of a server that a floating IP can be attached to, or why there is none. */
@@ -16,10 +16,6 @@ export type PortChoice =
  * pkg/cloud/services/networking/port.go.
  *
  * @returns `NoPorts`: the server has none. `NoRouter`: none of its ports has a way to the network
- * @example
- * const ports = [{ id: 'p1', subnets: ['storage'] }, { id: 'p2', subnets: ['nodes'] }]
- * choosePort({ address: '203.0.113.1', network: 'ext' }, ports, [{ id: 'r', gatewayNetwork: 'ext', subnets: ['nodes'] }])
- * // { ok: true, port: { id: 'p2', subnets: ['nodes'] } }
  */
 export function choosePort(
   floatingIP: Pick<FloatingIP, 'address' | 'network'>,
@@ -57,15 +53,8 @@ export type Attachment =
  * A floating IP that is attached to another server is never moved, which upstream does.
  *
  * @param address in any form that can be parsed; one that cannot is `unknown`
- * @example
- * const floatingIP = { id: 'f1', address: '203.0.113.1', network: 'ext', port: 'of-another-server' }
- * attachment('203.0.113.1', { addresses: [], ports: [{ id: 'p1', subnets: ['nodes'] }], routers: [], floatingIP }).kind // 'conflict'
  */
-export function attachment(address: string, network: ServerNetwork): Attachment {
-  assertString('attachment', 'address', address)
-  assertParts('attachment', 'network', network, { addresses: 'list', ports: 'objects', routers: 'objects' })
-  const { addresses, ports, routers, floatingIP } = network
-
+export function attachment(address: string, { addresses, ports, routers, floatingIP }: ServerNetwork): Attachment {
   const port = floatingIP?.port ?? ''
   if (floatingIP !== undefined && port !== '') {
     if (ports.some(({ id }) => id === port))

@@ -36,9 +36,9 @@ const MOST_V6 = 65_536n
  * const read = readServiceBitmap({ range: '10.0.0.0/24', data: Uint8Array.of(0b101) })
  * read.kind === 'read' && RangeSet.format(read.inUse) // ['10.0.0.1-10.0.0.1', '10.0.0.3-10.0.0.3']
  */
-export function readServiceBitmap(input: ServiceBitmap): ServiceBitmapReading {
-  assertParts('readServiceBitmap', 'input', input, { range: 'text', data: 'object' })
-  const { range, data } = input
+export function readServiceBitmap(bitmap: ServiceBitmap): ServiceBitmapReading {
+  assertParts('readServiceBitmap', 'bitmap', bitmap, { range: 'text', data: 'object' })
+  const { range, data } = bitmap
 
   const read = Prefix.safeParse(range)
   if (!read.ok) return { kind: 'malformed', message: `range ${JSON.stringify(range)} is not a CIDR` }

@@ -1,12 +1,14 @@
 import type { Json } from '../../crd/meta/object.js'
 import { assertParts } from '../../errors/checks.js'
-import type { CloudRequest, CloudResponse, SendRequest } from '../../provider/openstack/index.js'
+import { refuseIn } from '../../errors/refuse.js'
+import type { SendRequest } from '../../provider/openstack/index.js'
+import type { CloudRequest, CloudResponse } from '../../provider/openstack/neutron/request.js'
 import { errorResponse, json, type ParsedRequest, parseRequest } from './http.js'
 import { Keystone } from './keystone.js'
 import type { FakeUser, NeutronHandlerOptions } from './neutron-options.js'
 import type { FakeFloatingIP, FakeNetwork, FakePort } from './objects.js'
 import { FakeCloudError, type FakeOperation } from './troubles.js'
-import type { FakeCloudWorld } from './world.js'
+import { FakeCloudWorld } from './world.js'
 
 /** A fake cloud behind the APIs of Keystone and Neutron. */
 export interface NeutronHandler {
@@ -32,9 +34,7 @@ const MAX_TAG = 60
  * const { send } = neutronHandler(cloud, { users: [{ name: 'capo', password: 'secret', project: 'project' }] })
  */
 export function neutronHandler(cloud: FakeCloudWorld, options: NeutronHandlerOptions): NeutronHandler {
-  assertParts('neutronHandler', 'cloud', cloud, {
-    quota: 'number',
-  })
+  if (!(cloud instanceof FakeCloudWorld)) refuseIn('neutronHandler', 'cloud', 'a FakeCloud or a FakeCloudWorld', cloud)
   assertParts('neutronHandler', 'options', options, { users: 'objects' })
 
   const { maxPageSize = 1000 } = options

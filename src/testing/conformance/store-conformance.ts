@@ -57,4 +57,4 @@ export function storeConformance(options: ConformanceOptions): readonly Conforma
   })
 }
 
-export { type ConformanceCase, ConformanceError, type ConformanceOptions, conformanceKinds } from './harness.js'
+export { type ConformanceCase, type ConformanceOptions, conformanceKinds } from './harness.js'

@@ -5,7 +5,6 @@ import { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import { isDeleting, type KubeObject, type ObjectRef } from '../../crd/meta/object.js'
 import { OpenStackFloatingIPPool } from '../../crd/openstack/index.js'
-import { assertParts } from '../../errors/checks.js'
 import { unwrap } from '../../errors/index.js'
 import type { Change } from '../../plan/index.js'
 import {
@@ -15,7 +14,7 @@ import {
   externalPools,
   reservationsOf,
 } from '../../provider/external/index.js'
-import { floatingIPPoolKind } from '../../provider/openstack/index.js'
+import { floatingIPPoolKind } from '../../provider/openstack/pools.js'
 import type { Store } from '../../store/index.js'
 import { FakeCloud } from '../fake-cloud.js'
 import type { Dice } from './dice.js'
@@ -49,8 +48,6 @@ const CALL_SECONDS = 300
  * is available, and every claim that waits has a reason to.
  */
 export function floatingIPsSystem(facts: CloudFacts): SimulatedSystem {
-  assertParts('floatingIPsSystem', 'facts', facts, { marker: 'text' })
-
   let now = () => 0
   const cloud = new FakeCloud({ now: () => now(), facts })
   const { id: network } = cloud.addNetwork({ name: 'public', cidrs: ['203.0.113.0/24'], isExternal: true })

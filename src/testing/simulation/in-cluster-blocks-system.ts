@@ -4,11 +4,11 @@ import { IPBlock } from '../../crd/ipam-kit/ip-block.js'
 import { IPDomain } from '../../crd/ipam-kit/ip-domain.js'
 import { IPPool } from '../../crd/ipam-kit/ip-pool.js'
 import { isDeleting, type KindInfo, type KubeObject } from '../../crd/meta/object.js'
-import { assertObject } from '../../errors/checks.js'
 import { unwrap } from '../../errors/index.js'
 import type { Change, Planner } from '../../plan/index.js'
 import { blocksOperator, blocksSweep } from '../../provider/blocks/index.js'
-import { type InClusterBlocks, inClusterBlocks } from '../../provider/in-cluster-blocks/index.js'
+import { inClusterBlocks } from '../../provider/in-cluster-blocks/index.js'
+import type { InClusterBlocks } from '../../provider/in-cluster-blocks/provider.js'
 import { taskCaller } from '../../run/index.js'
 import type { Store } from '../../store/index.js'
 import { rowsOfClaims } from './block-claims-system.js'
@@ -25,10 +25,7 @@ import type { ObservedWrite, SimulatedSystem, SimulationRules } from './simulate
  * another one has, as long as its own claim is not Bound. At rest: no such IPAddress is left, every
  * claim that can have an address has one, and there is a row for each of those and no other.
  */
-export function inClusterBlocksSystem(options: Pick<InClusterSystemOptions, 'consumers'> = {}): SimulatedSystem {
-  assertObject('inClusterBlocksSystem', 'options', options)
-  const { consumers } = options
-
+export function inClusterBlocksSystem({ consumers }: Pick<InClusterSystemOptions, 'consumers'> = {}): SimulatedSystem {
   const { kinds, prepare, act } = inClusterSystem({ sweepAfterSeconds: 1, consumers })
   const providers = new WeakMap<Planner, InClusterBlocks>()
   return {
@@ -59,7 +56,7 @@ class InClusterBlocksRules implements SimulationRules {
     const list = async ({ apiVersion, kind }: KindInfo) => unwrap(await store.list({ apiVersion, kind })).items
     const claims = await list(IPAddressClaim.info)
     // nothing is done for a claim that is paused; a row of one that is held while it is deleted
-    // stays until the claim has gone
+    // stays until the claim is deleted
     const isAtRest = (claim: KubeObject) => isPaused(claim) || (isDeleting(claim) && isHeld(claim))
     const isLeftAlone = (name: string) => claims.some((claim) => claim.metadata.name === name && isAtRest(claim))
     const all = rowsOfClaims((await list(IPBlock.info)).map((object) => IPBlock.parse(object)))

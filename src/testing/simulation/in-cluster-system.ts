@@ -52,7 +52,7 @@ export interface InClusterSystemOptions {
 export function inClusterSystem(options: InClusterSystemOptions = {}): SimulatedSystem {
   assertObject('inClusterSystem', 'options', options)
 
-  // what arrives after its claim has gone is swept
+  // an object that arrives after its claim was deleted is swept
   const { consumers = false, standing = false, sweepAfterSeconds = standing ? 1 : undefined } = options
   const people = sweepAfterSeconds === undefined ? act : actOrForce
   return {

@@ -1,12 +1,4 @@
-import type {
-  AddressPoolSpec,
-  AllocationOutcome,
-  AllocationRequest,
-  GivenRanges,
-  Hold,
-  Owner,
-  Want,
-} from 'ipam-kit/allocator'
+import type { AddressPoolSpec, AllocationOutcome, AllocationRequest, Hold, Owner, Want } from 'ipam-kit/allocator'
 import { Address, type Family, RangeSet } from 'ipam-kit/cidr'
 
 interface ModelHold {
@@ -312,7 +304,7 @@ export class PoolModel {
 }
 
 /** The model is given sets, and reserves nothing. */
-function setOf(given: GivenRanges): RangeSet {
+function setOf(given: AddressPoolSpec['ranges']): RangeSet {
   if ('v4' in given) return given
   throw new Error('a model of a set')
 }

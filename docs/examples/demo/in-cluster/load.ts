@@ -20,8 +20,8 @@ export interface Source {
 type Found = Manifest | Finding
 
 /**
- * Reads files, folders and standard input (`-`), in order. What can not be read is a finding, and
- * the rest goes on.
+ * Reads files, folders and standard input (`-`), in order. An object that cannot be read is a
+ * finding, and the others are loaded.
  */
 export async function load(
   names: readonly string[],
@@ -112,8 +112,8 @@ function* contentOf(document: Document.Parsed, file: string, place: Place): Gene
   }
   let value: unknown
   try {
-    // throws for aliases without an anchor, and for so many of them that they could only be meant
-    // to exhaust us
+    // throws for aliases without an anchor, and for more aliases than its limit against exhaustion
+    // of memory
     value = document.toJS()
   } catch (failure) {
     yield unreadable(`${file}:${line}:${col}`, describeYamlError(failure as Error))
@@ -163,7 +163,7 @@ function withType(item: unknown, list: List): unknown {
 
 /**
  * The text in pieces that begin with `---`, which YAML allows at the start of a line only between
- * documents. Read apart, a broken document can not swallow the next, and the trees of a large file
+ * documents. Read apart, a broken document cannot swallow the next, and the trees of a large file
  * do not add up. Comments and directives in front of a `---` belong to what follows it.
  */
 function* chunksOf(text: string): Generator<{ readonly offset: number; readonly text: string }> {

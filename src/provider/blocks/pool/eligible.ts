@@ -1,6 +1,6 @@
 import { type LabelSelector, matchesLabels } from '../../../crd/meta/label-selector.js'
-import { assertObject, assertParts } from '../../../errors/checks.js'
-import type { KnownBlocks } from '../tasks/known-blocks.js'
+import { assertObject } from '../../../errors/checks.js'
+import { assertKnown, type KnownBlocks } from '../tasks/known-blocks.js'
 import type { AllocationRequest } from '../tasks/request.js'
 import type { PoolView } from './pool-view.js'
 
@@ -38,9 +38,7 @@ export function poolsFor(
   known: KnownBlocks,
   owner: Pick<AllocationRequest, 'node' | 'namespaceLabels'>,
 ): readonly string[] {
-  assertParts('poolsFor', 'known', known, {
-    written: 'iterable',
-  })
+  assertKnown('poolsFor', known)
   assertObject('poolsFor', 'owner', owner)
 
   return [...known.pools()]

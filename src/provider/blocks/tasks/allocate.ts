@@ -6,7 +6,8 @@ import { IPBlock } from '../../../crd/ipam-kit/ip-block.js'
 import { IPPool } from '../../../crd/ipam-kit/ip-pool.js'
 import type { ObjectRef } from '../../../crd/meta/object.js'
 import { refuse } from '../../../errors/refuse.js'
-import type { Change, Effect, Step, Task, TaskQuery, TaskRefusal, TaskTime } from '../../../plan/index.js'
+import type { Change, Effect, Step, Task, TaskTime } from '../../../plan/index.js'
+import type { TaskQuery, TaskRefusal } from '../../../plan/task.js'
 import { addressOf, allocationOf } from '../block/allocation.js'
 import { type BlockEntry, ParsedBlock } from '../block/parsed-block.js'
 import { changeRow, fence, isRowOf, nextSequence, undoGiving } from '../block/rows.js'
@@ -14,7 +15,7 @@ import { PoolView } from '../pool/pool-view.js'
 import type { Choice } from './choice.js'
 import { chooseBlock, unitsWanted } from './choose-block.js'
 import { interfaceKey, OwnerHandle } from './handle.js'
-import { blockRef, type KnownBlocks, type Place, poolRef, type SentRow, turnAt } from './known-blocks.js'
+import { assertKnown, blockRef, type KnownBlocks, type Place, poolRef, type SentRow, turnAt } from './known-blocks.js'
 import { isOldPool, ObservedObjects } from './observed-objects.js'
 import type { AllocationOutcome } from './outcome.js'
 import { type AdoptionRequest, type AllocationRequest, assertRequest, type TaskRequest } from './request.js'
@@ -51,7 +52,8 @@ const PASSING: readonly AllocationOutcome['kind'][] = ['exhausted', 'taken', 'no
  * @throws IpamError `INVALID_ARGUMENT`
  */
 export function allocate(request: AllocationRequest, known: KnownBlocks): Task<AllocationOutcome> {
-  assertRequest(request)
+  assertRequest('allocate', request)
+  assertKnown('allocate', known)
   const { outOfRange } = request as AdoptionRequest
   if (outOfRange !== undefined)
     refuse('outOfRange', 'nothing in a request of `allocate`: it is for `adopt`', outOfRange)
@@ -64,7 +66,8 @@ export function allocate(request: AllocationRequest, known: KnownBlocks): Task<A
  * @throws IpamError `INVALID_ARGUMENT`
  */
 export function adopt(request: AdoptionRequest, known: KnownBlocks): Task<AllocationOutcome> {
-  assertRequest(request)
+  assertRequest('adopt', request)
+  assertKnown('adopt', known)
   const { outOfRange, addresses, families, prefixLengths } = request as AdoptionRequest & { prefixLengths?: unknown }
   if (addresses.length !== families.length)
     refuse('addresses', 'one of each family', addresses.map(Address.format).join(', '))

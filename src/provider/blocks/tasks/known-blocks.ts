@@ -4,7 +4,8 @@ import { parseBlockName } from '../../../crd/ipam-kit/block-name.js'
 import { IPBlock } from '../../../crd/ipam-kit/ip-block.js'
 import { IPPool } from '../../../crd/ipam-kit/ip-pool.js'
 import type { KindInfo, ObjectRef } from '../../../crd/meta/object.js'
-import { assertObject, assertParts } from '../../../errors/checks.js'
+import { assertObject } from '../../../errors/checks.js'
+import { refuseIn } from '../../../errors/refuse.js'
 import {
   type CachedObjects,
   type Change,
@@ -115,10 +116,7 @@ export class KnownBlocks {
   constructor(options: KnownBlocksOptions = {}, cache: ObjectCache = new ObjectCache()) {
     assertObject('KnownBlocks', 'options', options)
     const { isComplete = false } = options
-    assertParts('KnownBlocks', 'cache', cache, {
-      clock: 'number',
-      open: 'function',
-    })
+    if (!(cache instanceof ObjectCache)) refuseIn('KnownBlocks', 'cache', 'an ObjectCache', cache)
 
     this.isComplete = isComplete
     this.#cache = cache
@@ -471,4 +469,9 @@ function isDone({ uid, sequence, isBound: isWanted }: SentRow, { entries }: Pars
   return (
     entries.some((entry) => isBound(entry) && entry.row.uid === uid && entry.row.sequence === sequence) === isWanted
   )
+}
+
+/** @throws IpamError `INVALID_ARGUMENT` */
+export function assertKnown(of: string, known: unknown): void {
+  if (!(known instanceof KnownBlocks)) refuseIn(of, 'known', 'KnownBlocks', known)
 }

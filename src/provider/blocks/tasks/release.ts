@@ -1,16 +1,16 @@
 import * as Address from '../../../cidr/nouns/address.js'
 import * as Prefix from '../../../cidr/nouns/prefix.js'
 import { IPBlock } from '../../../crd/ipam-kit/ip-block.js'
-import { assertParts } from '../../../errors/checks.js'
 import { refuse } from '../../../errors/refuse.js'
-import type { Change, Effect, Step, Task, TaskQuery, TaskTime } from '../../../plan/index.js'
+import type { Change, Effect, Step, Task, TaskTime } from '../../../plan/index.js'
+import type { TaskQuery } from '../../../plan/task.js'
 import { allocationOf } from '../block/allocation.js'
 import { unitOf } from '../block/grid.js'
 import { isBound, ParsedBlock } from '../block/parsed-block.js'
 import { fence, takeBack } from '../block/rows.js'
 import { PoolView } from '../pool/pool-view.js'
 import { OwnerHandle } from './handle.js'
-import { blockRef, type KnownBlocks, type Place, poolRef, turnAt } from './known-blocks.js'
+import { assertKnown, blockRef, type KnownBlocks, type Place, poolRef, turnAt } from './known-blocks.js'
 import { isOldPool, ObservedObjects } from './observed-objects.js'
 import type { ReleaseRequest } from './request.js'
 import { type Allocation, assertRelease } from './request.js'
@@ -31,12 +31,8 @@ export type ReleaseOutcome =
  * @throws IpamError `INVALID_ARGUMENT`
  */
 export function release(request: ReleaseRequest, known: KnownBlocks): Task<ReleaseOutcome> {
-  assertParts('release', 'request', request, { owner: 'object' })
-  assertParts('release', 'known', known, {
-    written: 'iterable',
-  })
-
   assertRelease(request)
+  assertKnown('release', known)
   if (!known.isComplete && request.handle !== true && (request.pools ?? []).length === 0) {
     const expected = 'the pools that it may be of, or a handle, where not all blocks are known'
     refuse('pools', expected, 'none')

@@ -133,7 +133,7 @@ export interface Allocation {
 }
 
 /** @throws IpamError `INVALID_ARGUMENT` */
-export function assertRequest(request: AllocationRequest): void {
+export function assertRequest(of: string, request: AllocationRequest): void {
   const { owner, pools, families, addresses = [], prefixLengths, count } = request ?? {}
   for (const field of ['uid', 'name'] as const) {
     if (typeof owner?.[field] !== 'string' || owner[field] === '') refuse(`owner.${field}`, 'a text', owner?.[field])
@@ -143,7 +143,7 @@ export function assertRequest(request: AllocationRequest): void {
   }
   const isFamilies = Array.isArray(families) && families.length > 0 && families.every((it) => it === 4 || it === 6)
   if (!isFamilies || new Set(families).size !== families.length) refuse('families', '4, 6 or both, each once', families)
-  for (const address of addresses) assertAddress('allocate', 'addresses', address)
+  for (const address of addresses) assertAddress(of, 'addresses', address)
   const asked = addresses.map(({ family }) => family)
   if (new Set(asked).size !== asked.length || !asked.every((family) => families.includes(family))) {
     refuse('addresses', 'at most one of each family that is asked for', addresses.map(Address.format).join(', '))

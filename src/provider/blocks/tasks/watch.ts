@@ -31,9 +31,9 @@ export interface BlocksWatch extends Planner<never> {
  * allocate(request, watch.known).next({ nowMs: 0, conflicts: 0 })
  * // { kind: 'done', outcome: { kind: 'notReady', message: 'there is no pool blue' } }
  */
-export function blocksWatch(input: BlocksWatchOptions): BlocksWatch {
-  assertParts('blocksWatch', 'input', input, { now: 'function' })
-  const { now } = input
+export function blocksWatch(options: BlocksWatchOptions): BlocksWatch {
+  assertParts('blocksWatch', 'options', options, { now: 'function' })
+  const { now } = options
 
   const planner = definePlanner<never, typeof watches, KnownBlocks>({
     name: 'blocks-watch',
