@@ -94,12 +94,13 @@ export interface AllocationRequest {
   /** Default `any`. */
   readonly want?: Want | undefined
   /**
-   * What the address belongs to beyond its owner, such as a MAC or `namespace/name`: the pool gives
-   * it what was preallocated for it, else what the key released last. The pool keeps that address
-   * from other owners for `holdSeconds`, and after that, or without it, remembers it for its key
-   * until another owner is given it; of such addresses the 65,536 that were released last. With the
-   * strategy `hashed` a key mostly gets the same one also where the pool remembers nothing. Of several addresses the one that was released last, and
-   * IPv4 before IPv6. `run` and `prefix` are made of such addresses, or of them and of free ones.
+   * What the address belongs to beyond its owner, such as a MAC or `namespace/name`. The key gets
+   * the address that was preallocated for it, else the one that it released last, IPv4 before IPv6.
+   * The pool keeps a released address from other owners for `holdSeconds`. After that time, or
+   * without `holdSeconds`, it remembers the address for its key until another owner is given it; it
+   * remembers the 65,536 addresses that were released last. With the strategy `hashed` a key mostly
+   * gets the same address also where the pool remembers nothing. `run` and `prefix` are made of such
+   * addresses, or of them and of free ones.
    */
   readonly stickyKey?: string | undefined
 }

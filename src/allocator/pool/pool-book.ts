@@ -265,8 +265,8 @@ export class PoolBook {
   }
 
   /**
-   * What a key had and has not been given again, as far as it is of the pool and for no other key, in the
-   * order of its release.
+   * What a key had and has not been given again, as far as it is of the pool and for no other key,
+   * in the order of its release.
    */
   releasedFor(stickyKey: string): readonly Address[] {
     const isForAnother = (address: Address) =>
