@@ -7,7 +7,7 @@ type GivenRanges = RangeSet | readonly string[]
 
 /**
  * @param of the function as callers write it
- * @throws IpamError `MALFORMED_RANGE_SET_ENTRY`; `INVALID_ARGUMENT` for what is no set and no list
+ * @throws IpamError `MALFORMED_RANGE_SET_ENTRY`; `INVALID_ARGUMENT` unless it is a set or a list
  */
 export function rangesOf(of: string, argument: string, given: GivenRanges): RangeSet {
   if (isTexts(given)) return Sets.parse(given)

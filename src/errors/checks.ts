@@ -1,18 +1,18 @@
 import { refuseIn } from './refuse.js'
 
-// The first lines of public functions: what a caller without types may give. `of` is the function as
-// callers write it. All of them throw IpamError `INVALID_ARGUMENT`, and cost a comparison or two.
+// The first lines of public functions, for callers without types. `of` is the function as callers
+// write it. Each check throws IpamError `INVALID_ARGUMENT`.
 
 export function assertObject(of: string, argument: string, given: unknown, expected = 'an object'): void {
   if (!isObject(given)) refuseIn(of, argument, expected, given)
 }
 
-/** Whether this is an object that is no array. */
+/** Whether a value is an object and not an array. */
 export function isObject(given: unknown): given is { readonly [name: string]: unknown } {
   return typeof given === 'object' && given !== null && !Array.isArray(given)
 }
 
-/** An object with metadata: what Kubernetes has. O(1), for functions that a sort calls. */
+/** An object with metadata, as Kubernetes objects have. O(1): sorts call it for each comparison. */
 export function assertKube(of: string, argument: string, given: unknown): void {
   const metadata = (given as { readonly metadata?: unknown } | undefined)?.metadata
   if (typeof metadata !== 'object' || metadata === null) {
@@ -48,14 +48,14 @@ export function assertStrings(of: string, argument: string, given: unknown): voi
   for (const one of given) assertString(of, `${argument}[]`, one)
 }
 
-/** What `for` goes through, and no text. */
+/** An object that `for` can iterate over. A text is refused. */
 export function assertIterable(of: string, argument: string, given: unknown): void {
   if (typeof given !== 'object' || typeof (given as Iterable<unknown> | null)?.[Symbol.iterator] !== 'function') {
     refuseIn(of, argument, 'a list', given)
   }
 }
 
-/** What a member of an argument has to be. */
+/** The type of a member of an argument. */
 export type Part = 'text' | 'number' | 'object' | 'list' | 'objects' | 'function' | 'iterable'
 
 const PARTS: { readonly [P in Part]: readonly [expected: string, is: (given: unknown) => boolean] } = {
@@ -71,7 +71,7 @@ const PARTS: { readonly [P in Part]: readonly [expected: string, is: (given: unk
   ],
 }
 
-/** An object with these members at least, as its type has them. O(members); O(n) for a list of objects. */
+/** An object that has at least these members. O(members); O(n) for a list of objects. */
 export function assertParts(
   of: string,
   argument: string,
@@ -79,7 +79,7 @@ export function assertParts(
   parts: { readonly [name: string]: Part },
 ): void {
   assertObject(of, argument, given)
-  // `for in`, which makes no list: planners check each object that they read
+  // `for in` makes no list: planners check each object that they read
   for (const name in parts) {
     const member = (given as { readonly [name: string]: unknown })[name]
     const [expected, is] = PARTS[parts[name] as Part]

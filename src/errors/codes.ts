@@ -39,7 +39,7 @@ export interface ErrorContexts {
   readonly INVALID_RANGE: { readonly first: string; readonly last: string }
   /**
    * An argument of the wrong kind: a mistake in the calling code. `function` is the function that was
-   * called, and `call` the one that makes the expected value of what was given.
+   * called; `call` is the function that makes the expected value.
    */
   readonly INVALID_ARGUMENT: {
     readonly argument: string

@@ -11,7 +11,7 @@ const MAX_ESCAPED = 128
  * it.
  */
 export function quote(text: string): string {
-  // what is no text is named by its type: messages are about wrong values too
+  // a value that is not a text is named by its type: messages are about wrong values too
   if (typeof text !== 'string') return quote(typeof text)
   let escaped = ''
   let shown = 0

@@ -6,10 +6,10 @@ export function refuse(argument: string, expected: string, got: unknown): never 
 }
 
 /**
- * As {@link refuse}, for the first check of a public function.
+ * As {@link refuse}, with the function that was called.
  *
  * @param of the function as callers write it: `Address.key`
- * @param call what makes the expected value of `given`: `Address.parse`
+ * @param call the function that makes the expected value of `given`: `Address.parse`
  */
 export function refuseIn(of: string, argument: string, expected: string, given: unknown, call?: string): never {
   throw wrongArgument(of, argument, expected, given, call)
@@ -22,8 +22,8 @@ export function wrongArgument(of: string, argument: string, expected: string, gi
 }
 
 /**
- * What a caller without types has given, in a few words. Never the whole of it: it may be long, and
- * may have no text.
+ * A value in a few words, for a message. Never the whole value: it may be long, or impossible to
+ * write as a text.
  */
 export function shown(given: unknown): string {
   if (typeof given === 'number' || typeof given === 'boolean') return String(given)

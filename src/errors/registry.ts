@@ -102,7 +102,7 @@ export const registry: Registry = /* @__PURE__ */ Object.fromEntries(
   }),
 ) as unknown as Registry
 
-/** What to call before, as the end of a sentence. */
+/** The call that makes the expected value, as the end of a message. */
 function first(call: string | undefined): string {
   return call === undefined ? '' : `: call ${plain(call)} first`
 }

@@ -3,8 +3,8 @@ import { publicCalls } from './public-calls.js'
 import { instances, NOT_INSTANTIATED } from './public-instances.js'
 import { NOT_CALLED, problemsOf } from './wrong-arguments.js'
 
-// Every exported function answers wrong values with an IpamError, or with a result that is right:
-// never with a TypeError from inside, never with NaN, never without an end.
+// Every exported function answers wrong values with an IpamError or with a right result. It never
+// throws a TypeError from inside, never answers NaN, and always ends.
 
 const calls = await publicCalls()
 

@@ -4,15 +4,15 @@ import { problemOf, WRONG } from './wrong-values.js'
 
 /** Calls that are not made, and why. */
 export const NOT_CALLED: readonly (readonly [those: RegExp, why: string])[] = [
-  [/^ipam-kit\/errors registry\./u, 'messages, which `describe` calls with the context of their code'],
-  [/ dialects\./u, 'members of a dialect, which planners call with their own objects'],
+  [/^ipam-kit\/errors registry\./u, 'messages: `describe` calls them with the context of their code'],
+  [/ dialects\./u, 'members of a dialect: planners call them with their own objects'],
   [/ AddressPool#(?:restore|stored)$/u, 'protected: not in the types of the package'],
   [/^ipam-kit\/errors (?:ok|fail|failure)$/u, 'make a result of anything: NaN is a right value of one'],
 ]
 
 /**
- * Parameters of nouns, which nothing but the noun itself is right for: an answer to a text would be
- * an answer about another address.
+ * Parameters that only a noun is right for: an answer to a text would be an answer about another
+ * address.
  */
 const NOUNS =
   /^(?:address|prefix|range|set|left|right|outer|inner|from|to|member|within|other|taken|router|extent|owner)$/u

@@ -1,6 +1,6 @@
-// What a caller without types may give to any function, and what a function may answer to it.
+// Values that a caller without types may pass to any function, and what a function may answer.
 
-/** Thrown by the values that throw: whoever reads them meets an error of the caller's own. */
+/** The error of values that throw when they are read: it is the caller's, not a fault of the function. */
 class OwnError extends Error {}
 
 const throws = () => {
@@ -31,10 +31,10 @@ export const WRONG: Readonly<Record<string, () => unknown>> = {
   'a proxy that throws': () => throwing,
 }
 
-/** How long a promise may take, in milliseconds: no function waits for a caller's mistake. */
+/** How long a promise may take, in milliseconds. */
 const MOST_MS = 2_000
 
-/** How one call ends: `undefined` if it may end so. */
+/** What is wrong with the end of a call; `undefined` if nothing is. */
 export async function problemOf(call: () => unknown, { isStrict }: { readonly isStrict: boolean }) {
   try {
     const result = await settled(call())
@@ -48,7 +48,7 @@ export async function problemOf(call: () => unknown, { isStrict }: { readonly is
   }
 }
 
-/** What a call comes to, with the first members of what it would go through. */
+/** The result of a call: of a promise its value, of a generator its first members. */
 async function settled(result: unknown): Promise<unknown> {
   if (isPromise(result)) {
     let timer: ReturnType<typeof setTimeout> | undefined

@@ -16,11 +16,11 @@ export interface AddressPoolSpec {
   /** The addresses of the pool, also as texts: `['10.0.0.0/24', 'fd00::/64']`. */
   readonly ranges: RangeSet | readonly string[]
   /**
-   * Which addresses of the prefixes in `ranges` are not for hosts, where these are texts. Default
-   * `ipv4-edges`: the pool does not give out the network and the broadcast address of
-   * `10.0.0.0/24`; it does give out all of a /31, a /32, a range `first-last`, and IPv6. `none`:
-   * every address is for hosts. A set does not tell how it was written: its addresses are all given
-   * out, and only `none` goes with it; `reservedAddresses` finds those that `reserved` takes.
+   * Which addresses of the prefixes in `ranges` are not for hosts. Default for texts `ipv4-edges`:
+   * the pool does not give out the network and the broadcast address of `10.0.0.0/24`. It gives out
+   * all addresses of a /31, a /32, a range `first-last` and an IPv6 prefix. `none`: every address is
+   * for hosts. A set does not record how it was written: a pool of a set gives out all of its
+   * addresses and takes only `none`. For a set, `reservedAddresses` finds what `reserved` takes.
    */
   readonly reserve?: ReserveRuleName | ReserveRule | undefined
   /** Addresses never to hand out. */
@@ -76,8 +76,8 @@ const OF = 'AddressPool'
 const MOST_SECONDS = 100 * 366 * 86_400
 
 /**
- * @throws IpamError `MALFORMED_RANGE_SET_ENTRY` for a text that is no range; `INVALID_ARGUMENT` for
- *   what is no set, an unknown strategy, a seed that is not a whole number,
+ * @throws IpamError `MALFORMED_RANGE_SET_ENTRY` for a text that is not a range; `INVALID_ARGUMENT`
+ *   for ranges that are neither a set nor texts, an unknown strategy, a seed that is not a whole number,
  *   seconds or a band below 0, and an address that is preallocated twice
  */
 export function planOf(spec: AddressPoolSpec): PoolPlan {
@@ -134,7 +134,7 @@ function edgesOf(ranges: AddressPoolSpec['ranges'], reserve: AddressPoolSpec['re
     )
   }
   if (reserve !== undefined && reserve !== 'none') {
-    refuse('reserve', 'none beside a set, which does not tell the prefixes it was made of', reserve)
+    refuse('reserve', 'none with a set, which does not record the prefixes that it was made of', reserve)
   }
   return RangeSet.empty
 }

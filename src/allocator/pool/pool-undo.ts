@@ -14,7 +14,7 @@ import {
 import type { ReleasedAddress } from './cooldown.js'
 import type { PoolBook } from './pool-book.js'
 
-/** @throws IpamError `INVALID_ARGUMENT` for what no call has answered */
+/** @throws IpamError `INVALID_ARGUMENT` unless `delta` is the delta of an outcome */
 export function assertDelta(of: string, delta: AllocationDelta): void {
   const expected = 'the delta of an outcome'
   if (!isObject(delta) || (delta.kind !== 'allocate' && delta.kind !== 'release'))

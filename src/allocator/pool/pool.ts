@@ -209,7 +209,7 @@ export class Pool {
   /** The owners of an address; none if it is free or unknown. */
   ownersOf(address: Address): Owner[] {
     assertAddress('AddressPool.ownersOf', 'address', address)
-    return this.holdsOf(address).map((hold) => hold.owner)
+    return this.#book.holdsOn(address).map((hold) => hold.owner)
   }
 
   /** The holds on an address; none if it is free or unknown. */

@@ -418,7 +418,7 @@ function ownersIn(holds: ReadonlyMap<string, PrefixHold> | undefined): Owner[] {
   return holds === undefined ? [] : inOrder([...holds.values()], byPrefix).map((hold) => hold.owner)
 }
 
-/** @throws IpamError `INVALID_ARGUMENT` for what no call has answered */
+/** @throws IpamError `INVALID_ARGUMENT` unless `delta` is the delta of an outcome */
 function assertDelta(delta: PrefixDelta): void {
   const of = 'PrefixAllocator.undo'
   assertObject(of, 'delta', delta)

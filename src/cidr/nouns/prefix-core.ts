@@ -304,7 +304,7 @@ function hasLength(prefix: Prefix): boolean {
   return isWord(length) && (family === 4 ? length <= 32 : family === 6 && length <= 128)
 }
 
-/** @throws IpamError `INVALID_ARGUMENT`, `INVALID_PREFIX_LENGTH` for what is no prefix */
+/** @throws IpamError `INVALID_ARGUMENT`, or `INVALID_PREFIX_LENGTH` for its length */
 export function assertPrefix(of: string, argument: string, prefix: Prefix): void {
   if (!hasLength(prefix) || !isAddress(prefix.address)) throw notAPrefix(of, argument, prefix)
 }

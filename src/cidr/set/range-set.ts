@@ -319,7 +319,7 @@ export function own(of: string, argument: string, set: RangeSet): RangeSet {
   return v4 === set.v4 && v6 === set.v6 ? set : { v4, v6 }
 }
 
-/** @throws IpamError `INVALID_ARGUMENT` for what is neither a set nor a structured clone of one */
+/** @throws IpamError `INVALID_ARGUMENT` unless `set` is a set or a structured clone of one */
 export function assertSet(of: string, argument: string, set: RangeSet): void {
   if (Ranges4.is(set?.v4) && Ranges6.is(set?.v6)) return
   const isText = typeof set === 'string' || Array.isArray(set)
@@ -348,7 +348,7 @@ function endsOf(of: string, argument: string, member: Prefix.Prefix | Range.Rang
   return { first: Prefix.first(member), last: Prefix.last(member) }
 }
 
-/** @throws IpamError `INVALID_ARGUMENT` for what cannot be iterated over, and for a text */
+/** @throws IpamError `INVALID_ARGUMENT` unless `list` is an iterable object */
 function assertList(of: string, argument: string, list: Iterable<unknown>): void {
   if (typeof list !== 'object' || typeof list?.[Symbol.iterator] !== 'function') {
     refuseIn(of, argument, 'a list', list, typeof list === 'string' ? 'RangeSet.parse with a list of texts' : undefined)

@@ -15,7 +15,7 @@ export function assertText(of: string, text: unknown): asserts text is string {
   if (typeof text !== 'string') refuseIn(of, 'text', 'a string', text)
 }
 
-/** What a failure says of what is no text at all: `safeParse` answers one for this too. */
+/** The context of the failure that `safeParse` answers for a value that is not a text. */
 export function notAText(given: unknown) {
   return { text: shown(given), position: 0, problem: `not a text, but ${kindOf(given)}` }
 }
@@ -84,7 +84,7 @@ export function isBytes(given: unknown): given is Uint8Array {
   return name?.get?.call(given) === 'Uint8Array'
 }
 
-/** The failure of a `safeDecode` for what are no bytes. */
+/** The context of the failure that `safeDecode` answers for a value that is not a Uint8Array. */
 export function notBytes(what: string, given: unknown) {
   return { what, position: 0, problem: `${shown(given)}, expected a Uint8Array` }
 }
