@@ -1,5 +1,7 @@
 export { type AsciiMapOptions, asciiMap, asciiMapLegend } from './ascii-map.js'
+export { ControllerMetrics, type RunningController } from './controller-metrics.js'
 export type { MapLabel, PoolMap } from './grid.js'
+export { Histogram } from './histogram.js'
 export { type HistogramSample, type Metric, type MetricSample, prometheusText } from './prometheus.js'
 export { type SvgMapOptions, svgMap } from './svg-map.js'
 export { table } from './table.js'

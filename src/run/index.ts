@@ -7,8 +7,10 @@ export {
   type ControllerProblem,
   type ControllerResult,
 } from './controller/controller.js'
+export { ProblemLog, type ProblemLogOptions } from './controller/problem-log.js'
 export type { Timers } from './controller/timers.js'
 export type { QueueReport } from './controller/work-queue.js'
+export { EVENT, EventRecorder, type EventRecorderOptions } from './events/event-recorder.js'
 export { LEASE, LeaderElection, type LeaderElectionOptions, type LeaderTerm } from './leader-election.js'
 export { type KeyResult, type RunKeyOptions, runKey } from './plan/run-key.js'
 export {

@@ -1,1 +1,2 @@
+export { type ReadErrorCode, read, readAll } from './read.js'
 export type * from './store.js'
