@@ -72,7 +72,7 @@ module.exports = {
       comment: 'The root entry has one store, that of tests and first programs.',
       severity: 'error',
       from: { path: '^src/[^/]+\\.ts$' },
-      to: { path: '^src/store/', pathNot: '^src/store/memory/' },
+      to: { path: '^src/store/', pathNot: '^src/store/(memory/|index\\.ts$)' },
     },
 
     typesOnly('render-run', '^src/render/', '^src/run/'),

@@ -1,6 +1,8 @@
 // A machine with two devices, both families: docs/guides/consumer.md shows this file, and what it
 // prints.
+
 import { IPAddress, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
+import { unwrap } from 'ipam-kit/errors'
 import { explain } from 'ipam-kit/plan'
 import {
   type ConsumerInput,
@@ -24,10 +26,12 @@ const pools = [
 ]
 for (const { name, spec } of pools) {
   const metadata = { name, namespace: 'lab' }
-  await store.create({ apiVersion: `${group}/v1alpha2`, kind: 'InClusterIPPool', metadata, spec })
+  unwrap(await store.create({ apiVersion: `${group}/v1alpha2`, kind: 'InClusterIPPool', metadata, spec }))
 }
 const machine = { apiVersion: 'example.com/v1', kind: 'ExampleMachine', namespace: 'lab', name: 'web' }
-await store.create({ ...machine, metadata: { namespace: 'lab', name: 'web', finalizers: ['example.com/machine'] } })
+unwrap(
+  await store.create({ ...machine, metadata: { namespace: 'lab', name: 'web', finalizers: ['example.com/machine'] } }),
+)
 
 const mine = { ...dialects.contract, name: 'mine', ...protectedBy('example.com/ip-claim') }
 const fromPool = (name: string) => ({ apiGroup: group, kind: 'InClusterIPPool', name })
@@ -38,7 +42,7 @@ const devices = [
 
 const first = planClaims(await observed())
 console.log(explain(first))
-await runPlan(first, store)
+unwrap(await runPlan(first, store))
 await runUntilQuiet(store, [inCluster()], { now: Date.now })
 
 const { outcome } = planClaims(await observed())
@@ -69,14 +73,14 @@ switch (config.kind) {
   }
 }
 
-await store.delete(machine)
+unwrap(await store.delete(machine))
 console.log(planClaims(await observed()).outcome.message)
 // ... and when the machine is gone:
 const last = releasePlan(await observed())
 console.log(explain(last).split('\n').slice(0, 3).join('\n'))
-await runPlan(last, store)
+unwrap(await runPlan(last, store))
 await runUntilQuiet(store, [inCluster()], { now: Date.now })
-await store.patch(machine, { metadata: { finalizers: [] } })
+unwrap(await store.patch(machine, { metadata: { finalizers: [] } }))
 
 /** What a controller has in its caches. */
 async function observed(): Promise<ConsumerInput> {

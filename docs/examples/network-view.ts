@@ -1,9 +1,11 @@
 // Which addresses do the Pods of a cluster have? docs/guides/network-view.md shows this file, and
 // what it prints.
+
 import { Prefix, RangeSet } from 'ipam-kit/cidr'
 import { Node } from 'ipam-kit/crd/core'
 import { ClusterNetwork } from 'ipam-kit/crd/ipam-kit'
 import { ClusterCIDR } from 'ipam-kit/crd/node-ipam'
+import { unwrap } from 'ipam-kit/errors'
 import {
   networkView,
   networkViewPlanner,
@@ -58,10 +60,12 @@ for (const { content, lost } of [renderKubeProxy(view), renderFlannel(view), ren
 // to accept it.
 const store = memoryStore({ now: () => 0, kinds: [Node.info, ClusterCIDR.info, ClusterNetwork.info] })
 const network = { apiVersion: ClusterNetwork.info.apiVersion, kind: 'ClusterNetwork', name: 'pods' }
-await store.create({
-  ...ClusterNetwork.parse({ ...network, metadata: { name: 'pods' }, spec: { consumers: [{ name: 'flannel' }] } }),
-})
-await store.create(range('green', '10.0.8.0/24'))
+unwrap(
+  await store.create({
+    ...ClusterNetwork.parse({ ...network, metadata: { name: 'pods' }, spec: { consumers: [{ name: 'flannel' }] } }),
+  }),
+)
+unwrap(await store.create(range('green', '10.0.8.0/24')))
 const publish = async () => {
   await runUntilQuiet(store, [networkViewPlanner()], { now: () => 0 })
   const read = await store.get(network)
@@ -70,5 +74,5 @@ const publish = async () => {
 }
 await publish()
 const answers = [{ cidr: '10.0.8.0/24', consumer: 'flannel', accepted: true }]
-await store.patch(network, { status: { answers } }, { subresource: 'status' })
+unwrap(await store.patch(network, { status: { answers } }, { subresource: 'status' }))
 await publish()

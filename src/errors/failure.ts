@@ -64,13 +64,35 @@ export function ipamError<C extends ErrorCode>(code: C, context: ErrorContexts[C
 }
 
 /**
- * The value of a result, or its failure thrown as an {@link IpamError}.
+ * The value of a result, or its failure thrown as an {@link IpamError}: for callers that have
+ * nothing better to do with a failure than to end.
  *
- * @throws IpamError with the code of the failure
+ * It also takes what `runPlan`, `runKey` and `runTask` of `ipam-kit/run` answer: one without a
+ * failure is returned as it is.
+ *
+ * @throws IpamError with the code of the failure; `INVALID_ARGUMENT` for what is no result, such as
+ *   a promise: `unwrap(await store.get(ref))`
+ * @example
+ * unwrap(ok(3)) // 3
  */
-export function unwrap<T, C extends ErrorCode>(result: Result<T, C>): T {
-  if (result.ok) return result.value
-  throw new IpamError<C>(result.failure)
+export function unwrap<T, C extends ErrorCode>(result: Result<T, C>): T
+export function unwrap<A extends Answer>(answer: A): Exclude<A, { readonly failure: Failure }>
+export function unwrap(result: Result<unknown> | Answer): unknown {
+  const { ok: isOk, kind } = (result ?? {}) as { readonly ok?: unknown; readonly kind?: unknown }
+  if (typeof isOk !== 'boolean' && typeof kind !== 'string') {
+    const got = typeof (result as { then?: unknown } | undefined)?.then === 'function' ? 'a promise' : typeof result
+    throw ipamError('INVALID_ARGUMENT', { argument: 'result', expected: 'a result, after `await`', got })
+  }
+  if (isOk === true) return (result as { readonly value: unknown }).value
+  const { failure: failed } = result as { readonly failure?: Failure | undefined }
+  if (failed === undefined) return result
+  throw new IpamError(failed)
+}
+
+/** What carrying a plan out comes to: a failure stands beside what was done. */
+interface Answer {
+  readonly kind: string
+  readonly failure?: Failure | undefined
 }
 
 /**

@@ -4,7 +4,6 @@
 import { refuse } from '../errors/refuse.js'
 import type { Timers } from '../run/index.js'
 
-declare const Date: { now(): number }
 declare const setTimeout: (action: () => void, ms: number) => unknown
 declare const clearTimeout: (timer: unknown) => void
 declare const crypto: { randomUUID(): string }

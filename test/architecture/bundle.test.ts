@@ -67,10 +67,13 @@ describe('bundles', () => {
     expect(await bundled(`import * as all from '${specifier}'\nexport const used = 1`)).toEqual([])
   })
 
-  test.each(['Address', 'Prefix', 'Range', 'RangeSet'])('%s from ipam-kit costs what it costs from /cidr', async (noun) => {
-    const from = (entry: string) => bundled(`import { ${noun} } from '${entry}'\nexport const parse = ${noun}.parse`)
-    expect(await from('ipam-kit')).toEqual(await from('ipam-kit/cidr'))
-  })
+  test.each(['Address', 'Prefix', 'Range', 'RangeSet'])(
+    '%s from ipam-kit costs what it costs from /cidr',
+    async (noun) => {
+      const from = (entry: string) => bundled(`import { ${noun} } from '${entry}'\nexport const parse = ${noun}.parse`)
+      expect(await from('ipam-kit')).toEqual(await from('ipam-kit/cidr'))
+    },
+  )
 
   test.each([
     ['AddressPool', 'ipam-kit/allocator'],
@@ -82,7 +85,9 @@ describe('bundles', () => {
     ['runUntilQuiet', 'ipam-kit/run'],
     ['memoryStore', 'ipam-kit/store/memory'],
   ])('%s from ipam-kit costs what it costs from %s', async (name, entry) => {
-    expect(await bundled(`export { ${name} } from 'ipam-kit'`)).toEqual(await bundled(`export { ${name} } from '${entry}'`))
+    expect(await bundled(`export { ${name} } from 'ipam-kit'`)).toEqual(
+      await bundled(`export { ${name} } from '${entry}'`),
+    )
   })
 
   test.each(entries().filter(({ specifier }) => specifier !== 'ipam-kit/node'))(

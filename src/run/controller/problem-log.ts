@@ -119,7 +119,7 @@ function lineOf(problem: ControllerProblem): string {
       const { key, planner, keys, plans, forMs } = problem
       const seconds = Math.round(forMs / 1000)
       return problem.reason === 'waiting'
-        ? `${key}: waits for a plan since ${seconds} s; keys of ${planner} in the queue: ${keys}`
+        ? `${key}: has waited for a plan for ${seconds} s; keys of ${planner} in the queue: ${keys}`
         : `${key}: no progress for ${seconds} s in ${plans} plans; keys of ${planner} without progress: ${keys}`
     }
     case 'failed':
