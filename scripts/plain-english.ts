@@ -1,0 +1,136 @@
+// What test/docs/plain-english.test.ts refuses in texts that people read, and where it stands. To
+// see the list: npx tsx scripts/plain-english.ts
+import { readdirSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+
+/** A place that has to be written anew. */
+export interface Finding {
+  /** The file and the line, from 1: `src/plan/task.ts:12`. */
+  readonly at: string
+  readonly what: string
+}
+
+/** A piece of prose, and the line on which it begins. */
+interface Prose {
+  readonly text: string
+  readonly line: number
+}
+
+/** Words that name no component, and forms that are read twice. */
+const patterns: readonly (readonly [RegExp, string])[] = [
+  [/\bcan not\b/i, 'write "cannot"'],
+  [/\b(?:nobody|somebody|anybody|whoever|whomever)\b/i, 'name the component that does it'],
+  [
+    /\b(?:to|for|by|of|with|from|than|as|that|those|one|ones|others?|all|none|them|everyone) who\b/i,
+    'name the component, not "who"',
+  ],
+  [/(?:^|[.:;,(] )who\b(?! (?:am|are you))/i, 'name the component, not "who"'],
+  [/\b(?:goes|go|went|going) on\b/i, 'write "continues"'],
+  [/\bso (?:many|much|long)\b(?! (?:as|that))/i, 'give the number, or write "up to N"'],
+  [/\bthe outside\b/i, 'write "the external system"'],
+  [/\b(?:has|have|had) gone\b/i, 'write "does not exist" or "is deleted"'],
+  [/\b(?:is|are|was|were) over\b(?! \d)/i, 'write "ends" or "has ended"'],
+]
+
+/** Words of a sentence in a guide, at most. */
+const MAX_WORDS = 35
+/** Columns of a line of a comment, at most. */
+const MAX_COLUMNS = 100
+
+const root = fileURLToPath(new URL('../', import.meta.url))
+
+function filesIn(folder: string, ending: string): string[] {
+  return readdirSync(root + folder, { encoding: 'utf8', recursive: true })
+    .filter((name) => name.endsWith(ending) && !name.includes('node_modules'))
+    .map((name) => `${folder}/${name}`)
+    .sort()
+}
+
+/** Everything that is not as it should be, in the order of files. */
+export function findings(): Finding[] {
+  const pages = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', ...filesIn('docs/guides', '.md')]
+  const sources = filesIn('src', '.ts')
+  return [
+    ...pages.flatMap((file) => findingsInPage(file, readFileSync(root + file, 'utf8'))),
+    ...sources.flatMap((file) => findingsInSource(file, readFileSync(root + file, 'utf8'))),
+  ]
+}
+
+/** Of a page of Markdown: code, tables and headings have no sentences. */
+export function findingsInPage(file: string, text: string): Finding[] {
+  return paragraphsOf(text).flatMap(({ text, line }) => [
+    ...refused(file, { text, line }),
+    ...sentencesOf(text)
+      .filter((sentence) => sentence.split(' ').length > MAX_WORDS)
+      .map((sentence) => {
+        const words = sentence.split(' ')
+        return { at: `${file}:${line}`, what: `${words.length} words: ${words.slice(0, 8).join(' ')} ...` }
+      }),
+  ])
+}
+
+/** Of the comments of a source file, and of its texts in quotes. */
+export function findingsInSource(file: string, text: string): Finding[] {
+  const found: Finding[] = []
+  let isExample = false
+  text.split('\n').forEach((content, index) => {
+    const line = index + 1
+    const comment = /^\s*(?:\/\/|\/\*\*?|\*(?!\/))\s?(.*?)(?:\*\/)?$/.exec(content)?.[1]
+    if (comment === undefined) {
+      isExample = false
+      const texts = [...content.matchAll(/'[^']*'|"[^"]*"|`[^`]*`/g)].map(([quoted]) => quoted)
+      for (const quoted of texts) found.push(...refused(file, { text: quoted, line }))
+      return
+    }
+    if (/^\s*@/.test(comment)) isExample = comment.trimStart().startsWith('@example')
+    if (isExample) return
+    found.push(...refused(file, { text: comment, line }))
+    const isTable = /\S {2,}\S|^\s*\|/.test(comment)
+    if (content.length > MAX_COLUMNS && !isTable && content.trim().includes(' ')) {
+      found.push({ at: `${file}:${line}`, what: `${content.length} columns` })
+    }
+  })
+  return found
+}
+
+function refused(file: string, { text, line }: Prose): Finding[] {
+  return patterns.flatMap(([pattern, instead]) => {
+    const [match] = pattern.exec(text) ?? []
+    return match === undefined ? [] : [{ at: `${file}:${line}`, what: `"${match.trim()}": ${instead}` }]
+  })
+}
+
+/** The paragraphs and the entries of lists. */
+function paragraphsOf(text: string): Prose[] {
+  const found: { text: string; line: number }[] = []
+  let [isCode, isOpen] = [false, false]
+  text.split('\n').forEach((content, index) => {
+    if (/^\s*(?:```|~~~)/.test(content)) isCode = !isCode
+    const isProse = !isCode && !/^\s*(?:```|~~~|#|\||<|$)/.test(content)
+    if (!isProse) {
+      isOpen = false
+      return
+    }
+    const begins = /^\s*(?:[-*]|\d+\.)\s+/.exec(content)
+    const part = content.slice(begins?.[0].length ?? 0).trim()
+    const last = found.at(-1)
+    if (isOpen && begins === null && last !== undefined) last.text += ` ${part}`
+    else found.push({ text: part, line: index + 1 })
+    isOpen = true
+  })
+  return found
+}
+
+/** Code in a sentence counts as one word. */
+function sentencesOf(text: string): string[] {
+  return text
+    .replace(/`[^`]*`/g, 'code')
+    .replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+    .split(/(?<=[.!?:;])\s+/)
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const all = findings()
+  for (const { at, what } of all) console.log(`${at}: ${what}`)
+  console.log(`${all.length} findings`)
+}
