@@ -22,12 +22,13 @@ unwrap(
     spec: { addresses: ['10.0.0.0/28'], prefix: 28, gateway: '10.0.0.1' },
   }),
 )
-const owner = await store.create({
-  apiVersion: 'example.com/v1',
-  kind: 'Machine',
-  metadata: { name: 'web', namespace: 'lab' },
-})
-if (!owner.ok) throw new Error(owner.failure.code)
+const { uid = '' } = unwrap(
+  await store.create({
+    apiVersion: 'example.com/v1',
+    kind: 'Machine',
+    metadata: { name: 'web', namespace: 'lab' },
+  }),
+).metadata
 unwrap(
   await store.create({
     apiVersion: `${group}/v1beta2`,
@@ -35,9 +36,7 @@ unwrap(
     metadata: {
       name: 'web-eth0',
       namespace: 'lab',
-      ownerReferences: [
-        { apiVersion: 'example.com/v1', kind: 'Machine', name: 'web', uid: owner.value.metadata.uid ?? '' },
-      ],
+      ownerReferences: [{ apiVersion: 'example.com/v1', kind: 'Machine', name: 'web', uid }],
     },
     spec: { poolRef: { apiGroup: group, kind: 'InClusterIPPool', name: 'nodes' } },
   }),
@@ -49,7 +48,7 @@ await runUntilQuiet(store, planners, { now: Date.now })
 console.log(await addresses())
 
 unwrap(await store.delete(machine))
-for (const key of gc.observe({ kind: 'absent', ref: machine, uid: owner.value.metadata.uid })) {
+for (const key of gc.observe({ kind: 'absent', ref: machine, uid })) {
   const plan = gc.plan(key, { nowMs: Date.now() })
   if (plan !== undefined) console.log(explain(plan))
 }

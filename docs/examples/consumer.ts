@@ -15,6 +15,7 @@ import {
 } from 'ipam-kit/provider/consumer'
 import { inCluster } from 'ipam-kit/provider/in-cluster'
 import { runPlan, runUntilQuiet } from 'ipam-kit/run'
+import { readAll } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
 
 const group = 'ipam.cluster.x-k8s.io'
@@ -84,15 +85,8 @@ unwrap(await store.patch(machine, { metadata: { finalizers: [] } }))
 
 /** What a controller has in its caches. */
 async function observed(): Promise<ConsumerInput> {
-  const owner = await store.get(machine)
-  const claims = await store.list({ ...IPAddressClaim.info, namespace: 'lab' })
-  const addresses = await store.list({ ...IPAddress.info, namespace: 'lab' })
-  if (!owner.ok || !claims.ok || !addresses.ok) throw new Error('the store does not answer')
-  return {
-    owner: owner.value,
-    naming: mine,
-    devices,
-    claims: claims.value.items.map(IPAddressClaim.parse),
-    addresses: addresses.value.items.map(IPAddress.parse),
-  }
+  const owner = unwrap(await store.get(machine))
+  const claims = unwrap(await readAll(store, IPAddressClaim, { namespace: 'lab' }))
+  const addresses = unwrap(await readAll(store, IPAddress, { namespace: 'lab' }))
+  return { owner, naming: mine, devices, claims, addresses }
 }

@@ -15,6 +15,7 @@ import {
 } from 'ipam-kit/provider/network-view'
 import { asciiMap } from 'ipam-kit/render'
 import { runUntilQuiet } from 'ipam-kit/run'
+import { read } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
 
 const range = (name: string, ipv4: string, deletionTimestamp?: string) =>
@@ -68,8 +69,7 @@ unwrap(
 unwrap(await store.create(range('green', '10.0.8.0/24')))
 const publish = async () => {
   await runUntilQuiet(store, [networkViewPlanner()], { now: () => 0 })
-  const read = await store.get(network)
-  const { families = [], ranges = [] } = (read.ok && ClusterNetwork.parse(read.value).status) || {}
+  const { families = [], ranges = [] } = unwrap(await read(store, ClusterNetwork, network)).status ?? {}
   console.log('published:', families.flatMap(({ known }) => known).join(), ranges.map(({ state }) => state).join())
 }
 await publish()
