@@ -75,25 +75,23 @@ export function ipamError<C extends ErrorCode>(code: C, context: ErrorContexts[C
  * @example
  * unwrap(ok(3)) // 3
  */
-export function unwrap<T, C extends ErrorCode>(result: Result<T, C>): T
-export function unwrap<A extends Answer>(answer: A): Exclude<A, { readonly failure: Failure }>
-export function unwrap(result: Result<unknown> | Answer): unknown {
-  const { ok: isOk, kind } = (result ?? {}) as { readonly ok?: unknown; readonly kind?: unknown }
-  if (typeof isOk !== 'boolean' && typeof kind !== 'string') {
-    const got = typeof (result as { then?: unknown } | undefined)?.then === 'function' ? 'a promise' : typeof result
-    throw ipamError('INVALID_ARGUMENT', { argument: 'result', expected: 'a result, after `await`', got })
-  }
-  if (isOk === true) return (result as { readonly value: unknown }).value
-  const { failure: failed } = result as { readonly failure?: Failure | undefined }
-  if (failed === undefined) return result
-  throw new IpamError(failed)
+export function unwrap<A extends Result<unknown> | { readonly kind: string; readonly failure?: Failure | undefined }>(
+  result: A,
+): Unwrapped<A> {
+  const { ok, kind, failure: failed, value, then } = (result ?? {}) as { readonly [member: string]: unknown }
+  if (ok === true) return value as Unwrapped<A>
+  if (typeof failed === 'object' && failed !== null) throw new IpamError(failed as Failure)
+  if (ok === undefined && typeof kind === 'string') return result as Unwrapped<A>
+  const got = typeof then === 'function' ? 'a promise' : typeof result
+  throw ipamError('INVALID_ARGUMENT', { argument: 'result', expected: 'a result, after `await`', got })
 }
 
-/** What carrying a plan out comes to: a failure stands beside what was done. */
-interface Answer {
-  readonly kind: string
-  readonly failure?: Failure | undefined
-}
+/** What {@link unwrap} gives: the value of a result, or an answer that has no failure. */
+export type Unwrapped<A> = A extends { readonly ok: true; readonly value: infer T }
+  ? T
+  : A extends { readonly ok: false } | { readonly failure: Failure }
+    ? never
+    : A
 
 /**
  * Whether `error` is an {@link IpamError}, of one code if `code` is given. Works across copies and

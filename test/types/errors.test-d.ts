@@ -5,7 +5,9 @@ import {
   type IpamError,
   isIpamError,
   type Result,
+  unwrap,
 } from 'ipam-kit/errors'
+import type { DoneRun, KeyResult, RunResult, TaskResult } from 'ipam-kit/run'
 import { expectTypeOf, test } from 'vitest'
 
 test('a failure narrows by its code', () => {
@@ -40,4 +42,24 @@ test('every code has a context, and an exception carries both', () => {
   expectTypeOf<IpamError<'INVALID_RANGE'>['context']>().toEqualTypeOf<ErrorContexts['INVALID_RANGE']>()
   expectTypeOf<IpamError>().toExtend<Error>()
   expectTypeOf(isIpamError).toBeFunction()
+})
+
+test('unwrap gives the value of a result, and of an answer what has no failure', () => {
+  const unwrapped = (
+    result: Result<number, 'FAMILY_MISMATCH'>,
+    ran: RunResult,
+    task: TaskResult,
+    key: KeyResult,
+    late: Promise<RunResult>,
+    results: Result<string>[],
+  ) => {
+    expectTypeOf(unwrap(result)).toEqualTypeOf<number>()
+    expectTypeOf(results.map(unwrap)).toEqualTypeOf<string[]>()
+    expectTypeOf(unwrap(ran)).toEqualTypeOf<DoneRun>()
+    expectTypeOf(unwrap(task)).toEqualTypeOf<Extract<TaskResult, { kind: 'done' }>>()
+    expectTypeOf(unwrap(key)).toEqualTypeOf<Extract<KeyResult, { kind: 'done' }>>()
+    // @ts-expect-error: a promise is not a result yet
+    unwrap(late)
+  }
+  expectTypeOf(unwrapped).toBeFunction()
 })
