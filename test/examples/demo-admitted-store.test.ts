@@ -107,7 +107,7 @@ interface Kind {
   readonly object: Meta.KubeObject
   /** What is there before it. */
   readonly around?: readonly Meta.KubeObject[]
-  /** The spec of one that is not created, and why. `undefined`: what is wrong can not be read. */
+  /** The spec of one that is not created, and why. `undefined`: what is wrong cannot be read. */
   readonly wrong?: { readonly spec: MergePatch; readonly says: string }
   /** A change of the spec that is not made, and why. */
   readonly forbidden: { readonly spec: MergePatch; readonly says: string }
@@ -507,14 +507,14 @@ describe('a store that asks the rules', () => {
     expect(await api.delete(refOf(claim))).toMatchObject(gone)
   })
 
-  test('refuses what it can not ask about', async () => {
+  test('refuses what it cannot ask about', async () => {
     const { api, store } = world()
     unwrap(await store.create(claim))
     const operations = [{ op: 'replace', path: '/spec/poolRef/name', value: 'red' }] as const
     expect(await api.patch(refOf(claim), operations)).toMatchObject({ ok: false, failure: { code: 'STORE_INVALID' } })
   })
 
-  test('takes an update of a stored object that can not be read for a creation, and lets it be deleted', async () => {
+  test('takes an update of a stored object that cannot be read for a creation, and lets it be deleted', async () => {
     const { api, store } = world()
     const broken = { ...address, spec: { address: 5 } }
     unwrap(await store.create(broken))
@@ -569,7 +569,7 @@ describe('a store that asks the rules', () => {
     expect(await api.patch(refOf(claim), label, { resourceVersion })).toMatchObject(conflict)
   })
 
-  test('writes nothing while the store can not say what a rule needs to know', async () => {
+  test('writes nothing while the store cannot say what a rule needs to know', async () => {
     const store = memoryStore({ now: () => 0, kinds })
     const away = {
       ok: false,
