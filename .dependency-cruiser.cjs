@@ -62,7 +62,8 @@ module.exports = {
 
     {
       name: 'node-entry',
-      comment: 'src/node reads the clock and the randomness of the platform: an entry for programs. src/ takes them as arguments.',
+      comment:
+        'src/node reads the clock and the randomness of the platform: an entry for programs. src/ takes them as arguments.',
       severity: 'error',
       from: { path: '^src/', pathNot: '^src/node/' },
       to: { path: '^src/node/' },
