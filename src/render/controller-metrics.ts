@@ -1,4 +1,5 @@
-import type { ControllerLoad, ControllerProblem, ControllerResult, QueueReport } from '../run/index.js'
+import type { ControllerLoad, ControllerProblem, ControllerResult } from '../run/controller/controller.js'
+import type { QueueReport } from '../run/controller/work-queue.js'
 import { Histogram } from './histogram.js'
 import type { Metric, MetricSample } from './prometheus.js'
 

@@ -1,2 +1,11 @@
-export { type ReadErrorCode, read, readAll } from './read.js'
-export type * from './store.js'
+export { read, readAll } from './read.js'
+export type {
+  JsonPatch,
+  ListQuery,
+  MergePatch,
+  Store,
+  StoreErrorCode,
+  StoreFailure,
+  StoreResult,
+  WatchEvent,
+} from './store.js'

@@ -1,14 +1,7 @@
-import {
-  type ErrorCode,
-  type ErrorContexts,
-  type Failure,
-  type IpamError,
-  isIpamError,
-  type Result,
-  unwrap,
-} from 'ipam-kit/errors'
-import type { DoneRun, KeyResult, RunResult, TaskResult } from 'ipam-kit/run'
+import { type ErrorCode, type Failure, type IpamError, isIpamError, type Result, unwrap } from 'ipam-kit/errors'
+import type { runKey, runPlan, runTask } from 'ipam-kit/run'
 import { expectTypeOf, test } from 'vitest'
+import type { ErrorContexts } from '../../src/errors/codes.js'
 
 test('a failure narrows by its code', () => {
   const context = (failure: Failure<'MALFORMED_ADDRESS' | 'FAMILY_MISMATCH'>) => {
@@ -44,6 +37,10 @@ test('every code has a context, and an exception carries both', () => {
   expectTypeOf(isIpamError).toBeFunction()
 })
 
+type RunResult = Awaited<ReturnType<typeof runPlan>>
+type TaskResult = Awaited<ReturnType<typeof runTask>>
+type KeyResult = Awaited<ReturnType<typeof runKey>>
+
 test('unwrap gives the value of a result, and of an answer what has no failure', () => {
   const unwrapped = (
     result: Result<number, 'FAMILY_MISMATCH'>,
@@ -55,7 +52,7 @@ test('unwrap gives the value of a result, and of an answer what has no failure',
   ) => {
     expectTypeOf(unwrap(result)).toEqualTypeOf<number>()
     expectTypeOf(results.map(unwrap)).toEqualTypeOf<string[]>()
-    expectTypeOf(unwrap(ran)).toEqualTypeOf<DoneRun>()
+    expectTypeOf(unwrap(ran)).toEqualTypeOf<Extract<RunResult, { kind: 'done' }>>()
     expectTypeOf(unwrap(task)).toEqualTypeOf<Extract<TaskResult, { kind: 'done' }>>()
     expectTypeOf(unwrap(key)).toEqualTypeOf<Extract<KeyResult, { kind: 'done' }>>()
     // @ts-expect-error: a promise is not a result yet

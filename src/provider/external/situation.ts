@@ -1,6 +1,7 @@
 import * as Address from '../../cidr/nouns/address.js'
 import type { KubeObject } from '../../crd/meta/object.js'
-import type { PoolCall, PoolPlan, PoolPlanInput } from '../claims/index.js'
+import type { PoolCall, PoolPlanInput } from '../claims/definition.js'
+import type { PoolPlan } from '../claims/index.js'
 import { markerText } from './cloud.js'
 import type { ExternalPoolOutcome } from './definition.js'
 import type { ExternalLedger } from './ledger.js'
@@ -16,6 +17,8 @@ export interface Situation {
   readonly reservations: Reservations
   /** The id of the network. */
   readonly network: string
+  /** That of the network that the spec names, if that is another one. */
+  readonly wanted?: string | undefined
 }
 
 /** What every call says of its pool. */

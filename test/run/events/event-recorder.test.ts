@@ -1,6 +1,6 @@
 import { unwrap } from 'ipam-kit/errors'
 import type { EventEffect } from 'ipam-kit/plan'
-import { EVENT, EventRecorder, type EventRecorderOptions } from 'ipam-kit/run'
+import { EVENT, EventRecorder } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
 import { storeOver } from 'ipam-kit/testing'
@@ -202,7 +202,7 @@ test.each([{ component: '' }, { now: 5 }, { uid: undefined }, { onProblem: null 
       onProblem: () => {},
     }
     expect(() => new EventRecorder(right)).not.toThrow()
-    expect(() => new EventRecorder({ ...right, ...wrong } as unknown as EventRecorderOptions)).toThrow(
+    expect(() => new EventRecorder({ ...right, ...wrong } as unknown as ConstructorParameters<typeof EventRecorder>[0])).toThrow(
       expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
     )
   },
