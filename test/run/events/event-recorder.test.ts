@@ -202,8 +202,8 @@ test.each([{ component: '' }, { now: 5 }, { uid: undefined }, { onProblem: null 
       onProblem: () => {},
     }
     expect(() => new EventRecorder(right)).not.toThrow()
-    expect(() => new EventRecorder({ ...right, ...wrong } as unknown as ConstructorParameters<typeof EventRecorder>[0])).toThrow(
-      expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
-    )
+    expect(
+      () => new EventRecorder({ ...right, ...wrong } as unknown as ConstructorParameters<typeof EventRecorder>[0]),
+    ).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }))
   },
 )
