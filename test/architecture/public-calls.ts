@@ -55,6 +55,11 @@ function addClass(calls: PublicCall[], seen: Set<unknown>, name: string, made: A
   }
   const instance = instances[name.split(' ')[1] as string]
   if (instance === undefined) return
+  for (const [member, value] of Object.entries(instance())) {
+    if (typeof value !== 'function') continue
+    const call = (...given: unknown[]) => (instance() as Record<string, AnyFunction>)[member]!(...given)
+    calls.push({ name: `${name}#${member}`, parameters: parametersOf(value), call })
+  }
   for (
     let type: object = made.prototype;
     type !== Object.prototype && type !== Error.prototype;

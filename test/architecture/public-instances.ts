@@ -3,8 +3,12 @@ import { Address, Prefix, PrefixMap, Range, RangeSet } from 'ipam-kit/cidr'
 import { Absences, ObjectCache } from 'ipam-kit/plan'
 import { PoolLedger } from 'ipam-kit/provider/in-cluster'
 import { LiveNetworkView } from 'ipam-kit/provider/network-view'
-import { Backoff } from 'ipam-kit/run'
+import { ControllerMetrics, Histogram } from 'ipam-kit/render'
+import { Backoff, EventRecorder, ProblemLog } from 'ipam-kit/run'
+import { memoryStore } from 'ipam-kit/store/memory'
 import { Dice } from 'ipam-kit/testing'
+
+const onProblem = () => {}
 
 /** What the methods of an exported class are called on: one that is made anew for each call. */
 export const instances: Readonly<Record<string, () => object>> = {
@@ -12,7 +16,17 @@ export const instances: Readonly<Record<string, () => object>> = {
   AddressPool: () => new AddressPool({ ranges: ['10.0.0.0/29'] }),
   Backoff: () => new Backoff(),
   Bitmap: () => new Bitmap(64),
+  ControllerMetrics: () => new ControllerMetrics(),
   Dice: () => new Dice(1),
+  EventRecorder: () =>
+    new EventRecorder({
+      store: memoryStore({ now: () => 0 }),
+      component: 'test',
+      now: () => 0,
+      uid: () => '1',
+      onProblem,
+    }),
+  Histogram: () => new Histogram([1]),
   Ledger: () => new Ledger({ space: RangeSet.parse(['10.0.0.0/29']) }),
   LiveNetworkView: () => new LiveNetworkView(),
   ObjectCache: () => new ObjectCache(),
@@ -20,6 +34,7 @@ export const instances: Readonly<Record<string, () => object>> = {
   PrefixAllocator: () => new PrefixAllocator({ parents: ['10.0.0.0/24'], childLength: 28 }),
   PrefixMap: () => new PrefixMap([[Prefix.parse('10.0.0.0/8'), 1]]),
   PrefixTree: () => new PrefixTree(RangeSet.parse(['10.0.0.0/24'])),
+  ProblemLog: () => new ProblemLog({ timers: { now: () => 0, after: () => () => {} }, log: () => {} }),
   RangeTree: () => new RangeTree(64),
 }
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import snapshot from './exports.snapshot.json' with { type: 'json' }
 import { publicCalls } from './public-calls.js'
 import { instances, NOT_INSTANTIATED } from './public-instances.js'
 import { NOT_CALLED, problemsOf } from './wrong-arguments.js'
@@ -12,6 +13,15 @@ describe('wrong values', () => {
   test('there are calls of every entry', () => {
     expect(calls.length).toBeGreaterThan(300)
     expect(NOT_CALLED.filter(([those]) => !calls.some(({ name }) => those.test(name)))).toEqual([])
+  })
+
+  test('every export that can be called is called', () => {
+    const called = new Set(calls.map(({ name }) => /^(?:new )?\S+ (\w+)/u.exec(name)?.[1]))
+    const callable = Object.values(snapshot).flatMap((entry) =>
+      Object.entries(entry).flatMap(([name, what]) => (what === 'function' || what === 'class' ? [name] : [])),
+    )
+    expect(callable.length).toBeGreaterThan(150)
+    expect(callable.filter((name) => !called.has(name))).toEqual([])
   })
 
   test('every exported class is called, or there is a reason why it is not', () => {
