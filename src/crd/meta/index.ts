@@ -1,3 +1,10 @@
+/**
+ * Models of Kubernetes objects: `defineModel` and `defineCrdModel` make one from a zod schema. A
+ * model reads, validates and converts objects, and is a Standard Schema. Metadata, conditions and
+ * label selectors are here too.
+ *
+ * @module ipam-kit/crd/meta
+ */
 export type { Admission, FieldValidationOptions } from './admission.js'
 export type { Conversion, VersionConversion } from './conversion.js'
 export type {
@@ -29,4 +36,5 @@ export type {
 export { formatRef, groupOf, hasFinalizer, isDeleting, refOf, versionOf } from './object.js'
 export type { Condition, LegacyCondition } from './schema.js'
 export { conditionSchema, legacyConditionSchema, objectMetaSchema, ownerReferenceSchema } from './schema.js'
+export type { StandardIssue, StandardResult, StandardSchema } from './standard-schema.js'
 export type { UnknownField } from './unknown-fields.js'
