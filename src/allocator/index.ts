@@ -1,3 +1,10 @@
+/**
+ * Allocators in memory, which decide which address or prefix is next and do no I/O: `AddressPool`,
+ * `PrefixAllocator` and `Ledger`. `Bitmap`, `RangeTree` and `PrefixTree` are the structures under
+ * them.
+ *
+ * @module ipam-kit/allocator
+ */
 export type { ReserveRule, SubnetEdges } from '../cidr/internal.js'
 export type {
   HoldReason,

@@ -1,3 +1,9 @@
+/**
+ * The life of a claim as a state machine: phases, transitions and conditions. It is the same for
+ * IPAddressClaims of Cluster API, IPClaims of metal3 and IPAMClaims of KubeVirt.
+ *
+ * @module ipam-kit/claim
+ */
 export { type Condition, type ConditionUpdate, findCondition, setCondition } from './conditions.js'
 export { nameOf, type StateName, type Transition, transition, transitions } from './machine.js'
 export { type PoolFacts, type PoolReadyReason, poolReady } from './pool-conditions.js'

@@ -1,3 +1,10 @@
+/**
+ * Plans as data: effects with their preconditions, and the planners that make them.
+ * `definePlanner` makes a planner, `explain` writes a plan as text, and `ObjectCache` holds what
+ * planners read.
+ *
+ * @module ipam-kit/plan
+ */
 export { type AbsenceLook, Absences, proofOfAbsence } from './absence.js'
 export {
   type AnyWatch,

@@ -1,3 +1,10 @@
+/**
+ * Carries plans out on a store: `Controller` runs planners for as long as the process lives,
+ * `runUntilQuiet` until nothing is left to do, `runTask` for one answer. `LeaderElection` needs
+ * only a Lease.
+ *
+ * @module ipam-kit/run
+ */
 export type { CanWrite } from './can-write.js'
 export { Backoff, type BackoffOptions } from './controller/backoff.js'
 export {

@@ -1,1 +1,7 @@
+/**
+ * The interface of a store: what every store does for objects, versions, conflicts and watches. It
+ * has types only.
+ *
+ * @module ipam-kit/store
+ */
 export type * from './store.js'

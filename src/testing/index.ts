@@ -1,3 +1,10 @@
+/**
+ * Tools for your own tests: the conformance suite of stores, a deterministic simulation with
+ * faults, arbitraries for fast-check, golden models, and a fake cloud. It needs the peer
+ * dependency fast-check.
+ *
+ * @module ipam-kit/testing
+ */
 export { address, address4, address6, prefix, range, rangeSetIn } from './arbitraries.js'
 export { type NeutronHandler, neutronHandler } from './cloud/neutron-handler.js'
 export type { FakeUser, NeutronHandlerOptions } from './cloud/neutron-options.js'

@@ -1,3 +1,9 @@
+/**
+ * IPAddressClaim, IPAddress, Cluster and Machine of Cluster API in all served versions, with
+ * conversion and admission.
+ *
+ * @module ipam-kit/crd/cluster-api
+ */
 export {
   type AddressAdmissionRequest,
   admitIPAddress,

@@ -1,3 +1,8 @@
+/**
+ * Node, Pod, Namespace and Service of Kubernetes, as far as IPAM reads them, and node selectors.
+ *
+ * @module ipam-kit/crd/core
+ */
 export { Namespace } from './namespace.js'
 export { Node, type NodeAddress, type NodeCondition, type NodeSpec, type NodeStatus, type NodeTaint } from './node.js'
 export {

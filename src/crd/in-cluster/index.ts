@@ -1,3 +1,9 @@
+/**
+ * The four pool kinds of Cluster API's in-cluster provider: InClusterIPPool, GlobalInClusterIPPool
+ * and both prefix pools, with conversion and admission.
+ *
+ * @module ipam-kit/crd/in-cluster
+ */
 export { admitPool, type PoolAdmissionOptions, type PoolAdmissionRequest } from './admission.js'
 export {
   API_VERSION,

@@ -1,3 +1,8 @@
+/**
+ * IPPool, IPClaim and IPAddress of metal3's IP address manager, with the rules of its webhooks.
+ *
+ * @module ipam-kit/crd/metal3
+ */
 export { admitIPAddress, admitIPClaim, admitIPPool, type Metal3AdmissionRequest } from './admission.js'
 export { IPAddress, type IPAddressSpec } from './ip-address.js'
 export { IPClaim, type IPClaimStatus } from './ip-claim.js'

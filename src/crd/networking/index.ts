@@ -1,3 +1,8 @@
+/**
+ * ServiceCIDR and IPAddress of `networking.k8s.io`, with the admission rules of both.
+ *
+ * @module ipam-kit/crd/networking
+ */
 export { admitIPAddress, admitServiceCIDR, type NetworkingAdmissionRequest, serviceCIDRErrors } from './admission.js'
 export { IPAddress, type IPAddressSpec, type ParentReference } from './ip-address.js'
 export {

@@ -1,3 +1,9 @@
+/**
+ * ClusterCIDR of node-ipam-controller, the ranges from which Nodes get subnets, with its admission
+ * rules.
+ *
+ * @module ipam-kit/crd/node-ipam
+ */
 export {
   admitClusterCIDR,
   type ClusterCIDRAdmissionOptions,

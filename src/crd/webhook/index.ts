@@ -1,3 +1,9 @@
+/**
+ * Answers to the reviews that an API server sends to webhooks: conversion between versions, and
+ * admission. The HTTP server around them is yours.
+ *
+ * @module ipam-kit/crd/webhook
+ */
 export {
   type AdmissionRequest,
   type AdmissionReview,

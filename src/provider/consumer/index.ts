@@ -1,3 +1,9 @@
+/**
+ * Claims for the machines of an infrastructure provider: which claims a machine needs, what they
+ * came to, and the network settings that follow from them.
+ *
+ * @module ipam-kit/provider/consumer
+ */
 export * from './address-source.js'
 export { type Aggregate, aggregate } from './aggregate.js'
 export { boundedName, MAX_NAME_LENGTH } from './claim-name.js'

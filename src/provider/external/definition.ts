@@ -26,7 +26,7 @@ export interface ExternalPoolsDefinition<P extends KubeObject> {
    * Default 300. While claims wait it is 60 at most.
    */
   readonly listSeconds?: number | undefined
-  /** As {@link ProviderDefinition.holdsAddress}. */
+  /** As `holdsAddress` of a provider definition. */
   readonly holdsAddress?: ((finalizer: string) => boolean) | undefined
 }
 

@@ -1,3 +1,9 @@
+/**
+ * Pools whose addresses live in an external system such as a cloud: `externalPools` reserves,
+ * creates and releases them. A cloud is described by three facts.
+ *
+ * @module ipam-kit/provider/external
+ */
 export {
   type Cloud,
   type CloudAddress,

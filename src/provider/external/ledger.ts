@@ -93,7 +93,7 @@ export class ExternalLedger<P extends KubeObject> extends AddressLedger<P> {
     this.#options = options
   }
 
-  /** As of {@link LedgerOptions}. */
+  /** As in the options of the ledger. */
   get identity(): string {
     return this.#options.identity
   }

@@ -1,3 +1,9 @@
+/**
+ * Cluster API's in-cluster provider: `inCluster` serves IPAddressClaims from InClusterIPPools and
+ * their relatives. `planClaim` and `planPool` are its rules as pure functions.
+ *
+ * @module ipam-kit/provider/in-cluster
+ */
 export type { Random } from '../../allocator/index.js'
 export type { Offer } from '../claims/definition.js'
 export type { ClaimOutcome, UnreadableOutcome } from '../claims/outcome.js'

@@ -1,3 +1,10 @@
+/**
+ * The addresses that Pods of a cluster have or may get: `networkView`, a planner that publishes
+ * it, and the configuration of kube-proxy, flannel, ip-masq-agent, kindnet, Calico, Cilium and
+ * NetworkPolicies.
+ *
+ * @module ipam-kit/provider/network-view
+ */
 export { acceptedRanges } from './acceptance.js'
 export { type Assigner, type AssignerInput, type AssignerType, assigner } from './assigner.js'
 export { type ConfiguredRanges, LiveNetworkView, type RangeRole } from './live.js'

@@ -1,3 +1,9 @@
+/**
+ * Pod subnets for Nodes, from ClusterCIDRs or from the flags of kube-controller-manager:
+ * `nodeIPAM`.
+ *
+ * @module ipam-kit/provider/node-ipam
+ */
 export { CLUSTER_CIDR_FINALIZER } from '../../crd/node-ipam/index.js'
 export {
   DEFAULT_CLUSTER_CIDR,

@@ -1,3 +1,9 @@
+/**
+ * Floating IPs of OpenStack: pools over Neutron, servers that get a floating IP, and the pure
+ * functions under them.
+ *
+ * @module ipam-kit/provider/openstack
+ */
 export {
   type FloatingServersOptions,
   type FloatingServersPlanner,

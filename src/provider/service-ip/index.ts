@@ -1,3 +1,9 @@
+/**
+ * Cluster IPs for Services, kept in IPAddress and ServiceCIDR objects: `serviceIPs` allocates,
+ * repairs, and ends ranges.
+ *
+ * @module ipam-kit/provider/service-ip
+ */
 export {
   compareServiceBitmap,
   readServiceBitmap,

@@ -1,3 +1,8 @@
+/**
+ * A store in etcd, over its HTTP gateway and `fetch`, or over a client that you bring.
+ *
+ * @module ipam-kit/store/etcd
+ */
 export type { EtcdAbortController, EtcdAbortSignal } from './abort.js'
 export type * from './client.js'
 export { type EtcdStoreOptions, etcdStore } from './etcd-store.js'

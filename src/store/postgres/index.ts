@@ -1,3 +1,8 @@
+/**
+ * A store in PostgreSQL or PGlite, over a client that you bring.
+ *
+ * @module ipam-kit/store/postgres
+ */
 export type { HistoryOptions } from '../sql/history.js'
 export type { Migration } from '../sql/migrations.js'
 export type { TableOptions } from '../sql/tables.js'

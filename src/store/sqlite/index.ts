@@ -1,3 +1,8 @@
+/**
+ * A store in SQLite, over better-sqlite3, node:sqlite, or another database object that you bring.
+ *
+ * @module ipam-kit/store/sqlite
+ */
 export type { HistoryOptions } from '../sql/history.js'
 export type { Migration } from '../sql/migrations.js'
 export type { TableOptions } from '../sql/tables.js'

@@ -1,22 +1,27 @@
+import { IPAddress } from 'ipam-kit/crd/cluster-api'
+import { unwrap } from 'ipam-kit/errors'
 import { inCluster } from 'ipam-kit/provider/in-cluster'
 import { runUntilQuiet } from 'ipam-kit/run'
 import { memoryStore } from 'ipam-kit/store/memory'
 
 const group = 'ipam.cluster.x-k8s.io'
 const store = memoryStore({ now: Date.now })
-await store.create({
+const pool = {
   apiVersion: `${group}/v1alpha2`,
   kind: 'InClusterIPPool',
   metadata: { name: 'lab', namespace: 'default' },
   spec: { addresses: ['10.0.0.0/28'], prefix: 28, gateway: '10.0.0.1' },
-})
-await store.create({
+}
+const claim = {
   apiVersion: `${group}/v1beta2`,
   kind: 'IPAddressClaim',
   metadata: { name: 'web-0', namespace: 'default' },
   spec: { poolRef: { apiGroup: group, kind: 'InClusterIPPool', name: 'lab' } },
-})
+}
+// unwrap throws if the store refuses the object
+for (const object of [pool, claim]) unwrap(await store.create(object))
 await runUntilQuiet(store, [inCluster()], { now: Date.now })
 
-const address = { apiVersion: `${group}/v1beta2`, kind: 'IPAddress', namespace: 'default', name: 'web-0' }
-console.log(await store.get(address)) // spec.address: '10.0.0.2', spec.prefix: 28, spec.gateway: '10.0.0.1'
+const ref = { apiVersion: `${group}/v1beta2`, kind: 'IPAddress', namespace: 'default', name: 'web-0' }
+const { spec } = IPAddress.parse(unwrap(await store.get(ref)))
+console.log(spec.address, spec.prefix, spec.gateway) // 10.0.0.2 28 10.0.0.1
