@@ -4,8 +4,7 @@
  *
  * @module ipam-kit/render
  */
-export { type AsciiMapOptions, asciiMap, asciiMapLegend } from './ascii-map.js'
-export type { MapLabel, PoolMap } from './grid.js'
-export { type HistogramSample, type Metric, type MetricSample, prometheusText } from './prometheus.js'
-export { type SvgMapOptions, svgMap } from './svg-map.js'
+export { asciiMap, asciiMapLegend } from './ascii-map.js'
+export { type Metric, prometheusText } from './prometheus.js'
+export { svgMap } from './svg-map.js'
 export { table } from './table.js'

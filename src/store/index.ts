@@ -4,4 +4,13 @@
  *
  * @module ipam-kit/store
  */
-export type * from './store.js'
+export type {
+  JsonPatch,
+  ListQuery,
+  MergePatch,
+  Store,
+  StoreErrorCode,
+  StoreFailure,
+  StoreResult,
+  WatchEvent,
+} from './store.js'

@@ -1,17 +1,16 @@
 import { Address, Prefix } from 'ipam-kit/cidr'
-import type { Condition } from 'ipam-kit/claim'
 import type { IPAddressClaim } from 'ipam-kit/crd/cluster-api'
-import type { KubeObject } from 'ipam-kit/crd/meta'
+import type { Condition, KubeObject } from 'ipam-kit/crd/meta'
 import {
   type ConsumerDevice,
   claimsFor,
   type DesiredClaim,
+  type DeviceSettings,
   type MachineConfig,
   type MachineDevice,
   machineConfig,
   planClaims,
   resolveClaims,
-  type SettingsByMac,
 } from 'ipam-kit/provider/consumer'
 import * as z from 'zod'
 import { type Answers, those } from './answer.js'
@@ -150,6 +149,8 @@ export function configAnswers(config: MachineConfig, names: { readonly addresses
     noStateFor: (asked) => those(asked, (mac) => !settingsOf(config).has(mac)),
   }
 }
+
+type SettingsByMac = ReadonlyMap<string, DeviceSettings>
 
 export function settingsOf(config: MachineConfig): SettingsByMac {
   switch (config.kind) {

@@ -1,10 +1,11 @@
 import { ClusterApi, InCluster, IpamKit, type Meta, Metal3, NodeIpam, OpenStack } from 'ipam-kit/crd'
-import { failure, unwrap } from 'ipam-kit/errors'
+import { unwrap } from 'ipam-kit/errors'
 import type { MergePatch, Store } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
 import { describe, expect, test } from 'vitest'
 import { rules } from '../../docs/examples/demo/admission.js'
 import { AdmittedStore } from '../../docs/examples/demo/admitted-store.js'
+import { failure } from '../../src/errors/failure.js'
 
 const kinds = rules.map(({ model }) => model.info)
 
@@ -19,9 +20,9 @@ test('each admission rule of the library is in the table, by the name of its web
     Object.keys(group).filter((name) => name.startsWith('admit')),
   )
   // one rule is for the four kinds of pools
-  const kindOf = (name: string) => name.slice('admit'.length)
+  const kindOf = (name: string) => name.slice('admit'.length).replace(/^Metal3/, '')
   const wanted = exported.flatMap((name) =>
-    name === 'admitPool' ? InCluster.poolModels.map(({ info }) => info.kind) : [kindOf(name)],
+    name === 'admitInClusterPool' ? InCluster.poolModels.map(({ info }) => info.kind) : [kindOf(name)],
   )
   expect(rules.map(({ model }) => model.info.kind).sort()).toEqual(wanted.sort())
   expect(rules.map(({ webhook }) => webhook).sort()).toEqual([
@@ -48,8 +49,8 @@ test('each admission rule of the library is in the table, by the name of its web
 })
 
 const namespace = 'default'
-const poolRef = { apiGroup: ClusterApi.GROUP, kind: 'InClusterIPPool', name: 'lab' }
-const own = { apiVersion: IpamKit.API_VERSION }
+const poolRef = { apiGroup: 'ipam.cluster.x-k8s.io', kind: 'InClusterIPPool', name: 'lab' }
+const own = { apiVersion: IpamKit.IPPool.info.apiVersion }
 const grid = {
   ipv4: { blockPrefixLength: 28, allocationPrefixLength: 32 },
   ipv6: { blockPrefixLength: 124, allocationPrefixLength: 128 },
@@ -61,7 +62,7 @@ const ownPool = {
   metadata: { name: 'blue' },
   spec: { domain: 'lab', subnets: [{ cidr: '10.0.0.0/24' }] },
 }
-const floatingIPPoolRef = { apiGroup: OpenStack.GROUP, kind: 'OpenStackFloatingIPPool', name: 'blue' }
+const floatingIPPoolRef = { apiGroup: 'infrastructure.cluster.x-k8s.io', kind: 'OpenStackFloatingIPPool', name: 'blue' }
 const row = { owner: 'web/0', uid: 'a', sequence: 1, interface: 'eth0' }
 const block = {
   ...own,
@@ -82,7 +83,7 @@ const handle = {
   metadata: { name: 'uid-4f1c' },
   spec: { owner: 'web/0', uid: '4f1c', blocks: {} },
 }
-const metal3 = { apiVersion: Metal3.API_VERSION, metadata: { name: 'blue', namespace } }
+const metal3 = { apiVersion: Metal3.IPPool.info.apiVersion, metadata: { name: 'blue', namespace } }
 const claim = {
   apiVersion: 'ipam.cluster.x-k8s.io/v1beta2',
   kind: 'IPAddressClaim',
@@ -107,7 +108,7 @@ interface Kind {
   readonly object: Meta.KubeObject
   /** What is there before it. */
   readonly around?: readonly Meta.KubeObject[]
-  /** The spec of one that is not created, and why. `undefined`: what is wrong can not be read. */
+  /** The spec of one that is not created, and why. `undefined`: what is wrong cannot be read. */
   readonly wrong?: { readonly spec: MergePatch; readonly says: string }
   /** A change of the spec that is not made, and why. */
   readonly forbidden: { readonly spec: MergePatch; readonly says: string }
@@ -256,7 +257,7 @@ const KINDS: { readonly [webhook: string]: Kind } = {
   },
   'clustercidr.networking.x-k8s.io': {
     object: {
-      ...{ apiVersion: NodeIpam.API_VERSION, kind: 'ClusterCIDR', metadata: { name: 'rack-1' } },
+      ...{ apiVersion: NodeIpam.ClusterCIDR.info.apiVersion, kind: 'ClusterCIDR', metadata: { name: 'rack-1' } },
       spec: { perNodeHostBits: 8, ipv4: '10.1.0.0/16' },
     } as Meta.KubeObject,
     wrong: {
@@ -270,7 +271,7 @@ const KINDS: { readonly [webhook: string]: Kind } = {
     change: label,
   },
   'openstackfloatingippool.infrastructure.cluster.x-k8s.io': {
-    object: openStack('OpenStackFloatingIPPool', OpenStack.API_VERSION_V1ALPHA1, {
+    object: openStack('OpenStackFloatingIPPool', OpenStack.OpenStackServer.info.apiVersion, {
       ...{ reclaimPolicy: 'Delete', identityRef: { name: 'cloud', cloudName: 'openstack' } },
     }),
     wrong: {
@@ -285,7 +286,7 @@ const KINDS: { readonly [webhook: string]: Kind } = {
   },
   'openstackserver.infrastructure.cluster.x-k8s.io': {
     misspelt: { spec: { floatingIPPoolRef: { misspelt: 1 } }, path: 'spec.floatingIPPoolRef.misspelt' },
-    object: openStack('OpenStackServer', OpenStack.API_VERSION_V1ALPHA1, { floatingIPPoolRef }),
+    object: openStack('OpenStackServer', OpenStack.OpenStackServer.info.apiVersion, { floatingIPPoolRef }),
     wrong: { spec: { floatingIPPoolRef: { apiGroup: '' } }, says: noGroup('OpenStackServer', 'spec') },
     forbidden: {
       spec: { flavor: 'small' },
@@ -295,7 +296,7 @@ const KINDS: { readonly [webhook: string]: Kind } = {
   },
   'openstackmachine.infrastructure.cluster.x-k8s.io': {
     misspelt: { spec: { floatingIPPoolRef: { misspelt: 1 } }, path: 'spec.floatingIPPoolRef.misspelt' },
-    object: openStack('OpenStackMachine', OpenStack.API_VERSION_V1BETA2, { floatingIPPoolRef }),
+    object: openStack('OpenStackMachine', OpenStack.OpenStackMachine.info.apiVersion, { floatingIPPoolRef }),
     wrong: { spec: { floatingIPPoolRef: { apiGroup: '' } }, says: noGroup('OpenStackMachine', 'spec') },
     forbidden: {
       spec: { flavor: 'small' },
@@ -304,7 +305,7 @@ const KINDS: { readonly [webhook: string]: Kind } = {
     change: { spec: { providerID: 'openstack:///a' } },
   },
   'openstackmachinetemplate.infrastructure.cluster.x-k8s.io': {
-    object: openStack('OpenStackMachineTemplate', OpenStack.API_VERSION_V1BETA2, {
+    object: openStack('OpenStackMachineTemplate', OpenStack.OpenStackMachine.info.apiVersion, {
       template: { spec: { floatingIPPoolRef } },
     }),
     wrong: {
@@ -370,8 +371,7 @@ function openStack(kind: string, apiVersion: string, spec: object): Meta.KubeObj
 }
 
 function noGroup(kind: string, path: string): string {
-  const { GROUP } = OpenStack
-  return `${kind}.${GROUP} "blue" is invalid: ${path}.floatingIPPoolRef.apiGroup: Required value: a claim names the API group of its pool`
+  return `${kind}.infrastructure.cluster.x-k8s.io "blue" is invalid: ${path}.floatingIPPoolRef.apiGroup: Required value: a claim names the API group of its pool`
 }
 
 /** As RFC 7396 for these objects, which have no `null`. */
@@ -507,14 +507,14 @@ describe('a store that asks the rules', () => {
     expect(await api.delete(refOf(claim))).toMatchObject(gone)
   })
 
-  test('refuses what it can not ask about', async () => {
+  test('refuses what it cannot ask about', async () => {
     const { api, store } = world()
     unwrap(await store.create(claim))
     const operations = [{ op: 'replace', path: '/spec/poolRef/name', value: 'red' }] as const
     expect(await api.patch(refOf(claim), operations)).toMatchObject({ ok: false, failure: { code: 'STORE_INVALID' } })
   })
 
-  test('takes an update of a stored object that can not be read for a creation, and lets it be deleted', async () => {
+  test('takes an update of a stored object that cannot be read for a creation, and lets it be deleted', async () => {
     const { api, store } = world()
     const broken = { ...address, spec: { address: 5 } }
     unwrap(await store.create(broken))
@@ -569,7 +569,7 @@ describe('a store that asks the rules', () => {
     expect(await api.patch(refOf(claim), label, { resourceVersion })).toMatchObject(conflict)
   })
 
-  test('writes nothing while the store can not say what a rule needs to know', async () => {
+  test('writes nothing while the store cannot say what a rule needs to know', async () => {
     const store = memoryStore({ now: () => 0, kinds })
     const away = {
       ok: false,

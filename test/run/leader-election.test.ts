@@ -1,9 +1,10 @@
 import { fail, unwrap } from 'ipam-kit/errors'
-import { LEASE, LeaderElection, type LeaderElectionOptions } from 'ipam-kit/run'
+import { LEASE, LeaderElection } from 'ipam-kit/run'
 import type { Store, StoreFailure } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
 import { storeOver } from 'ipam-kit/testing'
 import { beforeEach, describe, expect, test } from 'vitest'
+import type { LeaderElectionOptions } from '../../src/run/leader-election.js'
 import { VirtualTimers } from './controller/virtual-timers.js'
 
 const lease = { namespace: 'system', name: 'ipam' }
@@ -170,7 +171,7 @@ describe('an election', () => {
     expect([a.state.leads, b.state.leads]).toEqual([false, true])
   })
 
-  test('is over in time for one that can not renew, and whose clock is set back', async () => {
+  test('is over in time for one that cannot renew, and whose clock is set back', async () => {
     let skewMs = 0
     const skewed = {
       now: () => timers.now() + skewMs,
@@ -286,7 +287,7 @@ describe('an election', () => {
     }
   })
 
-  test('is lost by a leader who can not renew, before another one may begin', async () => {
+  test('is lost by a leader who cannot renew, before another one may begin', async () => {
     let isDown = false
     const get: Store['get'] = async (place) => (isDown ? down : store.get(place))
     const [a, b] = [candidate('a', { store: storeOver(store, { get }) }), candidate('b')]

@@ -2,8 +2,9 @@ import type { KubeObject } from 'ipam-kit/crd/meta'
 import { unwrap } from 'ipam-kit/errors'
 import type { Store } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
-import { type ConformanceCase, conformanceKinds, storeConformance, storeOver } from 'ipam-kit/testing'
+import { conformanceKinds, storeConformance, storeOver } from 'ipam-kit/testing'
 import { describe, expect, it } from 'vitest'
+import type { ConformanceCase } from '../../src/testing/conformance/store-conformance.js'
 import { restlessWatches } from './conformance-restless-watches.js'
 import { deaf, ENDS, generated, type Mutant, realSleep, sleep, watchMutants } from './conformance-watch-mutants.js'
 
@@ -195,7 +196,7 @@ describe('a watch that tells nothing', () => {
     await expect(caseOf(name, (store) => storeOver(store, { watch: silent })).run()).rejects.toThrow(message)
   })
 
-  it('is not read any more, though it can not be ended', async () => {
+  it('is not read any more, though it cannot be ended', async () => {
     let asked = 0
     const bookmarks = () => ({
       [Symbol.asyncIterator]: () => ({
@@ -241,7 +242,7 @@ describe('every case ends, whatever the watch does', () => {
     })
   }
 
-  it('a generator that can not be ended while it waits fails one case alone', async () => {
+  it('a generator that cannot be ended while it waits fails one case alone', async () => {
     const failures = await failuresOver(generated, 2000)
     expect(failures.map((failure) => failure.case)).toEqual([ENDS])
     expect(failures[0]?.error.message).toBe('a watch had no answer to return() for 2000 ms')

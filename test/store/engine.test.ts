@@ -1,17 +1,14 @@
 import { unwrap } from 'ipam-kit/errors'
 import type { Store, WatchEvent } from 'ipam-kit/store'
 import {
-  type Commit,
   type DocumentChange,
-  type DocumentScope,
   type DocumentWrite,
-  type EngineEvent,
   engineStore,
-  type Stop,
   type StoredDocument,
   type StoreEngine,
 } from 'ipam-kit/store/engine'
 import { beforeEach, describe, expect, it } from 'vitest'
+import type { Commit, DocumentScope, EngineEvent, Stop } from '../../src/store/engine/engine.js'
 import { failure, POOL, pool, query, REGION, ref } from './memory-fixture.js'
 
 /** An engine in memory, of which every function can be replaced. */
@@ -176,7 +173,7 @@ describe('writes', () => {
     },
   )
 
-  it('that can not read first have written nothing', async () => {
+  it('that cannot read first have written nothing', async () => {
     await create('a')
     engine.read = () => Promise.reject(new Error('down'))
     expect(failure(await store.patch(ref('a'), { spec: 1 }))).toEqual({
@@ -250,7 +247,7 @@ describe('options', () => {
     expect(() => engineStore(engine, options as never)).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }))
   })
 
-  it('tell what the store can not do by itself', () => {
+  it('tell what the store cannot do by itself', () => {
     expect(store.capabilities).toEqual({
       collectsGarbage: false,
       checksSchemas: false,

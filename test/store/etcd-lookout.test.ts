@@ -1,5 +1,5 @@
-import type { EtcdHttpResponse } from 'ipam-kit/store/etcd'
 import { describe, expect, test } from 'vitest'
+import type { EtcdHttpResponse } from '../../src/store/etcd/gateway.js'
 import { begun, foreign, open, openSilent, type Wire } from './etcd-wires.js'
 import { settle } from './settle.js'
 
@@ -216,7 +216,7 @@ describe('a watch that nobody can look at', () => {
     expect(told).toEqual(['AT 1', 'ERROR STORE_IO'])
   })
 
-  test('is not one of a server that can not be asked: that is asked again', async () => {
+  test('is not one of a server that cannot be asked: that is asked again', async () => {
     const { model, clock, told } = await openSilent()
     foreign(model, 'a')
     model.intercept = () => Promise.reject(new TypeError('fetch failed'))

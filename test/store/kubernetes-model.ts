@@ -1,7 +1,9 @@
 import type { KindInfo, KubeObject, ObjectRef } from 'ipam-kit/crd/meta'
-import type { LabelRequirement, ListQuery, Store, StoreFailure, WatchEvent } from 'ipam-kit/store'
-import type { KubernetesAnswer, KubernetesClient, KubernetesRequest } from 'ipam-kit/store/kubernetes'
+import type { ListQuery, Store, StoreFailure, WatchEvent } from 'ipam-kit/store'
+import type { KubernetesClient } from 'ipam-kit/store/kubernetes'
 import { memoryStore } from 'ipam-kit/store/memory'
+import type { KubernetesAnswer, KubernetesRequest } from '../../src/store/kubernetes/client.js'
+import type { LabelRequirement } from '../../src/store/store.js'
 
 type Object = { readonly [key: string]: unknown }
 
@@ -110,7 +112,7 @@ export class ApiServerModel implements KubernetesClient {
   }
 
   /**
-   * What is merged first, then the version; of another uid it says that it can not be changed, or
+   * What is merged first, then the version; of another uid it says that it cannot be changed, or
    * of a status nothing.
    */
   async #patch(route: Route, patch: unknown, contentType: string): Promise<KubernetesAnswer> {

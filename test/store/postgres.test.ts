@@ -3,12 +3,12 @@ import {
   migratePostgres,
   namedStatements,
   type PostgresClient,
-  type PostgresStoreOptions,
   postgresMigrations,
   postgresStore,
 } from 'ipam-kit/store/postgres'
 import { describe, expect, it } from 'vitest'
 import { verdictOf } from '../../src/store/postgres/errors.js'
+import type { PostgresStoreOptions } from '../../src/store/postgres/postgres-store.js'
 import { failureOf } from './failure-of.js'
 import { pool, query, ref } from './memory-fixture.js'
 
@@ -90,7 +90,7 @@ describe('a write', () => {
     }
   })
 
-  it('is not known to be done if the client gives what the statement can not', async () => {
+  it('is not known to be done if the client gives what the statement cannot', async () => {
     for (const rows of [undefined, null, [{}], [{ revision: 8 }], [{ revision: null }], [['8']]]) {
       const { store } = storeWith(() => rows)
       expect(failureOf(await store.create(pool('a'))).code, JSON.stringify(rows)).toBe('STORE_OUTCOME_UNKNOWN')

@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto'
-import { type RedisStoreOptions, redisStore } from 'ipam-kit/store/redis'
+import { redisStore } from 'ipam-kit/store/redis'
 import { conformanceKinds, storeConformance } from 'ipam-kit/testing'
 import { describe, expect, it, test } from 'vitest'
-import type { DocumentScope } from '../../src/store/engine/index.js'
+import type { DocumentScope } from '../../src/store/engine/engine.js'
 import type { WatchEvent } from '../../src/store/index.js'
 import { RedisEngine } from '../../src/store/redis/engine.js'
+import type { RedisStoreOptions } from '../../src/store/redis/redis-store.js'
 import * as scripts from '../../src/store/redis/scripts.js'
 import { RedisModel } from './redis-model.js'
 import { virtualSleep } from './virtual-sleep.js'
@@ -130,7 +131,7 @@ describe('a request', () => {
     expect(await store.get(ref('b'))).toMatchObject({ ok: false, failure: { code: 'STORE_NOT_FOUND' } })
   })
 
-  test('that can not have an id is not sent', async () => {
+  test('that cannot have an id is not sent', async () => {
     for (const bad of [
       () => undefined as unknown as string,
       () => {

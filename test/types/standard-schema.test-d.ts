@@ -1,13 +1,12 @@
 import type { InClusterIPPool } from 'ipam-kit/crd/in-cluster'
-import type { Model, StandardResult, StandardSchema } from 'ipam-kit/crd/meta'
+import type { Model } from 'ipam-kit/crd/meta'
 import { expectTypeOf, test } from 'vitest'
 import type * as z from 'zod'
 
-test('a model is a Standard Schema of its objects', () => {
-  expectTypeOf<Model<InClusterIPPool>>().toExtend<StandardSchema<InClusterIPPool>>()
-  expectTypeOf<ReturnType<Model<InClusterIPPool>['~standard']['validate']>>().toEqualTypeOf<
-    StandardResult<InClusterIPPool>
-  >()
+type Validate = Model<InClusterIPPool>['~standard']['validate']
+
+test('a model takes any value', () => {
+  expectTypeOf<Parameters<Validate>>().toEqualTypeOf<[value: unknown]>()
 })
 
 test('a model is what zod calls a Standard Schema', () => {
@@ -18,6 +17,7 @@ test('a model is what zod calls a Standard Schema', () => {
 })
 
 test('the value is there only without issues', () => {
-  type Answer = StandardResult<InClusterIPPool>
+  type Answer = ReturnType<Validate>
+  expectTypeOf<Extract<Answer, { readonly value: unknown }>['value']>().toEqualTypeOf<InClusterIPPool>()
   expectTypeOf<Extract<Answer, { readonly value: unknown }>['issues']>().toEqualTypeOf<undefined>()
 })

@@ -1,9 +1,9 @@
 #!/usr/bin/env node
 // What can be asked for, and what is answered: tsx docs/examples/blocks/requests.ts
 import { Address, Prefix } from 'ipam-kit/cidr'
-import { API_VERSION, IPBlock, IPDomain, IPPool } from 'ipam-kit/crd/ipam-kit'
+import { IPBlock, IPDomain, IPPool } from 'ipam-kit/crd/ipam-kit'
 import { describe, unwrap } from 'ipam-kit/errors'
-import { type AllocationRequest, allocate, blocksOperator, KnownBlocks, release } from 'ipam-kit/provider/blocks'
+import { allocate, blocksOperator, KnownBlocks, release } from 'ipam-kit/provider/blocks'
 import { runTask, runUntilQuiet } from 'ipam-kit/run'
 import { memoryStore } from 'ipam-kit/store/memory'
 
@@ -32,12 +32,12 @@ const pools = {
   old: { subnets: [{ cidr: '10.4.0.0/24' }], disabled: true },
 }
 for (const [name, spec] of Object.entries(pools)) {
-  unwrap(await store.create({ apiVersion: API_VERSION, kind: 'IPPool', metadata: { name }, spec }))
+  unwrap(await store.create({ apiVersion: IPPool.info.apiVersion, kind: 'IPPool', metadata: { name }, spec }))
 }
 await runUntilQuiet(store, [blocksOperator()], { now })
 
 const known = new KnownBlocks()
-async function ask(title: string, request: Omit<AllocationRequest, 'owner'>, pod = title): Promise<void> {
+async function ask(title: string, request: Omit<Parameters<typeof allocate>[0], 'owner'>, pod = title): Promise<void> {
   const uid = pod.replaceAll(' ', '-')
   const owner = { uid, name: `default/${uid}` }
   const ended = await runTask(allocate({ owner, ...request }, known), store, { now })

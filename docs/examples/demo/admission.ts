@@ -30,7 +30,7 @@ export const rules: readonly Rule[] = [
   ),
   ...InCluster.poolModels.map((model) =>
     ruleOf<InCluster.InClusterPool>(model, async (request, reader) =>
-      InCluster.admitPool(
+      InCluster.admitInClusterPool(
         request.operation === 'CREATE' ? request : { ...request, inUse: await addressesOf(request.oldObject, reader) },
       ),
     ),
@@ -55,9 +55,9 @@ export const rules: readonly Rule[] = [
   ),
   ruleOf(IpamKit.IPHandle, (request) => IpamKit.admitIPHandle(request)),
   ruleOf(IpamKit.ClusterNetwork, (request) => IpamKit.admitClusterNetwork(request)),
-  ruleOf(Metal3.IPPool, (request) => Metal3.admitIPPool(request)),
-  ruleOf(Metal3.IPClaim, (request) => Metal3.admitIPClaim(request)),
-  ruleOf(Metal3.IPAddress, (request) => Metal3.admitIPAddress(request)),
+  ruleOf(Metal3.IPPool, (request) => Metal3.admitMetal3IPPool(request)),
+  ruleOf(Metal3.IPClaim, (request) => Metal3.admitMetal3IPClaim(request)),
+  ruleOf(Metal3.IPAddress, (request) => Metal3.admitMetal3IPAddress(request)),
   ruleOf(NodeIpam.ClusterCIDR, (request) => NodeIpam.admitClusterCIDR(request)),
   ruleOf(OpenStack.OpenStackFloatingIPPool, (request) => OpenStack.admitOpenStackFloatingIPPool(request)),
   ruleOf(OpenStack.OpenStackServer, (request) => OpenStack.admitOpenStackServer(request)),

@@ -1,19 +1,10 @@
 import { Meta } from 'ipam-kit/crd'
 import { fail, type IpamError, isIpamError } from 'ipam-kit/errors'
-import type {
-  DeleteOptions,
-  JsonPatch,
-  MergePatch,
-  Preconditions,
-  Store,
-  StoreErrorCode,
-  StoreFailure,
-  StoreResult,
-  WriteOptions,
-} from 'ipam-kit/store'
+import type { JsonPatch, MergePatch, Store, StoreErrorCode, StoreFailure, StoreResult } from 'ipam-kit/store'
 import { type AdmissionRequest, denialOf, type Rule, ruleFor } from './admission.js'
 
 type Written = StoreResult<Meta.KubeObject>
+type PatchOptions = NonNullable<Parameters<Store['patch']>[2]>
 
 /**
  * How often an object is read anew that another writer changes between the question and the patch.
@@ -75,7 +66,7 @@ export class AdmittedStore implements Store {
     }
   }
 
-  delete: Store['delete'] = async (ref, options?: DeleteOptions) => {
+  delete: Store['delete'] = async (ref, options) => {
     const write = () => this.#store.delete(ref, options)
     const rule = ruleFor(ref)
     if (rule === undefined) return write()
@@ -88,7 +79,7 @@ export class AdmittedStore implements Store {
    * Asks about what the patch makes of the object as it is now, and patches that version of it and
    * no other.
    */
-  async #patchOnce(rule: Rule, ref: Meta.ObjectRef, patch: MergePatch, options: Preconditions & WriteOptions): Written {
+  async #patchOnce(rule: Rule, ref: Meta.ObjectRef, patch: MergePatch, options: PatchOptions): Written {
     const stored = await this.#store.get(ref)
     if (!stored.ok) return stored.failure.code === 'STORE_NOT_FOUND' ? this.#store.patch(ref, patch, options) : stored
     const oldObject = stored.value
@@ -120,7 +111,10 @@ export class AdmittedStore implements Store {
 }
 
 /** Webhooks are for the object, not for its status. */
-function ruleToAsk(object: { readonly apiVersion: string; readonly kind: string }, options: WriteOptions = {}) {
+function ruleToAsk(
+  object: { readonly apiVersion: string; readonly kind: string },
+  options: Pick<PatchOptions, 'subresource'> = {},
+) {
   return options.subresource === undefined ? ruleFor(object) : undefined
 }
 
@@ -150,7 +144,7 @@ function isMergePatch(patch: MergePatch | JsonPatch): patch is MergePatch {
 }
 
 /** Whether a patch is for one version of the object: it is not sent again for the next version. */
-function hasVersion({ metadata }: MergePatch, options: Preconditions): boolean {
+function hasVersion({ metadata }: MergePatch, options: PatchOptions): boolean {
   return options.resourceVersion !== undefined || (isObject(metadata) && metadata.resourceVersion !== undefined)
 }
 

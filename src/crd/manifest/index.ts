@@ -4,5 +4,4 @@
  *
  * @module ipam-kit/crd/manifest
  */
-export { type ConversionWebhook, type CrdManifest, crdManifest, type ManifestOptions } from './crd-manifest.js'
-export type { StructuralSchema } from './structural-schema.js'
+export { type CrdManifest, crdManifest } from './crd-manifest.js'

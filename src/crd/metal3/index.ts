@@ -3,9 +3,7 @@
  *
  * @module ipam-kit/crd/metal3
  */
-export { admitIPAddress, admitIPClaim, admitIPPool, type Metal3AdmissionRequest } from './admission.js'
-export { IPAddress, type IPAddressSpec } from './ip-address.js'
-export { IPClaim, type IPClaimStatus } from './ip-claim.js'
-export { IPPool, type IPPoolEntry, type IPPoolSettings, type IPPoolSpec, type IPPoolStatus } from './ip-pool.js'
-export { API_VERSION, GROUP, IP_POOL_FINALIZER, REQUESTED_ADDRESS_ANNOTATION } from './names.js'
-export type { ObjectReference } from './references.js'
+export { admitMetal3IPAddress, admitMetal3IPClaim, admitMetal3IPPool } from './admission.js'
+export { IPAddress } from './ip-address.js'
+export { IPClaim } from './ip-claim.js'
+export { IPPool } from './ip-pool.js'

@@ -32,7 +32,7 @@ const reviewKind: ReviewKind<{ uid: string; desiredAPIVersion: string; objects: 
 
 /**
  * Answers the ConversionReview of an API server: what the webhook of a CRD with more than one
- * version is for. `models` are the kinds that it serves. An object that can not be converted fails
+ * version is for. `models` are the kinds that it serves. An object that cannot be converted fails
  * the review as a whole, with a message that says which one and why. O(size of the objects).
  *
  * @throws IpamError `OBJECT_KIND_MISMATCH` for what is no ConversionReview of
@@ -45,7 +45,7 @@ const reviewKind: ReviewKind<{ uid: string; desiredAPIVersion: string; objects: 
  *   request: { uid: '705ab4f5', desiredAPIVersion: 'ipam.cluster.x-k8s.io/v1beta2', objects: [{ apiVersion: 'v1', kind: 'Pod' }] },
  * }
  * answerConversionReview(review, [IPAddressClaim]).response.result
- * // { status: 'Failed', message: 'objects[0]: Pod can not be converted: this webhook serves IPAddressClaim' }
+ * // { status: 'Failed', message: 'objects[0]: Pod cannot be converted: this webhook serves IPAddressClaim' }
  */
 export function answerConversionReview(review: unknown, models: readonly CrdModel<KubeObject>[]): ConversionReview {
   const { uid, desiredAPIVersion, objects } = requestOf(review, reviewKind)
@@ -71,7 +71,7 @@ function convertOne(
   const model = models.find((candidate) => candidate.is({ apiVersion: from, kind }))
   if (model === undefined) {
     const kinds = models.map(({ info }) => info.kind).join(', ')
-    return { ok: false, problem: `${describeObject(object)} can not be converted: this webhook serves ${kinds}` }
+    return { ok: false, problem: `${describeObject(object)} cannot be converted: this webhook serves ${kinds}` }
   }
   const result = model.safeConvert(object, apiVersion)
   if (result.ok) return result

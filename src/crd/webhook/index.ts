@@ -4,11 +4,5 @@
  *
  * @module ipam-kit/crd/webhook
  */
-export {
-  type AdmissionRequest,
-  type AdmissionReview,
-  type AdmissionStatus,
-  answerAdmissionReview,
-  parseAdmissionReview,
-} from './admission-review.js'
-export { answerConversionReview, type ConversionReview } from './conversion-review.js'
+export { type AdmissionRequest, answerAdmissionReview, parseAdmissionReview } from './admission-review.js'
+export { answerConversionReview } from './conversion-review.js'

@@ -1,5 +1,6 @@
 import * as z from 'zod'
-import { ipamError, unwrap } from '../../errors/index.js'
+import { ipamError } from '../../errors/failure.js'
+import { unwrap } from '../../errors/index.js'
 import { pathText } from '../meta/json.js'
 import { knownObject } from '../meta/model.js'
 

@@ -3,15 +3,8 @@ import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import { CLUSTER_NAME_LABEL } from '../../crd/cluster-api/names.js'
 import { formatRef, hasFinalizer, isDeleting, type KubeObject, type ObjectRef, refOf } from '../../crd/meta/object.js'
-import {
-  Absences,
-  type Effect,
-  type Parsed,
-  type Plan,
-  type PlanTime,
-  proofOfAbsence,
-  removeFinalizer,
-} from '../../plan/index.js'
+import type { Parsed } from '../../plan/cached-objects.js'
+import { Absences, type Effect, type Plan, type PlanTime, proofOfAbsence, removeFinalizer } from '../../plan/index.js'
 import { controllersOf, deletionOf } from './address-object.js'
 import type { ClaimObjects } from './objects.js'
 import type { ClaimOutcome } from './outcome.js'
@@ -123,9 +116,9 @@ function claimRefOf({ metadata, spec }: IPAddress): ObjectRef {
  */
 function whyHeld({ address, pool, cluster }: OrphanInput): string | undefined {
   if (hasPausedAnnotation(address)) return 'is paused'
-  if (cluster?.ok === false) return `its Cluster can not be read: ${cluster.problem}`
+  if (cluster?.ok === false) return `its Cluster cannot be read: ${cluster.problem}`
   if (cluster !== undefined && isClusterPaused(cluster.value)) return `${formatRef(refOf(cluster.value))} is paused`
-  if (pool?.ok === false) return `its pool can not be read: ${pool.problem}`
+  if (pool?.ok === false) return `its pool cannot be read: ${pool.problem}`
   if (pool !== undefined && hasPausedAnnotation(pool.value)) return `${formatRef(refOf(pool.value))} is paused`
   return undefined
 }

@@ -4,7 +4,8 @@ import type { IPPoolReference } from '../../crd/cluster-api/references.js'
 import { KIND_PATTERN, SUBDOMAIN_PATTERN } from '../../crd/meta/dns-names.js'
 import { asObject } from '../../crd/meta/json.js'
 import { formatRef, type KubeObject, type OwnerReference, refOf } from '../../crd/meta/object.js'
-import { type IpamError, ipamError, isIpamError } from '../../errors/index.js'
+import { ipamError } from '../../errors/failure.js'
+import { type IpamError, isIpamError } from '../../errors/index.js'
 import { refuse } from '../../errors/refuse.js'
 import { assertClaimName } from './claim-name.js'
 import type { ClaimPlace, Dialect, OwnerLabels } from './dialect.js'
@@ -187,11 +188,6 @@ function nameOf(place: ClaimPlace, dialect: Dialect): string | IpamError {
 
 /**
  * The object that a desired claim is created as. O(1).
- *
- * @example
- * const owner = { apiVersion: 'example.com/v1', kind: 'Machine', metadata: { name: 'vm', namespace: 'default', uid: 'u1' } }
- * const pools = [{ apiGroup: 'ipam.cluster.x-k8s.io', kind: 'InClusterIPPool', name: 'lab' }]
- * claimsFor(owner, [{ pools }], 'openshift').map(newClaim)[0].metadata.finalizers // ['machine.openshift.io/ip-claim-protection']
  */
 export function newClaim(desired: DesiredClaim): IPAddressClaim {
   const { name, namespace, labels, annotations, ownerReference, finalizer, poolRef, clusterName } = desired

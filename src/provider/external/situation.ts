@@ -1,6 +1,7 @@
 import * as Address from '../../cidr/nouns/address.js'
 import type { KubeObject } from '../../crd/meta/object.js'
-import type { PoolCall, PoolPlan, PoolPlanInput } from '../claims/index.js'
+import type { PoolCall, PoolPlanInput } from '../claims/definition.js'
+import type { PoolPlan } from '../claims/index.js'
 import { markerText } from './cloud.js'
 import type { ExternalPoolOutcome } from './definition.js'
 import type { ExternalLedger } from './ledger.js'
@@ -16,10 +17,12 @@ export interface Situation {
   readonly reservations: Reservations
   /** The id of the network. */
   readonly network: string
+  /** That of the network that the spec names, if that is another one. */
+  readonly wanted?: string | undefined
 }
 
 /** What every call says of its pool. */
-export function about({ metadata: { namespace = '', name } }: KubeObject, { access }: ExternalPolicy) {
+export function about({ metadata: { namespace = '', name } }: KubeObject, { access = null }: ExternalPolicy) {
   return { pool: { namespace, name }, access }
 }
 
@@ -28,7 +31,7 @@ export function listCall(pool: KubeObject, { policy, reservations, network }: Si
   const preallocated = policy.preallocated.map((address) => Address.format(address))
   const addresses = [...preallocated, ...adopted, ...created, ...entries.flatMap(({ address }) => address ?? [])]
   const markers = uids.map((uid) => markerText(uid, ''))
-  const { tags } = policy.adopt
+  const tags = policy.adopt?.tags ?? []
   return {
     operation: 'listAddresses',
     input: { ...about(pool, policy), network, markers, tags, addresses: [...new Set(addresses)] },

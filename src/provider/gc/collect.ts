@@ -1,12 +1,6 @@
 import { formatRef, hasFinalizer, isDeleting, type OwnerReference, refOf } from '../../crd/meta/object.js'
-import {
-  deleteObject,
-  type Effect,
-  type Plan,
-  type Propagation,
-  patchObject,
-  removeFinalizer,
-} from '../../plan/index.js'
+import type { Propagation } from '../../plan/effect.js'
+import { deleteObject, type Effect, type Plan, patchObject, removeFinalizer } from '../../plan/index.js'
 import { FOREGROUND, type Graph, type GraphNode, ORPHAN } from './graph.js'
 import type { GcOutcome } from './outcome.js'
 import { formatTie, namespaceEvents, proofsOf, type Tie, tieOf, type World } from './owners.js'
@@ -104,8 +98,8 @@ function planOrphaning(node: GraphNode, graph: Graph): Plan<GcOutcome> {
 
 /**
  * Source: `processDeletingDependentsItem`. There an object that refers to itself waits for ever,
- * and so do objects of a ring of which each was deleted by somebody else than the collector; here
- * nothing waits for itself, over whatever way.
+ * and so do the objects of a ring that were not deleted by the collector. Here no object waits for
+ * itself, directly or indirectly.
  */
 function planWaiting(node: GraphNode, graph: Graph): Plan<GcOutcome> {
   const blockers = first(graph.blockersOf(node.uid), SHOWN + 1).filter(({ key }) => key !== node.key)

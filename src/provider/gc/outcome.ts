@@ -1,5 +1,6 @@
 import type { OwnerReference } from '../../crd/meta/object.js'
-import type { Outcome, Propagation } from '../../plan/index.js'
+import type { Propagation } from '../../plan/effect.js'
+import type { Outcome } from '../../plan/index.js'
 
 /** What a plan for an object came to. */
 export type GcOutcome =
@@ -20,8 +21,8 @@ export type GcOutcome =
    */
   | (Outcome & { readonly kind: 'collected'; readonly propagation: Propagation })
   /**
-   * It is being deleted and held until so many dependents are gone (`foregroundDeletion`) or no
-   * longer refer to it (`orphan`).
+   * It is being deleted and held until this number of dependents are deleted (`foregroundDeletion`)
+   * or no longer refer to it (`orphan`).
    */
   | (Outcome & {
       readonly kind: 'held'

@@ -5,4 +5,4 @@
  * @module ipam-kit/provider/in-cluster-blocks
  */
 export { ipPoolOf } from './as-ip-pool.js'
-export { type InClusterBlocks, type InClusterBlocksOptions, inClusterBlocks } from './provider.js'
+export { inClusterBlocks } from './provider.js'

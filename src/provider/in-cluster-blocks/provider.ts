@@ -2,8 +2,9 @@ import * as Address from '../../cidr/nouns/address.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
 import { type InClusterPool, isPrefixPool, poolModels } from '../../crd/in-cluster/pools.js'
 import { formatRef, refOf } from '../../crd/meta/object.js'
-import { type BlockHolderQuery, type BlockProvider, type ClaimRequest, defineBlockProvider } from '../blocks/index.js'
-import type { ProviderFinalizers } from '../claims/index.js'
+import type { BlockHolderQuery, ClaimRequest } from '../blocks/claims/definition.js'
+import { type BlockProvider, defineBlockProvider } from '../blocks/claims/provider.js'
+import type { ProviderFinalizers } from '../claims/definition.js'
 import { choose } from '../in-cluster/choice.js'
 import { afterGrace, claimName } from '../in-cluster/definition.js'
 import { PoolLedger } from '../in-cluster/ledger.js'
@@ -107,7 +108,7 @@ function requestOf(
   }
 }
 
-/** Who holds something by an IPAddress that has no row, or is to get it by name. */
+/** The claim that holds a prefix by an IPAddress without a row, or by a preallocation. */
 function heldBy({ prefix, claim, ledger }: BlockHolderQuery<PoolLedger>): string | undefined {
   const isAddress = prefix.length === Address.bitsOf(prefix.address.family)
   const answer = ledger.answerTo(isAddress ? Address.format(prefix.address) : Prefix.format(prefix), claim)

@@ -1,4 +1,5 @@
-import type { LedgerEntry, LedgerSpec, Random } from '../../allocator/index.js'
+import type { LedgerEntry, Random } from '../../allocator/index.js'
+import type { LedgerSpec } from '../../allocator/internal.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
 import * as RangeSet from '../../cidr/nouns/range-set.js'
 import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
@@ -23,7 +24,7 @@ export type LedgerAnswer =
   | { readonly kind: 'free'; readonly offer: Offer }
   /** The text is no address, or no prefix of the length that the pool gives. */
   | { readonly kind: 'malformed' }
-  /** The pool does not give it, whoever has it. */
+  /** The pool does not give it, whether it is in use or not. */
   | { readonly kind: 'notOfPool' }
   /** By whom, in words. */
   | { readonly kind: 'taken'; readonly by: string }

@@ -1,4 +1,5 @@
-import { type Condition, type ConditionUpdate, poolReady } from '../../claim/index.js'
+import type { Condition, ConditionUpdate } from '../../claim/conditions.js'
+import { poolReady } from '../../claim/index.js'
 import { PROTECT_POOL_FINALIZER } from '../../crd/cluster-api/names.js'
 import type { InClusterPool, InClusterPoolCounts } from '../../crd/in-cluster/pools.js'
 import { hasFinalizer, isDeleting, refOf } from '../../crd/meta/object.js'
@@ -97,7 +98,7 @@ function planEnd({ pool, ledger, rows = 0 }: PoolInput, effects: Effect[]): Plan
   const addresses = Math.max(objects, rows)
   if (addresses > 0) {
     const outcome = { kind: 'protected', addresses, message: `kept while ${addresses} addresses refer to it` } as const
-    // no change of an object of the pool says that the last row has gone
+    // no change of an object of the pool shows that the last row is deleted
     return objects > 0 ? { outcome, effects } : { outcome, effects, requeueAfterSeconds: ROWS_SECONDS }
   }
   if (hasFinalizer(pool, PROTECT_POOL_FINALIZER)) {

@@ -1,5 +1,6 @@
 import { Ledger } from '../../allocator/index.js'
-import type { Cover, Family } from '../../cidr/index.js'
+import type { Family } from '../../cidr/index.js'
+import type { Cover } from '../../cidr/internal.js'
 import { PrefixMap } from '../../cidr/internal.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
 import * as RangeSet from '../../cidr/nouns/range-set.js'
@@ -45,7 +46,7 @@ export class LiveFamilyView implements FamilyView {
    */
   accepted: ReadonlySet<string> | undefined
   nodes = 0
-  /** Who uses which subnet. There is nothing to offer here, so its space is empty. */
+  /** Which Node uses which subnet. No subnets are offered here, so its space is empty. */
   readonly #subnets = new Ledger({ space: RangeSet.empty })
   /** By id, as all maps here. */
   readonly #ranges = new PrefixMap<Map<string, CountedRange>>()

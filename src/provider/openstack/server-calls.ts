@@ -1,7 +1,8 @@
 import { asObject } from '../../crd/meta/json.js'
 import type { Json } from '../../crd/meta/object.js'
 import { refuse } from '../../errors/refuse.js'
-import type { AnyResult, ExternalCall, ExternalFailure, ExternalResult } from '../../plan/index.js'
+import type { ExternalCall, ExternalFailure, ExternalResult } from '../../plan/index.js'
+import type { AnyResult } from '../../plan/planner.js'
 import type { LastResult } from '../claims/external.js'
 import type { ServerCloud, ServerNetwork } from './server-cloud.js'
 
@@ -15,7 +16,7 @@ const OPERATIONS: readonly string[] = [
 ] satisfies readonly ServerOperation[]
 
 /** Whether a call is one of a server. */
-export function isServerCall({ operation }: Pick<ExternalCall, 'operation'>): boolean {
+function isServerCall({ operation }: Pick<ExternalCall, 'operation'>): boolean {
   return OPERATIONS.includes(operation)
 }
 
@@ -23,8 +24,7 @@ export function isServerCall({ operation }: Pick<ExternalCall, 'operation'>): bo
  * Carries the calls of servers out: what hosts take as their caller (`ExternalCaller` of
  * ipam-kit/run).
  *
- * @throws IpamError `INVALID_ARGUMENT` for a call that is not one of a server: see
- * {@link isServerCall}
+ * @throws IpamError `INVALID_ARGUMENT` for a call that is not one of a server
  */
 export function serverCloudCaller(cloud: ServerCloud): (call: ExternalCall) => Promise<ExternalResult> {
   return async (call) => {

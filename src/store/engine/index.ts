@@ -4,6 +4,6 @@
  *
  * @module ipam-kit/store/engine
  */
-export type * from './engine.js'
-export { type EngineStoreOptions, engineStore } from './engine-store.js'
-export { assertPolling, type ChangeLog, type ChangePage, type PollingOptions, pollChanges } from './polling.js'
+export type { DocumentChange, DocumentKey, DocumentWrite, StoredDocument, StoreEngine } from './engine.js'
+export { engineStore } from './engine-store.js'
+export { pollChanges } from './polling.js'

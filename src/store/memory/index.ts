@@ -4,4 +4,4 @@
  *
  * @module ipam-kit/store/memory
  */
-export { type MemoryStoreOptions, memoryStore } from './memory-store.js'
+export { memoryStore } from './memory-store.js'

@@ -3,10 +3,6 @@
  *
  * @module ipam-kit/store/sqlite
  */
-export type { HistoryOptions } from '../sql/history.js'
-export type { Migration } from '../sql/migrations.js'
-export type { TableOptions } from '../sql/tables.js'
-export type { SqliteDatabase, SqliteStatement } from './client.js'
-export type { ConnectionOptions } from './connection.js'
+export type { SqliteDatabase } from './client.js'
 export { migrateSqlite, sqliteMigrations } from './schema.js'
-export { type SqliteStoreOptions, sqliteStore } from './sqlite-store.js'
+export { sqliteStore } from './sqlite-store.js'

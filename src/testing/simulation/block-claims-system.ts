@@ -8,8 +8,10 @@ import { IPPool } from '../../crd/ipam-kit/ip-pool.js'
 import { isDeleting, type KindInfo, type KubeObject } from '../../crd/meta/object.js'
 import { unwrap } from '../../errors/index.js'
 import type { Change, Planner } from '../../plan/index.js'
-import { type BlockClaims, blockClaims, blocksOperator, blocksSweep } from '../../provider/blocks/index.js'
-import { type AnyCaller, taskCaller } from '../../run/index.js'
+import type { BlockClaims } from '../../provider/blocks/claims/claims.js'
+import { blockClaims, blocksOperator, blocksSweep } from '../../provider/blocks/index.js'
+import { taskCaller } from '../../run/index.js'
+import type { AnyCaller } from '../../run/plan/run-plan.js'
 import type { Store } from '../../store/index.js'
 import { Combined } from './combined.js'
 import type { Dice } from './dice.js'
@@ -108,7 +110,9 @@ class BlockClaimsRules implements SimulationRules {
     return isTaken ? `${was?.spec.address} was taken from ${claim.metadata.name}, which lives` : undefined
   }
 
-  /** An address that two claims are Bound to. What no claim is Bound to is nobody's. */
+  /**
+   * An address that two claims are Bound to. An address to which no claim is Bound has no owner.
+   */
   #duplicate(): string | undefined {
     const holders = new Map<string, string>()
     for (const address of this.#addresses.values()) {

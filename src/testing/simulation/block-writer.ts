@@ -3,7 +3,8 @@ import { IPPool } from '../../crd/ipam-kit/ip-pool.js'
 import { kindKey } from '../../crd/meta/object.js'
 import type { Change, Task } from '../../plan/index.js'
 import { KnownBlocks } from '../../provider/blocks/index.js'
-import { runTask, type TaskTurns, taskTurns } from '../../run/index.js'
+import { runTask, taskTurns } from '../../run/index.js'
+import type { TaskTurns } from '../../run/task/task-turns.js'
 import type { Store } from '../../store/index.js'
 import { SimulatedCrash } from '../crashing-store.js'
 import type { Dice } from './dice.js'
@@ -118,7 +119,7 @@ export class BlockWriter {
     }
   }
 
-  /** One of several workers, who carry tasks out side by side. Runs until the simulation ends. */
+  /** One of several workers that carry tasks out concurrently. Runs until the simulation ends. */
   async work(name: string): Promise<void> {
     const { scheduler, failed } = this.#world
     for (;;) {
@@ -145,8 +146,8 @@ export class BlockWriter {
       const ended = await runTask(task, this.#store, { now, onStep, turns }, before)
       before = undefined
       if (ended.kind === 'done') return job.done(ended.outcome)
-      // the same task goes on, as it knows what it has sent; or another one, where that is known
-      // without it
+      // the same task continues, because it knows what it has sent; or another one, if that is
+      // known without it
       if (ended.kind === 'unsettled') before = ended.unsettled
       else if (this.#beginsAnew && dice.chance(0.5)) task = job.task(known)
     }
@@ -159,7 +160,7 @@ export class BlockWriter {
     for (;;) {
       const isFree = () => this.#busy < this.workers
       let job: BlockJob | undefined
-      await scheduler.turn(this.name, 'goes on', () => {
+      await scheduler.turn(this.name, 'continues', () => {
         if (this.#isDead || this.#hasNews()) return true
         return isFree() && this.#peek() !== undefined
       })

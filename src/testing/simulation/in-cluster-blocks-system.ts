@@ -7,7 +7,8 @@ import { isDeleting, type KindInfo, type KubeObject } from '../../crd/meta/objec
 import { unwrap } from '../../errors/index.js'
 import type { Change, Planner } from '../../plan/index.js'
 import { blocksOperator, blocksSweep } from '../../provider/blocks/index.js'
-import { type InClusterBlocks, inClusterBlocks } from '../../provider/in-cluster-blocks/index.js'
+import { inClusterBlocks } from '../../provider/in-cluster-blocks/index.js'
+import type { InClusterBlocks } from '../../provider/in-cluster-blocks/provider.js'
 import { taskCaller } from '../../run/index.js'
 import type { Store } from '../../store/index.js'
 import { rowsOfClaims } from './block-claims-system.js'
@@ -55,7 +56,7 @@ class InClusterBlocksRules implements SimulationRules {
     const list = async ({ apiVersion, kind }: KindInfo) => unwrap(await store.list({ apiVersion, kind })).items
     const claims = await list(IPAddressClaim.info)
     // nothing is done for a claim that is paused; a row of one that is held while it is deleted
-    // stays until the claim has gone
+    // stays until the claim is deleted
     const isAtRest = (claim: KubeObject) => isPaused(claim) || (isDeleting(claim) && isHeld(claim))
     const isLeftAlone = (name: string) => claims.some((claim) => claim.metadata.name === name && isAtRest(claim))
     const all = rowsOfClaims((await list(IPBlock.info)).map((object) => IPBlock.parse(object)))

@@ -3,10 +3,13 @@ import { Node } from '../../crd/core/index.js'
 import { ClusterNetwork, SubnetReservations } from '../../crd/ipam-kit/index.js'
 import { isDeleting, type KindInfo, type KubeObject, type ObjectRef } from '../../crd/meta/object.js'
 import { ServiceCIDR } from '../../crd/networking/index.js'
-import { ClusterCIDR, type ClusterCIDRSpec } from '../../crd/node-ipam/index.js'
+import type { ClusterCIDRSpec } from '../../crd/node-ipam/cluster-cidr.js'
+import { ClusterCIDR } from '../../crd/node-ipam/index.js'
 import { unwrap } from '../../errors/index.js'
 import { networkViewPlanner } from '../../provider/network-view/index.js'
-import { DEFAULT_CLUSTER_CIDR, flagRange, nodeIPAM, type RangeOrder } from '../../provider/node-ipam/index.js'
+import { DEFAULT_CLUSTER_CIDR } from '../../provider/node-ipam/flags.js'
+import { flagRange, nodeIPAM } from '../../provider/node-ipam/index.js'
+import type { RangeOrder } from '../../provider/node-ipam/rank.js'
 import type { Store } from '../../store/index.js'
 import { Combined } from './combined.js'
 import type { Dice } from './dice.js'
@@ -285,7 +288,7 @@ async function answer(store: Store, dice: Dice): Promise<void> {
   await store.patch(refTo(ClusterNetwork.info, NETWORK), { status }, { subresource: 'status', resourceVersion })
 }
 
-/** Somebody takes the entries of controllers for left-overs. */
+/** A user deletes the entries of controllers as left-overs. */
 async function deleteReservations(store: Store): Promise<void> {
   await store.delete(refTo(SubnetReservations.info, 'node-ipam'))
 }

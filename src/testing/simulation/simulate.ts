@@ -2,7 +2,9 @@ import type { KindInfo } from '../../crd/meta/object.js'
 import { describe } from '../../errors/index.js'
 import { refuse } from '../../errors/refuse.js'
 import type { Change, EventEffect, Planner } from '../../plan/index.js'
-import { type AnyCaller, runUntilQuiet, type TaskTurns, taskTurns } from '../../run/index.js'
+import { runUntilQuiet, taskTurns } from '../../run/index.js'
+import type { AnyCaller } from '../../run/plan/run-plan.js'
+import type { TaskTurns } from '../../run/task/task-turns.js'
 import type { Store } from '../../store/index.js'
 import { Dice } from './dice.js'
 import { type ExternalWorld, faultyExternal } from './faulty-external.js'
@@ -130,7 +132,7 @@ export interface SimulationResult {
   readonly seed: number
   /** What was wrong, in the order in which it was found. Empty: nothing. */
   readonly problems: readonly string[]
-  /** Who did what, in order: with the seed the whole story. */
+  /** The steps of all writers, in order. The seed repeats them. */
   readonly schedule: readonly string[]
   /** How many faults there were. */
   readonly faults: number

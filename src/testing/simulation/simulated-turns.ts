@@ -1,9 +1,9 @@
-import type { TaskTurns } from '../../run/index.js'
+import type { TaskTurns } from '../../run/task/task-turns.js'
 import type { Scheduler } from './scheduler.js'
 
 /**
  * Turns of a worker that waits for nothing but its turn of the scheduler, which comes when it may
- * go on.
+ * continue.
  */
 export function simulatedTurns(turns: TaskTurns, scheduler: Scheduler, worker: string): TaskTurns {
   return {

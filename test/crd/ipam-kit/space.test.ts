@@ -1,6 +1,7 @@
 import { Address, Prefix, RangeSet } from 'ipam-kit/cidr'
-import { poolSpace, subnetOf } from 'ipam-kit/crd/ipam-kit'
+import { poolSpace } from 'ipam-kit/crd/ipam-kit'
 import { describe, expect, test } from 'vitest'
+import { subnetOf } from '../../../src/crd/ipam-kit/space.js'
 import { domain, pool } from './objects.js'
 
 type Fields = { readonly [field: string]: unknown }
@@ -192,7 +193,7 @@ describe('a pool is refused', () => {
     expect(problems(spec)).toEqual([problem])
   })
 
-  test('in a domain that names of blocks can not begin with', () => {
+  test('in a domain that names of blocks cannot begin with', () => {
     expect(problems({ domain: 'Lab' })).toEqual(['spec.domain: Invalid value: "Lab": is not the name of a domain'])
   })
 

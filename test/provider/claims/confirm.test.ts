@@ -2,10 +2,11 @@ import { Address } from 'ipam-kit/cidr'
 import { IPAddress, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
 import { InClusterIPPool, type InClusterPool } from 'ipam-kit/crd/in-cluster'
 import { unwrap } from 'ipam-kit/errors'
-import { AddressLedger, type Confirmed, type ConfirmInput, defineProvider } from 'ipam-kit/provider/claims'
+import { AddressLedger, defineProvider } from 'ipam-kit/provider/claims'
 import { runUntilQuiet } from 'ipam-kit/run'
 import { memoryStore } from 'ipam-kit/store/memory'
 import { beforeEach, describe, expect, test } from 'vitest'
+import type { Confirmed, ConfirmInput } from '../../../src/provider/claims/definition.js'
 import { kinds } from './world.js'
 
 type Ledger = AddressLedger<InClusterPool>
@@ -83,7 +84,7 @@ describe('a claim that finds an IPAddress of its name', () => {
     )
   })
 
-  test('is not Bound to it while it can not be found out whose it is, and has it asked again', async () => {
+  test('is not Bound to it while it cannot be found out whose it is, and has it asked again', async () => {
     await address()
     await claim()
     const planner = provider(({ results }) =>
@@ -141,7 +142,7 @@ describe('a claim that is Bound', () => {
     expect(said).toBe('10.0.0.9: AllocationFailed it is old')
   })
 
-  test('stays Bound while it can not be found out, and is asked about again', async () => {
+  test('stays Bound while it cannot be found out, and is asked about again', async () => {
     const planner = provider(({ results }) =>
       results.look === undefined
         ? { kind: 'call', operation: 'look', input: null, why: 'whose it is' }

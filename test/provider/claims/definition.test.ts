@@ -2,9 +2,10 @@ import { Address } from 'ipam-kit/cidr'
 import { IPAddress } from 'ipam-kit/crd/cluster-api'
 import type { KubeObject, ObjectRef } from 'ipam-kit/crd/meta'
 import type { ExternalResult } from 'ipam-kit/plan'
-import { AddressLedger, defineProvider, type ExternalOptions, protectPool } from 'ipam-kit/provider/claims'
+import { AddressLedger, defineProvider, protectPool } from 'ipam-kit/provider/claims'
 import { describe, expect, test } from 'vitest'
 import { InfobloxPool } from '../../../docs/examples/external-provider/pool.js'
+import type { ExternalOptions } from '../../../src/provider/claims/definition.js'
 import { stored } from '../stored.js'
 import { claim, claimRef, pool, poolRef } from './world.js'
 
@@ -180,7 +181,7 @@ describe('what a claim has in the external system is given back', () => {
     ])
   })
 
-  test('not while that of its name can not be read', () => {
+  test('not while that of its name cannot be read', () => {
     expect(planOf({ ...address('a'), spec: { address: 7 } })).toEqual([])
   })
 

@@ -5,14 +5,14 @@ import {
   capoServerOf,
   claimsFor,
   type Dialect,
-  dialectOf,
   dialects,
-  newClaim,
   planClaims,
   protectedBy,
   releasePlan,
 } from 'ipam-kit/provider/consumer'
 import { describe, expect, test } from 'vitest'
+import { newClaim } from '../../../src/provider/consumer/desired.js'
+import { dialectOf } from '../../../src/provider/consumer/dialects.js'
 import { machine, poolRef } from './world.js'
 
 const CLUSTER = { 'cluster.x-k8s.io/cluster-name': 'blue' }
@@ -126,7 +126,7 @@ describe('every dialect has its own marks', () => {
   })
 })
 
-describe('what can not be named is refused', () => {
+describe('what cannot be named is refused', () => {
   test('two claims of one name: metal3 does not tell kinds of pools, or devices, apart', () => {
     const both = [{ pools: [poolRef('a'), poolRef('a', 'GlobalInClusterIPPool')] }]
     expect(codeOf(() => claimsFor(owner, both, 'metal3'))).toBe('CLAIM_NAME_CONFLICT')

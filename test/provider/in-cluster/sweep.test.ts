@@ -1,10 +1,10 @@
 import { IPAddress } from 'ipam-kit/crd/cluster-api'
-import { explainEffect } from 'ipam-kit/plan'
 import type { InClusterOptions } from 'ipam-kit/provider/in-cluster'
 import { runPlan } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
 import { crashingStore, SimulatedCrash, storeOver } from 'ipam-kit/testing'
 import { describe, expect, test } from 'vitest'
+import { explainEffect } from '../../../src/plan/plan.js'
 import { Host } from './host.js'
 import { addressRef, claim, claimRef, cluster, clusterRef, pool, poolRef, World } from './world.js'
 
@@ -111,7 +111,7 @@ describe('an IPAddress whose claim was removed by force', () => {
       (world) => world.patch(clusterRef('c1'), { spec: { paused: false } }),
     ],
     [
-      'the pool can not be read',
+      'the pool cannot be read',
       (world) => world.patch(poolRef(), { spec: { addresses: 'none' } }),
       (world) => world.patch(poolRef(), { spec: { addresses: ['10.0.0.5'] } }),
     ],

@@ -8,13 +8,12 @@ import {
   admitIPHandle,
   admitIPPool,
   ClusterNetwork,
-  GROUP,
   IPBlock,
   IPDomain,
   IPHandle,
   IPPool,
 } from '../../../src/crd/ipam-kit/index.js'
-import type { Admission, CrdModel, KubeObject } from '../../../src/crd/meta/index.js'
+import { type Admission, type CrdModel, groupOf, type KubeObject } from '../../../src/crd/meta/index.js'
 import * as NodeIpam from '../../../src/crd/node-ipam/index.js'
 import {
   type AdmissionRequest,
@@ -72,8 +71,8 @@ export async function startReviewServer(
 
 async function answerAdmission(body: unknown, find: FindClaim) {
   const request = parseAdmissionReview(body)
-  if (request.kind.group === GROUP) return answerAdmissionReview(request, admitOwn(request))
-  if (request.kind.group === NodeIpam.GROUP) {
+  if (request.kind.group === groupOf(IPPool.info.apiVersion)) return answerAdmissionReview(request, admitOwn(request))
+  if (request.kind.group === groupOf(NodeIpam.ClusterCIDR.info.apiVersion)) {
     return answerAdmissionReview(request, NodeIpam.admitClusterCIDR(readWith(NodeIpam.ClusterCIDR, request)))
   }
   if (request.kind.kind === 'IPAddressClaim') return answerAdmissionReview(request, admitIPAddressClaim(request))

@@ -1,11 +1,12 @@
 import { fail, unwrap } from 'ipam-kit/errors'
 import type { Planner } from 'ipam-kit/plan'
 import { inCluster } from 'ipam-kit/provider/in-cluster'
-import { Controller, type ControllerOptions, type ControllerProblem } from 'ipam-kit/run'
+import { Controller, type ControllerProblem } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
 import { storeOver } from 'ipam-kit/testing'
 import { beforeEach, describe, expect, test } from 'vitest'
+import type { ControllerOptions } from '../../../src/run/controller/controller.js'
 import { claim, claimRef, kinds, pool } from '../../provider/in-cluster/world.js'
 import { VirtualTimers } from './virtual-timers.js'
 
@@ -35,7 +36,7 @@ const broken = () => {
   throw new Error('broken')
 }
 
-describe('a host that can not take a result', () => {
+describe('a host that cannot take a result', () => {
   test('is no reason not to find out what has become of a write', async () => {
     await store.create(pool(['10.0.0.5']))
     await store.create(claim('first'))
@@ -130,7 +131,7 @@ describe('a pause', () => {
   })
 })
 
-test('a planner that can not take in what was found out of a write does not keep its controller from coming to an end', async () => {
+test('a planner that cannot take in what was found out of a write does not keep its controller from coming to an end', async () => {
   await store.create(pool(['10.0.0.5']))
   await store.create(claim('first'))
   let creates = 0

@@ -2,11 +2,12 @@ import type { KubeObject } from 'ipam-kit/crd/meta'
 import { fail, unwrap } from 'ipam-kit/errors'
 import type { Change, Plan, Planner } from 'ipam-kit/plan'
 import { inCluster } from 'ipam-kit/provider/in-cluster'
-import { Controller, type ControllerOptions, type ControllerProblem, type ControllerResult } from 'ipam-kit/run'
+import { Controller, type ControllerProblem, type ControllerResult } from 'ipam-kit/run'
 import type { Store, WatchEvent } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
 import { storeOver } from 'ipam-kit/testing'
 import { beforeEach, describe, expect, test } from 'vitest'
+import type { ControllerOptions } from '../../../src/run/controller/controller.js'
 import { claim, claimRef, kinds, pool } from '../../provider/in-cluster/world.js'
 import { counter, counterKind, ref } from '../task/counter.js'
 import { VirtualTimers } from './virtual-timers.js'
@@ -359,7 +360,7 @@ describe('a controller', () => {
     await stop()
   })
 
-  test('refuses to begin twice, and what it can not work with', async () => {
+  test('refuses to begin twice, and what it cannot work with', async () => {
     const { controller, stop } = start([new CountTo()])
     await expect(controller.run()).rejects.toMatchObject({ code: 'INVALID_ARGUMENT', context: { argument: 'run' } })
     await stop()

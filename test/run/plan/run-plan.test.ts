@@ -1,11 +1,12 @@
 import type { KubeObject, ObjectRef } from 'ipam-kit/crd/meta'
 import { unwrap } from 'ipam-kit/errors'
-import { type Change, type Effect, type EventEffect, explainEffect, guard, type Plan } from 'ipam-kit/plan'
+import { type Change, type Effect, type EventEffect, guard, type Plan } from 'ipam-kit/plan'
 import { runPlan } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
 import { storeOver } from 'ipam-kit/testing'
 import { describe, expect, test } from 'vitest'
+import { explainEffect } from '../../../src/plan/plan.js'
 
 const ref: ObjectRef = { apiVersion: 'example.com/v1', kind: 'Thing', namespace: 'default', name: 'x' }
 const thing = (metadata: object = {}): KubeObject => ({
@@ -44,7 +45,7 @@ describe('runPlan', () => {
     ])
   })
 
-  test('stops at the first effect that can not be done, and reports what was done before', async () => {
+  test('stops at the first effect that cannot be done, and reports what was done before', async () => {
     const { store, object } = await stored()
     const result = await runPlan(
       plan(
@@ -275,7 +276,7 @@ describe('runPlan', () => {
     expect(seen).toMatchObject([{ kind: 'present', object: { spec: { size: 2 } } }])
   })
 
-  test('tells people last: an event that can not be told loses no write', async () => {
+  test('tells people last: an event that cannot be told loses no write', async () => {
     const { store, object } = await stored()
     const seen: unknown[] = []
     const event: EventEffect = { kind: 'event', about: ref, type: 'Normal', reason: 'Told', message: 'told' }

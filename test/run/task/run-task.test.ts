@@ -1,10 +1,12 @@
 import { fail, unwrap } from 'ipam-kit/errors'
-import type { CallGroup, CallSeat, Change, Step, Task, TaskRefusal } from 'ipam-kit/plan'
+import type { Change, Step, Task } from 'ipam-kit/plan'
 import { runTask, taskCaller } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
 import { storeOver } from 'ipam-kit/testing'
 import { beforeEach, describe, expect, test } from 'vitest'
+import type { CallGroup, CallSeat } from '../../../src/plan/call-tasks.js'
+import type { TaskRefusal } from '../../../src/plan/task.js'
 
 const KIND = { apiVersion: 'v1', kind: 'ConfigMap', plural: 'configmaps', namespaced: true, statusSubresource: false }
 const ref = { apiVersion: 'v1', kind: 'ConfigMap', namespace: 'default', name: 'a' }
@@ -197,7 +199,7 @@ describe('a call that is a task', () => {
     expect(await taskCaller({ store, now, tasks })(call)).toEqual({ ok: true, value: '1' })
   })
 
-  test('that can not be done is a failure to be tried again', async () => {
+  test('that cannot be done is a failure to be tried again', async () => {
     const down = storeOver(store, { create: async () => fail('STORE_IO', { operation: 'create', problem: 'down' }) })
     expect(await taskCaller({ store: down, now, tasks })(call)).toMatchObject({
       ok: false,
@@ -226,7 +228,7 @@ describe('a call that is a task', () => {
       expect(await caller(call)).toMatchObject({ ok: false, failure })
     })
 
-    test('that it can not join leaves no group behind', async () => {
+    test('that it cannot join leaves no group behind', async () => {
       let opened = 0
       const openGroup = () => {
         const nth = ++opened

@@ -5,40 +5,38 @@ import { IPBlock } from '../../../crd/ipam-kit/ip-block.js'
 import type { IPPool } from '../../../crd/ipam-kit/ip-pool.js'
 import type { Model } from '../../../crd/meta/model.js'
 import { formatRef, type KubeObject, type ObjectRef } from '../../../crd/meta/object.js'
+import type { Parsed } from '../../../plan/cached-objects.js'
+import type { CallTasks } from '../../../plan/call-tasks.js'
+import type { Refusal } from '../../../plan/effect.js'
 import {
-  type Applied,
   type CallResult,
-  type CallTasks,
   type Change,
   type Delta,
   type ExternalResult,
   modelWatch,
   ObjectCache,
   type Outcome,
-  type Parsed,
   type Plan,
   type Planner,
   type PlanTime,
-  type Refusal,
   type Selection,
   type Task,
   type Watch,
 } from '../../../plan/index.js'
+import type { Applied } from '../../../plan/object-cache.js'
 import { controllersOf, isControlledBy } from '../../claims/address-object.js'
-import {
-  type ClaimLedger,
-  type ClaimOutcome,
-  type Confirmed,
-  type ConfirmInput,
-  defineProvider,
-  type Ensured,
-  type EnsureInput,
-  type Provider,
-  type Released,
-  type ReleaseInput,
-  type Resolved,
-  type UnreadableOutcome,
-} from '../../claims/index.js'
+import type {
+  ClaimLedger,
+  Confirmed,
+  ConfirmInput,
+  Ensured,
+  EnsureInput,
+  Released,
+  ReleaseInput,
+  Resolved,
+} from '../../claims/definition.js'
+import { type ClaimOutcome, defineProvider, type Provider } from '../../claims/index.js'
+import type { UnreadableOutcome } from '../../claims/outcome.js'
 import { addressOf } from '../block/allocation.js'
 import { addressOfUnit } from '../block/grid.js'
 import { type BlockEntry, isBound, type ParsedBlock } from '../block/parsed-block.js'
@@ -315,7 +313,7 @@ class BlockClaimProvider<P extends KubeObject, L extends ClaimLedger<P>, R exten
 
   #resolve(claim: IPAddressClaim, pool: P): Resolved<PoolView> {
     const view = this.#known.pool(this.#nameOf(pool))
-    if (!(view instanceof PoolView)) return { kind: 'notReady', message: `${pool.metadata.name} can not be read` }
+    if (!(view instanceof PoolView)) return { kind: 'notReady', message: `${pool.metadata.name} cannot be read` }
     const { namespaceLabels } = this.#definition
     const labels = namespaceLabels?.(claim.metadata.namespace ?? '')
     if (view.object.spec.namespaceSelector !== undefined && labels === undefined) {
@@ -324,7 +322,7 @@ class BlockClaimProvider<P extends KubeObject, L extends ClaimLedger<P>, R exten
     const refusal = refusalOf(view, { namespaceLabels: labels })
     return refusal === undefined
       ? { kind: 'ready', offer: view }
-      : { kind: 'notReady', message: `can not be used: ${refusal.message}` }
+      : { kind: 'notReady', message: `cannot be used: ${refusal.message}` }
   }
 
   #ensure({
@@ -371,7 +369,7 @@ class BlockClaimProvider<P extends KubeObject, L extends ClaimLedger<P>, R exten
     if (said !== undefined) return { kind: 'yes' }
     const read = Address.safeParse(address.spec.address, { zone: 'drop' })
     if (!read.ok) {
-      return keepsOutOfRange ? { kind: 'yes' } : { kind: 'no', message: 'the address of its IPAddress can not be read' }
+      return keepsOutOfRange ? { kind: 'yes' } : { kind: 'no', message: 'the address of its IPAddress cannot be read' }
     }
     const rows = isClaimBound ? this.#known.rowsOf(claim.metadata.uid as string) : []
     if (rows.some(({ parsed, entry }) => Address.equals(addressOf(parsed, entry), read.value))) return { kind: 'yes' }

@@ -1,4 +1,5 @@
-import { type Condition, setCondition } from '../../../claim/index.js'
+import type { Condition } from '../../../claim/conditions.js'
+import { setCondition } from '../../../claim/index.js'
 import { type FamilyGrid, gridOf, gridProblem } from '../../../crd/ipam-kit/grid.js'
 import { IPDomain, type IPDomainSpec } from '../../../crd/ipam-kit/ip-domain.js'
 import type { IPPool } from '../../../crd/ipam-kit/ip-pool.js'
@@ -80,7 +81,7 @@ export function planDomain(
   if (isDeleting(domain)) {
     const unreadable = blocks.unreadable[0]?.name
     if (count + pools > 0 || unreadable !== undefined) {
-      const beside = unreadable === undefined ? '' : `, and for block ${unreadable}, which can not be read`
+      const beside = unreadable === undefined ? '' : `, and for block ${unreadable}, which cannot be read`
       const message = `kept for ${count} blocks and ${pools} pools${beside}`
       return { outcome: { kind: 'kept', message }, effects: [] }
     }

@@ -1,13 +1,15 @@
 import { Address } from 'ipam-kit/cidr'
 import { Cluster, IPAddress, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
-import { IPBlock, IPDomain, IPPool, type IPPoolSpec } from 'ipam-kit/crd/ipam-kit'
+import { IPBlock, IPDomain, IPPool } from 'ipam-kit/crd/ipam-kit'
 import { unwrap } from 'ipam-kit/errors'
-import type { AnyResult, Outcome, Planner } from 'ipam-kit/plan'
+import type { Outcome, Planner } from 'ipam-kit/plan'
 import { allocate, blockClaims, blocksOperator, blocksSweep, KnownBlocks, release } from 'ipam-kit/provider/blocks'
 import { Controller, runTask, runUntilQuiet, taskCaller } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
 import { beforeEach, describe, expect, test } from 'vitest'
+import type { IPPoolSpec } from '../../../../src/crd/ipam-kit/ip-pool.js'
+import type { AnyResult } from '../../../../src/plan/planner.js'
 import { VirtualTimers } from '../../../run/controller/virtual-timers.js'
 
 let store: Store
@@ -405,12 +407,12 @@ describe('claims on blocks', () => {
     expect(await rows()).toEqual(['default/a uid-2'])
   })
 
-  test('are not Bound to an IPAddress whose address can not be read', async () => {
+  test('are not Bound to an IPAddress whose address cannot be read', async () => {
     await makePool('blue', { subnets: [{ cidr: '10.0.0.0/24' }] })
     await claim('a')
     await leave('a', 'nonsense')
     await run()
-    expect(await state('a')).toBe('AllocationFailed: the address of its IPAddress can not be read')
+    expect(await state('a')).toBe('AllocationFailed: the address of its IPAddress cannot be read')
   })
 
   test('that wait for a pool are woken once, however often they were planned', async () => {

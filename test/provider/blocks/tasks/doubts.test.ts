@@ -2,19 +2,13 @@ import { Address } from 'ipam-kit/cidr'
 import { IPBlock } from 'ipam-kit/crd/ipam-kit'
 import { fail } from 'ipam-kit/errors'
 import type { Outcome, Task } from 'ipam-kit/plan'
-import {
-  type AllocationOutcome,
-  type AllocationRequest,
-  allocate,
-  blockClaims,
-  blocksWatch,
-  KnownBlocks,
-  release,
-} from 'ipam-kit/provider/blocks'
+import { allocate, blockClaims, blocksWatch, KnownBlocks, release } from 'ipam-kit/provider/blocks'
 import { runTask } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
 import { storeOver } from 'ipam-kit/testing'
 import { beforeEach, describe, expect, test } from 'vitest'
+import type { AllocationOutcome } from '../../../../src/provider/blocks/tasks/outcome.js'
+import type { AllocationRequest } from '../../../../src/provider/blocks/tasks/request.js'
 import { blockStore, blocksIn, poolIn, request } from '../world.js'
 
 const nowMs = 1_000_000
@@ -165,7 +159,7 @@ describe('what may still be done in another block', () => {
   })
 })
 
-describe('what may still be done where an owner can not have what it asks for', () => {
+describe('what may still be done where an owner cannot have what it asks for', () => {
   test.each(['taken', 'notReady'])('is not done any more: %s', async (kind) => {
     await poolIn(store, 'blue', { subnets: [{ cidr: '10.0.0.0/26' }] })
     await give('z')

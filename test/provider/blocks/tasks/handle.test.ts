@@ -1,13 +1,17 @@
 import { Address } from 'ipam-kit/cidr'
-import { handleName, IPBlock, IPHandle, IPPool, type IPPoolFamilyStatus } from 'ipam-kit/crd/ipam-kit'
+import { IPBlock, IPHandle, IPPool } from 'ipam-kit/crd/ipam-kit'
 import type { KubeObject } from 'ipam-kit/crd/meta'
 import { fail, unwrap } from 'ipam-kit/errors'
 import type { Outcome, Task } from 'ipam-kit/plan'
-import { type AllocationOutcome, allocate, KnownBlocks, release } from 'ipam-kit/provider/blocks'
-import { runTask, type TaskResult } from 'ipam-kit/run'
+import { allocate, KnownBlocks, release } from 'ipam-kit/provider/blocks'
+import { runTask } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
 import { storeOver } from 'ipam-kit/testing'
 import { beforeEach, describe, expect, test } from 'vitest'
+import { handleName } from '../../../../src/crd/ipam-kit/ip-handle.js'
+import type { IPPoolFamilyStatus } from '../../../../src/crd/ipam-kit/ip-pool.js'
+import type { AllocationOutcome } from '../../../../src/provider/blocks/tasks/outcome.js'
+import type { TaskResult } from '../../../../src/run/task/run-task.js'
 import { blockStore, blocksIn, countingStore, poolIn, request } from '../world.js'
 
 let store: Store
@@ -127,7 +131,7 @@ describe('what a handle costs', () => {
     expect(await ownersIn()).toEqual([])
   })
 
-  test('what can not be given costs a read, and leaves no handle', async () => {
+  test('what cannot be given costs a read, and leaves no handle', async () => {
     for (let n = 0; n < 14; n++) await run(give(`other-${n}`))
     await reshape({ subnets: [{ cidr: '10.0.0.0/28' }] })
     expect(await cost(give('a'), 'exhausted')).toBe('3 + 0 + 0')
@@ -180,7 +184,7 @@ describe('who knows nothing', () => {
     expect(await cost(take('a', { pools: ['blue'] }), 'released')).toBe('2 + 1 + 1')
   })
 
-  test('is told when a handle can not be read', async () => {
+  test('is told when a handle cannot be read', async () => {
     const { apiVersion, kind } = IPHandle.info
     const spec = { owner: 'ns/b', uid: 'b', blocks: {} }
     unwrap(await store.create({ apiVersion, kind, metadata: { name: handleName('a') }, spec }))
@@ -290,7 +294,7 @@ describe('a handle', () => {
     expect(await ownersIn()).toEqual([])
   })
 
-  test('that names a block that can not be read stays, and so does what it says', async () => {
+  test('that names a block that cannot be read stays, and so does what it says', async () => {
     await run(give('a'))
     const { apiVersion, kind } = IPBlock.info
     const odd = { 9: { owner: 'ns/x', uid: 'x', sequence: 5, state: 'draining' } }
@@ -303,7 +307,7 @@ describe('a handle', () => {
   })
 })
 
-test('a block that can not be read stays in the handle, also where it is looked once more for what is asked for', async () => {
+test('a block that cannot be read stays in the handle, also where it is looked once more for what is asked for', async () => {
   await run(give('a'))
   const known = new KnownBlocks()
   for (const text of ['10.0.0.20', '10.0.0.40']) {

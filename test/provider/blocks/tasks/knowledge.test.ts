@@ -1,18 +1,15 @@
 import { Address, Prefix } from 'ipam-kit/cidr'
-import { IPBlock, IPPool, type IPPoolSpec } from 'ipam-kit/crd/ipam-kit'
+import { IPBlock, IPPool } from 'ipam-kit/crd/ipam-kit'
 import { fail, unwrap } from 'ipam-kit/errors'
 import type { Outcome, Task } from 'ipam-kit/plan'
-import {
-  type AllocationOutcome,
-  type AllocationRequest,
-  allocate,
-  KnownBlocks,
-  release,
-} from 'ipam-kit/provider/blocks'
+import { allocate, KnownBlocks, release } from 'ipam-kit/provider/blocks'
 import { runTask } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
 import { storeOver } from 'ipam-kit/testing'
 import { beforeEach, describe, expect, test } from 'vitest'
+import type { IPPoolSpec } from '../../../../src/crd/ipam-kit/ip-pool.js'
+import type { AllocationOutcome } from '../../../../src/provider/blocks/tasks/outcome.js'
+import type { AllocationRequest } from '../../../../src/provider/blocks/tasks/request.js'
 import { blockStore, blocksIn, poolIn, request } from '../world.js'
 
 let store: Store
@@ -85,7 +82,7 @@ describe('what is known may be old', () => {
     expect(textOf(await give('d', agent))).toBe('allocated 10.0.0.3')
   })
 
-  test.each(['taken', 'notReady'])('nor that an address can not be had, when it can again: %s', async (kind) => {
+  test.each(['taken', 'notReady'])('nor that an address cannot be had, when it can again: %s', async (kind) => {
     const agent = new KnownBlocks()
     const asked = { addresses: [Address.parse('10.0.0.9')] }
     await give('y', agent, asked)
@@ -324,7 +321,7 @@ describe('a release', () => {
     expect((await take('b', { address })).kind).toBe('nothing')
   })
 
-  test('is not kept by a block that can not be read where nothing of that can be: of another domain, or place', async () => {
+  test('is not kept by a block that cannot be read where nothing of that can be: of another domain, or place', async () => {
     await poolIn(store, 'far', { domain: 'far', subnets: [{ cidr: '10.7.0.0/28' }] })
     await give('a')
     const known = new KnownBlocks({ isComplete: true })
@@ -347,7 +344,7 @@ describe('a release', () => {
   })
 })
 
-describe('what can not be read', () => {
+describe('what cannot be read', () => {
   test('is not taken for nothing', async () => {
     await give('a')
     await change('IPBlock', FIRST, { rows: { 9: { owner: 'ns/x', uid: 'x', sequence: 5, state: 'draining' } } })
@@ -403,11 +400,11 @@ describe('what can not be read', () => {
     const asked = await give('b', undefined, { addresses: [Address.parse('10.0.0.4')] })
     expect(asked).toMatchObject({
       kind: 'notReady',
-      message: `block ${FIRST} can not be used: its units are not those of the domain`,
+      message: `block ${FIRST} cannot be used: its units are not those of the domain`,
     })
   })
 
-  test('where one lies off the grid that can not be read nothing is given, until it goes', async () => {
+  test('where one lies off the grid that cannot be read nothing is given, until it goes', async () => {
     const { apiVersion, kind } = IPBlock.info
     const name = 'default-4-0a000000-25'
     unwrap(await store.create({ apiVersion, kind, metadata: { name }, spec: {} }))
