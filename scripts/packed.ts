@@ -1,4 +1,4 @@
-// The package as a user gets it: `npm pack`, and an installation of that into a temporary folder.
+// The package as a user gets it: `npm pack`, and an installation of that into an empty folder.
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -8,20 +8,34 @@ import { fileURLToPath } from 'node:url'
 const root = fileURLToPath(new URL('..', import.meta.url))
 
 /**
- * Packs the built tree, installs it with its dependencies and what else is named, runs `use` on the
- * folder of the installation, and removes it.
+ * Packs the built tree and what it needs, installs the tarballs into an empty folder without a
+ * network, runs `use` on that folder, and removes it.
  */
-export function withPackage<T>(use: (dir: string) => T, others: readonly string[] = []): T {
+export function withPackage<T>(use: (dir: string) => T): T {
   const dir = mkdtempSync(join(tmpdir(), 'packed-'))
   try {
-    npm(root, 'pack', '--silent', '--ignore-scripts', '--pack-destination', dir)
-    const tarball = readdirSync(dir).find((name) => name.endsWith('.tgz'))
+    const folders = ['.', ...neededBy('.').map((name) => `./node_modules/${name}`)]
+    npm(root, 'pack', '--silent', '--ignore-scripts', '--pack-destination', dir, ...folders)
+    const tarballs = readdirSync(dir).map((name) => `./${name}`)
     writeFileSync(join(dir, 'package.json'), JSON.stringify({ name: 'user', private: true, type: 'module' }))
-    npm(dir, 'install', '--silent', '--no-audit', '--no-fund', '--prefer-offline', `./${tarball}`, ...others)
+    npm(dir, 'install', '--silent', '--offline', '--no-audit', '--no-fund', ...tarballs)
     return use(dir)
   } finally {
     rmSync(dir, { recursive: true, force: true })
   }
+}
+
+/** Dependencies and peers of a package of this tree, and theirs. */
+function neededBy(folder: string, found = new Set<string>()): string[] {
+  const { dependencies = {}, peerDependencies = {} } = JSON.parse(
+    readFileSync(join(root, folder, 'package.json'), 'utf8'),
+  )
+  for (const name of Object.keys({ ...dependencies, ...peerDependencies })) {
+    if (found.has(name)) continue
+    found.add(name)
+    neededBy(`node_modules/${name}`, found)
+  }
+  return [...found]
 }
 
 function npm(cwd: string, ...args: readonly string[]): void {

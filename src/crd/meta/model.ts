@@ -1,5 +1,5 @@
 import type * as z from 'zod'
-import { describe, type Failure, fail, failure, type Result, unwrap } from '../../errors/index.js'
+import { describe, type Failure, fail, type Result, unwrap } from '../../errors/index.js'
 import { type Conversion, nameOf } from './conversion.js'
 import { type JsonObject, pathText, withoutNulls } from './json.js'
 import { groupOf, type KindInfo, type KubeObject } from './object.js'
@@ -78,7 +78,7 @@ function read<T extends KubeObject>(spec: ModelSpec<T>, reads: readonly string[]
   const convert = spec.converts?.[known.value.apiVersion]
   const stored = convert === undefined ? { ok: true as const, value: plain } : convert(plain)
   const invalid = (issues: readonly { readonly path: string; readonly message: string }[]) =>
-    failure('INVALID_OBJECT', { kind: info.kind, name: nameOf(plain), issues })
+    fail('INVALID_OBJECT', { kind: info.kind, name: nameOf(plain), issues }).failure
   if (!stored.ok) {
     const { path, problem } = stored.failure.context
     // a conversion names its field as text
