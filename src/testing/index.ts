@@ -1,7 +1,7 @@
 /**
- * Tools for your own tests: the conformance suite of stores, a deterministic simulation with
- * faults, arbitraries for fast-check, golden models, and a fake cloud. It needs the peer
- * dependency fast-check.
+ * Tools for your own tests: conformance suites for stores and clouds, a deterministic simulation
+ * with faults, arbitraries for fast-check, and a cloud in memory. It needs the peer dependency
+ * fast-check.
  *
  * @module ipam-kit/testing
  */

@@ -1,5 +1,5 @@
 /**
- * CustomResourceDefinitions from models: `crdManifest` answers the object that `kubectl apply`
+ * CustomResourceDefinitions from models: `crdManifest` returns the object that `kubectl apply`
  * takes.
  *
  * @module ipam-kit/crd/manifest

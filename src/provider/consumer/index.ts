@@ -1,6 +1,6 @@
 /**
- * Claims for the machines of an infrastructure provider: which claims a machine needs, what they
- * came to, and the network settings that follow from them.
+ * Claims for the machines of an infrastructure provider: which claims a machine needs, their
+ * results, and the network settings that follow from them.
  *
  * @module ipam-kit/provider/consumer
  */

@@ -16,7 +16,7 @@ export interface ExternalPoolsDefinition<P extends KubeObject> {
   readonly identity: string
   /**
    * How long a call to the cloud may take, in seconds, from 1: after that it has no effect any
-   * more. Default {@link MAX_CALL_SECONDS}.
+   * more. Default 60.
    */
   readonly callSeconds?: number | undefined
   /** How old what a list of the cloud shows may be, in seconds, from 0. Default 5. */

@@ -1,6 +1,6 @@
 /**
- * Cluster API's in-cluster provider: `inCluster` serves IPAddressClaims from InClusterIPPools and
- * their relatives. `planClaim` and `planPool` are its rules as pure functions.
+ * Cluster API's in-cluster provider: `inCluster` serves IPAddressClaims from the four kinds of
+ * in-cluster pools. `planClaim` and `planPool` are its rules as pure functions.
  *
  * @module ipam-kit/provider/in-cluster
  */

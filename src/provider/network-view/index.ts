@@ -1,6 +1,6 @@
 /**
  * The addresses that Pods of a cluster have or may get: `networkView`, a planner that publishes
- * it, and the configuration of kube-proxy, flannel, ip-masq-agent, kindnet, Calico, Cilium and
+ * them, and the configuration of kube-proxy, flannel, ip-masq-agent, kindnet, Calico, Cilium and
  * NetworkPolicies.
  *
  * @module ipam-kit/provider/network-view

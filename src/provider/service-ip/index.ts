@@ -1,6 +1,6 @@
 /**
- * Cluster IPs for Services, kept in IPAddress and ServiceCIDR objects: `serviceIPs` allocates,
- * repairs, and ends ranges.
+ * Cluster IPs for Services, kept in IPAddress and ServiceCIDR objects: `serviceIPs` allocates and
+ * repairs them, and removes the finalizer of a deleted ServiceCIDR when no address depends on it.
  *
  * @module ipam-kit/provider/service-ip
  */
