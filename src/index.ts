@@ -1,12 +1,14 @@
 /**
- * The nouns and allocators that need no schema library, as one namespace for each entry: `Cidr`,
- * `Allocator`, `Claim`, `Plan` and `Errors`. Typed Kubernetes objects are in `ipam-kit/crd`,
- * planners in `ipam-kit/provider/*`.
+ * What most programs need, by name: addresses, `AddressPool`, `PrefixAllocator`, `inCluster`,
+ * `Controller`, `runUntilQuiet`, `memoryStore`, `read` and `unwrap`. Everything else is in the entry
+ * of its folder. A bundler leaves out what a program does not import.
  *
  * @module ipam-kit
  */
-export * as Allocator from './allocator/index.js'
-export * as Cidr from './cidr/index.js'
-export * as Claim from './claim/index.js'
-export * as Errors from './errors/index.js'
-export * as Plan from './plan/index.js'
+export { AddressPool, PrefixAllocator } from './allocator/index.js'
+export { Address, Prefix, Range, RangeSet } from './cidr/index.js'
+export { IpamError, unwrap } from './errors/index.js'
+export { inCluster } from './provider/in-cluster/index.js'
+export { Controller, runUntilQuiet } from './run/index.js'
+export { read } from './store/index.js'
+export { memoryStore } from './store/memory/index.js'

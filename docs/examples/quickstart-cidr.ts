@@ -1,4 +1,4 @@
-import { Address, Prefix, RangeSet } from 'ipam-kit/cidr'
+import { Address, Prefix, RangeSet } from 'ipam-kit'
 
 const subnet = Prefix.parse('10.20.0.0/24')
 console.log(Prefix.contains(subnet, Address.parse('10.20.0.9'))) // true

@@ -1,8 +1,5 @@
+import { inCluster, memoryStore, read, runUntilQuiet, unwrap } from 'ipam-kit'
 import { IPAddress } from 'ipam-kit/crd/cluster-api'
-import { unwrap } from 'ipam-kit/errors'
-import { inCluster } from 'ipam-kit/provider/in-cluster'
-import { runUntilQuiet } from 'ipam-kit/run'
-import { memoryStore } from 'ipam-kit/store/memory'
 
 const group = 'ipam.cluster.x-k8s.io'
 const store = memoryStore({ now: Date.now })
@@ -22,6 +19,5 @@ const claim = {
 for (const object of [pool, claim]) unwrap(await store.create(object))
 await runUntilQuiet(store, [inCluster()], { now: Date.now })
 
-const ref = { apiVersion: `${group}/v1beta2`, kind: 'IPAddress', namespace: 'default', name: 'web-0' }
-const { spec } = IPAddress.parse(unwrap(await store.get(ref)))
+const { spec } = unwrap(await read(store, IPAddress, { namespace: 'default', name: 'web-0' }))
 console.log(spec.address, spec.prefix, spec.gateway) // 10.0.0.2 28 10.0.0.1

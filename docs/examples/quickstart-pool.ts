@@ -1,5 +1,4 @@
-import { AddressPool } from 'ipam-kit/allocator'
-import { Address, RangeSet } from 'ipam-kit/cidr'
+import { Address, AddressPool, RangeSet } from 'ipam-kit'
 
 const ranges = RangeSet.parse(['10.20.0.0/24'])
 const reserved = RangeSet.parse(['10.20.0.0/28', '10.20.0.255'])

@@ -1,7 +1,7 @@
 /**
  * Carries plans out on a store: `Controller` runs planners for as long as the process lives,
  * `runUntilQuiet` until nothing is left to do, `runTask` for one answer. `LeaderElection` needs
- * only a Lease.
+ * only a Lease, `EventRecorder` writes Events, and `ProblemLog` logs problems without a flood.
  *
  * @module ipam-kit/run
  */
@@ -12,7 +12,9 @@ export {
   type ControllerProblem,
   type ControllerResult,
 } from './controller/controller.js'
+export { ProblemLog } from './controller/problem-log.js'
 export type { Timers } from './controller/timers.js'
+export { EVENT, EventRecorder } from './events/event-recorder.js'
 export { LEASE, LeaderElection, type LeaderTerm } from './leader-election.js'
 export { runKey } from './plan/run-key.js'
 export { type ExternalCaller, runPlan } from './plan/run-plan.js'
