@@ -112,6 +112,7 @@ suite() {
 package() {
   npm run build
   npm run package:lint
+  npm run package:try
   npm run size
 }
 
@@ -124,6 +125,7 @@ checks() {
   step package package
   step tests suite
   step acceptance npm run acceptance
+  step docs npm run docs
 }
 
 demos() {

@@ -319,6 +319,22 @@ const proofs = [
     built: true,
   },
   {
+    gate: 'package',
+    fault: 'a picture in the README, a link out of the package, a program that prints something else',
+    plant: (tree) => {
+      tree.edit('README.md', (text) => text.replace('// 239n', '// 240n'))
+      tree.append('README.md', '\n![a picture](docs/images/overview.svg)\n')
+      tree.append('docs/guides/cidr.md', '\n[a test](../../test/setup/depth.ts)\n')
+    },
+    command: [bin('tsx'), 'scripts/check-packed.ts'],
+    expect: [
+      /README\.md links to docs\/images\/overview\.svg/,
+      /docs\/guides\/cidr\.md links to \.\.\/\.\.\/test\/setup\/depth\.ts/,
+      /program-1\.mjs prints\ntrue\n239n/,
+    ],
+    built: true,
+  },
+  {
     gate: 'acceptance',
     fault: 'a case that the library answers differently',
     plant: (tree) =>
@@ -402,6 +418,17 @@ const proofs = [
       tree.edit('docs/guides/in-cluster.md', (text) => text.replace('Bound 10.20.0.11', 'Bound 10.20.0.13')),
     command: vitest('test/docs/pages.test.ts'),
     expect: [/FAIL.*shows what the demo really prints/],
+  },
+  {
+    gate: 'documentation site',
+    fault: 'an entry without a sentence, a link to a heading that there is not',
+    plant: (tree) => {
+      tree.edit('src/render/index.ts', (text) => text.replace(/Text and pictures[\s\S]*?\n \*\n/, '\n'))
+      tree.edit('typedoc.json', (text) => text.replace('"invalidLink": true', '"invalidLink": false'))
+      tree.append('docs/guides/cidr.md', '\n[a heading](<#no such heading>)\n')
+    },
+    command: ['npm', 'run', 'docs'],
+    expect: [/ipam-kit_render\.html does not begin with a sentence/, /has no such anchor/],
   },
   {
     gate: 'safety',

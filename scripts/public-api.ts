@@ -122,7 +122,7 @@ function firstSentence(text: string): string {
   const [prose = ''] = text.split(/\n\s*(?:- |\n)/)
   const line = prose.replace(/\s+/g, ' ').trim()
   const sentence = /^.*?[.:!?](?=\s+[A-Z`]|$)/.exec(line)?.[0] ?? line
-  return sentence.replace(/\{@link (\S+)\}/g, '`$1`')
+  return sentence.replace(/\{@link (\S+?)\s*\}/g, '`$1`')
 }
 
 /** Names that mean different things in different entries: name -> where each is declared. */

@@ -1,5 +1,10 @@
-// What most programs need. Everything else is at the entry of its folder: ipam-kit/crd/*,
-// ipam-kit/provider/*, ipam-kit/store/*.
+/**
+ * What most programs need, by name: addresses, `AddressPool`, `PrefixAllocator`, `inCluster`,
+ * `Controller`, `runUntilQuiet`, `memoryStore`, `read` and `unwrap`. Everything else is in the entry
+ * of its folder. A bundler leaves out what a program does not import.
+ *
+ * @module ipam-kit
+ */
 export { AddressPool, PrefixAllocator } from './allocator/index.js'
 export { Address, Prefix, Range, RangeSet } from './cidr/index.js'
 export { IpamError, unwrap } from './errors/index.js'

@@ -1,3 +1,10 @@
+/**
+ * Allocators in memory, which decide which address or prefix is next and do no I/O: `AddressPool`,
+ * `PrefixAllocator` and `Ledger`. `Bitmap`, `RangeTree` and `PrefixTree` are the structures under
+ * them.
+ *
+ * @module ipam-kit/allocator
+ */
 export type { ReserveRule } from '../cidr/internal.js'
 export type { LedgerEntry, LedgerHolder, Random } from './ledger/entry.js'
 export { Ledger } from './ledger/ledger.js'

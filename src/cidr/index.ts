@@ -1,3 +1,10 @@
+/**
+ * Addresses, prefixes, ranges and sets of both families: parse, format, compare, split, subtract,
+ * and find the longest match. Text is read as strictly as by Go's net/netip and written as RFC
+ * 5952 says.
+ *
+ * @module ipam-kit/cidr
+ */
 import * as Address from './nouns/address.js'
 import * as Prefix from './nouns/prefix.js'
 import * as Range from './nouns/range.js'

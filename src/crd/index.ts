@@ -1,3 +1,9 @@
+/**
+ * Every typed Kubernetes object of the package, as one namespace for each API group. Import a
+ * single group from its own entry, such as `ipam-kit/crd/in-cluster`, to bundle less.
+ *
+ * @module ipam-kit/crd
+ */
 export * as ClusterApi from './cluster-api/index.js'
 export * as Core from './core/index.js'
 export * as InCluster from './in-cluster/index.js'

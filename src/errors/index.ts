@@ -1,3 +1,10 @@
+/**
+ * Error codes with their contexts, and the two ways to report one: `IpamError`, which is thrown,
+ * and `Result`, which is returned. Recognise an error by its `code`: `instanceof` fails between
+ * two copies of the package.
+ *
+ * @module ipam-kit/errors
+ */
 export type { ErrorCode } from './codes.js'
 export { describe, type Failure, fail, IpamError, isIpamError, ok, type Result, unwrap } from './failure.js'
 export { registry } from './registry.js'

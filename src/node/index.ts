@@ -1,5 +1,11 @@
-// The clock, the timers and the randomness of the platform: what the rest of the library takes as
-// arguments. Nothing else in src/ imports this folder, and no other file may name these globals.
+/**
+ * The clock, timers and random UUIDs of the platform: `now`, `timers`, `sleep` and `uid` of Node,
+ * Bun, Deno or a browser. The other entries take them as arguments.
+ *
+ * @module ipam-kit/node
+ */
+
+// Nothing else in src/ imports this folder, and no other file may name these globals.
 
 import { assertFunction } from '../errors/checks.js'
 import { refuse } from '../errors/refuse.js'

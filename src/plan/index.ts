@@ -1,3 +1,10 @@
+/**
+ * Plans as data: effects with their preconditions, and the planners that make them.
+ * `definePlanner` makes a planner, `explain` writes a plan as text, and `ObjectCache` holds what
+ * planners read.
+ *
+ * @module ipam-kit/plan
+ */
 export { Absences, proofOfAbsence } from './absence.js'
 export { byAge, type CachedObjects, type Delta, modelWatch, type TrimmedWatch, type Watch } from './cached-objects.js'
 export type { CallSeat } from './call-tasks.js'

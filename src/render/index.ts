@@ -1,3 +1,9 @@
+/**
+ * Text and pictures from data: tables, maps of pools as ASCII or SVG, and metrics of a controller in
+ * the text format of Prometheus.
+ *
+ * @module ipam-kit/render
+ */
 export { asciiMap, asciiMapLegend } from './ascii-map.js'
 export { ControllerMetrics } from './controller-metrics.js'
 export { Histogram } from './histogram.js'

@@ -8,7 +8,7 @@ import { refOfEffect } from './plan/effect-ref.js'
 /**
  * Whether a write may be sent now. It is asked directly before every single write and every
  * external call, and a no withholds that one: `STORE_WRITE_WITHHELD`. A leader gives `canWrite` of
- * its {@link LeaderTerm}. It must be quick, must not throw, and a no is final.
+ * its `LeaderTerm`. It must be quick, must not throw, and a no is final.
  */
 export type CanWrite = () => boolean
 

@@ -1,3 +1,10 @@
+/**
+ * Carries plans out on a store: `Controller` runs planners for as long as the process lives,
+ * `runUntilQuiet` until nothing is left to do, `runTask` for one answer. `LeaderElection` needs
+ * only a Lease, `EventRecorder` writes Events, and `ProblemLog` logs problems without a flood.
+ *
+ * @module ipam-kit/run
+ */
 export { Backoff } from './controller/backoff.js'
 export {
   Controller,

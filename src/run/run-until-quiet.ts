@@ -93,7 +93,7 @@ export interface QuietResult<O extends Outcome = Outcome> {
  * after a conflict: nothing is on its way then, and the next run continues from there
  * @throws UnsettledError `STORE_OUTCOME_UNKNOWN` if it is not known what has become of a write,
  * because the store has not answered since: it may still be done, and no other run may begin before
- * {@link settle} has told
+ * `settle` has told
  */
 export async function runUntilQuiet<O extends Outcome>(
   store: Store,

@@ -1,3 +1,10 @@
+/**
+ * Tools for your own tests: conformance suites for stores and clouds, a deterministic simulation
+ * with faults, arbitraries for fast-check, and a cloud in memory. It needs the peer dependency
+ * fast-check.
+ *
+ * @module ipam-kit/testing
+ */
 export { address, prefix, range, rangeSetIn } from './arbitraries.js'
 export { neutronHandler } from './cloud/neutron-handler.js'
 export { FakeCloudWorld } from './cloud/world.js'

@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { format } from 'node:util'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { renderConsoleBlocks } from '../../scripts/console-blocks.js'
+import { relativeLinks } from '../../scripts/markdown-links.js'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const read = (file: string) => readFileSync(root + file, 'utf8')
@@ -12,6 +13,8 @@ const pages = [
   'README.md',
   'CONTRIBUTING.md',
   'SECURITY.md',
+  'CODE_OF_CONDUCT.md',
+  'docs/README.md',
   ...guides,
   ...readdirSync(`${root}docs/adr`).map((name) => `docs/adr/${name}`),
   ...readdirSync(`${root}docs/reference`)
@@ -36,10 +39,36 @@ async function printedBy(example: string): Promise<string[]> {
   return log.mock.calls.map((call) => format(...call))
 }
 
+const quickstarts = ['cidr', 'pool', 'claim'].map((name) => `docs/examples/quickstart-${name}.ts`)
+
 describe('the README', () => {
-  test('shows the quick start as it is, and it does what it says', async () => {
-    expect(blocks('README.md', 'ts')).toEqual([read('docs/examples/quickstart.ts')])
-    expect(await printedBy('docs/examples/quickstart.ts')).toEqual(['10.0.0.2 28 10.0.0.1'])
+  test('begins with the installation and three programs', () => {
+    expect(blocks('README.md', 'ts')).toEqual(quickstarts.map(read))
+    const [installation, first, prose] = ['npm install ipam-kit', '```ts', '## Requirements'].map((text) =>
+      read('README.md').indexOf(text),
+    )
+    expect([installation, first, prose]).toEqual([installation, first, prose].toSorted((a, b) => Number(a) - Number(b)))
+    expect(installation).toBeGreaterThan(0)
+  })
+
+  test.each(quickstarts)('shows what %s prints, behind each line', async (program) => {
+    const comments = [...read(program).matchAll(/console\.log\(.*\) \/\/ (.*)$/gm)].map(([, printed]) => printed)
+    expect(comments.length).toBeGreaterThan(0)
+    expect(await printedBy(program)).toEqual(comments)
+  })
+
+  test('stands alone: a registry shows no file beside it', () => {
+    expect(relativeLinks(read('README.md'))).toEqual([])
+    expect(relativeLinks('![a](docs/a.svg) [b](b.md#c) [d](https://example.com) `[e](f.md)`')).toEqual([
+      'docs/a.svg',
+      'b.md',
+    ])
+  })
+
+  test('names paths that exist', () => {
+    const paths = [...read('README.md').matchAll(/`((?:docs\/|llms)[^`*]*)`/g)].map(([, path]) => path as string)
+    expect(paths.length).toBeGreaterThan(3)
+    for (const path of paths) expect(existsSync(root + path), path).toBe(true)
   })
 
   test('shows the plan that the example prints', async () => {
@@ -88,7 +117,16 @@ test.each([
     printed.push(log.mock.calls.map((call) => format(...call)).join('\n'))
     log.mockRestore()
   }
-  expect(blocks(`docs/guides/${name}.md`, 'text').map((text) => text.trimEnd())).toEqual(printed)
+  // what a program prints stands beside its steps, or all of it in one place
+  const texts = blocks(`docs/guides/${name}.md`, 'text').map((text) => text.trimEnd())
+  expect(texts.join('\n')).toBe(printed.join('\n'))
+})
+
+test('docs/README.md lists every guide and every reference', () => {
+  const listed = [...read('docs/README.md').matchAll(/\[([^\]]+)\]\(((?:guides|reference)\/[^)]+)\)/g)]
+  expect(listed.map(([, , path]) => `docs/${path}`).toSorted()).toEqual(
+    pages.filter((page) => /^docs\/(?:guides|reference)\//.test(page)).toSorted(),
+  )
 })
 
 describe.each(guides)('%s', (page) => {
@@ -110,7 +148,7 @@ describe.each(guides)('%s', (page) => {
 
 describe.each(pages)('%s', (page) => {
   test('links to files that exist', () => {
-    for (const [, target] of read(page).matchAll(/\]\((?!https?:|#|mailto:)([^)#\s]+)[^)]*\)/g)) {
+    for (const target of relativeLinks(read(page))) {
       expect(existsSync(`${root}${dirname(page)}/${target}`), `${page} links to ${target}`).toBe(true)
     }
   })

@@ -20,8 +20,11 @@ export interface ReleasedAddress {
 }
 
 interface CooldownOptions {
+  /** Whether the order of releases counts. */
   readonly keepsOrder: boolean
+  /** Whether the strategy may give an address once it has cooled down. */
   readonly isUsable: (address: Address) => boolean
+  /** Whether it may give the address only when there is no other one. */
   readonly isInBand: (address: Address) => boolean
 }
 
@@ -46,11 +49,6 @@ export class Cooldown {
   readonly #isUsable: (address: Address) => boolean
   readonly #isInBand: (address: Address) => boolean
 
-  /**
-   * @param keepsOrder whether the order of releases counts
-   * @param isUsable whether the strategy may give an address once it has cooled down
-   * @param isInBand whether it may only when there is no other one
-   */
   constructor({ keepsOrder, isUsable, isInBand }: CooldownOptions) {
     this.#keepsOrder = keepsOrder
     this.#isUsable = isUsable

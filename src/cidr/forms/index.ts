@@ -1,3 +1,10 @@
+/**
+ * Other spellings of an address: names of reverse DNS, hosts of URLs and endpoints, and the
+ * Teredo, 6to4 and NAT64 addresses that contain an IPv4 address. This is the only entry that
+ * depends on ip-address.
+ *
+ * @module ipam-kit/cidr/forms
+ */
 import * as Nat64 from './nat64.js'
 import * as ReverseName from './reverse-name.js'
 import * as SixToFour from './six-to-four.js'

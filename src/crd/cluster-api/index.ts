@@ -1,3 +1,9 @@
+/**
+ * IPAddressClaim, IPAddress, Cluster and Machine of Cluster API in all served versions, with
+ * conversion and admission.
+ *
+ * @module ipam-kit/crd/cluster-api
+ */
 export { admitIPAddress, admitIPAddressClaim, type ClaimLookup } from './admission.js'
 export { Cluster } from './cluster.js'
 export { IPAddress } from './ip-address.js'

@@ -1,3 +1,8 @@
+/**
+ * Node, Pod, Namespace and Service of Kubernetes, as far as IPAM reads them, and node selectors.
+ *
+ * @module ipam-kit/crd/core
+ */
 export { Namespace } from './namespace.js'
 export { Node } from './node.js'
 export { matchesNodeSelector } from './node-selector.js'

@@ -60,10 +60,10 @@ const NAME_FIELD = 'metadata.name'
 /**
  * Whether a Node is one of those that a selector selects, as `nodeaffinity.NodeSelector` of
  * k8s.io/component-helpers says: terms are ORed, the requirements of a term are ANDed. A term that
- * an API server would refuse ({@link nodeSelectorErrors}) selects no Node; the other terms count.
+ * an API server would refuse selects no Node; the other terms count.
  * What no selector at all means is up to the kind that has it.
  *
- * O(size of the selector). For many Nodes: {@link nodeSelectorScore}.
+ * O(size of the selector).
  *
  * @example
  * const node = { metadata: { name: 'n1', labels: { cpus: '16' } } }

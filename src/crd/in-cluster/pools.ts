@@ -167,7 +167,7 @@ export const poolModels: readonly CrdModel<InClusterPool>[] = [
 
 /**
  * The same kind with `status.conditions` in all of its versions, and a column that shows Ready: for
- * {@link crdManifest}, where the provider is to write them. Upstream's definitions have no such
+ * `crdManifest`, where the provider is to write them. Upstream's definitions have no such
  * field. Objects are read and converted as before.
  *
  * @example

@@ -1,3 +1,9 @@
+/**
+ * The kinds of `ipam-kit.dev/v1alpha1`: pools that many writers allocate from (IPPool, IPBlock,
+ * IPDomain, IPHandle), ClusterNetwork, and SubnetReservations.
+ *
+ * @module ipam-kit/crd/ipam-kit
+ */
 export { admitIPDomain, admitIPPool } from './admission.js'
 export { admitIPBlock } from './block-admission.js'
 export { blockName, parseBlockName } from './block-name.js'

@@ -34,7 +34,7 @@ export interface PoolSpace {
   readonly reserved: RangeSet
   /** What nobody gets, within the ranges or not: exclude + edges + gateways. */
   readonly kept: RangeSet
-  /** The longest first. Ask {@link subnetOf}. */
+  /** The longest first: `subnetOf` finds the one of an address. */
   readonly subnets: readonly PoolSubnet[]
 }
 

@@ -1,3 +1,10 @@
+/**
+ * Models of Kubernetes objects: `defineModel` and `defineCrdModel` make one from a zod schema. A
+ * model reads, validates and converts objects, and is a Standard Schema. Metadata, conditions and
+ * label selectors are here too.
+ *
+ * @module ipam-kit/crd/meta
+ */
 export type { Admission } from './admission.js'
 export type { CrdModel } from './crd-model.js'
 export { defineCrdModel } from './crd-model.js'

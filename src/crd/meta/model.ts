@@ -1,15 +1,19 @@
 import type * as z from 'zod'
 import { assertParts } from '../../errors/checks.js'
-import { fail, type Result, unwrap } from '../../errors/index.js'
+import { describe, type Failure, fail, type Result, unwrap } from '../../errors/index.js'
 import { type Conversion, nameOf } from './conversion.js'
 import { type JsonObject, pathText, withoutNulls } from './json.js'
 import { groupOf, type KindInfo, type KubeObject } from './object.js'
+import type { StandardIssue, StandardSchema } from './standard-schema.js'
 
 /** What reading an unknown object can answer. */
 export type ReadResult<T> = Result<T, 'INVALID_OBJECT' | 'OBJECT_KIND_MISMATCH'>
 
-/** A typed kind: how an unknown object becomes one. */
-export interface Model<T extends KubeObject> {
+/**
+ * A typed kind: how an unknown object becomes one. A model is a Standard Schema, so that tools which
+ * take schemas of any library take it.
+ */
+export interface Model<T extends KubeObject> extends StandardSchema<T> {
   /** The version that is stored and written. */
   readonly info: KindInfo
   /** The apiVersions that can be read; older ones are converted to the stored one. */
@@ -38,30 +42,28 @@ export interface ModelSpec<T extends KubeObject> {
 /** How many field errors are told at once. */
 const MAX_ISSUES = 100
 
+/** An object that was read, or why it was not: as a failure, and as issues of a Standard Schema. */
+type Reading<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly failure: ReadFailure; readonly issues: readonly StandardIssue[] }
+
+type ReadFailure = Failure<'INVALID_OBJECT' | 'OBJECT_KIND_MISMATCH'>
+
 /** The model of a kind from its schema. */
 export function defineModel<T extends KubeObject>(spec: ModelSpec<T>): Model<T> {
   assertParts('defineModel', 'spec', spec, { info: 'object', schema: 'object' })
-
-  const { info, schema } = spec
+  const { info } = spec
   const reads = [info.apiVersion, ...Object.keys(spec.converts ?? {})]
   const safeParse = (json: unknown): ReadResult<T> => {
-    const known = knownObject(json, info.kind, reads)
-    if (!known.ok) return known
-    const plain = withoutNulls(known.value)
-    const convert = spec.converts?.[known.value.apiVersion]
-    const stored = convert === undefined ? { ok: true as const, value: plain } : convert(plain)
-    if (!stored.ok) {
-      const { path, problem } = stored.failure.context
-      return fail('INVALID_OBJECT', { kind: info.kind, name: nameOf(plain), issues: [{ path, message: problem }] })
-    }
-    const parsed = schema.safeParse(convert === undefined ? plain : { ...stored.value, apiVersion: info.apiVersion })
-    if (parsed.success) return { ok: true, value: parsed.data }
-    const issues = parsed.error.issues
-      .slice(0, MAX_ISSUES)
-      .map((issue) => ({ path: pathText(issue.path), message: issue.message }))
-    return fail('INVALID_OBJECT', { kind: info.kind, name: nameOf(plain), issues })
+    const reading = read(spec, reads, json)
+    return reading.ok ? reading : { ok: false, failure: reading.failure }
+  }
+  const validate = (json: unknown) => {
+    const reading = read(spec, reads, json)
+    return reading.ok ? { value: reading.value } : { issues: reading.issues }
   }
   return {
+    '~standard': { version: 1, vendor: 'ipam-kit', validate },
     info,
     reads,
     is: (object) =>
@@ -71,6 +73,30 @@ export function defineModel<T extends KubeObject>(spec: ModelSpec<T>): Model<T> 
     parse: (json) => unwrap(safeParse(json)),
     safeParse,
   }
+}
+
+function read<T extends KubeObject>(spec: ModelSpec<T>, reads: readonly string[], json: unknown): Reading<T> {
+  const { info, schema } = spec
+  const known = knownObject(json, info.kind, reads)
+  if (!known.ok) return refused(known.failure, [{ message: describe(known.failure) }])
+  const plain = withoutNulls(known.value)
+  const convert = spec.converts?.[known.value.apiVersion]
+  const stored = convert === undefined ? { ok: true as const, value: plain } : convert(plain)
+  const invalid = (issues: readonly { readonly path: string; readonly message: string }[]) =>
+    fail('INVALID_OBJECT', { kind: info.kind, name: nameOf(plain), issues }).failure
+  if (!stored.ok) {
+    const { path, problem } = stored.failure.context
+    // a conversion names its field as text
+    return refused(invalid([{ path, message: problem }]), [{ message: `${path}: ${problem}` }])
+  }
+  const parsed = schema.safeParse(convert === undefined ? plain : { ...stored.value, apiVersion: info.apiVersion })
+  if (parsed.success) return { ok: true, value: parsed.data }
+  const issues = parsed.error.issues.slice(0, MAX_ISSUES).map(({ path, message }) => ({ path, message }))
+  return refused(invalid(issues.map(({ path, message }) => ({ path: pathText(path), message }))), issues)
+}
+
+function refused(failed: ReadFailure, issues: readonly StandardIssue[]): Reading<never> {
+  return { ok: false, failure: failed, issues }
 }
 
 /** What is known of a JSON object before its fields are looked at. */

@@ -23,8 +23,7 @@ export type ClusterCIDRAdmissionRequest = AdmissionRequest<ClusterCIDR>
 export interface ClusterCIDRRules {
   /**
    * How many bits longer a subnet can be than its IPv6 range: 0 to 128. Upstream's allocator
-   * refuses more than 16 ({@link MAX_IPV6_SUBNET_BITS}), which upstream's rules accept. Left out:
-   * no limit, as for IPv4.
+   * refuses more than 16, which upstream's rules accept. Left out: no limit, as for IPv4.
    */
   readonly maxIPv6SubnetBits?: number | undefined
 }

@@ -12,7 +12,7 @@ import { type IdentityReference, identityReferenceSchema } from './references.js
  * cluster-api-provider-openstack).
  *
  * The model reads every object that an API server stores with upstream's definition of the kind,
- * sensible or not: {@link floatingIPPoolErrors} says what is wrong with it.
+ * sensible or not: `admitOpenStackFloatingIPPool` says what is wrong with it.
  */
 export interface OpenStackFloatingIPPool extends KubeObject {
   readonly spec: OpenStackFloatingIPPoolSpec

@@ -1,3 +1,9 @@
+/**
+ * OpenStackFloatingIPPool of cluster-api-provider-openstack, and the fields of its server and
+ * machine kinds that name a pool.
+ *
+ * @module ipam-kit/crd/openstack
+ */
 export {
   admitOpenStackFloatingIPPool,
   admitOpenStackMachine,

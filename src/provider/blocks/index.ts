@@ -1,3 +1,10 @@
+/**
+ * Pools that any number of writers can allocate from concurrently, without a leader: `allocate`
+ * and `release` for agents, `blockClaims` for claims, `blocksOperator` and `blocksSweep` for
+ * maintenance.
+ *
+ * @module ipam-kit/provider/blocks
+ */
 export { ADDRESS_ANNOTATION, blockClaims, FAMILY_ANNOTATION } from './claims/claims.js'
 export { defineBlockProvider } from './claims/provider.js'
 export { blocksOperator } from './operator/planner.js'

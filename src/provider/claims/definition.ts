@@ -158,7 +158,7 @@ export interface ExternalOptions {
   readonly orphans?: 'left' | 'swept' | undefined
   /**
    * Whether a claim that is not Bound already has something, so that a process has begun with it:
-   * {@link Planner.isBegun}. Left out: that is not known. O(1).
+   * `isBegun` of a planner. Left out: that is not known. O(1).
    */
   readonly isBegun?: ((claim: IPAddressClaim) => boolean) | undefined
 }

@@ -1,3 +1,9 @@
+/**
+ * A Cluster API provider from a pool kind and three functions: `defineProvider`. The life of
+ * claims comes with it: finalizers, owners, conditions, adoption, and calls to external systems.
+ *
+ * @module ipam-kit/provider/claims
+ */
 export type { PoolCall, PoolPlan, PoolPlanInput, ProviderDefinition } from './definition.js'
 export { MARKER_ANNOTATION } from './external.js'
 export { type AddressHolder, AddressLedger } from './ledger.js'

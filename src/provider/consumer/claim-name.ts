@@ -15,7 +15,7 @@ const HASH_LENGTH = 17
  * name gives the same result, always. Two long names meet with a probability of about 1 in 2^64,
  * and {@link claimsFor} refuses two claims of one name. O(length).
  *
- * @param maxLength 18 to 253 characters
+ * @param options `maxLength`: 18 to 253 characters, by default 253
  * @throws IpamError `INVALID_ARGUMENT`
  * @example
  * boundedName('web-0-1') // 'web-0-1'

@@ -1,3 +1,9 @@
+/**
+ * Claims for the machines of an infrastructure provider: which claims a machine needs, their
+ * results, and the network settings that follow from them.
+ *
+ * @module ipam-kit/provider/consumer
+ */
 export { provisionedCondition, withNetworkConfiguration } from './address-source.js'
 export { boundedName } from './claim-name.js'
 export { clusterPool, gatewayMetricOf } from './cluster-pool.js'

@@ -35,7 +35,7 @@ export interface CloudAddress {
   readonly address: string
   /** The id of the network that it is of. */
   readonly network: string
-  /** {@link markerText} as it was set; empty: none, or one that is not ours. */
+  /** The marker as the pool set it; empty: none, or one that the pool did not set. */
   readonly marker: string
   /**
    * Whether something outside of this library uses it or may use it: a port that it is attached to,
@@ -86,8 +86,8 @@ export interface CloudInput {
  * An answer of another form is taken for a failure of a call that may have done something; an item
  * of a list that is no address is left out, and named in the report of the pool.
  *
- * A call that was not answered within {@link MAX_CALL_SECONDS} has to be answered with a failure,
- * and must have no effect later than that after it was sent.
+ * A call that was not answered within `callSeconds` of the pools' definition has to be answered with
+ * a failure, and must have no effect later than that after it was sent.
  */
 export interface Cloud {
   readonly facts: CloudFacts

@@ -16,7 +16,7 @@ export interface ExternalPoolsDefinition<P extends KubeObject> {
   readonly identity: string
   /**
    * How long a call to the cloud may take, in seconds, from 1: after that it has no effect any
-   * more. Default {@link MAX_CALL_SECONDS}.
+   * more. Default 60.
    */
   readonly callSeconds?: number | undefined
   /** How old what a list of the cloud shows may be, in seconds, from 0. Default 5. */
@@ -26,7 +26,7 @@ export interface ExternalPoolsDefinition<P extends KubeObject> {
    * Default 300. While claims wait it is 60 at most.
    */
   readonly listSeconds?: number | undefined
-  /** As {@link ProviderDefinition.holdsAddress}. */
+  /** As `holdsAddress` of a provider definition. */
   readonly holdsAddress?: ((finalizer: string) => boolean) | undefined
 }
 

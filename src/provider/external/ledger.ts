@@ -79,7 +79,7 @@ export class ExternalLedger<P extends KubeObject> extends AddressLedger<P> {
   endsSinceMs: number | undefined
   /** A list is wanted that is asked for after this, for an address that is given back. */
   wantsListMs = 0
-  /** Addresses that may be created by this pool or by others: {@link PoolReport.quarantined}. */
+  /** Addresses that may be created by this pool or by others: `quarantined` of its report. */
   quarantined: readonly string[] = []
   /** Since when the watch of IPAddress objects has been behind. */
   behindSinceMs: number | undefined
@@ -95,7 +95,7 @@ export class ExternalLedger<P extends KubeObject> extends AddressLedger<P> {
     this.#options = options
   }
 
-  /** As of {@link LedgerOptions}. */
+  /** As in the options of the ledger. */
   get identity(): string {
     return this.#options.identity
   }

@@ -1,2 +1,7 @@
+/**
+ * Garbage collection by owner references, for stores that do not collect: `gcPlanner`.
+ *
+ * @module ipam-kit/provider/gc
+ */
 export type { GcOutcome } from './outcome.js'
 export { gcPlanner } from './planner.js'

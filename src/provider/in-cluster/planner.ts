@@ -12,7 +12,7 @@ import type { PoolOutcome } from './outcome.js'
 export type InClusterOutcome = ClaimOutcome | PoolOutcome | UnreadableOutcome
 
 /**
- * The in-cluster provider as a {@link Planner}: keys are `Kind namespace/name` of claims and pools.
+ * The in-cluster provider as a `Planner`: keys are `Kind namespace/name` of claims and pools.
  */
 export interface InClusterPlanner extends Provider<InClusterPool, PoolLedger, PoolOutcome> {
   /**

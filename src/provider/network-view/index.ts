@@ -1,3 +1,10 @@
+/**
+ * The addresses that Pods of a cluster have or may get: `networkView`, a planner that publishes
+ * them, and the configuration of kube-proxy, flannel, ip-masq-agent, kindnet, Calico, Cilium and
+ * NetworkPolicies.
+ *
+ * @module ipam-kit/provider/network-view
+ */
 export { acceptedRanges } from './acceptance.js'
 export { assigner } from './assigner.js'
 export { LiveNetworkView } from './live.js'

@@ -1,3 +1,9 @@
+/**
+ * Pod subnets for Nodes, from ClusterCIDRs or from the flags of kube-controller-manager:
+ * `nodeIPAM`.
+ *
+ * @module ipam-kit/provider/node-ipam
+ */
 export {
   defaultClusterCIDR,
   type FlagRanges,

@@ -63,7 +63,7 @@ export interface NodeIPAMOptions {
 }
 
 /**
- * Node IPAM as a {@link Planner}: keys are `Node name`, `ClusterCIDR name` and `ServiceCIDR name`.
+ * Node IPAM as a `Planner`: keys are `Node name`, `ClusterCIDR name` and `ServiceCIDR name`.
  */
 export interface NodeIPAMPlanner extends DefinedPlanner<NodeIPAMOutcome, NodeIPAMWatches, NodeIPAMState> {
   /**

@@ -1,3 +1,9 @@
+/**
+ * Floating IPs of OpenStack: pools over Neutron, servers that get a floating IP, and the pure
+ * functions under them.
+ *
+ * @module ipam-kit/provider/openstack
+ */
 export { floatingServers } from './floating-servers.js'
 export { getOrCreateFloatingIP } from './get-or-create.js'
 export type { CloudIdentity } from './neutron/login.js'

@@ -59,7 +59,7 @@ export class ServerAnswers {
   readonly #generations = new Map<string, number>()
   #count = 0
 
-  /** @param about {@link aboutOf} */
+  /** @param about what the calls are about, as `aboutOf` says */
   of(server: string, about: string): KnownOfServer {
     return this.#known.get(server)?.get(about) ?? {}
   }

@@ -119,7 +119,7 @@ export interface ControllerOptions<O extends Outcome = Outcome> {
   readonly summaryDelayMs?: number | undefined
   /**
    * After this time nobody has a write any more that was not answered: above the limits of the
-   * server for a request and of all that is before it ({@link SettleOptions.serverHasGivenUp}), in
+   * server for a request and of all that is before it (`serverHasGivenUp` of `settle`), in
    * milliseconds. Default 600,000.
    */
   readonly serverLimitMs?: number | undefined

@@ -92,7 +92,7 @@ const SERVED_EVERY = 8
  * Which key is planned next: in the order in which they were woken, planner by planner in turn;
  * keys that are served already after those that are not. A key that is busy comes again when it is
  * done. With an identity the keys that wait at one time are taken in an order of that process
- * ({@link rankOf}), and a key with which a process has begun ({@link Planner.isBegun}) is left to
+ * (`rankOf`), and a key with which a process has begun ({@link Planner.isBegun}) is left to
  * that process for 2 to 4 s, once: it may have ended.
  *
  * All operations are O(1) amortised, with an identity O(log n), apart from a turn over the

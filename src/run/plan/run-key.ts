@@ -21,7 +21,7 @@ export interface RunKeyOptions {
    */
   readonly show: (change: Change, source: 'written' | 'read', since: number | undefined) => void
   /**
-   * {@link ObjectCache.clock} of the host: a read that began before the last write is not believed
+   * `clock` of the cache of the host: a read that began before the last write is not believed
    * over that.
    */
   readonly clock?: (() => number) | undefined

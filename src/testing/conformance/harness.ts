@@ -62,8 +62,7 @@ export interface ConformanceCase {
   /** The capability that makes the rule void: with it the case is not run. */
   readonly unless?: keyof StoreCapabilities | undefined
   /**
-   * Resolves if the rule holds; rejects with a {@link ConformanceError} that says what was
-   * expected.
+   * Resolves if the rule holds; rejects with a `ConformanceError` that says what was expected.
    */
   run(): Promise<void>
 }

@@ -24,7 +24,7 @@ const RULES: Rules = {
 }
 
 /**
- * The rules of {@link Store} as named cases, for any test runner. Each case works in namespaces of
+ * The rules of `Store` as named cases, for any test runner. Each case works in namespaces of
  * its own, so that cases may run beside each other and on a server that is in use; it leaves behind
  * what it made there.
  *

@@ -54,9 +54,9 @@ const NOT_OF_ASKERS: readonly Fault[] = ['crash-before', 'crash-after', 'stale-l
  * order that the seed decides; people who want addresses and give them back, and who resize pools.
  * Then, without faults, until everything is quiet.
  *
- * Found: whatever {@link BlockRules} say after a write; an owner that was told of an address that
+ * Found: whatever the rules of blocks say after a write; an owner that was told of an address that
  * it does not have, or that has none although there is room; what is left when all is given back;
- * at rest, what {@link restProblems} say of the status of pools and of empty blocks.
+ * at rest, what its checks at rest say of the status of pools and of empty blocks.
  *
  * @throws IpamError `INVALID_ARGUMENT`
  * @example

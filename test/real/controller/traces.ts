@@ -32,7 +32,7 @@ const rules: readonly Rule[] = [
     (theirs, ours) => Number(theirs) < 0 && Number(ours) >= 0,
   ),
   ruleAt(
-    'Counts end at 2^63 - 1024',
+    'Counts end below 2^63',
     /\.status\.ipAddresses\.(total|free)$/,
     (theirs, ours) => BigInt(theirs ?? 0) > CAP - 1024n && Number(ours) === Number(2n ** 63n - 1024n),
   ),

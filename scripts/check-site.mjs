@@ -1,0 +1,47 @@
+// After TypeDoc: every link, picture and anchor of the site leads somewhere, no page names a file of
+// the machine that built it, and every module page begins with a sentence.
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, normalize } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const site = fileURLToPath(new URL('../site/', import.meta.url))
+const names = readdirSync(site, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.html'))
+const pages = new Map(names.map((name) => [name, read(name)]))
+const problems = []
+let links = 0
+
+function read(name) {
+  const html = readFileSync(join(site, name), 'utf8')
+  return { html, ids: new Set([...html.matchAll(/\bid="([^"]*)"/g)].map(([, id]) => unescaped(id))) }
+}
+
+function unescaped(text) {
+  return text.replaceAll('&quot;', '"').replaceAll('&#39;', "'").replaceAll('&lt;', '<').replaceAll('&amp;', '&')
+}
+
+for (const [name, { html }] of pages) {
+  const targets = new Set([...html.matchAll(/\b(?:href|src)="([^"]*)"/g)].map(([, target]) => unescaped(target)))
+  for (const target of targets) {
+    if (/^[a-z]+:/i.test(target)) continue
+    links += 1
+    const [path, anchor] = target.split('#').map(decodeURIComponent)
+    const file = path === '' ? name : normalize(join(dirname(name), path.replace(/\?.*$/, '')))
+    if (!existsSync(join(site, file))) problems.push(`${name} links to ${target}, which does not exist`)
+    else if (anchor && pages.get(file)?.ids.has(anchor) === false) {
+      problems.push(`${name} links to ${target}: ${file} has no such anchor`)
+    }
+  }
+  if (html.includes('file://')) problems.push(`${name} names a file of this machine`)
+  if (!html.includes('<meta name="viewport"')) problems.push(`${name} is not laid out for telephones`)
+}
+
+for (const name of names.filter((name) => name.startsWith('modules/') && name.split('.').length === 2)) {
+  const { html } = pages.get(name)
+  if (!/<section class="tsd-panel tsd-comment">\s*<div class="tsd-comment tsd-typography">\s*<p>\w/.test(html)) {
+    problems.push(`${name} does not begin with a sentence`)
+  }
+}
+
+for (const problem of problems) console.error(problem)
+if (problems.length > 0 || links === 0) process.exit(1)
+console.log(`site: ${names.length} pages, ${links} links`)
