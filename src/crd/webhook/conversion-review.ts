@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { describe } from '../../errors/index.js'
+import { describe, unwrap } from '../../errors/index.js'
 import { describeObject } from '../meta/conversion.js'
 import type { CrdModel } from '../meta/crd-model.js'
 import { asObject } from '../meta/json.js'
@@ -32,7 +32,7 @@ const reviewKind: ReviewKind<{ uid: string; desiredAPIVersion: string; objects: 
 
 /**
  * Answers the ConversionReview of an API server: what the webhook of a CRD with more than one
- * version is for. `models` are the kinds that it serves. An object that can not be converted fails
+ * version is for. `models` are the kinds that it serves. An object that cannot be converted fails
  * the review as a whole, with a message that says which one and why. O(size of the objects).
  *
  * @throws IpamError `OBJECT_KIND_MISMATCH` for what is no ConversionReview of
@@ -45,17 +45,18 @@ const reviewKind: ReviewKind<{ uid: string; desiredAPIVersion: string; objects: 
  *   request: { uid: '705ab4f5', desiredAPIVersion: 'ipam.cluster.x-k8s.io/v1beta2', objects: [{ apiVersion: 'v1', kind: 'Pod' }] },
  * }
  * answerConversionReview(review, [IPAddressClaim]).response.result
- * // { status: 'Failed', message: 'objects[0]: Pod can not be converted: this webhook serves IPAddressClaim' }
+ * // { status: 'Failed', message: 'objects[0]: Pod cannot be converted: this webhook serves IPAddressClaim' }
  */
 export function answerConversionReview(review: unknown, models: readonly CrdModel<KubeObject>[]): ConversionReview {
-  const { uid, desiredAPIVersion, objects } = requestOf(review, reviewKind)
+  const { uid, desiredAPIVersion, objects } = unwrap(requestOf(review, reviewKind))
   const converted: KubeObject[] = []
   for (const [index, object] of objects.entries()) {
     const result = convertOne(object, desiredAPIVersion, models)
-    if (!result.ok) return answer(uid, { status: 'Failed', message: `objects[${index}]: ${result.problem}` }, [])
+    if (!result.ok)
+      return conversionAnswer(uid, { status: 'Failed', message: `objects[${index}]: ${result.problem}` }, [])
     converted.push(result.value)
   }
-  return answer(uid, { status: 'Success' }, converted)
+  return conversionAnswer(uid, { status: 'Success' }, converted)
 }
 
 function convertOne(
@@ -71,7 +72,7 @@ function convertOne(
   const model = models.find((candidate) => candidate.is({ apiVersion: from, kind }))
   if (model === undefined) {
     const kinds = models.map(({ info }) => info.kind).join(', ')
-    return { ok: false, problem: `${describeObject(object)} can not be converted: this webhook serves ${kinds}` }
+    return { ok: false, problem: `${describeObject(object)} cannot be converted: this webhook serves ${kinds}` }
   }
   const result = model.safeConvert(object, apiVersion)
   if (result.ok) return result
@@ -83,7 +84,8 @@ function convertOne(
   }
 }
 
-function answer(
+/** The answer to the conversion review of a uid. */
+export function conversionAnswer(
   uid: string,
   result: ConversionReview['response']['result'],
   convertedObjects: readonly KubeObject[],

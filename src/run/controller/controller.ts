@@ -193,6 +193,14 @@ export class Controller<O extends Outcome = Outcome> {
     return { waiting: this.#queue.length, running, calling, unsettled, synced: this.#isSynced }
   }
 
+  /**
+   * The objects that the planners watch, as far as they are known: what a webhook in the same
+   * process looks up. Before the first list, and after {@link stop}, they are not complete.
+   */
+  get objects(): Pick<ObjectCache, 'open'> {
+    return this.#cache
+  }
+
   /** What waits, planner by planner: depth and age of each queue. O(keys that are known). */
   get queues(): readonly QueueReport[] {
     return this.#options.planners.map((planner) => this.#queue.report(planner))
