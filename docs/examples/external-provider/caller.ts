@@ -1,29 +1,36 @@
 // The only code that talks to the external system: it carries calls out, and turns what goes wrong
 // into answers.
 import type { Json } from 'ipam-kit/crd/meta'
-import type { ExternalResult } from 'ipam-kit/plan'
+import type { ExternalFailure, ExternalResult } from 'ipam-kit/plan'
+import { handleCalls } from 'ipam-kit/provider/claims'
 import type { ExternalCaller } from 'ipam-kit/run'
 import { ApiError, type FakeIpam } from './fake-ipam.js'
+import { calls } from './provider.js'
 
 export function callerOf(ipam: FakeIpam): ExternalCaller {
-  return async ({ operation, key, input }) => {
-    try {
-      if (operation === 'release') return { ok: true, value: { released: await ipam.release(key) } }
-      const { network, name } = input as { readonly network: string; readonly name: string }
-      const request = { marker: key, network, name }
-      let record = await ipam.allocate(request)
-      if (record.network !== network) {
-        // an earlier call with this key was answered after its pool had changed: that answer was
-        // dropped
-        await ipam.release(key)
-        record = await ipam.allocate(request)
-      }
-      const { address } = record
-      return { ok: true, value: { address } satisfies Json }
-    } catch (error) {
-      if (error instanceof ApiError) return answerOf(error)
-      throw error
-    }
+  return handleCalls(calls, {
+    allocate: ({ network, name }, { key: marker }) =>
+      answered(async () => {
+        const request = { marker, network, name }
+        let record = await ipam.allocate(request)
+        if (record.network !== network) {
+          // an earlier call with this key was answered after its pool had changed: that answer was
+          // dropped
+          await ipam.release(marker)
+          record = await ipam.allocate(request)
+        }
+        return { address: record.address }
+      }),
+    release: (_, { key }) => answered(async () => ({ released: await ipam.release(key) })),
+  })
+}
+
+async function answered<T>(ask: () => Promise<T>): Promise<ExternalResult<T>> {
+  try {
+    return { ok: true, value: await ask() }
+  } catch (error) {
+    if (error instanceof ApiError) return answerOf(error)
+    throw error
   }
 }
 
@@ -51,7 +58,7 @@ export function poolCallerOf(ipam: FakeIpam): ExternalCaller {
   }
 }
 
-function answerOf({ code, message }: ApiError): ExternalResult {
+function answerOf({ code, message }: ApiError): { readonly ok: false; readonly failure: ExternalFailure } {
   switch (code) {
     case 'down':
     case 'timeout':

@@ -1,3 +1,12 @@
+export {
+  type CallHandlers,
+  type CallSchemas,
+  type CallTypes,
+  handleCalls,
+  type JsonCalls,
+  type SchemasOf,
+  type StandardSchema,
+} from './call-schemas.js'
 export type {
   AddressAndPrefix,
   AddressChange,

@@ -1,0 +1,146 @@
+import type { Json } from '../../crd/meta/object.js'
+import { errorText } from '../../errors/cause.js'
+import type { CallResult, ExternalCall, ExternalFailure, ExternalResult } from '../../plan/index.js'
+
+/**
+ * A schema of zod, valibot, arktype or any other library that follows Standard Schema
+ * (standardschema.dev), as far as it is used here. It reads a value of `I` as one of `T`, without
+ * waiting.
+ */
+export interface StandardSchema<I = unknown, T = I> {
+  readonly '~standard': {
+    readonly version: 1
+    readonly vendor: string
+    readonly validate: (value: unknown) => SchemaResult<T> | Promise<SchemaResult<T>>
+    readonly types?: { readonly input: I; readonly output: T } | undefined
+  }
+}
+
+type SchemaResult<T> = { readonly value: T; readonly issues?: undefined } | { readonly issues: readonly SchemaIssue[] }
+
+interface SchemaIssue {
+  readonly message: string
+  readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined
+}
+
+/** The schemas of calls, by operation. */
+export type CallSchemas = {
+  readonly [operation: string]: { readonly input: AnySchema; readonly answer: AnySchema }
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: what each schema reads differs
+type AnySchema = StandardSchema<any, any>
+type InputOf<S extends AnySchema> = NonNullable<S['~standard']['types']>['input']
+type OutputOf<S extends AnySchema> = NonNullable<S['~standard']['types']>['output']
+
+/** What calls ask and are answered, by operation. */
+export type CallTypes = { readonly [operation: string]: { readonly input: unknown; readonly answer: unknown } }
+
+/** Calls without schemas. */
+export type JsonCalls = { readonly [operation: string]: { readonly input: Json; readonly answer: Json } }
+
+/** Calls of which nothing is known here. */
+export type UnknownCalls = { readonly [operation: string]: { readonly input: unknown; readonly answer: unknown } }
+
+/** Schemas of calls that are known by their types alone. */
+export type SchemasOf<C extends CallTypes> = {
+  readonly [K in keyof C]: {
+    readonly input: StandardSchema<C[K]['input']>
+    readonly answer: StandardSchema<C[K]['answer']>
+  }
+}
+
+/** The operations of calls. */
+export type OperationOf<C> = keyof C & string
+
+/** What a provider asks by its calls, and what it is answered, as their schemas have it. */
+export type TypesOf<S extends CallSchemas> = {
+  readonly [K in keyof S]: { readonly input: InputOf<S[K]['input']>; readonly answer: OutputOf<S[K]['answer']> }
+}
+
+/** What carries the calls of a provider out, one function for each operation. */
+export type CallHandlers<S extends CallSchemas> = {
+  readonly [K in keyof S]: (
+    input: OutputOf<S[K]['input']>,
+    call: Pick<ExternalCall, 'operation' | 'key' | 'about'>,
+  ) => Promise<ExternalResult<InputOf<S[K]['answer']>>>
+}
+
+/**
+ * Carries the calls of a provider out, each by the function of its operation: what hosts take as
+ * their caller (`ExternalCaller` of ipam-kit/run). A call of another operation, or with an input
+ * that does not fit its schema, is a failure that is not retryable, and nothing is done.
+ *
+ * @param calls the schemas that `defineProvider` was given
+ * @example
+ * const text = { '~standard': { version: 1, vendor: 'own', validate: (value) => ({ value }) } }
+ * const caller = handleCalls(
+ *   { release: { input: text, answer: text } },
+ *   { release: async (input, { key }) => ({ ok: true, value: `${input} ${key}` }) },
+ * )
+ * await caller({ operation: 'release', key: 'k', input: 'a', about: { apiVersion: 'v1', kind: 'Pod', name: 'b' } })
+ * // { ok: true, value: 'a k' }
+ */
+export function handleCalls<S extends CallSchemas>(
+  calls: S,
+  handlers: CallHandlers<S>,
+): (call: ExternalCall) => Promise<ExternalResult> {
+  return async ({ operation, key, about, input }) => {
+    const schemas = Object.hasOwn(calls, operation) ? calls[operation] : undefined
+    if (schemas === undefined) return refused(`this system has no operation ${operation}`)
+    const read = readWith(schemas.input, input)
+    if (!read.ok) return refused(`${operation} cannot be asked: ${read.problem}`)
+    return handlers[operation]!(read.value, { operation, key, about })
+  }
+}
+
+function refused(message: string): ExternalResult<never> {
+  return { ok: false, failure: { message, retryable: false, nothingDone: true } }
+}
+
+/**
+ * A result with its answer as the schema of its operation reads it. One that does not fit, or that
+ * is not a result at all, is a failure of a call that may have done something.
+ */
+export function readResult(
+  result: CallResult<unknown, unknown>,
+  calls: CallSchemas | undefined,
+): CallResult<unknown, unknown> {
+  const { call, answer } = result
+  const schema = calls && Object.hasOwn(calls, call.operation) ? calls[call.operation]!.answer : undefined
+  if (schema === undefined) return result
+  const failed = (problem: string) => {
+    const failure: ExternalFailure = { message: `${call.operation} was answered wrongly: ${problem}`, retryable: true }
+    return { ...result, answer: { ok: false, failure } } as const
+  }
+  const { ok, value, failure } = Object(answer) as { readonly [field: string]: unknown }
+  if (ok === false && typeof Object(failure).message === 'string') return result
+  if (ok !== true) return failed('neither a value nor a failure')
+  const read = readWith(schema, value)
+  return read.ok ? { ...result, answer: { ok: true, value: read.value } } : failed(read.problem)
+}
+
+/** How much of what is wrong is told. */
+const MAX_ISSUES = 3
+
+function readWith(
+  schema: StandardSchema,
+  value: unknown,
+): { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly problem: string } {
+  try {
+    const read = schema['~standard'].validate(value)
+    if (read instanceof Promise) {
+      read.catch(() => {})
+      return { ok: false, problem: 'its schema is asynchronous' }
+    }
+    if (read.issues === undefined) return { ok: true, value: read.value }
+    return { ok: false, problem: read.issues.slice(0, MAX_ISSUES).map(issueText).join('; ') || 'it does not fit' }
+  } catch (error) {
+    return { ok: false, problem: errorText(error) }
+  }
+}
+
+function issueText({ message, path = [] }: SchemaIssue): string {
+  const at = path.map((part) => String(typeof part === 'object' ? part.key : part)).join('.')
+  return at === '' ? message : `${at}: ${message}`
+}
