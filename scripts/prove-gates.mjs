@@ -1,4 +1,4 @@
-// npm run gates:prove: a check that can not fail checks nothing.
+// npm run gates:prove: a check that cannot fail checks nothing.
 //
 // For each gate: a copy of the tree, one planted fault, and the gate's own command, which has to
 // fail AND name the fault. The same command has to pass on the copy without the fault, or its

@@ -48,7 +48,7 @@ function isTurn(line: string): boolean {
 
 function tell(message: ShareMessage): Promise<void> {
   return new Promise((resolve) => {
-    // whom it can not tell is gone, and with it the use of all that
+    // whom it cannot tell is gone, and with it the use of all that
     process.send?.(message, (error: Error | null) => (error === null ? resolve() : process.exit(1)))
   })
 }

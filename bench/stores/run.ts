@@ -4,7 +4,7 @@
 // Measures dist/, the package as it is published.
 //
 // What a store takes, beside its client alone doing the same: on real servers, which are installed,
-// started and stopped here. A store whose server can not be had is left out; with --require that is
+// started and stopped here. A store whose server cannot be had is left out; with --require that is
 // an error. With --counts on any machine, however busy: fewer samples, and a row fails only where
 // it is ten times above its limit.
 import { parseArgs } from 'node:util'

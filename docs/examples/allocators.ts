@@ -21,7 +21,7 @@ const first = pool.allocate({ owner: { uid: 'uid-1', key: 'default/web-0' } })
 if (first.kind === 'allocated') console.log(Address.format(first.address), first.delta.holds[0]?.sequence)
 console.log(pool.allocate({ owner: { uid: 'uid-1' } }).kind)
 
-// What can not be given is an outcome that a switch has to finish, and can be put in words.
+// What cannot be given is an outcome that a switch has to finish, and can be put in words.
 const wanted = pool.allocate({
   owner: { uid: 'uid-2' },
   want: { kind: 'address', address: Address.parse('10.20.0.2') },

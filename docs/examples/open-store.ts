@@ -66,7 +66,7 @@ const PATIENCE_MS = 10_000
 const REQUEST_MS = 30_000
 
 /**
- * Opens a store over a client of its own and asks it for something, so that a server that can not
+ * Opens a store over a client of its own and asks it for something, so that a server that cannot
  * be reached is told here.
  *
  * @throws StoreNotOpened
@@ -86,7 +86,7 @@ export async function openStore(address: StoreAddress, options: OpenOptions): Pr
   } catch (error) {
     await opened?.close().catch(() => {})
     if (error instanceof StoreNotOpened) throw error
-    const message = `${formatAddress(address)} can not be opened: ${withoutSecrets(wordsOf(error), address)}`
+    const message = `${formatAddress(address)} cannot be opened: ${withoutSecrets(wordsOf(error), address)}`
     throw new StoreNotOpened('failed', message, { cause: error })
   }
 }

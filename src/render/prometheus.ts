@@ -13,8 +13,7 @@ export type Metric = { readonly name: string; readonly help: string } & (
 )
 
 /**
- * What was observed, by upper bounds: how many were at most so much, each bound with those below
- * it.
+ * Observations by upper bounds: the number of observations up to each bound, cumulative.
  */
 export interface HistogramSample {
   readonly labels?: { readonly [name: string]: string } | undefined

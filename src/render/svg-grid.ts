@@ -35,9 +35,9 @@ const GAP = 10
  */
 const CHARACTER = 8
 const SMALL_CHARACTER = 7
-/** A text in the map has room for at least so many characters. */
+/** The shortest text in the map, in characters. */
 const MIN_CHARACTERS = 4
-/** A tooltip has at most so many texts of labels. */
+/** The number of labels in a tooltip, at most. */
 const MAX_TEXTS = 8
 
 /** Row labels and cells, or the line above them. */
@@ -86,7 +86,7 @@ export function summaryOf(grid: Grid, map: PoolMap): string {
   return words.join(', ')
 }
 
-/** A sentence for each family with all counts in full, for those who do not see the picture. */
+/** A sentence for each family with all counts in full, for readers that do not see the picture. */
 export function descriptionOf(grids: readonly Grid[], map: PoolMap): string {
   if (grids.length === 0) return 'No addresses.'
   return grids.map(({ family }) => `${countWords(family, map, String)}.`).join(' ')

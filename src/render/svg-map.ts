@@ -7,7 +7,7 @@ export interface SvgMapOptions extends GridOptions {
   /** What the map is called. One line of at most 80 code points. Default `Address map`. */
   readonly title?: string | undefined
   /**
-   * Who holds what. A text stands in the map where there is room for it, and always in the tooltip.
+   * Labels of holders. A label is in the map where there is room for it, and always in the tooltip.
    * Default none.
    */
   readonly labels?: readonly MapLabel[] | undefined
@@ -16,8 +16,8 @@ export interface SvgMapOptions extends GridOptions {
 /**
  * A pool as a picture: an SVG document that can also be part of an HTML page. Cells and rows are
  * those of `asciiMap`; neighbours that are alike are one rectangle, whose tooltip names their
- * state, the addresses and their labels. The picture has a title and a description for those who do
- * not see it, does not need colour to be understood, is light or dark as its reader likes it, and
+ * state, the addresses and their labels. The picture has a title and a description for screen
+ * readers, does not need colour to be understood, is light or dark as its reader likes it, and
  * holds no script. Foreign texts are escaped and cut.
  *
  * About 150 bytes for each rectangle, of which there are at most rows times columns. Equal input

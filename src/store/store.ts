@@ -41,7 +41,7 @@ export interface ListOptions {
    * out: all of them, as they were at one moment.
    */
   readonly limit?: number | undefined
-  /** Where the list goes on: `continue` of the answer before, to the same query. */
+  /** Where the list continues: `continue` of the answer before, to the same query. */
   readonly continue?: string | undefined
 }
 
@@ -88,11 +88,11 @@ export interface DeleteOptions extends Preconditions {
 
 export type WatchEvent =
   | { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'; readonly object: KubeObject }
-  /** Nothing happened up to this version: a watch may go on from here. */
+  /** Nothing happened up to this version: a watch may continue from here. */
   | { readonly type: 'BOOKMARK'; readonly resourceVersion: string }
   /**
-   * The watch cannot go on (`STORE_VERSION_GONE`: list again; `STORE_IO`: watch again from the last
-   * version). It is the last event.
+   * The watch cannot continue (`STORE_VERSION_GONE`: list again; `STORE_IO`: watch again from the
+   * last version). It is the last event.
    */
   | { readonly type: 'ERROR'; readonly failure: StoreFailure }
 
@@ -146,11 +146,11 @@ export interface StoreCapabilities {
  * - `delete` of an object with finalizers sets deletionTimestamp; the object goes with its last
  *   finalizer. No finalizer can be added after that. The write that removes the last one answers
  *   with what was written
- * - a write is done when it is answered, and whoever reads after that sees it. If it is not known
+ * - a write is done when it is answered, and every later read returns it. If it is not known
  *   whether a write was done, the answer is `STORE_OUTCOME_UNKNOWN`, and it may still be done
- *   later: whoever reads and does not find it knows nothing, until a later write of the same object
- *   is answered (`settle` of `ipam-kit/run`). Every other failure means that nothing was written,
- *   and nothing will be
+ *   later: a read that does not find it proves nothing, until a later write of the same object is
+ *   answered (`settle` of `ipam-kit/run`). Every other failure means that nothing was written, and
+ *   nothing will be
  * - one object is known under all versions of its group
  * - what is returned is shared and must not be changed
  *

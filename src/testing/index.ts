@@ -13,6 +13,7 @@ export type { FakeCloudWorldOptions, NewFloatingIP } from './cloud/world.js'
 export { FakeCloudWorld } from './cloud/world.js'
 export {
   type CloudConformanceOptions,
+  type CloudFeature,
   type CloudOperator,
   type CloudUnderTest,
   cloudConformance,

@@ -74,7 +74,7 @@ export function adapterProcess({ adapters, timeLimitMs }: AdapterProcessOptions)
         if (child !== current) return
         clearTimeout(timer)
         timer = setTimeout(giveUp, timeLimitMs, `no answer within ${timeLimitMs / 1000} s`)
-        // where it can not be sent, the end of the process follows
+        // where it cannot be sent, the end of the process follows
         child.process.send({ file, given } satisfies Question, () => {})
       })
     })
@@ -87,7 +87,7 @@ export function adapterProcess({ adapters, timeLimitMs }: AdapterProcessOptions)
 
 interface Child {
   readonly process: ChildProcess
-  /** Resolves when the adapters are loaded; never, if they can not be. */
+  /** Resolves when the adapters are loaded; never, if they cannot be. */
   readonly ready: Promise<void>
 }
 
@@ -109,7 +109,7 @@ function startChild(
     })
   })
   const child: Child = { process: started, ready }
-  started.on('error', (error) => ended(child, `the adapters can not be run: ${error.message}`))
+  started.on('error', (error) => ended(child, `the adapters cannot be run: ${error.message}`))
   started.on('exit', (code, signal) => ended(child, `the adapter ended its process (${signal ?? `exit code ${code}`})`))
   return child
 }

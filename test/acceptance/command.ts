@@ -68,7 +68,7 @@ function optionsOf(argv: readonly string[]) {
 }
 
 /**
- * The case files of a folder in order. One that can not be read comes without text, and so fails
+ * The case files of a folder in order. One that cannot be read comes without text, and so fails
  * like any broken one.
  */
 function filesIn(dir: string): CaseFile[] {

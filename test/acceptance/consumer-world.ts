@@ -32,7 +32,7 @@ export class ConsumerWorld {
     return stored.ok ? stored.value : created
   }
 
-  /** Carries a plan out. Throws if it can not be. */
+  /** Carries a plan out. Throws if it cannot be. */
   async run(plan: Plan): Promise<void> {
     const ran = await runPlan(plan, this.#store)
     if (ran.kind !== 'done') throw new Error(`${ran.kind}: ${ran.failure.code}`)

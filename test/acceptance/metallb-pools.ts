@@ -150,7 +150,7 @@ export class ServicePools {
     if (call()) return true
     for (const { pool, delta } of released) {
       pool.releaseOwner(service)
-      if (!pool.undo(delta)) throw new Error('what was released can not be taken back')
+      if (!pool.undo(delta)) throw new Error('what was released cannot be taken back')
     }
     return false
   }

@@ -71,7 +71,7 @@ function detailsOf(details: CaseDetails): string[] {
   return lines
 }
 
-/** JSON, with what JSON can not say still visible. */
+/** JSON, with what JSON cannot say still visible. */
 function toText(value: unknown): string {
   const shown = (_: string, inner: unknown) =>
     typeof inner === 'bigint' ? `${inner}n` : inner === undefined ? '(undefined)' : inner

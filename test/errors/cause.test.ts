@@ -39,7 +39,7 @@ describe.each(Object.keys(contexts) as ErrorCode[])('the sentence of %s', (code)
     expect(told).not.toMatch(/[\n\r]/)
   })
 
-  test('can not be forged by a cause', () => {
+  test('cannot be forged by a cause', () => {
     const control = String.fromCharCode(0x1b)
     expect(sentence(code, `a${control}[2J\u2028b`)).toContain('a\\u001b[2J b')
   })

@@ -75,7 +75,7 @@ interface Kind {
   readonly object: Meta.KubeObject
   /** What is there before it. */
   readonly around?: readonly Meta.KubeObject[]
-  /** The spec of one that is not created, and why. `undefined`: what is wrong can not be read. */
+  /** The spec of one that is not created, and why. `undefined`: what is wrong cannot be read. */
   readonly wrong?: { readonly spec: MergePatch; readonly says: string }
   /** A change of the spec that is not made, and why. */
   readonly forbidden: { readonly spec: MergePatch; readonly says: string }

@@ -173,7 +173,7 @@ describe('manifests', () => {
   })
 })
 
-test('objects that can not be read are told, and the rest goes on', async () => {
+test('objects that cannot be read are told, and the rest goes on', async () => {
   await resultOf([pool(), web(0)])
   const broken = { ...web(1), metadata: { name: 'broken', namespace: 'default' }, spec: { poolRef: 'lab' } }
   expect((await postgresStore(database, options).create(broken)).ok).toBe(true)
@@ -239,13 +239,13 @@ describe('a server', () => {
     return loader({ pg: { default: { Pool } } })
   }
 
-  test('that can not be reached is told in one line, without the password', async () => {
+  test('that cannot be reached is told in one line, without the password', async () => {
     const message = 'connect ECONNREFUSED postgres://u:top%20secret@host/db, password "top secret"'
     const load = pgThatFails(message, 0)
     expect(await demo(['--store', 'postgres:postgres://u:top%20secret@host/db'], { load })).toEqual({
       status: 1,
       out: '',
-      err: 'postgres://***@host/db can not be opened: connect ECONNREFUSED postgres://***@host/db, password "***"\n',
+      err: 'postgres://***@host/db cannot be opened: connect ECONNREFUSED postgres://***@host/db, password "***"\n',
     })
   })
 
@@ -267,7 +267,7 @@ describe('a server', () => {
 
   test('of etcd that is not there', async () => {
     const { status, err } = await demo(['--store', 'etcd:http://127.0.0.1:9'])
-    expect(err).toMatch(/^etcd:http:\/\/127\.0\.0\.1:9 can not be opened: fetch failed: .+\n$/)
+    expect(err).toMatch(/^etcd:http:\/\/127\.0\.0\.1:9 cannot be opened: fetch failed: .+\n$/)
     expect(status).toBe(1)
   })
 
@@ -283,12 +283,12 @@ describe('a server', () => {
     expect(err).toContain('https://github.com/kubernetes-sigs/cluster-api-ipam-provider-in-cluster\n')
     expect([status, out]).toEqual([1, ''])
     expect((await demo(['--store', 'kubernetes:there'], { load })).err).toBe(
-      'kubernetes:there can not be opened: the kubeconfig has no context there; its contexts: here\n',
+      'kubernetes:there cannot be opened: the kubeconfig has no context there; its contexts: here\n',
     )
     vi.stubEnv('KUBECONFIG', join(tmpdir(), 'no-such-kubeconfig'))
     vi.stubEnv('KUBERNETES_SERVICE_HOST', undefined)
     expect((await demo(['--store', 'kubernetes'], { load })).err).toMatch(
-      /^kubernetes can not be opened: there is no kubeconfig: .*no-such-kubeconfig\n$/,
+      /^kubernetes cannot be opened: there is no kubeconfig: .*no-such-kubeconfig\n$/,
     )
     vi.unstubAllEnvs()
   })

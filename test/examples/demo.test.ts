@@ -348,7 +348,7 @@ describe('what is not taken in', () => {
     expect(deep.out).toContain('InClusterIPPool default/lab')
   })
 
-  test('files that are not there or can not be read, and folders without manifests', async () => {
+  test('files that are not there or cannot be read, and folders without manifests', async () => {
     await mkdir(join(folder, 'empty/folder.yaml'), { recursive: true })
     await mkdir(join(folder, 'odd'), { recursive: true })
     await symlink('loop.yaml', join(folder, 'odd/loop.yaml'))
@@ -387,7 +387,7 @@ describe('what is not taken in', () => {
     expect(status).toBe(2)
   })
 
-  test('older versions are taken in as what they mean, or refused for what they can not', async () => {
+  test('older versions are taken in as what they mean, or refused for what they cannot', async () => {
     const old = { ...lab, apiVersion: `${group}/v1alpha1` }
     const { status, out } = await demoOf([{ ...old, spec: { subnet: '10.0.7.0/30' } }])
     expect(out).toMatch(/InClusterIPPool +default\/lab +2 +0 +2 +0/)

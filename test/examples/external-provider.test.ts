@@ -172,7 +172,7 @@ describe('the provider in three verbs', () => {
     expect((await world.bindings()).external).toEqual((await world.bindings()).inside)
   })
 
-  test('calls nobody for a pool that can not be used, or for what is paused', async () => {
+  test('calls nobody for a pool that cannot be used, or for what is paused', async () => {
     await world.create(pool('nonsense', 'broken'), claim('a', {}, 'broken'))
     await world.create(claim('b', { annotations: { 'cluster.x-k8s.io/paused': '' } }), claim('c', {}, 'none'))
     await world.run()

@@ -64,7 +64,7 @@ describe('a file (docs/examples/file-store.ts)', () => {
   it.each([
     ['ftruncateSync', 1],
     ['fsyncSync', 2],
-  ])('takes no more writes if it can not be put right either: %s', async (call, times) => {
+  ])('takes no more writes if it cannot be put right either: %s', async (call, times) => {
     await opened.store.create(box('before'))
     failing.set('fsyncSync', 1).set(call, times)
     expect(codeOf(await opened.store.create(long))).toBe('STORE_OUTCOME_UNKNOWN')

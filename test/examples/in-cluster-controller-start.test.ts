@@ -82,7 +82,7 @@ function startWith(KUBECONFIG: string, ...flags: readonly string[]) {
   })
 }
 
-/** The program that can not start says so in one line, without a stack, and with status 1. */
+/** The program that cannot start says so in one line, without a stack, and with status 1. */
 async function expectLine(ended: ReturnType<typeof start>, words: RegExp) {
   const { status, out, err } = await ended
   expect(err).toMatch(/^\d{4}-\S+Z [^\n]+\n$/)
@@ -108,13 +108,13 @@ describe.concurrent('the in-cluster controller ends with one line and status 1',
   })
 
   test('when the kubeconfig is broken, and names the file', async () => {
-    const words = /^kubernetes can not be opened: the kubeconfig cannot be read: \S+kubeconfig-\d+: .*at line \d+/
+    const words = /^kubernetes cannot be opened: the kubeconfig cannot be read: \S+kubeconfig-\d+: .*at line \d+/
     await expectLine(start('clusters: [{name: here\n  contexts'), words)
   })
 
   test('when the server is away, and says where', async () => {
     const port = await freePort()
-    const words = new RegExp(`^kubernetes can not be opened: .*ECONNREFUSED 127\\.0\\.0\\.1:${port}$`)
+    const words = new RegExp(`^kubernetes cannot be opened: .*ECONNREFUSED 127\\.0\\.0\\.1:${port}$`)
     await expectLine(start(kubeconfig(port)), words)
   })
 
@@ -139,22 +139,22 @@ describe.concurrent('the in-cluster controller ends with one line and status 1',
     [
       'when the kubeconfig has no such context',
       () => start(kubeconfig(1, 'there')),
-      /^kubernetes can not be opened: the kubeconfig has no current context; its contexts: here$/,
+      /^kubernetes cannot be opened: the kubeconfig has no current context; its contexts: here$/,
     ],
     [
       'when the cluster of the context is missing',
       () => start(JSON.stringify({ ...JSON.parse(kubeconfig(1)), clusters: [] })),
-      /^kubernetes can not be opened: No active cluster!$/,
+      /^kubernetes cannot be opened: No active cluster!$/,
     ],
     [
       'when the server refuses',
       async () => start(kubeconfig(await serve(() => ({ status: 403, body: 'no\nno' })))),
-      /^kubernetes can not be opened: GET \/apis\/\S+: 403 no no$/,
+      /^kubernetes cannot be opened: GET \/apis\/\S+: 403 no no$/,
     ],
     [
       'when the server is no API server',
       async () => start(kubeconfig(await serve(() => ({ body: '<html>\n</html>\n' })))),
-      /^kubernetes can not be opened: .*JSON/,
+      /^kubernetes cannot be opened: .*JSON/,
     ],
   ]
   test.each(isDeep ? more : [])('%s', async (_, ended, words) => {

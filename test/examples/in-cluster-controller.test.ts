@@ -62,7 +62,7 @@ describe('the flags of the in-cluster controller', () => {
     expect(ended).toMatchObject({
       status: 1,
       err: expect.stringMatching(
-        /^\S+ kubernetes (can not be opened: there is no kubeconfig: no-such-file|needs a package [^\n]+)\n$/,
+        /^\S+ kubernetes (cannot be opened: there is no kubeconfig: no-such-file|needs a package [^\n]+)\n$/,
       ),
     })
   })

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { type Load, openStore } from '../../docs/examples/open-store.js'
 
-/** A client that notes what it was made with, and can not be used. */
+/** A client that notes what it was made with, and cannot be used. */
 async function settingsOf(engine: 'postgres' | 'redis', name: string): Promise<object> {
   const made: object[] = []
   class Client {

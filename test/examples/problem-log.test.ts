@@ -9,8 +9,8 @@ test('problems of one kind are folded, with a count, ever later', async () => {
   for (let n = 0; n < 2_522; n++) {
     log.tell(`IPAddressClaim default/web-${n}: failed: connect ECONNREFUSED 10.0.0.1:6443`, [`default/web-${n}`])
   }
-  log.tell('IPAddress can not be watched: User "x" cannot list resource "ipaddresses"')
-  log.tell('Cluster can not be watched: User "x" cannot list resource "clusters"')
+  log.tell('IPAddress cannot be watched: User "x" cannot list resource "ipaddresses"')
+  log.tell('Cluster cannot be watched: User "x" cannot list resource "clusters"')
   expect(lines).toHaveLength(3)
   await timers.pass(10_000)
   expect(lines).toHaveLength(4)

@@ -2,7 +2,7 @@
 // npm run test:real -- --prepare
 //
 // The tests that need something beyond Node, each part against the real thing. A part finds or
-// installs what it needs, starts it on 127.0.0.1 and stops it again; what can not be had is a
+// installs what it needs, starts it on 127.0.0.1 and stops it again; what cannot be had is a
 // failure that says what to install. Nothing is skipped.
 //
 // With --short, each part does less of the same: what that is stands in the part. With --prepare,

@@ -170,7 +170,7 @@ describe('an election', () => {
     expect([a.state.leads, b.state.leads]).toEqual([false, true])
   })
 
-  test('is over in time for one that can not renew, and whose clock is set back', async () => {
+  test('is over in time for one that cannot renew, and whose clock is set back', async () => {
     let skewMs = 0
     const skewed = {
       now: () => timers.now() + skewMs,
@@ -286,7 +286,7 @@ describe('an election', () => {
     }
   })
 
-  test('is lost by a leader who can not renew, before another one may begin', async () => {
+  test('is lost by a leader who cannot renew, before another one may begin', async () => {
     let isDown = false
     const get: Store['get'] = async (place) => (isDown ? down : store.get(place))
     const [a, b] = [candidate('a', { store: storeOver(store, { get }) }), candidate('b')]

@@ -261,7 +261,7 @@ describe('runUntilQuiet', () => {
     await expect(run).rejects.toSatisfy((error) => isIpamError(error, 'INVALID_ARGUMENT'))
   })
 
-  test('rejects with the code of a store that can not be listed', async () => {
+  test('rejects with the code of a store that cannot be listed', async () => {
     const failure = { code: 'STORE_IO', context: { operation: 'list', problem: 'down' } } as const
     const broken: Store = storeOver(await storeWith(), { list: async () => ({ ok: false, failure }) })
     await expect(runUntilQuiet(broken, [new CountTo(1)], { now })).rejects.toSatisfy((error) =>

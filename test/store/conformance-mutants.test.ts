@@ -195,7 +195,7 @@ describe('a watch that tells nothing', () => {
     await expect(caseOf(name, (store) => storeOver(store, { watch: silent })).run()).rejects.toThrow(message)
   })
 
-  it('is not read any more, though it can not be ended', async () => {
+  it('is not read any more, though it cannot be ended', async () => {
     let asked = 0
     const bookmarks = () => ({
       [Symbol.asyncIterator]: () => ({
@@ -241,7 +241,7 @@ describe('every case ends, whatever the watch does', () => {
     })
   }
 
-  it('a generator that can not be ended while it waits fails one case alone', async () => {
+  it('a generator that cannot be ended while it waits fails one case alone', async () => {
     const failures = await failuresOver(generated, 2000)
     expect(failures.map((failure) => failure.case)).toEqual([ENDS])
     expect(failures[0]?.error.message).toBe('a watch had no answer to return() for 2000 ms')

@@ -49,7 +49,7 @@ export const watchMutants: { readonly [fault: string]: Mutant } = {
       },
     }),
   },
-  'a watch is a generator, which can not be ended while it waits': { caughtBy: ENDS, over: generated },
+  'a watch is a generator, which cannot be ended while it waits': { caughtBy: ENDS, over: generated },
   'a watch is a generator that tells nothing': { caughtBy: ENDS, over: deaf },
   'a watch that is ended leaves the call that waits': {
     caughtBy: ENDS,
@@ -212,7 +212,7 @@ function withoutStatusWhere(isBlind: (query: ListQuery) => boolean): Mutant['ove
 }
 
 /**
- * Right in all but that it can not be ended while it waits: what ends a generator comes after the
+ * Right in all but that it cannot be ended while it waits: what ends a generator comes after the
  * event that it waits for.
  */
 export function generated(store: Store): Partial<Store> {

@@ -176,7 +176,7 @@ describe('writes', () => {
     },
   )
 
-  it('that can not read first have written nothing', async () => {
+  it('that cannot read first have written nothing', async () => {
     await create('a')
     engine.read = () => Promise.reject(new Error('down'))
     expect(failure(await store.patch(ref('a'), { spec: 1 }))).toEqual({
@@ -250,7 +250,7 @@ describe('options', () => {
     expect(() => engineStore(engine, options as never)).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }))
   })
 
-  it('tell what the store can not do by itself', () => {
+  it('tell what the store cannot do by itself', () => {
     expect(store.capabilities).toEqual({
       collectsGarbage: false,
       checksSchemas: false,

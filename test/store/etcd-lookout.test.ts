@@ -216,7 +216,7 @@ describe('a watch that nobody can look at', () => {
     expect(told).toEqual(['AT 1', 'ERROR STORE_IO'])
   })
 
-  test('is not one of a server that can not be asked: that is asked again', async () => {
+  test('is not one of a server that cannot be asked: that is asked again', async () => {
     const { model, clock, told } = await openSilent()
     foreign(model, 'a')
     model.intercept = () => Promise.reject(new TypeError('fetch failed'))

@@ -102,7 +102,7 @@ describe('a watch to which nothing comes', () => {
     expect(told).toEqual(['AT 1', 'ADDED a'])
   })
 
-  test('and an answer that can not be read behind it: it ends with the error', async () => {
+  test('and an answer that cannot be read behind it: it ends with the error', async () => {
     const { model, clock, told } = await openSilent()
     model.revision++
     model.intercept = (path) => {
@@ -265,7 +265,7 @@ describe('a watch to which nothing comes, while the past is compacted', () => {
   })
 })
 
-describe('an answer to a watch that can not be read', () => {
+describe('an answer to a watch that cannot be read', () => {
   test.each<[string, string | Uint8Array, string]>([
     ['no JSON', '<html>', 'JSON'],
     ['no message', '"text"', 'none of etcd'],

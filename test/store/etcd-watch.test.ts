@@ -296,7 +296,7 @@ describe('a watch', () => {
     expect(outline((await next).value)).toBe('ERROR STORE_VERSION_GONE')
   })
 
-  test('that can not know what was there before is gone, and does not take a change for a creation', async () => {
+  test('that cannot know what was there before is gone, and does not take a change for a creation', async () => {
     for (const event of [
       { kv: { key: btoa('ipam-kit/x.dev/Pool/n,a'), value: btoa('{}'), create_revision: '2', mod_revision: '9' } },
       { type: 'DELETE', kv: { key: btoa('ipam-kit/x.dev/Pool/n,a'), mod_revision: '9' } },

@@ -157,7 +157,7 @@ describe('fromClientNode', () => {
       expect(await connecting('Agent').send()).toMatchObject({ keepAlive: true })
     })
 
-    it('are not kept if it can not be told as whom they are made', async () => {
+    it('are not kept if it cannot be told as whom they are made', async () => {
       const { config, send } = connecting('Dispatcher')
       delete config.applyToHTTPSOptions
       expect(await send()).not.toBe(await send())

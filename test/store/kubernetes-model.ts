@@ -110,7 +110,7 @@ export class ApiServerModel implements KubernetesClient {
   }
 
   /**
-   * What is merged first, then the version; of another uid it says that it can not be changed, or
+   * What is merged first, then the version; of another uid it says that it cannot be changed, or
    * of a status nothing.
    */
   async #patch(route: Route, patch: unknown, contentType: string): Promise<KubernetesAnswer> {

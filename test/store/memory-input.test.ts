@@ -347,7 +347,7 @@ describe('JSON', () => {
       },
     }
     const result = await store.create(pool('a', { spec }))
-    expect(failure(result)).toEqual(invalidAt('spec.bad', 'can not be read'))
+    expect(failure(result)).toEqual(invalidAt('spec.bad', 'cannot be read'))
     expect(result).toMatchObject({ failure: { cause } })
   })
 

@@ -229,7 +229,7 @@ describe('memoryStore, beside a model', () => {
 })
 
 describe('memoryStore, JSON', () => {
-  it('keeps what JSON keeps, and refuses numbers that it can not hold', async () => {
+  it('keeps what JSON keeps, and refuses numbers that it cannot hold', async () => {
     const anything = fc.anything({
       withDate: true,
       withBoxedValues: true,

@@ -357,7 +357,7 @@ describe('status subresource', () => {
     expect(failure(await store.patch(plain, { status: 1 }, { subresource: 'status' }))).toEqual(expected)
   })
 
-  it('can not remove finalizers', async () => {
+  it('cannot remove finalizers', async () => {
     await create('a', { metadata: { finalizers: ['x/f'] } })
     await store.delete(ref('a'))
     const patch = { status: 1, metadata: { finalizers: null } }
@@ -434,7 +434,7 @@ describe('patch', () => {
     ['kind', { kind: null }],
     ['apiVersion', { apiVersion: 'other.example.com/v1' }],
     ['apiVersion', { apiVersion: 'v1' }],
-  ])('can not change %s: %j', async (path, patch) => {
+  ])('cannot change %s: %j', async (path, patch) => {
     const made = await create('a')
     await create('b')
     expect(failure(await store.patch(ref('a'), patch))).toEqual(invalidAt(path))
@@ -442,7 +442,7 @@ describe('patch', () => {
     expect(unwrap(await store.get(ref('a')))).toBe(made)
   })
 
-  it('can not move a cluster-scoped object into a namespace', async () => {
+  it('cannot move a cluster-scoped object into a namespace', async () => {
     const region = { apiVersion: 'v1', kind: 'Unlisted', name: 'a' }
     unwrap(await store.create({ apiVersion: 'v1', kind: 'Unlisted', metadata: { name: 'a' } }))
     expect(failure(await store.patch(region, { metadata: { namespace: 'ns' } }))).toEqual(

@@ -222,7 +222,7 @@ describe('pages of changes', () => {
     expect([unsubscribed, asked.length]).toEqual([1, 1])
   })
 
-  it('ends at once also if it can not unsubscribe', async () => {
+  it('ends at once also if it cannot unsubscribe', async () => {
     const { events, stop } = read([page(1)], '1', {
       subscribe: () => () => {
         throw new Error('unlisten failed')

@@ -90,7 +90,7 @@ describe('a write', () => {
     }
   })
 
-  it('is not known to be done if the client gives what the statement can not', async () => {
+  it('is not known to be done if the client gives what the statement cannot', async () => {
     for (const rows of [undefined, null, [{}], [{ revision: 8 }], [{ revision: null }], [['8']]]) {
       const { store } = storeWith(() => rows)
       expect(failureOf(await store.create(pool('a'))).code, JSON.stringify(rows)).toBe('STORE_OUTCOME_UNKNOWN')

@@ -201,7 +201,7 @@ describe('a refusal of a command that may have been sent before', () => {
     expect(made).toEqual(await store.get(ref))
   })
 
-  test('says nothing if that can not be found out', async () => {
+  test('says nothing if that cannot be found out', async () => {
     const store = redisStore({ call: () => Promise.reject(refusal) }, options)
     expect(await store.create(object)).toMatchObject({ ok: false, failure: { code: 'STORE_OUTCOME_UNKNOWN' } })
   })

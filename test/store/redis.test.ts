@@ -130,7 +130,7 @@ describe('a request', () => {
     expect(await store.get(ref('b'))).toMatchObject({ ok: false, failure: { code: 'STORE_NOT_FOUND' } })
   })
 
-  test('that can not have an id is not sent', async () => {
+  test('that cannot have an id is not sent', async () => {
     for (const bad of [
       () => undefined as unknown as string,
       () => {

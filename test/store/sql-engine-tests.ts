@@ -56,7 +56,7 @@ export function sqlEngineTests(open: () => SqlUnderTest): void {
 
     it('keeps long texts whole, in the log too', async () => {
       const engine = newEngine()
-      // texts that can not be made much shorter
+      // texts that cannot be made much shorter
       const long = (seed: number) =>
         Array.from({ length: 100_000 }, (_, i) => Math.imul(i + seed, 0x9e3779b1).toString(36)).join('')
       const [one, two] = [long(1), long(2)]

@@ -88,7 +88,7 @@ describe('a watch over SQL', () => {
     expect(asked() > before).toBe(isWoken)
   })
 
-  it('that can not subscribe fails, and is forgotten', async () => {
+  it('that cannot subscribe fails, and is forgotten', async () => {
     const { events, knownTo } = newWatch(() => {
       throw new Error('no channel')
     })
@@ -96,7 +96,7 @@ describe('a watch over SQL', () => {
     expect(await knownTo()).toBe(0)
   })
 
-  it('is forgotten also if its subscription can not be ended', async () => {
+  it('is forgotten also if its subscription cannot be ended', async () => {
     const { events, knownTo, end } = newWatch(() => () => {
       throw new Error('no connection')
     })

@@ -93,7 +93,7 @@ describe('a write that fails', () => {
     expect(failureOf(await store.create(pool('a'))).code).toBe('STORE_IO')
   })
 
-  it('in the midst is not known to be undone if it can not be rolled back', async () => {
+  it('in the midst is not known to be undone if it cannot be rolled back', async () => {
     const thrown = error({ code: 'SQLITE_FULL' })
     const { store } = storeOn({ 'update "ipam_kit_head"': thrown, rollback: error({}) })
     expect(failureOf(await store.create(pool('a')))).toMatchObject({ code: 'STORE_OUTCOME_UNKNOWN', cause: thrown })
@@ -194,7 +194,7 @@ describe('the connection', () => {
     expect(locked.words()).toEqual(['pragma', 'pragma', 'begin'])
   })
 
-  it('that can not be set up is not one', () => {
+  it('that cannot be set up is not one', () => {
     const thrown = error({})
     expect(() => settings({ 'pragma journal_mode': thrown })).toThrow(thrown)
   })

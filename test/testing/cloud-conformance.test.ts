@@ -1,6 +1,6 @@
 import type { CloudFacts } from 'ipam-kit/provider/external'
 import { neutron } from 'ipam-kit/provider/openstack'
-import { type CloudUnderTest, cloudConformance, FakeCloud, neutronHandler } from 'ipam-kit/testing'
+import { type CloudFeature, type CloudUnderTest, cloudConformance, FakeCloud, neutronHandler } from 'ipam-kit/testing'
 import { describe, test } from 'vitest'
 
 const access = { namespace: 'office', identityRef: { name: 'clouds', cloudName: 'one' } }
@@ -10,13 +10,15 @@ function worldWith(facts: Partial<CloudFacts>) {
   const network = cloud.addNetwork({ name: 'public', cidrs: ['203.0.113.0/24'] }).id
   cloud.addNetwork({ name: 'private', cidrs: ['10.0.0.0/24'], isExternal: false })
   const operator: CloudUnderTest['operator'] = {
-    create: async ({ tags }) => cloud.byHand.create({ network, tags }),
+    create: async ({ tags }) => cloud.show(cloud.byHand.create({ network, tags })),
     attach: async (id) => cloud.byHand.attach(id, cloud.addPort({ device: 'server', network, fixedIPs: [] }).id),
     inject: (operation, trouble) => cloud.inject(operation, trouble),
   }
   const unknownNetwork = { filter: { name: 'none' } }
   return { cloud, access, network: { filter: { name: 'public' } }, unknownNetwork, operator }
 }
+
+const features: readonly CloudFeature[] = ['defaultNetwork', 'tags', 'attachments', 'troubles']
 
 const mixes: CloudFacts[] = (['atomic', 'after', 'none'] as const).flatMap((marker) =>
   [false, true].flatMap((choosesAddress) =>
@@ -25,7 +27,7 @@ const mixes: CloudFacts[] = (['atomic', 'after', 'none'] as const).flatMap((mark
 )
 
 describe.each(mixes)('FakeCloud with $marker, $choosesAddress, $listsByMarker', (facts) => {
-  for (const { name, run } of cloudConformance({ facts, open: () => worldWith(facts), hasTroubles: true })) {
+  for (const { name, run } of cloudConformance({ facts, open: () => worldWith(facts), features })) {
     test(name, run)
   }
 })
@@ -49,5 +51,5 @@ describe.each([false, true])('neutron over the fake cloud, choosesAddress %j', (
     }
   }
   const { facts } = open().cloud
-  for (const { name, run } of cloudConformance({ facts, open, hasTroubles: true })) test(name, run)
+  for (const { name, run } of cloudConformance({ facts, open, features })) test(name, run)
 })

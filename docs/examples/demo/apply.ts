@@ -48,7 +48,7 @@ async function find(store: Pick<Store, 'get'>, object: Meta.KubeObject): Promise
   return found.failure.code === 'STORE_NOT_FOUND' ? undefined : unwrap(found)
 }
 
-/** A store that can not be reached refuses nothing: it ends the program. */
+/** A store that cannot be reached refuses nothing: it ends the program. */
 function unlessBroken(written: Exclude<Awaited<StoreResult<unknown>>, { ok: true }>): StoreFailure {
   const { failure } = written
   if (failure.code === 'STORE_IO' || failure.code === 'STORE_OUTCOME_UNKNOWN') unwrap(written)

@@ -113,7 +113,7 @@ first is left to chance.
 
 Exit status
   0   every claim is bound. Claims for pools of other providers are not ours and do not count
-  1   a claim is not bound; or the store can not be reached
+  1   a claim is not bound; or the store cannot be reached
   2   wrong usage, or a store whose package is not installed; or something was refused, unreadable or, for --delete,
       not found. All the rest was done
 Without -f and --delete some of this is meant to happen: the status is 0 if the examples came to the end that is

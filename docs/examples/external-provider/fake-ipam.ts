@@ -3,12 +3,16 @@
 import { Address, Prefix } from 'ipam-kit/cidr'
 
 export interface HostRecord {
+  /** Of this record alone: no other one ever has it. */
+  readonly id: string
   /** Empty: nobody has marked it. */
   readonly marker: string
   readonly name: string
   readonly network: string
   readonly address: string
 }
+
+export type NewRecord = Omit<HostRecord, 'id' | 'address'>
 
 /** What goes wrong with the next call. */
 export type Trouble =
@@ -28,8 +32,9 @@ export class ApiError extends Error {
 
 export class FakeIpam {
   readonly #networks = new Map<string, Prefix>()
-  /** By network and address. There is one record at most for each marker. */
+  /** By id. */
   readonly #records = new Map<string, HostRecord>()
+  #ids = 0
   readonly #troubles: Trouble[] = []
   /** How long each call takes. */
   readonly #latency: () => Promise<void>
@@ -58,14 +63,14 @@ export class FakeIpam {
     this.#troubles.length = 0
   }
 
-  /**
-   * The record of a marker, made if there is none yet: at the lowest free address of the network,
-   * without its first and last.
-   */
-  allocate(request: Omit<HostRecord, 'address'>): Promise<HostRecord> {
-    return this.#call(`allocate ${request.marker}`, () => {
-      return this.#recordOf(request.marker) ?? this.#set({ ...request, address: this.#lowestFree(request.network) })
-    })
+  /** The record of a marker, created if there is none yet. */
+  allocate(request: NewRecord): Promise<HostRecord> {
+    return this.#call(`allocate ${request.marker}`, () => this.#recordOf(request.marker) ?? this.#add(request))
+  }
+
+  /** A new record, at the lowest free address of the network, without its first and last. */
+  create(request: NewRecord): Promise<HostRecord> {
+    return this.#call(`create ${request.marker}`, () => this.#add(request))
   }
 
   /** Removes the record of a marker. @returns whether there was one */
@@ -73,41 +78,54 @@ export class FakeIpam {
     return this.#call(`release ${marker}`, () => this.removeByHand(marker))
   }
 
-  /** Marks the record of an address that is there already. */
-  adopt({ marker, name, network, address }: HostRecord): Promise<HostRecord> {
-    return this.#call(`adopt ${marker}`, () => {
-      const record = this.#records.get(`${network} ${address}`)
-      if (record === undefined) throw new ApiError('no-such-record', `there is no record of ${address}`)
-      if (record.marker !== '' && record.marker !== marker)
-        throw new ApiError('marked', `${address} is of another owner`)
-      return this.#set({ marker, name, network, address })
+  /** All records of a network. */
+  list(network: string): Promise<readonly HostRecord[]> {
+    return this.#call(`list ${network}`, () => {
+      this.#networkOf(network)
+      return this.records.filter((record) => record.network === network)
     })
   }
 
-  /** Takes a marker off its record, which stays. */
-  unmark(marker: string): Promise<void> {
-    return this.#call(`unmark ${marker}`, () => {
-      const record = this.#recordOf(marker)
-      if (record !== undefined) this.#set({ ...record, marker: '' })
+  /**
+   * Sets the marker of a record, or removes it if that is empty. The owner, which stands before the
+   * slash, has to be the same.
+   */
+  mark(id: string, marker: string): Promise<HostRecord> {
+    return this.#call(`mark ${id}`, () => {
+      const record = this.#records.get(id)
+      if (record === undefined) throw new ApiError('no-such-record', `there is no record ${id}`)
+      const isOfOther = marker !== '' && record.marker !== '' && ownerOf(record.marker) !== ownerOf(marker)
+      if (isOfOther) throw new ApiError('marked', `${record.address} is of another owner`)
+      return this.#set({ ...record, marker })
     })
+  }
+
+  /** Removes a record. @returns whether there was one */
+  remove(id: string): Promise<boolean> {
+    return this.#call(`remove ${id}`, () => this.#records.delete(id))
   }
 
   /** What an administrator does in the product itself. @returns whether there was a record */
   removeByHand(marker: string): boolean {
     const record = this.#recordOf(marker)
-    return record !== undefined && this.#records.delete(`${record.network} ${record.address}`)
+    return record !== undefined && this.#records.delete(record.id)
   }
 
-  addByHand(network: string, address: string): void {
-    this.#set({ marker: '', name: 'by-hand', network, address })
+  addByHand(network: string, address: string, marker = ''): HostRecord {
+    return this.#set({ id: `${++this.#ids}`, marker, name: 'by-hand', network, address })
   }
 
   #recordOf(marker: string): HostRecord | undefined {
     return this.records.find((record) => record.marker === marker)
   }
 
+  #add(request: NewRecord): HostRecord {
+    const address = this.#lowestFree(request.network)
+    return this.#set({ ...request, id: `${++this.#ids}`, address })
+  }
+
   #set(record: HostRecord): HostRecord {
-    this.#records.set(`${record.network} ${record.address}`, record)
+    this.#records.set(record.id, record)
     return record
   }
 
@@ -121,9 +139,14 @@ export class FakeIpam {
     return answer
   }
 
-  #lowestFree(cidr: string): string {
+  #networkOf(cidr: string): Prefix {
     const network = this.#networks.get(cidr)
     if (network === undefined) throw new ApiError('no-such-network', `there is no network ${cidr}`)
+    return network
+  }
+
+  #lowestFree(cidr: string): string {
+    const network = this.#networkOf(cidr)
     const taken = new Set(this.records.map(({ address }) => address))
     const size = 2n ** BigInt((network.address.family === 4 ? 32 : 128) - network.length)
     for (let offset = 1n; offset < size - 1n; offset++) {
@@ -133,3 +156,5 @@ export class FakeIpam {
     throw new ApiError('network-full', `no free address in ${cidr}`)
   }
 }
+
+const ownerOf = (marker: string) => marker.split('/')[0]

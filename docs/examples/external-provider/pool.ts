@@ -1,5 +1,5 @@
 // Kinds of pools: which network of the external system their claims are served from.
-import { defineModel, type KubeObject, type Model, objectMetaSchema } from 'ipam-kit/crd/meta'
+import { defineModel, type Json, type KubeObject, type Model, objectMetaSchema } from 'ipam-kit/crd/meta'
 import * as z from 'zod'
 
 export interface InfobloxPool extends KubeObject {
@@ -38,13 +38,14 @@ export interface FloatingPool extends KubeObject {
   readonly spec: InfobloxPool['spec'] & {
     /** Addresses that are there already, and that the pool may use. They are never deleted. */
     readonly existing?: readonly string[] | undefined
-    /** How many addresses the pool has the external system create. */
-    readonly create?: number | undefined
+    /** How many free addresses are created in advance. Default 0. */
+    readonly spare?: number | undefined
+    /** How many addresses the pool may have. Left out: no limit. */
+    readonly max?: number | undefined
+    /** What becomes of an address that the pool has created, after its claim. Default `Delete`. */
+    readonly reclaim?: 'Delete' | 'Retain' | undefined
   }
-  /** What the pool may have in the external system: written before it is asked for. */
-  readonly status?:
-    | { readonly adopted?: readonly string[] | undefined; readonly created?: number | undefined }
-    | undefined
+  readonly status?: { readonly [field: string]: Json } | undefined
 }
 
 export const FloatingPool: Model<FloatingPool> = defineModel<FloatingPool>({
@@ -56,8 +57,10 @@ export const FloatingPool: Model<FloatingPool> = defineModel<FloatingPool>({
     spec: z.looseObject({
       ...network,
       existing: z.array(z.string()).optional(),
-      create: z.int().min(0).max(1000).optional(),
+      spare: z.int().min(0).max(1000).optional(),
+      max: z.int().min(0).optional(),
+      reclaim: z.enum(['Delete', 'Retain']).optional(),
     }),
-    status: z.looseObject({ adopted: z.array(z.string()).optional(), created: z.int().min(0).optional() }).optional(),
+    status: z.record(z.string(), z.json()).optional(),
   }),
 })

@@ -110,7 +110,7 @@ export function problemNames(problem: ControllerProblem): readonly string[] {
 export function problemLine(problem: ControllerProblem): string {
   switch (problem.kind) {
     case 'feed':
-      return `${problem.of.kind} can not be watched: ${describe(problem.failure)}`
+      return `${problem.of.kind} cannot be watched: ${describe(problem.failure)}`
     case 'thrown':
       return `${problem.key}: ${problem.error instanceof Error ? problem.error.stack : String(problem.error)}`
     case 'stalled': {

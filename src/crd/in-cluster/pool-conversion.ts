@@ -5,7 +5,7 @@ import { notConvertible, takeConversionData, type VersionConversion, withConvers
 import { asObject, defined, type JsonObject, unlessEmpty } from '../meta/json.js'
 import { API_VERSION, API_VERSION_V1ALPHA1 } from './names.js'
 
-/** What a pool of addresses of v1alpha2 can say and v1alpha1 can not. */
+/** What a pool of addresses of v1alpha2 can say and v1alpha1 cannot. */
 const HUB_FIELDS = ['allocateReservedIPAddresses', 'excludedAddresses', 'addressReuseGracePeriodSeconds'] as const
 
 /**

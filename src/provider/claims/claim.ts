@@ -70,7 +70,7 @@ function gateOf({ input, reads }: Planning): ClaimOutcome | undefined {
     hasPausedAnnotation(claim) && paused('claim', claim),
     named &&
       clusterProblem !== undefined &&
-      waiting('ClusterNotFound', `${formatRef(named)} can not be read: ${clusterProblem}`),
+      waiting('ClusterNotFound', `${formatRef(named)} cannot be read: ${clusterProblem}`),
     named && !cluster && !isGoing && waiting('ClusterNotFound', `${formatRef(named)} not found`),
     named && cluster && isClusterPaused(cluster) && paused('cluster', cluster),
     isGoing && pool && hasPausedAnnotation(pool) && paused('pool', pool),

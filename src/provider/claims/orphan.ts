@@ -123,9 +123,9 @@ function claimRefOf({ metadata, spec }: IPAddress): ObjectRef {
  */
 function whyHeld({ address, pool, cluster }: OrphanInput): string | undefined {
   if (hasPausedAnnotation(address)) return 'is paused'
-  if (cluster?.ok === false) return `its Cluster can not be read: ${cluster.problem}`
+  if (cluster?.ok === false) return `its Cluster cannot be read: ${cluster.problem}`
   if (cluster !== undefined && isClusterPaused(cluster.value)) return `${formatRef(refOf(cluster.value))} is paused`
-  if (pool?.ok === false) return `its pool can not be read: ${pool.problem}`
+  if (pool?.ok === false) return `its pool cannot be read: ${pool.problem}`
   if (pool !== undefined && hasPausedAnnotation(pool.value)) return `${formatRef(refOf(pool.value))} is paused`
   return undefined
 }

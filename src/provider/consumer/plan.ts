@@ -367,7 +367,7 @@ function tell(
     return { kind: 'ready', message: `all of ${total} claims are bound${more}` }
   }
   const [conflicts, missing] = [count('Conflict'), count('Missing')]
-  if (conflicts > 0) return { kind: 'conflict', message: `${conflicts} of ${total} claims can not be used` }
+  if (conflicts > 0) return { kind: 'conflict', message: `${conflicts} of ${total} claims cannot be used` }
   if (missing > 0) return { kind: 'creating', message: `${missing} of ${total} claims are created now` }
   const deleting = count('Deleting(mine)', 'Deleting(foreign)')
   if (deleting > 0) return { kind: 'terminating', message: `${deleting} of ${total} claims are being deleted` }

@@ -37,7 +37,8 @@ export interface CloudAddress {
   /** {@link markerText} as it was set; empty: none, or one that is not ours. */
   readonly marker: string
   /**
-   * Whether something outside of this library uses it or may use it: a port that it is attached to.
+   * Whether something outside of this library uses it or may use it: a port that it is attached to,
+   * or another owner.
    */
   readonly isAttached: boolean
   /**
@@ -90,8 +91,8 @@ export interface CloudInput {
 export interface Cloud {
   readonly facts: CloudFacts
   /**
-   * The network of a pool. `network` is what the spec of the pool says, and null if it says
-   * nothing: the only external network. Several or none is a failure that is not retryable.
+   * The network of a pool. `network` is what the pool says, and null if its kind lets it say
+   * nothing: the only network that fits. Several or none is a failure that is not retryable.
    */
   findNetwork(input: CloudInput & { readonly network: Json }): Promise<ExternalResult<CloudNetwork>>
   /**
@@ -109,8 +110,8 @@ export interface Cloud {
     },
   ): Promise<ExternalResult<CloudAddresses>>
   /**
-   * Creates one. `marker` is ignored unless the marker is atomic; `address`, the one that is asked
-   * for, is given only where it can be chosen.
+   * Creates one, also if another address has this marker. `marker` is ignored unless the marker is
+   * atomic; `address`, the one that is asked for, is given only where it can be chosen.
    */
   createAddress(
     input: CloudInput & { readonly network: string; readonly marker: string; readonly address: string | null },

@@ -365,7 +365,7 @@ export class ExternalLedger<P extends KubeObject> extends AddressLedger<P> {
     for (const [text, { marker, tags }] of this.#inventory ?? []) {
       const isCreated = claimOfMarker(marker, uids) !== undefined
       if (isCreated && !this.#preallocated.has(text)) this.#created.add(text)
-      if (!isCreated && tags?.some((tag) => policy.adopt.tags.includes(tag)) === true) this.#adopted.add(text)
+      if (!isCreated && tags?.some((tag) => policy.adopt?.tags.includes(tag)) === true) this.#adopted.add(text)
     }
     if (this.#facts.marker === 'none') {
       for (const text of created) if (this.#inventory?.get(text) !== undefined) this.#created.add(text)

@@ -121,7 +121,7 @@ function begin<P extends KubeObject>(
   }
   if (isWritten) return undefined
   const isFirst = value.uids.length === 1
-  const adopted = isFirst ? adopt.listed.map((address) => Address.format(address)) : []
+  const adopted = isFirst ? (adopt?.listed ?? []).map((address) => Address.format(address)) : []
   return { outcome, effects: [reservationsPatch(pool, adopted.length === 0 ? value : { ...value, adopted })] }
 }
 

@@ -25,10 +25,13 @@ export interface ExternalPolicy {
    * retained one is given to the next claim.
    */
   readonly reclaim: 'Delete' | 'Retain'
-  /** As the object names its network, for the cloud to read; null: the only external one. */
+  /** As the object names its network, for the cloud to read; null: it does not. */
   readonly network: Json
-  /** Credentials, or where they are, for the cloud to read. */
-  readonly access: Json
+  /**
+   * Credentials, or where they are, for the cloud to read. Left out: null, the cloud needs none of
+   * the pool.
+   */
+  readonly access?: Json | undefined
   /**
    * The length of the subnet that an IPAddress says. Left out: that of a single address, 32 or 128.
    */
@@ -39,9 +42,9 @@ export interface ExternalPolicy {
   /**
    * What is taken over of another controller of this pool, and never deleted: the addresses that
    * the status lists when the pool is planned for the first time, and those that have one of these
-   * tags, at any time.
+   * tags, at any time. Left out: nothing.
    */
-  readonly adopt: { readonly listed: readonly Address[]; readonly tags: readonly string[] }
+  readonly adopt?: { readonly listed: readonly Address[]; readonly tags: readonly string[] } | undefined
 }
 
 /** What a pool is found to be, for its status. */

@@ -318,6 +318,9 @@ class Reserving<P extends KubeObject> {
     })
     if (addressesVersion !== undefined && !hasReached(addressesVersion)) {
       this.#again(this.#nowMs + BEHIND_MS)
+      // a pool that was full is not taken for another one meanwhile
+      const { shortage } = this.#ledger
+      if (wants.length > 0 && shortage?.kind === 'max') this.#shortage = shortage
       return wants.map(({ claim }) => claim.metadata.name)
     }
     let served = 0

@@ -19,7 +19,7 @@ export interface Situation {
 }
 
 /** What every call says of its pool. */
-export function about({ metadata: { namespace = '', name } }: KubeObject, { access }: ExternalPolicy) {
+export function about({ metadata: { namespace = '', name } }: KubeObject, { access = null }: ExternalPolicy) {
   return { pool: { namespace, name }, access }
 }
 
@@ -28,7 +28,7 @@ export function listCall(pool: KubeObject, { policy, reservations, network }: Si
   const preallocated = policy.preallocated.map((address) => Address.format(address))
   const addresses = [...preallocated, ...adopted, ...created, ...entries.flatMap(({ address }) => address ?? [])]
   const markers = uids.map((uid) => markerText(uid, ''))
-  const { tags } = policy.adopt
+  const tags = policy.adopt?.tags ?? []
   return {
     operation: 'listAddresses',
     input: { ...about(pool, policy), network, markers, tags, addresses: [...new Set(addresses)] },

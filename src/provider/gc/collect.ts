@@ -104,8 +104,8 @@ function planOrphaning(node: GraphNode, graph: Graph): Plan<GcOutcome> {
 
 /**
  * Source: `processDeletingDependentsItem`. There an object that refers to itself waits for ever,
- * and so do objects of a ring of which each was deleted by somebody else than the collector; here
- * nothing waits for itself, over whatever way.
+ * and so do the objects of a ring that were not deleted by the collector. Here no object waits for
+ * itself, directly or indirectly.
  */
 function planWaiting(node: GraphNode, graph: Graph): Plan<GcOutcome> {
   const blockers = first(graph.blockersOf(node.uid), SHOWN + 1).filter(({ key }) => key !== node.key)

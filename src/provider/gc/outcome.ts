@@ -20,8 +20,8 @@ export type GcOutcome =
    */
   | (Outcome & { readonly kind: 'collected'; readonly propagation: Propagation })
   /**
-   * It is being deleted and held until so many dependents are gone (`foregroundDeletion`) or no
-   * longer refer to it (`orphan`).
+   * It is being deleted and held until this number of dependents are deleted (`foregroundDeletion`)
+   * or no longer refer to it (`orphan`).
    */
   | (Outcome & {
       readonly kind: 'held'

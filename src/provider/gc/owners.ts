@@ -35,8 +35,8 @@ export type Tie =
  * cluster-scoped.
  *
  * An owner that leaves its dependents behind is found by its uid alone, as dependents are.
- * Otherwise a cluster-scoped object cannot have a namespaced owner: nobody can say which namespace
- * is meant.
+ * Otherwise a cluster-scoped object cannot have a namespaced owner: the reference does not say
+ * which namespace is meant.
  *
  * Source: `isDangling` and `classifyReferences` in garbagecollector.go of Kubernetes 1.36,
  * `orphanDependents` for the second rule. There an object with one reference that cannot be

@@ -46,8 +46,8 @@ export interface GcPlanner extends Planner<GcOutcome> {
  *
  * Two things rest on what was shown: a finalizer `foregroundDeletion` goes when no dependent is
  * known that holds the object up, a finalizer `orphan` when none is known that refers to it. A
- * dependent that nobody has shown yet is then collected after its owner; one that was to be
- * orphaned is collected all the same. The collector of Kubernetes has the same limit.
+ * dependent that was not observed yet is then deleted after its owner, also one that should have
+ * been orphaned. The collector of Kubernetes has the same limit.
  *
  * `observe` is O(references of the object), and O(d log d) in its dependents where it begins or
  * ends to own them; `plan` is O(its references). Any number of processes may collect at once.
@@ -128,7 +128,7 @@ function keysOf(nodes: GraphNode[]): string[] {
 }
 
 /**
- * Whether there can be anything to do about an object: most have no owner, and nobody deletes them.
+ * Whether the collector can have work on an object: most have no owner and are not being deleted.
  */
 function isOfInterest(node: GraphNode | undefined): boolean {
   return node !== undefined && (node.owners.length > 0 || node.role !== 'living')

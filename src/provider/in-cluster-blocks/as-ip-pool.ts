@@ -94,7 +94,7 @@ function whatOf(pool: InClusterPool): Given {
 }
 
 /**
- * Ranges as subnets that have them: so many at a time that a list may have them. No two of those
+ * Ranges as subnets that have them: as many as a list may have. No two of those
  * are the same subnet: of two that follow each other only one has addresses on both sides of its
  * middle.
  */

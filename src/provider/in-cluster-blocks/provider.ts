@@ -107,7 +107,7 @@ function requestOf(
   }
 }
 
-/** Who holds something by an IPAddress that has no row, or is to get it by name. */
+/** The claim that holds a prefix by an IPAddress without a row, or by a preallocation. */
 function heldBy({ prefix, claim, ledger }: BlockHolderQuery<PoolLedger>): string | undefined {
   const isAddress = prefix.length === Address.bitsOf(prefix.address.family)
   const answer = ledger.answerTo(isAddress ? Address.format(prefix.address) : Prefix.format(prefix), claim)

@@ -23,7 +23,7 @@ export type LedgerAnswer =
   | { readonly kind: 'free'; readonly offer: Offer }
   /** The text is no address, or no prefix of the length that the pool gives. */
   | { readonly kind: 'malformed' }
-  /** The pool does not give it, whoever has it. */
+  /** The pool does not give it, whether it is in use or not. */
   | { readonly kind: 'notOfPool' }
   /** By whom, in words. */
   | { readonly kind: 'taken'; readonly by: string }

@@ -123,7 +123,7 @@ export class InClusterMemory implements ProviderMemory<InClusterPool, PoolLedger
   }
 
   /**
-   * The key of the claim that an address was for. Where nobody knows the claim any more, its name.
+   * The key of the claim that an address was for. If the claim does not exist any more, its name.
    */
   #keyOf(address: IPAddress, claim: IPAddressClaim | undefined): string {
     const isItsClaim = claim?.metadata.name === address.spec.claimRef.name

@@ -21,9 +21,9 @@ export interface InClusterOptions {
    */
   readonly requestedAddress?: { readonly annotation?: string | undefined } | undefined
   /**
-   * Addresses, or prefixes, that are kept for claims that may come: nobody else gets them, they do
-   * not count as free, and the claim gets nothing else. Where a pool does not give such an address,
-   * or somebody has it already, the claim says so.
+   * Addresses, or prefixes, that are kept for claims that may be created later: no other claim gets
+   * them, they do not count as free, and the claim gets nothing else. Where a pool does not give
+   * such an address, or it is in use already, the claim says so.
    */
   readonly preallocations?: Preallocations | undefined
   /**
@@ -53,7 +53,7 @@ export interface InClusterOptions {
   /**
    * After how many seconds an IPAddress whose claim is gone is removed: 1 to 31,622,400. Its claim
    * was removed by force, or is not there yet, as in a restore: choose more time than the longest
-   * restore takes. It is removed only if nobody has the name of its claim, and neither it, nor its
+   * restore takes. It is deleted only if no claim has that name, and neither it, nor its
    * pool, nor its Cluster is paused. The time begins when the provider first sees it so, and again
    * with each start. Left out: never.
    */

@@ -97,7 +97,7 @@ function planEnd({ pool, ledger, rows = 0 }: PoolInput, effects: Effect[]): Plan
   const addresses = Math.max(objects, rows)
   if (addresses > 0) {
     const outcome = { kind: 'protected', addresses, message: `kept while ${addresses} addresses refer to it` } as const
-    // no change of an object of the pool says that the last row has gone
+    // no change of an object of the pool shows that the last row is deleted
     return objects > 0 ? { outcome, effects } : { outcome, effects, requeueAfterSeconds: ROWS_SECONDS }
   }
   if (hasFinalizer(pool, PROTECT_POOL_FINALIZER)) {

@@ -45,7 +45,7 @@ export class LiveFamilyView implements FamilyView {
    */
   accepted: ReadonlySet<string> | undefined
   nodes = 0
-  /** Who uses which subnet. There is nothing to offer here, so its space is empty. */
+  /** Which Node uses which subnet. No subnets are offered here, so its space is empty. */
   readonly #subnets = new Ledger({ space: RangeSet.empty })
   /** By id, as all maps here. */
   readonly #ranges = new PrefixMap<Map<string, CountedRange>>()

@@ -48,12 +48,12 @@ export interface NetworkViewOptions extends ConfiguredRanges {
    */
   readonly create?: boolean | undefined
   /**
-   * Numbers of Nodes are published at most once in so many seconds, 1 to 3,600. Everything else is
+   * Seconds between two publications of numbers of Nodes, 1 to 3,600. Everything else is
    * published at once. Default 30.
    */
   readonly detailsSeconds?: number | undefined
   /**
-   * A range that has left the view stays published for so many seconds, 0 to 3,600, as the watch of
+   * How long a range that has left the view stays published, in seconds, 0 to 3,600: the watch of
    * Nodes may be behind that of ranges: a Node may have got a subnet of the range that the planner
    * has not seen yet. Default 60.
    */

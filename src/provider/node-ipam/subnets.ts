@@ -123,7 +123,7 @@ export class NodeSubnets {
     return rankFor(node, this.#ordered)
   }
 
-  /** The search goes on behind subnets that are being given. */
+  /** The search continues after the subnets that are being given. */
   advance({ range, subnets }: SubnetChoice): void {
     subnets.forEach((subnet, index) => {
       const next = Address.next(Prefix.last(subnet))

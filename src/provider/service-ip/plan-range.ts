@@ -27,7 +27,7 @@ const IN_SERVICE = 'InService'
 const INVALID = 'InvalidRange'
 const OWN_REASONS: readonly string[] = [IN_SERVICE, INVALID, TERMINATING, '']
 
-/** So many addresses are named in a message. */
+/** The number of addresses that a message names, at most. */
 const SHOWN = 3
 
 /**

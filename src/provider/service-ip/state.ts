@@ -17,7 +17,7 @@ import {
 } from './ranges.js'
 import { nameKey, readAddress, type SeenAddress, type ServiceWatches, WAITING } from './watches.js'
 
-/** Who has an address: `Service default/web`, or the parent of an IPAddress in words. */
+/** The holder of an address: `Service default/web`, or the parent of an IPAddress as text. */
 export interface ServiceHolder {
   readonly key: string
 }

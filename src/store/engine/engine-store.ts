@@ -24,7 +24,7 @@ export interface EngineStoreOptions extends ObjectRulesOptions {}
 
 /**
  * How often a write without a version is tried anew because the object has changed meanwhile. Each
- * time another writer got through; so many in a row mean that something is wrong.
+ * time another writer was first; more in a row mean that something is wrong.
  */
 const MAX_ATTEMPTS = 100
 
@@ -45,7 +45,7 @@ const UNWRITTEN = 'unwritten'
  * one text: the engine keeps documents, what happens to them is decided here. Any number of
  * processes may work on one engine.
  *
- * A write reads the object, decides, and replaces exactly what it has read; if somebody else was
+ * A write reads the object, decides, and replaces exactly what it has read; if another writer was
  * faster, it decides again. `create` is one call of the engine, the other writes are two. `list`
  * with labels or fields reads all objects of the kind (or namespace) and leaves out what does not
  * match.

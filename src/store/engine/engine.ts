@@ -7,14 +7,14 @@ export interface StoreEngine {
   /** What it is called in failures: `postgres`. */
   readonly name: string
   /**
-   * The document as it is now: at least as new as every write that was answered before this call,
-   * by whomever.
+   * The document as it is now: at least as new as every write that any process had an answer to
+   * before this call.
    */
   read(key: DocumentKey): Promise<StoredDocument | undefined>
   /**
    * Documents by namespace, then name, in code-unit order.
    *
-   * Without `limit`: all of them, as they were at one moment. With it: at most so many, and
+   * Without `limit`: all of them, as they were at one moment. With it: up to `limit`, and
    * `hasMore` if there are others behind. Every change with a revision up to that of the answer is
    * in it, if it is of that part of the documents.
    */
@@ -112,7 +112,7 @@ export type EngineEvent =
    */
   | { readonly kind: 'gone'; readonly oldest: string }
 
-/** Says when nobody listens any more. */
+/** Signals that the consumer has stopped. */
 export interface Stop {
   readonly isStopped: boolean
   /**

@@ -14,7 +14,7 @@ import { type ChangeLog, type ChangePage, type PollingOptions, pollChanges } fro
 
 /** How the watches of an engine learn of a write. */
 export interface FollowersOptions extends PollingOptions {
-  /** Whoever subscribes is told of every write, also of those of this very store. */
+  /** Subscribers are told of every write, also of writes of this store. */
   readonly announcesWrites: boolean
 }
 

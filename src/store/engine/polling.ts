@@ -4,9 +4,9 @@ import type { DocumentChange, DocumentScope, EngineEvent, Stop } from './engine.
 /** How a watch learns of changes on an engine that has to be asked for them. */
 export interface PollingOptions {
   /**
-   * Waits: `(ms) => new Promise((done) => setTimeout(done, ms))`. It cannot be called off: when a
-   * watch ends, the pause that it has begun goes on for up to `pollMs`. Where that must not keep
-   * Node from exiting: `setTimeout(done, ms).unref()`.
+   * Waits: `(ms) => new Promise((done) => setTimeout(done, ms))`. It cannot be cancelled: when a
+   * watch ends, its last pause continues for up to `pollMs`. Where that must not keep Node from
+   * exiting: `setTimeout(done, ms).unref()`.
    */
   readonly sleep: (milliseconds: number) => Promise<unknown>
   /** How long a watch waits before it asks again, in milliseconds from 1 to a day. Default 500. */
@@ -85,7 +85,7 @@ export async function* pollChanges(
   }
 }
 
-/** Rings when the time is over, when somebody wakes it, when nobody listens any more. */
+/** Rings after the time, when it is woken, and when the consumer has stopped. */
 class Alarm {
   readonly #sleep: PollingOptions['sleep']
   readonly #pollMs: number
@@ -124,7 +124,7 @@ class Alarm {
   }
 
   /**
-   * One pause at a time: it cannot be called off, and whoever is woken often would have as many of
+   * One pause at a time: it cannot be cancelled, and a watch that is woken often would have many of
    * them.
    */
   #pause(): void {

@@ -19,7 +19,7 @@ class Stopper implements Stop {
     if (this.#stopped) this.stop()
   }
 
-  /** Calls all of them back, also if one throws: that is told by whoever can. */
+  /** Calls all callbacks, also if one throws; the error is thrown after the last one. */
   stop(): void {
     this.#stopped = true
     for (const callback of this.#callbacks.splice(0)) {
@@ -104,7 +104,7 @@ export class EngineWatch implements AsyncIterableIterator<WatchEvent, undefined>
     return END
   }
 
-  /** The next event of the engine, or `undefined` as soon as the consumer has gone. */
+  /** The next event of the engine, or `undefined` as soon as the consumer has stopped. */
   #wait(events: AsyncIterator<EngineEvent>): Promise<IteratorResult<EngineEvent> | undefined> {
     return new Promise((resolve, reject) => {
       this.#endWaiting = () => resolve(undefined)

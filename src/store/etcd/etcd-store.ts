@@ -37,7 +37,7 @@ const MAX_RETRY_MS = 86_400_000
  *
  * A write is one transaction, and one round trip more for the read before it. Reads and lists are
  * linearizable; a long list is several answers, all as of one revision. Versions are revisions of
- * the whole of etcd. Watches are those of etcd: they go on by themselves when a connection ends,
+ * the whole of etcd. Watches are those of etcd: they continue by themselves when a connection ends,
  * and fail with `STORE_IO` only if etcd cannot be reached several times in a row, has an answer
  * that cannot be read, or answers no watch for some minutes in which something is written. A
  * connection can go silent without an end: a watch to which nothing comes for 15 to 30 seconds

@@ -67,7 +67,7 @@ export class Follower {
     }
   }
 
-  /** Goes on behind what others have looked at: nothing has happened up to there. */
+  /** Continues after the revisions that probes have checked: there were no changes up to there. */
   *#lookedAt(): Generator<EngineEvent, undefined> {
     const { vouched } = this.#lookout
     if (vouched <= BigInt(this.#reached ?? '0')) return

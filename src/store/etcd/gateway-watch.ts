@@ -70,7 +70,8 @@ export class GatewayWatch implements EtcdWatch {
 }
 
 /**
- * Puts revisions together that were cut in two: the last one of a fragment may go on in the next.
+ * Puts revisions together that were cut in two: the last one of a fragment may continue in the
+ * next.
  */
 async function* wholeRevisions(parts: AsyncIterable<WatchPart>): AsyncGenerator<EtcdWatchResponse, undefined> {
   let held: readonly EtcdEvent[] = []

@@ -32,10 +32,9 @@ export interface EtcdGatewayOptions {
    */
   readonly fromBase64?: FromBase64 | undefined
   /**
-   * `() => new AbortController()`, where `fetch` knows signals: ends the request of a watch that
-   * nobody waits for any more while it is not answered. Left out: such a request stays open for as
-   * long as `fetch` lets it, and behind a network that drops packets there is one more every 20
-   * seconds for each watch.
+   * `() => new AbortController()`, where `fetch` knows signals: aborts the unanswered request of a
+   * watch that has ended. Left out: such a request stays open for as long as `fetch` lets it, and
+   * behind a network that drops packets there is one more every 20 seconds for each watch.
    */
   readonly abortController?: (() => EtcdAbortController) | undefined
 }

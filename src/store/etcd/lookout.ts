@@ -3,8 +3,7 @@ import { UnreadableAnswer } from './errors.js'
 import type { KeyRange } from './keys.js'
 
 /**
- * How far a watch was read. A reader that has gone may never come back to say so: it is closed
- * then.
+ * How far a watch was read. A reader that has stopped may never signal it: it is closed then.
  */
 export class Reading {
   /** How many answers have come. */
@@ -36,7 +35,7 @@ export class Reading {
     this.#goOn()
   }
 
-  /** Resolves when an answer is waited for, or the reading is over. */
+  /** Resolves when an answer is waited for, or the reading has ended. */
   untilWaiting(): Promise<void> {
     return new Promise((resolve) => {
       this.#goOn = resolve
@@ -49,8 +48,8 @@ export class Reading {
 type Finding = 'quiet' | 'missed' | 'compacted'
 
 /**
- * What a look finds. `nothing`: there is nothing new, or nobody can be asked. `blind`: there is,
- * and no watch is answered.
+ * What a look finds. `nothing`: there is nothing new, or there is no server to ask. `blind`: there
+ * is, and no watch is answered.
  */
 type Look = Finding | 'nothing' | 'blind'
 
@@ -72,7 +71,7 @@ const MAX_BLIND_LOOKS = 14
  * That etcd has a newer revision does not say so: it is one for all keys, and a watch of others is
  * told of it every ten minutes, counted from its own beginning. One that was begun anew whenever
  * others have written would never be told, and fall behind what is compacted. So it is ended only
- * if another watch, a probe, has something to tell, or if nobody can know any more.
+ * if another watch, a probe, has something to tell, or if it cannot be known any more.
  *
  * What a probe was not told of has not happened, unless its own connection went silent just after
  * it had begun. So each revision is looked at by two of them, as long as it is not compacted:
@@ -82,9 +81,9 @@ const MAX_BLIND_LOOKS = 14
  *                        |------- the next probe ------>|
  *                                        |------------->| if seenTwice is compacted; if seenOnce is, too, the watch is ended
  *
- * What two have looked at is vouched for: whoever begins anew may begin behind it. If seenTwice was
- * compacted, what follows it will never be looked at by two. The watch goes on, but `vouched` stays
- * where it is, until the watch itself is told something.
+ * Revisions that two have checked are verified: a new watch may start after them. If seenTwice was
+ * compacted, what follows it will never be looked at by two. The watch continues, but `vouched`
+ * stays where it is, until the watch itself is told something.
  *
  * A probe that is not answered, or refused, says nothing. If many in a row do, something may be
  * missed without an end, and it is time to say so.
@@ -116,8 +115,8 @@ export class Lookout {
   }
 
   /**
-   * Until the reading is over, or the watch was ended because it has missed something, or nobody
-   * can find out whether it has.
+   * Until the reading has ended, or the watch was ended because it has missed something or may
+   * have.
    */
   async guard(watch: EtcdWatch, reading: Reading): Promise<void> {
     const isOver = () => reading.isOver
@@ -199,7 +198,7 @@ export class Lookout {
     return 'quiet'
   }
 
-  /** In steps, so that nothing is left waiting for long when it is over. */
+  /** In steps, so that nothing waits for long after the end. */
   async #wait(steps: number, isOver: () => boolean): Promise<void> {
     for (let step = 0; step < steps && !isOver(); step++) await this.#sleep(STEP_MS)
   }

@@ -1,5 +1,5 @@
 /**
- * What is needed of a client: to send a request as it is, and to read an answer that goes on.
+ * What is needed of a client: to send a request as it is, and to read an answer that is a stream.
  * Methods, so that whatever has them fits. `fromClientNode` makes one of @kubernetes/client-node;
  * over any `fetch` it is a few lines.
  *

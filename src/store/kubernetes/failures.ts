@@ -12,7 +12,7 @@ export interface Asked {
   /** The bytes that were sent, and how many an object may have. */
   readonly sizeBytes: number
   readonly maxBytes: number
-  /** Of a watch its version, of a list the token to go on with. */
+  /** Of a watch its version, of a list the token of the next page. */
   readonly from?: string | undefined
   /** What a write was made for. */
   readonly expected?: string | undefined
@@ -20,7 +20,7 @@ export interface Asked {
 
 /**
  * What an answer that is no success comes to. A write that the server has refused was not done; if
- * it broke, or if somebody between it and us has answered for it, the write may have been done.
+ * it broke, or if a proxy has answered in its place, the write may have been done.
  */
 export function failureOf(answer: Answer, asked: Asked): StoreFailure {
   const status = readStatus(answer.json)
@@ -99,7 +99,7 @@ export function failureOfError(error: unknown, asked: Asked): StoreFailure {
 }
 
 /**
- * A version that a watch or a list cannot go on from. The server may tell which is the oldest:
+ * A version from which a watch or a list cannot continue. The server may tell which is the oldest:
  * `too old resource version: 1 (206)`.
  */
 export function gone(resourceVersion: string, message = ''): StoreFailure {
@@ -130,7 +130,7 @@ export function notDone({ operation }: Asked, problem: string, cause?: unknown):
   return failure('STORE_IO', { operation: `${operation} (kubernetes)`, problem }, cause)
 }
 
-/** Nobody knows what became of a write. Of what only reads it is known. */
+/** The result of a write is not known. Reads have no effect. */
 export function lost(asked: Asked, problem: string, cause?: unknown): StoreFailure {
   if (!WRITES.has(asked.operation)) return notDone(asked, problem, cause)
   const context = { operation: `${asked.operation} (kubernetes)`, object: asked.shown, problem }

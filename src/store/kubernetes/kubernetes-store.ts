@@ -66,8 +66,8 @@ export interface KubernetesStoreOptions {
   /**
    * After this many whole seconds the API server gives a write up that it has not done yet, from 1
    * to 60: it does not go to etcd any more. Left out: when the server does so by itself, which is
-   * after 60 unless it was set up otherwise. A leader whose lease can go to somebody else needs it
-   * below the time that the others wait after it has stepped down.
+   * after 60 unless it was set up otherwise. A leader with a lease needs it below the time that
+   * other candidates wait after the leader has stepped down.
    */
   readonly writeTimeoutSeconds?: number | undefined
 }

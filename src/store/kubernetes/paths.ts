@@ -34,9 +34,9 @@ export function objectPath(
  */
 export function nameProblem(name: string): string | undefined {
   if (name === '') return 'is required'
-  if (name === '.' || name === '..' || /[/%]/.test(name)) return 'can not be a part of a path'
+  if (name === '.' || name === '..' || /[/%]/.test(name)) return 'cannot be a part of a path'
   // nor can half a surrogate pair
-  return /[\p{Cc}\p{Cs}]/u.test(name) ? 'can not have control characters' : undefined
+  return /[\p{Cc}\p{Cs}]/u.test(name) ? 'cannot have control characters' : undefined
 }
 
 /** Why there is no such namespace. */

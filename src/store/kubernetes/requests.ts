@@ -60,7 +60,7 @@ export class Requests {
     return this.read(asking, about, (json) => readObject(json))
   }
 
-  /** Somebody has said that it was done, and nobody can say what. */
+  /** The answer says that it was done, but cannot be read. */
   #unreadable({ httpStatus, json }: Answer, about: About): Result<never, StoreErrorCode> {
     const asked = { ...about, sizeBytes: 0, maxBytes: this.#maxBytes }
     const found = json === undefined ? 'no JSON object' : 'not what was asked for'

@@ -6,7 +6,7 @@ import { gone } from './failures.js'
 
 /** How a connection of a watch has ended. */
 export type End =
-  /** Its time was over, or nobody wants more at the moment. */
+  /** Its time has passed, or the consumer does not want more now. */
   | { readonly kind: 'over' | 'full' }
   /** Another one would end in the same way. */
   | { readonly kind: 'refused'; readonly failure: StoreFailure }

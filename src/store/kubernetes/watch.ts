@@ -38,8 +38,7 @@ const MAX_WAITING = 1000
 const SECOND_MS = 1000
 
 /**
- * When a connection is given up on which nothing has come for so long: it should have ended by
- * itself.
+ * After how much silence a connection is closed: it should have ended by itself.
  */
 const LONGEST_SILENCE_SECONDS = 40
 
@@ -53,7 +52,7 @@ const SILENT = `nothing was heard of the server for ${LONGEST_SILENCE_SECONDS} s
 /** A watch that continues by itself when its connection ends. Begins with the first `next`. */
 export class KubernetesWatch implements AsyncIterableIterator<WatchEvent, undefined> {
   readonly #source: WatchSource
-  /** Events that nobody has asked for yet. */
+  /** Events that the consumer has not read yet. */
   #events: WatchEvent[] = []
   #taken = 0
   /** Calls of `next` that have no event yet. */
@@ -63,7 +62,7 @@ export class KubernetesWatch implements AsyncIterableIterator<WatchEvent, undefi
   /** Ends the connection. */
   #cut: () => void = () => {}
   #wake: () => void = () => {}
-  /** The last version that was told: where to go on. */
+  /** The last reported version, from which the watch continues. */
   #version = ''
   #failures = 0
 

@@ -5,8 +5,8 @@ import type { Preconditions } from '../store.js'
 const MOST = 4096
 
 /**
- * Which object the last writes have made which version of. A version is one of an object for ever:
- * who has it as a condition need not ask for the uid as well.
+ * Which object the last writes have made which version of. A version belongs to one object for
+ * ever: a write on a version does not need the uid as a second condition.
  */
 export class Written {
   readonly #uids = new Map<string, string>()

@@ -21,8 +21,8 @@ export interface Change extends Link {
  *                       a watcher, on the last change it has seen
  * ```
  * A watcher holds its place and nothing else: what it has not seen yet hangs on that place, shared
- * with all other watchers, for as long as it takes; whoever drops its watch drops the changes with
- * it. The store never holds a watcher that is not waiting.
+ * with all other watchers, for as long as it takes. A watcher that drops its watch drops the
+ * changes with it. The store never holds a watcher that is not waiting.
  */
 export interface Link {
   next: Change | undefined

@@ -39,9 +39,9 @@ export function readJsonPatch(patch: Json): JsonPatchResult {
     const fromKeys = needsFrom ? readPath(from) : []
     if (fromKeys === undefined) return refused(at('from'), `must be a JSON pointer of at most ${MAX_DEPTH} keys`)
     const isOfWhole = op === 'replace' || op === 'test'
-    if (keys.length === 0 && !isOfWhole) return refused(at('path'), `can not be the whole object for ${op}`)
-    if (needsFrom && fromKeys.length === 0) return refused(at('from'), `can not be the whole object for ${op}`)
-    if (op === 'move' && isBelow(keys, fromKeys)) return refused(at('path'), 'can not be inside of what is moved')
+    if (keys.length === 0 && !isOfWhole) return refused(at('path'), `cannot be the whole object for ${op}`)
+    if (needsFrom && fromKeys.length === 0) return refused(at('from'), `cannot be the whole object for ${op}`)
+    if (op === 'move' && isBelow(keys, fromKeys)) return refused(at('path'), 'cannot be inside of what is moved')
     const needsValue = op === 'add' || op === 'replace' || op === 'test'
     if (needsValue && value === undefined) return refused(at('value'), 'is required')
     operations.push({ op: op as PatchOperation['op'], path: keys, from: fromKeys, value: value ?? null })

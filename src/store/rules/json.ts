@@ -47,7 +47,7 @@ export function toJson(value: unknown, maxBytes: number): JsonResult {
     return { kind: 'json', value: json, bytes: reader.bytes }
   } catch (cause) {
     // a getter, a proxy or a toJSON of the caller
-    return { kind: 'refused', at: { path: reader.path(), problem: 'can not be read' }, cause }
+    return { kind: 'refused', at: { path: reader.path(), problem: 'cannot be read' }, cause }
   }
 }
 
@@ -129,17 +129,17 @@ class JsonReader {
       case 'boolean':
         return value
       case 'number':
-        if (!Number.isFinite(value)) return this.#refuse(`is ${value}, which JSON can not hold`)
+        if (!Number.isFinite(value)) return this.#refuse(`is ${value}, which JSON cannot hold`)
         return value === 0 ? 0 : value // JSON has no negative zero
       case 'object':
         return value === null ? null : this.#readObject(value)
       default:
-        return this.#refuse(`is a ${typeof value}, which JSON can not hold`)
+        return this.#refuse(`is a ${typeof value}, which JSON cannot hold`)
     }
   }
 
   #readObject(value: object): Json | undefined {
-    if (value instanceof Map || value instanceof Set) return this.#refuse('is a Map or Set, which JSON can not hold')
+    if (value instanceof Map || value instanceof Set) return this.#refuse('is a Map or Set, which JSON cannot hold')
     if (this.#ancestors.includes(value)) return this.#refuse('refers back to an object that it is part of')
     if (this.#ancestors.length >= MAX_DEPTH) return this.#refuse(`is nested deeper than ${MAX_DEPTH} levels`)
     this.#ancestors.push(value)

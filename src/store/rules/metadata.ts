@@ -185,7 +185,7 @@ function finalizersProblem(finalizers: readonly string[] = []): Problem | undefi
     if (problem !== undefined) return at(['metadata', 'finalizers', index], problem)
   }
   return finalizers.includes('orphan') && finalizers.includes('foregroundDeletion')
-    ? at(['metadata', 'finalizers'], 'orphan and foregroundDeletion can not both be set')
+    ? at(['metadata', 'finalizers'], 'orphan and foregroundDeletion cannot both be set')
     : undefined
 }
 
@@ -195,7 +195,7 @@ function ownersProblem(owners: readonly JsonObject[] = []): Problem | undefined 
     const empty = OWNER_TEXTS.find((field) => (owner[field] ?? '') === '')
     if (empty !== undefined) return at([...path, empty], 'must be a text that is not empty')
     if (!/^([^/]*\/)?[^/]+$/.test(owner.apiVersion as string)) return at([...path, 'apiVersion'], 'must have a version')
-    if (owner.apiVersion === NO_OWNER.apiVersion && owner.kind === NO_OWNER.kind) return at(path, 'can not be an Event')
+    if (owner.apiVersion === NO_OWNER.apiVersion && owner.kind === NO_OWNER.kind) return at(path, 'cannot be an Event')
   }
   return owners.filter(({ controller }) => controller === true).length > 1
     ? at(['metadata', 'ownerReferences'], 'only one reference can have controller set to true')

@@ -43,7 +43,7 @@ import {
 export interface ObjectRulesOptions {
   /** The clock, in milliseconds since 1970. Only for people: nothing is decided by it. */
   readonly now: () => number
-  /** A uid that nobody gets again, on any machine: `crypto.randomUUID()`. */
+  /** A uid that is never used again, on any machine: `crypto.randomUUID()`. */
   readonly uid: () => string
   /**
    * The kinds that are known: their scope is checked. A kind that is not listed has a status
@@ -309,7 +309,7 @@ function readPatched(before: StoredObject, value: unknown, { namespaced }: KindR
     draft.namespace !== namespace && 'metadata.namespace',
     (draft.metadata.uid ?? uid) !== uid && 'metadata.uid',
   ].find((changed) => changed !== false)
-  return path === undefined ? read : { ok: false, at: { path, problem: 'can not be changed by a patch' } }
+  return path === undefined ? read : { ok: false, at: { path, problem: 'cannot be changed by a patch' } }
 }
 
 function inNamespace({ namespace: _, ...metadata }: JsonObject, namespace: string | undefined): JsonObject {

@@ -13,8 +13,8 @@ export type Matcher = (object: KubeObject) => boolean
 const METADATA_FIELDS: readonly string[] = ['metadata.name', 'metadata.namespace']
 
 /**
- * Why a query cannot be answered, if it can not. A namespace is not needed: all of them are asked
- * for without one.
+ * Why a query cannot be answered, else `undefined`. A namespace is not needed: all of them are
+ * asked for without one.
  */
 export function queryProblem(rules: KindRules, query: ListQuery): Problem | undefined {
   const { namespace, labels = {}, labelExpressions = [], fields = {} } = query
@@ -81,8 +81,8 @@ export interface ObjectChange {
 }
 
 /**
- * How a change looks to who sees only what matches: an object that stops matching is gone, as it
- * was when it still matched.
+ * How a change looks to a watch with a selector: an object that stops matching is deleted, in its
+ * last state that matched.
  */
 export function eventOf({ version, before, after }: ObjectChange, matches: Matcher): WatchEvent | undefined {
   const was = before !== undefined && matches(before)
@@ -94,7 +94,7 @@ export function eventOf({ version, before, after }: ObjectChange, matches: Match
 /** A step of a watch. */
 export type Step = IteratorResult<WatchEvent, undefined>
 
-/** The step of a watch that is over. */
+/** The step of a watch that has ended. */
 export const END: Step = /* @__PURE__ */ Object.freeze({ done: true, value: undefined })
 
 /** A watch that cannot begin. */

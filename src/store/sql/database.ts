@@ -7,7 +7,7 @@ export interface SqlDatabase {
   readonly name: string
   readonly tables: Tables
   readonly style: ParameterStyle
-  /** Each write is announced to all who subscribe. */
+  /** Each write is announced to all subscribers. */
   readonly announcesWrites: boolean
   /** All rows that one statement gives, of one moment. */
   all(text: string, values: SqlValue[]): Promise<readonly SqlRow[]>

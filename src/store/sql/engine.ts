@@ -104,7 +104,7 @@ export class SqlEngine extends PolledEngine {
     const asked = BigInt(after)
     const parameters = { group, kind, namespace, after: String(asked < MAX_REVISION ? asked : MAX_REVISION) }
     const { one, many } = ofScope(this.#changes, scope)
-    // who watches is seldom more than one change behind
+    // a watch is seldom more than one change behind
     const rows = await this.#withHead(one, parameters)
     const { head, revision } = rows[0]!
     if (revision === null || revision === head) return changesPage(rows, asked, limit)

@@ -98,8 +98,8 @@ export function connect(database: SqliteDatabase, options: ConnectionOptions): C
 }
 
 /**
- * A file gets another mode only if nobody has a lock on it, and SQLite does not wait for that by
- * itself as it does for a transaction.
+ * A file changes its mode only if no connection has a lock on it, and SQLite does not wait for that
+ * by itself as it does for a transaction.
  */
 function waitingFor<T>(database: SqliteDatabase, set: () => T): T {
   for (let attempt = 1; ; attempt++) {

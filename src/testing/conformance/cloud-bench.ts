@@ -11,14 +11,25 @@ import {
 import type { CloudTrouble, CloudTroubleKind } from '../cloud/troubles.js'
 import { ConformanceError, expectEqual, expectTrue } from './harness.js'
 
+/** What not every cloud knows. */
+export type CloudFeature =
+  /** A pool may name no network. */
+  | 'defaultNetwork'
+  /** Addresses have tags that other tools set. */
+  | 'tags'
+  /** What uses an address: `operator.attach` is there. */
+  | 'attachments'
+  /** `operator.inject` is there. */
+  | 'troubles'
+
 /**
- * A cloud for one case of the conformance suite, with an external network that no other case
- * creates addresses in.
+ * A cloud for one case of the conformance suite, with a network that no other case creates
+ * addresses in.
  */
 export interface CloudUnderTest {
   readonly cloud: Cloud
   readonly access: Json
-  /** What the spec of a pool says to name the network; `null` has to find it too. */
+  /** What the spec of a pool says to name the network. With `defaultNetwork`, null finds it too. */
   readonly network: Json
   /** What a spec says of a network that does not exist. */
   readonly unknownNetwork: Json
@@ -27,11 +38,13 @@ export interface CloudUnderTest {
 
 /** What an operator does in the cloud itself, with other tools than those of this library. */
 export interface CloudOperator {
-  /** Creates an address in the network of the case. @returns its id */
-  create(wanted: { readonly tags?: readonly string[] | undefined }): Promise<string>
-  /** Attaches an address to some port. */
-  attach(id: string): Promise<void>
-  /** Left out: the cases that need troubles are left out. */
+  /**
+   * Creates an address in the network of the case. `tags` is given only if the cloud knows some.
+   */
+  create(wanted: { readonly tags?: readonly string[] | undefined }): Promise<Pick<CloudAddress, 'id' | 'address'>>
+  /** Has something use an address. Needed for `attachments`. */
+  attach?(id: string): Promise<void>
+  /** Needed for `troubles`. */
   inject?(
     operation: 'createAddress' | 'markAddress' | 'deleteAddress' | 'listAddresses',
     trouble: CloudTrouble | CloudTroubleKind,
@@ -97,9 +110,8 @@ export class CloudBench {
   }
 
   /** An address that an operator has created. */
-  async foreign(tag: string): Promise<CloudAddress> {
-    const id = await this.operator.create({ tags: [tag] })
-    const found = (await this.list({ tags: [tag] })).find((it) => it.id === id)
+  async foreign(tags?: readonly string[]): Promise<CloudAddress> {
+    const found = await this.listed(await this.operator.create({ tags }))
     expectTrue(found !== undefined, 'a list shows the address that an operator has created')
     return found
   }

@@ -1,5 +1,5 @@
 import type { CloudFacts } from '../../provider/external/cloud.js'
-import { CloudBench, type CloudUnderTest } from './cloud-bench.js'
+import { CloudBench, type CloudFeature, type CloudUnderTest } from './cloud-bench.js'
 import { cloudRules } from './cloud-rules.js'
 import type { ConformanceCase } from './harness.js'
 
@@ -7,8 +7,11 @@ export interface CloudConformanceOptions {
   readonly facts: CloudFacts
   /** Makes a cloud for one case: its lists show at once what was changed. */
   readonly open: () => CloudUnderTest | Promise<CloudUnderTest>
-  /** Whether `operator.inject` is there. Default false: the cases that need it are left out. */
-  readonly hasTroubles?: boolean | undefined
+  /**
+   * What the cloud knows beside the three facts. The cases that need something else are left out.
+   * Default: all but `troubles`.
+   */
+  readonly features?: readonly CloudFeature[] | undefined
 }
 
 /**
@@ -21,7 +24,7 @@ export interface CloudConformanceOptions {
  *   const network = cloud.addNetwork({ name: 'public', cidrs: ['203.0.113.0/24'] }).id
  *   const port = cloud.addPort({ device: 'server', network, fixedIPs: [] }).id
  *   const operator = {
- *     create: async ({ tags }) => cloud.byHand.create({ network, tags }),
+ *     create: async ({ tags }) => cloud.show(cloud.byHand.create({ network, tags })),
  *     attach: async (id) => cloud.byHand.attach(id, port),
  *   }
  *   return { cloud, access: {}, network: null, unknownNetwork: { id: 'none' }, operator }
@@ -30,11 +33,11 @@ export interface CloudConformanceOptions {
  * for (const { run } of cloudConformance({ facts, open })) await run() // or: test(name, run)
  */
 export function cloudConformance(options: CloudConformanceOptions): readonly ConformanceCase[] {
-  const { facts, open, hasTroubles = false } = options
+  const { facts, open, features = ['defaultNetwork', 'tags', 'attachments'] } = options
   const rules = Object.entries(cloudRules).filter(([, rule]) => {
-    return (rule.if?.(facts) ?? true) && (hasTroubles || rule.needs === undefined)
+    return (rule.if?.(facts) ?? true) && (rule.needs === undefined || features.includes(rule.needs))
   })
   return rules.map(([name, rule]) => ({ name, run: async () => rule.run(await CloudBench.open(await open())) }))
 }
 
-export type { CloudOperator, CloudUnderTest } from './cloud-bench.js'
+export type { CloudFeature, CloudOperator, CloudUnderTest } from './cloud-bench.js'

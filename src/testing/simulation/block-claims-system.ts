@@ -108,7 +108,9 @@ class BlockClaimsRules implements SimulationRules {
     return isTaken ? `${was?.spec.address} was taken from ${claim.metadata.name}, which lives` : undefined
   }
 
-  /** An address that two claims are Bound to. What no claim is Bound to is nobody's. */
+  /**
+   * An address that two claims are Bound to. An address to which no claim is Bound has no owner.
+   */
   #duplicate(): string | undefined {
     const holders = new Map<string, string>()
     for (const address of this.#addresses.values()) {

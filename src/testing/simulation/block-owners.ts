@@ -1,7 +1,7 @@
 import type { Allocation } from '../../provider/blocks/index.js'
 import type { Dice } from './dice.js'
 
-/** One interface of somebody who wants addresses, and what it was told. */
+/** One interface of an owner that wants addresses, and what it was told. */
 export interface BlockOwner {
   /** Shared by the interfaces of one owner. */
   readonly identity: { uid: string }
@@ -23,7 +23,7 @@ export interface BlockOwner {
   /** What it was told that it has. */
   told: readonly Allocation[]
   isBusy: boolean
-  /** It was told that there is nothing, after so many changes of what is stored, and then. */
+  /** It was told that there is nothing: after this number of stored changes, at this time. */
   refused: { readonly length: number; readonly atMs: number } | undefined
   /** It may have something since it was last sure that it has nothing. */
   mayHave: boolean
@@ -32,7 +32,7 @@ export interface BlockOwner {
   isReturning: boolean
 }
 
-/** Who there is in a simulation of blocks: owners of one interface, and of two. */
+/** The owners in a simulation of blocks: with one interface, and with two. */
 export class BlockOwners {
   readonly #dice: Dice
   readonly #all: BlockOwner[] = []

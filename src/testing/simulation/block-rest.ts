@@ -19,8 +19,8 @@ interface PoolRest {
 
 /**
  * What always has to hold of pools and blocks when everything is quiet: the status of each pool is
- * what can be counted row by row, and no block is left of which nobody has anything, but the one
- * that is kept for who comes next. Found by ways that share no code with the operator.
+ * what can be counted row by row, and no empty block is left, except the one that is kept for the
+ * next owner. Found by ways that share no code with the operator.
  */
 export function restProblems({ blocks, pools, nowMs }: BlockRest): readonly string[] {
   return pools.flatMap((pool) => {
@@ -94,25 +94,25 @@ function leftProblems({ pool, spans, blocks, nowMs }: PoolRest): readonly string
   const isEmpty = ({ rows }: SeenBlock) => !rows.some((row) => isLive(row, nowMs))
   return own.filter(isEmpty).flatMap((seen) => {
     const { name } = seen.block.metadata
-    if (!hasRoom(seen, nowMs)) return [`${name} is empty, and no use to anybody`]
+    if (!hasRoom(seen, nowMs)) return [`${name} is empty, and has no free unit`]
     const other = own.find((each) => {
       if (each === seen || each.family !== seen.family || (isEmpty(each) && each.block.metadata.name > name))
         return false
-      // that one has gained room with the time wakes nobody
+      // room that appears with time alone wakes no owner
       return hasRoom(each, Number.NEGATIVE_INFINITY)
     })
     return other === undefined ? [] : [`${name} is empty, and ${other.block.metadata.name} has room`]
   })
 }
 
-/** How much of a block nobody can get. */
+/** The number of units of a block that no owner can get. */
 function busyIn(seen: SeenBlock, spans: readonly Span[], nowMs: number): bigint {
   if (seen.block.metadata.deletionTimestamp !== undefined) return unitsIn(spans, wholeOf(seen))
   const live = seen.rows.filter((row) => isLive(row, nowMs))
   return live.reduce((sum, { first, last }) => sum + unitsIn(spans, { family: seen.family, first, last }), 0n)
 }
 
-/** Whether somebody has it or waits for it. */
+/** Whether an owner has it or waits for it. */
 function isLive({ row }: SeenBlock['rows'][number], nowMs: number): boolean {
   return row.state === undefined || Date.parse(row.until as string) > nowMs
 }

@@ -39,7 +39,7 @@ export interface SeenBlock {
 /** For whom there has to be room. */
 export interface Seeker {
   readonly family: 4 | 6
-  /** Where the pool gives its blocks to nodes, and nobody takes of those of others. */
+  /** Set if the pool gives its blocks to nodes and does not borrow. */
   readonly node?: { readonly name: string; readonly maxBlocks: number; readonly blockPrefixLength: number } | undefined
 }
 
@@ -103,7 +103,7 @@ export class BlockRules {
     return this.#blocks.get(block)?.rows.map(({ row }) => row.uid) ?? []
   }
 
-  /** Whether a pool has an address that nobody has or waits for. */
+  /** Whether a pool has an address that no owner has or waits for. */
   hasRoom(pool: IPPool, { family, node }: Seeker): boolean {
     const blocks = this.blocks.filter((seen) => seen.block.spec.domain === pool.spec.domain && seen.family === family)
     const held = blocks.flatMap(({ block, rows, from, to }) => {

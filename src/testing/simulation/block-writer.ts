@@ -118,7 +118,7 @@ export class BlockWriter {
     }
   }
 
-  /** One of several workers, who carry tasks out side by side. Runs until the simulation ends. */
+  /** One of several workers that carry tasks out concurrently. Runs until the simulation ends. */
   async work(name: string): Promise<void> {
     const { scheduler, failed } = this.#world
     for (;;) {
@@ -145,8 +145,8 @@ export class BlockWriter {
       const ended = await runTask(task, this.#store, { now, onStep, turns }, before)
       before = undefined
       if (ended.kind === 'done') return job.done(ended.outcome)
-      // the same task goes on, as it knows what it has sent; or another one, where that is known
-      // without it
+      // the same task continues, because it knows what it has sent; or another one, if that is
+      // known without it
       if (ended.kind === 'unsettled') before = ended.unsettled
       else if (this.#beginsAnew && dice.chance(0.5)) task = job.task(known)
     }
@@ -159,7 +159,7 @@ export class BlockWriter {
     for (;;) {
       const isFree = () => this.#busy < this.workers
       let job: BlockJob | undefined
-      await scheduler.turn(this.name, 'goes on', () => {
+      await scheduler.turn(this.name, 'continues', () => {
         if (this.#isDead || this.#hasNews()) return true
         return isFree() && this.#peek() !== undefined
       })

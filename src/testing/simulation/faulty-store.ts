@@ -13,10 +13,10 @@ import type { Truth } from './truth.js'
  *
  * - `crash-before`, `crash-after`: the writer dies before the call is done, or after it and before
  *   it learns of it
- * - `conflict`: the store says that somebody else was faster, although nobody was
+ * - `conflict`: the store answers with a conflict, although no other writer was faster
  * - `lost-answer`, `lost-call`, `late-call`: a time-out, with the write done, not done, or done
  *   later, as late as before the next write of that object: the writer is told that it is unknown
- * - `down`: the store answers that it can not
+ * - `down`: the store answers that it is not available
  * - `refused`: a write is denied by a webhook, and not done
  * - `stand-still`: the writer is stopped between its check that it may write and the write, for up
  *   to some hundred turns. Where one writer rules another one rules by then; the write is done all

@@ -55,7 +55,7 @@ class InClusterBlocksRules implements SimulationRules {
     const list = async ({ apiVersion, kind }: KindInfo) => unwrap(await store.list({ apiVersion, kind })).items
     const claims = await list(IPAddressClaim.info)
     // nothing is done for a claim that is paused; a row of one that is held while it is deleted
-    // stays until the claim has gone
+    // stays until the claim is deleted
     const isAtRest = (claim: KubeObject) => isPaused(claim) || (isDeleting(claim) && isHeld(claim))
     const isLeftAlone = (name: string) => claims.some((claim) => claim.metadata.name === name && isAtRest(claim))
     const all = rowsOfClaims((await list(IPBlock.info)).map((object) => IPBlock.parse(object)))

@@ -49,7 +49,7 @@ export interface InClusterSystemOptions {
  * no address is left without a claim.
  */
 export function inClusterSystem(options: InClusterSystemOptions = {}): SimulatedSystem {
-  // what arrives after its claim has gone is swept
+  // an object that arrives after its claim was deleted is swept
   const { consumers = false, standing = false, sweepAfterSeconds = standing ? 1 : undefined } = options
   const people = sweepAfterSeconds === undefined ? act : actOrForce
   return {

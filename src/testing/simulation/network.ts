@@ -10,10 +10,10 @@ interface LateCall {
 }
 
 /**
- * Writes that arrive when nobody waits for them any more: their connection has died, and the server
- * still does them. At any time, but before the next write of the same object, because a server does
- * those one after the other, and before their writer has a successor, because a server that is set
- * up well has given them up by then.
+ * Writes that arrive when no writer waits for them any more: their connection has died, and the
+ * server still does them. At any time, but before the next write of the same object, because a
+ * server does those one after the other, and before their writer has a successor, because a server
+ * that is set up well has given them up by then.
  */
 export class Network {
   readonly #dice: Dice
@@ -49,7 +49,7 @@ export class Network {
   }
 
   /**
-   * When the term of a writer is over: what it had on the way arrives now, or never. @param
+   * When the term of a writer has ended: what it had in flight arrives now, or never. @param
    * operation only calls of this kind
    */
   async ends(actor: string, operation = ''): Promise<void> {

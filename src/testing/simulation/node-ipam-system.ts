@@ -285,7 +285,7 @@ async function answer(store: Store, dice: Dice): Promise<void> {
   await store.patch(refTo(ClusterNetwork.info, NETWORK), { status }, { subresource: 'status', resourceVersion })
 }
 
-/** Somebody takes the entries of controllers for left-overs. */
+/** A user deletes the entries of controllers as left-overs. */
 async function deleteReservations(store: Store): Promise<void> {
   await store.delete(refTo(SubnetReservations.info, 'node-ipam'))
 }

@@ -16,7 +16,10 @@ interface Turn {
 export class Scheduler {
   readonly #dice: Dice
   readonly #waiting: Turn[] = []
-  /** Where in `#waiting` those are that can go on: its first entries, written anew in each step. */
+  /**
+   * The positions in `#waiting` of workers that can continue: its first entries, written anew in
+   * each step.
+   */
   readonly #enabled: number[] = []
   /** Called when the actor whose turn it is waits again, or has ended. */
   #yielded: () => void = () => {}
@@ -50,7 +53,7 @@ export class Scheduler {
     })
   }
 
-  /** Gives a turn to one of those that can go on. False if none can. */
+  /** Gives a turn to a worker that can continue. False if none can. */
   async step(): Promise<boolean> {
     let count = 0
     for (let at = 0; at < this.#waiting.length; at++) if (this.#waiting[at]!.isEnabled()) this.#enabled[count++] = at

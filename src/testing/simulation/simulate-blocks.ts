@@ -53,9 +53,9 @@ const NOT_OF_ASKERS: readonly Fault[] = ['crash-before', 'crash-after', 'stale-l
  * order that the seed decides; people who want addresses and give them back, and who resize pools.
  * Then, without faults, until everything is quiet.
  *
- * Found: whatever {@link BlockRules} say after a write; an owner who was told of an address that it
- * has not; who has none although there is room; what is left when all is given back; at rest, what
- * {@link restProblems} say of the status of pools and of empty blocks.
+ * Found: whatever {@link BlockRules} say after a write; an owner that was told of an address that
+ * it does not have, or that has none although there is room; what is left when all is given back;
+ * at rest, what {@link restProblems} say of the status of pools and of empty blocks.
  *
  * @throws IpamError `INVALID_ARGUMENT`
  * @example
@@ -150,8 +150,8 @@ class BlocksSimulation {
     const hasHandles = knows !== 'all' && this.#dice.chance(0.6)
     if (hasHandles) this.#withHandles.add(name)
     if (hasHandles || knows === 'all') this.#finds.add(name)
-    // who dies and knows only what it asks for does not find what it has given before; and what it
-    // asks for it is told as it is now
+    // a writer that dies and only knows its own reads does not find its former rows, and reads the
+    // present state
     const isLost = knows !== 'all' && !hasHandles
     const impossible = isLost ? NOT_OF_ASKERS : knows === 'all' ? [] : ['stale-list']
     const kinds = faults.filter((fault) => !impossible.includes(fault))
@@ -374,8 +374,8 @@ class BlocksSimulation {
   }
 
   /**
-   * Who finds its rows by a handle finds all of them: the handle names each block before there is a
-   * row in it.
+   * A writer that finds its rows by a handle finds all of them: the handle names each block before
+   * there is a row in it.
    */
   #checkHandles(change: Change): void {
     if (change.kind === 'present' && IPHandle.is(change.object)) {
@@ -403,7 +403,7 @@ class BlocksSimulation {
     return change.kind === 'present' && IPBlock.is(ref) ? this.#rules.ownersIn(name) : []
   }
 
-  /** Where nobody can go on, time does, until what was given back lately is free. */
+  /** If no worker can continue, time passes until addresses in cool-down are free. */
   #skip(): boolean {
     const isWaiting = this.#owners.all.some((owner) => owner.wants && owner.told.length === 0)
     const isDue = Number.isFinite(this.#dueMs)

@@ -130,7 +130,7 @@ export interface SimulationResult {
   readonly seed: number
   /** What was wrong, in the order in which it was found. Empty: nothing. */
   readonly problems: readonly string[]
-  /** Who did what, in order: with the seed the whole story. */
+  /** The steps of all writers, in order. The seed repeats them. */
   readonly schedule: readonly string[]
   /** How many faults there were. */
   readonly faults: number

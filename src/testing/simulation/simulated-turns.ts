@@ -3,7 +3,7 @@ import type { Scheduler } from './scheduler.js'
 
 /**
  * Turns of a worker that waits for nothing but its turn of the scheduler, which comes when it may
- * go on.
+ * continue.
  */
 export function simulatedTurns(turns: TaskTurns, scheduler: Scheduler, worker: string): TaskTurns {
   return {

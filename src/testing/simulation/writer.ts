@@ -29,7 +29,7 @@ export interface WriterWorld {
   readonly canWrite: (writer: Writer) => boolean
   /** Told when a writer begins to write. */
   readonly begins: (writer: Writer) => void
-  /** Told when the term of a writer is over, before the next one begins. */
+  /** Told when the term of a writer has ended, before the next one begins. */
   readonly ends: (writer: Writer) => Promise<void>
   /** Told when a writer has died, or gives its turn to write away. */
   readonly resigned: (writer: Writer) => void
@@ -72,7 +72,7 @@ export class Writer {
   readonly #stalled = new Map<Selection, number>()
   /** Keys that want another plan after a while, and when. */
   readonly #timers = new Map<string, number>()
-  /** Keys whose plans are being carried out; those that nobody has taken yet. */
+  /** Keys whose plans are being carried out; those that no worker has taken yet. */
   readonly #busy = new Set<string>()
   readonly #jobs: string[] = []
   /**
@@ -111,7 +111,7 @@ export class Writer {
           return
         }
       }
-      // who gives its turn away ends what it has begun, and of a dead one nothing goes on
+      // a writer that resigns ends its plans; plans of a dead writer do not continue
       if (this.#busy.size > 0) await scheduler.turn(this.name, 'ends', () => this.#busy.size === 0)
       this.#forget()
       await ends(this)
@@ -119,7 +119,7 @@ export class Writer {
     }
   }
 
-  /** One of several workers, who carry plans out side by side. Runs until the simulation ends. */
+  /** One of several workers that carry plans out concurrently. Runs until the simulation ends. */
   async work(name: string): Promise<void> {
     const { scheduler, failed } = this.#world
     for (;;) {
@@ -141,12 +141,12 @@ export class Writer {
     return this.#isDead
   }
 
-  /** One term: from a fresh list until it is over. */
+  /** One term: from a fresh list to its end. */
   async #rule(): Promise<void> {
     const { scheduler, dice, canWrite, isRough } = this.#world
     await this.#listAll()
     for (;;) {
-      await scheduler.turn(this.name, 'goes on', () => this.#isDead || !canWrite(this) || this.#hasWork())
+      await scheduler.turn(this.name, 'continues', () => this.#isDead || !canWrite(this) || this.#hasWork())
       if (this.#isDead || !canWrite(this) || (isRough() && dice.chance(0.01))) return
       this.#ring()
       this.#stall()
@@ -258,7 +258,7 @@ export class Writer {
     this.#queue.add(key)
   }
 
-  /** Whether there is a key to plan, and somebody to carry the plan out. */
+  /** Whether there is a key to plan and an idle worker. */
   #isFree(): boolean {
     if (this.#busy.size >= this.#world.concurrency) return false
     for (const key of this.#queue) if (!this.#busy.has(key)) return true
@@ -266,7 +266,7 @@ export class Writer {
   }
 
   /**
-   * A key to plan: any that nobody is at, but those that sum up others come last. `undefined` also
+   * A key to plan that no worker has. Aggregates come last. `undefined` also
    * if all have their hands full.
    */
   #next(): string | undefined {

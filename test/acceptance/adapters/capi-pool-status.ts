@@ -71,7 +71,7 @@ function claimOf(name: string, poolKind: string) {
   }
 }
 
-/** A pool whose spec can not be used has no counts. */
+/** A pool whose spec cannot be used has no counts. */
 function countAnswers(counts: InClusterPoolCounts | undefined): Answers {
   const answer = (count: number | undefined) => () => (count === undefined ? null : countAsUpstream(count))
   return {

@@ -139,7 +139,7 @@ function prefixPool(input: Input<'prefixPool'>, expect: unknown): Answer {
 function prefixIsAllocatable(input: Input<'prefixIsAllocatable'>, expect: unknown): Answer {
   const space = prefixSpaceOf(input)
   const prefix = readPrefix(input.prefix)
-  // upstream answers no, rather than with an error, for what it can not read
+  // upstream answers no, rather than with an error, for what it cannot read
   if (typeof space === 'string' || prefix === undefined) return answerKeys(expect, { allocatable: () => false })
   const allocatable = !isWithoutLength(input) && isAllocatablePrefix(space, prefix)
   return answerKeys(expect, { allocatable: () => allocatable })

@@ -186,7 +186,7 @@ function prefixAnswers({ prefix, ...edges }: z.output<typeof prefixSchema>): Ans
   }
 }
 
-/** Pools are objects: one that a store does not have can not be deleted. */
+/** Pools are objects: one that a store does not have cannot be deleted. */
 async function deleted({ delete: name, pools }: z.output<typeof deleteSchema>, expect: unknown): Promise<Answer> {
   const store = memoryStore({ now: () => 0 })
   const poolOf = (name: string) => ({ apiVersion: 'cilium.io/v2alpha1', kind: 'CiliumPodIPPool', metadata: { name } })

@@ -236,7 +236,7 @@ describe('two of one state have the same bytes', () => {
       const deltas = ['b', 'a'].map((uid) => pool.releaseOwner(uid, { nowMs }))
       for (const delta of deltas.reverse()) expect(pool.undo(delta)).toBe(true)
     },
-    'a request that can not be met': (pool, nowMs) => {
+    'a request that cannot be met': (pool, nowMs) => {
       const want = { kind: 'run', count: 1000 } as const
       expect(pool.allocate({ owner: { uid: 'z' }, want, family: 4 }, { nowMs }).kind).toBe('exhausted')
     },

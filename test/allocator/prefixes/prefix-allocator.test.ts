@@ -225,7 +225,7 @@ describe('huge spaces cost no more than small ones', () => {
   })
 })
 
-describe('what can not be carved', () => {
+describe('what cannot be carved', () => {
   test('parents of two families', () => {
     expect(() => allocator(['10.0.0.0/8', 'fd00::/48'], 24)).toThrow(
       expect.objectContaining({ code: 'FAMILY_MISMATCH', context: { left: '10.0.0.0', right: 'fd00::' } }),

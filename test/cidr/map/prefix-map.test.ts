@@ -285,7 +285,7 @@ describe('what is no prefix or address is refused', () => {
     )
   })
 
-  test('the length is read once: a second answer can not get into the map', () => {
+  test('the length is read once: a second answer cannot get into the map', () => {
     const answers = (...lengths: number[]): Prefix => ({
       address: a('10.0.0.0'),
       get length() {
@@ -303,7 +303,7 @@ describe('what is no prefix or address is refused', () => {
     expect(map.size).toBe(0)
   })
 
-  test('the family is read once: a length of IPv6 can not get into IPv4', () => {
+  test('the family is read once: a length of IPv6 cannot get into IPv4', () => {
     const families = [6, 4]
     const address = {
       get family() {

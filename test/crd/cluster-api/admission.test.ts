@@ -69,7 +69,7 @@ describe('creating an address', () => {
     expect(message(create({}, broken))).toMatch(/^spec.claimRef: Internal error: failed to fetch claim: IPAddressClaim/)
   })
 
-  test('names what can not be read', () => {
+  test('names what cannot be read', () => {
     expect(create({ claimRef: {} })).toMatchObject({ code: 403, message: 'spec.claimRef.name: Required value' })
     const nameless = { ...address(), metadata: { name: '' } }
     const admission = admitIPAddress({ operation: 'CREATE', object: nameless, claim: { kind: 'absent' } })
@@ -129,7 +129,7 @@ describe('updating', () => {
     })
   })
 
-  test('a name of the Cluster can not be given to a claim later', () => {
+  test('a name of the Cluster cannot be given to a claim later', () => {
     const later = claim({ poolRef, clusterName: 'c1' })
     expect(message(admitIPAddressClaim({ operation: 'UPDATE', object: later, oldObject: claim() }))).toBe(
       'spec: Forbidden: IPAddressClaim spec is immutable. Diff: spec.clusterName: nothing -> "c1"',

@@ -108,7 +108,7 @@ test('a prefix that is not there is 0, on both ways', () => {
   })
 })
 
-describe('what can not be converted', () => {
+describe('what cannot be converted', () => {
   test('to its own version it is the object itself', () => {
     const hub = claim('v1beta2', {})
     expect(to(hub, 'v1beta2')).toBe(hub)

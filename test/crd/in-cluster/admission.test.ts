@@ -190,14 +190,14 @@ describe('a change that drains addresses in use', () => {
     ['prefixes in use', [prefixes, { ...prefixes, prefixes: ['2001:db8:1::/56'] }], address('2001:db8::', 64)],
     ['a spec that is invalid', [pools, { ...pools, addresses: ['nothing'] }], address('10.0.0.2')],
     ['another prefix length', [prefixes, { ...prefixes, allocationPrefixLength: 60 }], address('2001:db8::', 64)],
-  ] as const)('says beside the refusal of %s that it can not be read', (_, specs, inUse) => {
+  ] as const)('says beside the refusal of %s that it cannot be read', (_, specs, inUse) => {
     const refused = drain(specs, '10.0.0.2-10.0.0.300', [inUse])
     expect(refused).toMatchObject({ allowed: false, warnings: [meansNothing] })
     expect(drain(specs, '', [inUse])).toMatchObject({ allowed: false })
     expect(drain(specs, '', [inUse]).warnings ?? []).toEqual([])
   })
 
-  test('says that it can not be read where nothing is refused, too', () => {
+  test('says that it cannot be read where nothing is refused, too', () => {
     expect(drain([pools, pools], '10.0.0.300', [])).toEqual({ allowed: true, warnings: [meansNothing] })
   })
 

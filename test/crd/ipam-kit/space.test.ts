@@ -192,7 +192,7 @@ describe('a pool is refused', () => {
     expect(problems(spec)).toEqual([problem])
   })
 
-  test('in a domain that names of blocks can not begin with', () => {
+  test('in a domain that names of blocks cannot begin with', () => {
     expect(problems({ domain: 'Lab' })).toEqual(['spec.domain: Invalid value: "Lab": is not the name of a domain'])
   })
 

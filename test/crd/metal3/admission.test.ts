@@ -83,7 +83,7 @@ describe('creating a pool', () => {
     expect(created({ pools: [entry] })).toEqual([])
   })
 
-  test('at random, an entry that can not be read is refused once', () => {
+  test('at random, an entry that cannot be read is refused once', () => {
     expect(created({ allocationStrategy: 'random', pools: [{ start: 'x' }] })).toEqual([
       'spec.pools[0]: invalid Start IP "x"',
     ])
@@ -150,7 +150,7 @@ describe('updating a pool', () => {
       {},
       ['spec.preAllocations: is out of bounds of the pools given'],
     ],
-    ['to what can not be', range, { pools: [{ start: 'x' }] }, {}, ['spec.pools[0]: invalid Start IP "x"']],
+    ['to what cannot be', range, { pools: [{ start: 'x' }] }, {}, ['spec.pools[0]: invalid Start IP "x"']],
   ])('%s', (_, before, after, indexes, expected) => {
     expect(updated(before, after, indexes)).toEqual(expected)
   })

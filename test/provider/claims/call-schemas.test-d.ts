@@ -48,27 +48,21 @@ test('verbs are given answers as their schemas read them', () => {
 
 test('a verb makes calls that there are, with what they ask', () => {
   const planPool = ({ pool }: { readonly pool: KubeObject }) => protectPool({ pool, addresses: 0, claims: 0 })
-  // @ts-expect-error the input is of another call
+  const typed = { ...common, calls, planPool }
   defineProvider({
-    ...common,
-    calls,
-    planPool,
+    ...typed,
+    // @ts-expect-error the input is of another call
     ensure: () => ({ kind: 'call', operation: 'allocate', input: {}, why: '' }),
   })
-  // @ts-expect-error there is no such call
   defineProvider({
-    ...common,
-    calls,
-    planPool,
+    ...typed,
+    // @ts-expect-error there is no such call
     ensure: () => ({ kind: 'call', operation: 'adopt', input: {}, why: '' }),
   })
   // without schemas a call is JSON
-  defineProvider({
-    ...common,
-    planPool,
-    ensure: () => ({ kind: 'call', operation: 'any', input: { a: [1] }, why: '' }),
-  })
-  defineProvider({ ...common, planPool, ensure: () => ({ kind: 'address', address, prefix: 24, why: '' }) })
+  const json = { ...common, planPool }
+  defineProvider({ ...json, ensure: () => ({ kind: 'call', operation: 'any', input: { a: [1] }, why: '' }) })
+  defineProvider({ ...json, ensure: () => ({ kind: 'address', address, prefix: 24, why: '' }) })
 })
 
 test('what carries calls out is given what is asked, and answers what the schema reads', () => {

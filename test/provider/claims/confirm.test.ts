@@ -83,7 +83,7 @@ describe('a claim that finds an IPAddress of its name', () => {
     )
   })
 
-  test('is not Bound to it while it can not be found out whose it is, and has it asked again', async () => {
+  test('is not Bound to it while it cannot be found out whose it is, and has it asked again', async () => {
     await address()
     await claim()
     const planner = provider(({ results }) =>
@@ -141,7 +141,7 @@ describe('a claim that is Bound', () => {
     expect(said).toBe('10.0.0.9: AllocationFailed it is old')
   })
 
-  test('stays Bound while it can not be found out, and is asked about again', async () => {
+  test('stays Bound while it cannot be found out, and is asked about again', async () => {
     const planner = provider(({ results }) =>
       results.look === undefined
         ? { kind: 'call', operation: 'look', input: null, why: 'whose it is' }

@@ -180,7 +180,7 @@ describe('what a claim has in the external system is given back', () => {
     ])
   })
 
-  test('not while that of its name can not be read', () => {
+  test('not while that of its name cannot be read', () => {
     expect(planOf({ ...address('a'), spec: { address: 7 } })).toEqual([])
   })
 

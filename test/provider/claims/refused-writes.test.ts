@@ -166,7 +166,7 @@ describe.each(whys)('%s', (why) => {
     expect(await world.addresses()).toEqual([])
   })
 
-  test.each(['objects', 'blocks'] as const)('%s: an IPAddress that a claim can not adopt yet', async (ledger) => {
+  test.each(['objects', 'blocks'] as const)('%s: an IPAddress that a claim cannot adopt yet', async (ledger) => {
     const poolSpec = { apiGroup: 'ipam.cluster.x-k8s.io', kind: 'InClusterIPPool', name: 'pool' }
     const spec = { claimRef: { name: 'web' }, poolRef: poolSpec, address: '10.0.0.5', prefix: 24 }
     await world.create(pool(['10.0.0.5']), { ...IPAddress.info, metadata: { name: 'web', namespace: 'default' }, spec })

@@ -126,7 +126,7 @@ describe('every dialect has its own marks', () => {
   })
 })
 
-describe('what can not be named is refused', () => {
+describe('what cannot be named is refused', () => {
   test('two claims of one name: metal3 does not tell kinds of pools, or devices, apart', () => {
     const both = [{ pools: [poolRef('a'), poolRef('a', 'GlobalInClusterIPPool')] }]
     expect(codeOf(() => claimsFor(owner, both, 'metal3'))).toBe('CLAIM_NAME_CONFLICT')

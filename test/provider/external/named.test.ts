@@ -34,6 +34,18 @@ test('one address that cannot be deleted stops no other claim', async () => {
   expect(world.outside).toEqual([c2])
 })
 
+test('a pool that is full says so once, also while it waits to be told of the addresses that it has given', async () => {
+  const world = new World()
+  await world.create(pool({ maxIPs: 1 }), claim('c1'), claim('c2'))
+  const planner = world.start()
+  await world.run({ planner })
+  const said = async () => (await world.pool())?.status?.conditions?.find(({ reason }) => reason === 'MaxIPsReached')
+  const first = await said()
+  expect(first).toMatchObject({ status: 'False' })
+  await world.runFor(100, planner)
+  expect(await said()).toEqual(first)
+})
+
 test.each<[string, (world: World) => Promise<void>]>([
   ['a release', (world) => world.remove(IPAddressClaim, 'c1')],
   ['a higher maxIPs', (world) => world.patch(blue, { spec: { maxIPs: 2 } })],

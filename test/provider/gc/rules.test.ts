@@ -162,7 +162,7 @@ describe('an object with an owner that lives', () => {
   })
 })
 
-describe('an owner that can not be looked for', () => {
+describe('an owner that cannot be looked for', () => {
   test('counts as one that lives, where its kind is not watched', async () => {
     const world = new World()
     const other = await world.create('other')
@@ -307,7 +307,7 @@ describe('an object that is deleted in foreground', () => {
     expect(await world.state()).toEqual([`(item) <- ?, +${FOREIGN}`])
   })
 
-  test('waits for ever for a dependent whose reference can not be followed, as in Kubernetes', async () => {
+  test('waits for ever for a dependent whose reference cannot be followed, as in Kubernetes', async () => {
     const world = new World()
     const box = await world.create('box')
     await world.create('zone', { owners: [blocking(box)] })
@@ -462,7 +462,7 @@ describe('an object that is deleted as an orphan maker', () => {
     expect(await world.state()).toEqual(['item'])
   })
 
-  test('frees what refers to it in ways that can not be followed', async () => {
+  test('frees what refers to it in ways that cannot be followed', async () => {
     const world = new World()
     const box = await world.create('box')
     await world.create('zone', { owners: [box] })

@@ -111,7 +111,7 @@ describe.each<[string, Open]>([
     ])
   })
 
-  test('a cluster-scoped owner has dependents anywhere; a namespaced one of a cluster-scoped object can not be followed', async () => {
+  test('a cluster-scoped owner has dependents anywhere; a namespaced one of a cluster-scoped object cannot be followed', async () => {
     const world = new World(open)
     const zone = await world.create('zone')
     for (const namespace of ['a', 'b']) await world.create(`item-${namespace}`, { namespace, owners: [zone] })

@@ -59,7 +59,7 @@ describe('gives what the provider without blocks gives', () => {
   })
 })
 
-test('what blocks can not have is not given, and the claim says why', async () => {
+test('what blocks cannot have is not given, and the claim says why', async () => {
   const [, blocks] = await outcomes('InClusterIPPool', { addresses: ['::ffff:10.0.0.0/120'], prefix: 120 })
   expect(blocks?.['claim default/a']).toMatchObject({ isNamed: false, reason: 'PoolNotReady' })
 })

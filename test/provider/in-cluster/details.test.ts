@@ -219,7 +219,7 @@ describe('a ledger', () => {
     expect(ledger.next()?.address).toMatchObject({ w1: 2 })
   })
 
-  test('counts a prefix that can not be read as used and out of range', () => {
+  test('counts a prefix that cannot be read as used and out of range', () => {
     const owner = GlobalInClusterPrefixPool.parse(
       stored(poolOf('GlobalInClusterPrefixPool', { prefixes: ['fd00::/62'] })),
     )
@@ -359,7 +359,7 @@ describe('a planner wakes', () => {
     ).toContain(web)
   })
 
-  test('the claims of a pool that can not be read for another reason than before: their conditions repeat it', () => {
+  test('the claims of a pool that cannot be read for another reason than before: their conditions repeat it', () => {
     const planner = withClaim({ ...plain, spec: { addresses: 7 } })
     expect(show(planner, { ...plain, spec: { addresses: ['10.0.0.5'], prefix: 'x' } })).toContain(web)
     const ready = planner.plan(web, { nowMs: 0 })

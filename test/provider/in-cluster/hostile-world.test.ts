@@ -164,7 +164,7 @@ describe('an IPAddress that does not fit its schema', () => {
   })
 })
 
-describe('nothing is released on what can not be read', () => {
+describe('nothing is released on what cannot be read', () => {
   async function deletedClaim(world: World, breaking: () => Promise<void>): Promise<string | undefined> {
     await world.run()
     await world.delete('claim', 'a')
@@ -185,7 +185,7 @@ describe('nothing is released on what can not be read', () => {
     const world = new World()
     await world.create(pool(['10.0.0.5']), cluster('c1'), claim('a', { clusterName: 'c1' }))
     const broken = { spec: { paused: 'yes' } }
-    expect(await deletedClaim(world, () => world.patch(clusterRef('c1'), broken))).toContain('can not be read')
+    expect(await deletedClaim(world, () => world.patch(clusterRef('c1'), broken))).toContain('cannot be read')
   })
 })
 
@@ -337,7 +337,7 @@ describe('after a create whose outcome is unknown', () => {
     const world = new World()
     await world.create(pool(['10.0.0.5-10.0.0.7']), claim('a'), claim('b'))
     const planner = inCluster()
-    // a run that can not find out what is stored ends; one that can goes on, also if only the first
+    // a run that cannot find out what is stored ends; one that can goes on, also if only the first
     // way to find out has failed
     if (outage <= 1) await world.run(losing(world, outage), planner)
     else
@@ -404,7 +404,7 @@ describe('planClaim refuses objects that were mixed up', () => {
     expect(call).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }))
   })
 
-  test('and takes the whole grace period where a timestamp can not be read', () => {
+  test('and takes the whole grace period where a timestamp cannot be read', () => {
     const patient = InClusterIPPool.parse(stored(pool(['10.0.0.5'], { addressReuseGracePeriodSeconds: 300 })))
     const dying = { ...wanted, metadata: { ...wanted.metadata, deletionTimestamp: 'garbage' } }
     const address = IPAddress.parse(stored(addressObject('a')))

@@ -373,7 +373,7 @@ describe('an IPAddress that is there already', () => {
     expect(await world.address('web')).toEqual(before)
   })
 
-  test('and can not be read does not stop the pool', async () => {
+  test('and cannot be read does not stop the pool', async () => {
     const world = new World()
     await world.create(pool(['10.0.0.5-10.0.0.9']), foreign({ address: 'garbage' }, { name: 'broken' }), claim('ok'))
     await world.create(foreign({ poolRef: 7 }), claim('web'))

@@ -151,7 +151,7 @@ describe('a planner that lives on', () => {
     expect(plan('InClusterIPPool default/pool')).toBeUndefined()
   })
 
-  test('says of a claim or pool that it can not read what is wrong with it', () => {
+  test('says of a claim or pool that it cannot read what is wrong with it', () => {
     show({ ...claim('a'), spec: { poolRef: 'pool' } })
     expect(plan('IPAddressClaim default/a')).toMatchObject({ outcome: { kind: 'unreadable' }, effects: [] })
     show({ ...claim('a') })

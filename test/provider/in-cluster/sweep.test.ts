@@ -111,7 +111,7 @@ describe('an IPAddress whose claim was removed by force', () => {
       (world) => world.patch(clusterRef('c1'), { spec: { paused: false } }),
     ],
     [
-      'the pool can not be read',
+      'the pool cannot be read',
       (world) => world.patch(poolRef(), { spec: { addresses: 'none' } }),
       (world) => world.patch(poolRef(), { spec: { addresses: ['10.0.0.5'] } }),
     ],

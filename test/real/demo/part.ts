@@ -93,7 +93,7 @@ async function checkServer(report: Report, { folder, server, storeOf, env = {} }
   await report.test(`${nameOf(ground)}: a server that is gone is told in a line`, async () => {
     const { status, out, err } = await run(ground)
     assert.deepEqual([status, out], [1, ''])
-    assert.match(err, /^\S+ can not be opened: .*ECONNREFUSED.*\n$/)
+    assert.match(err, /^\S+ cannot be opened: .*ECONNREFUSED.*\n$/)
     return err.trim()
   })
 }
@@ -229,7 +229,7 @@ async function checkKubernetes(report: Report, folder: string): Promise<void> {
   }
 }
 
-const CONTEXT = 'kubernetes:nope can not be opened: the kubeconfig has no context nope; its contexts: test'
+const CONTEXT = 'kubernetes:nope cannot be opened: the kubeconfig has no context nope; its contexts: test'
 
 async function createNamespaces(server: RealKubernetes): Promise<void> {
   for (const name of ['factory', 'office']) {

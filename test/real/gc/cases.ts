@@ -112,7 +112,7 @@ const differences: readonly ((words: Words) => Case)[] = [
   (words) => {
     const [zone, box] = [words.made('zone'), words.made('box')]
     return {
-      name: 'A reference that can not be followed keeps the object, not its other references (scope)',
+      name: 'A reference that cannot be followed keeps the object, not its other references (scope)',
       acts: [create(box), create(zone, by(box), by(undefined, { kind: 'Zone' }))],
       ours: { box: 'box', zone: 'zone <- box:box!' },
       theirs: [{ box: 'box', zone: 'zone <- box:box! nobody:nobody!' }],
@@ -121,7 +121,7 @@ const differences: readonly ((words: Words) => Case)[] = [
   (words) => {
     const item = words.made('item')
     return {
-      name: 'A reference that can not be followed keeps the object, not its other references (kind)',
+      name: 'A reference that cannot be followed keeps the object, not its other references (kind)',
       acts: [create(item, by(undefined, { kind: 'Nothing', name: 'nothing' }), by(undefined))],
       ours: { item: 'item <- nobody:nothing!' },
       theirs: [{ item: 'item <- nobody:nothing! nobody:nobody!' }],

@@ -10,7 +10,7 @@ const POLICY = '/usr/sbin/policy-rc.d'
  * being started.
  *
  * @param what what they are for, as in "no PostgreSQL here"
- * @throws Error if that can not be done; it says what to install
+ * @throws Error if that cannot be done; it says what to install
  */
 export async function aptInstall(what: string, packages: readonly string[]): Promise<void> {
   const help = `no ${what} here. Debian: apt-get install ${packages.join(' ')}`

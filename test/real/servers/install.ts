@@ -85,7 +85,7 @@ async function installPackage(folder: string): Promise<void> {
 }
 
 /**
- * better-sqlite3 12 has to be compiled for each version of Node, if its authors' build can not be
+ * better-sqlite3 12 has to be compiled for each version of Node, if its authors' build cannot be
  * had.
  */
 async function compiledSqlite(): Promise<void> {

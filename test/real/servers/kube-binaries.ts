@@ -25,7 +25,7 @@ export const KUBE_BINARIES = GROUPS.flat()
  * The file of a program that is built from ../kube, whose go.mod and go.sum pin it to the last
  * byte. It is built once, which takes minutes, and kept in the cache.
  *
- * @throws Error if it is not in the cache and can not be built; it says why
+ * @throws Error if it is not in the cache and cannot be built; it says why
  */
 export async function kubeBinary(name: KubeBinary): Promise<string> {
   const go = findGo()

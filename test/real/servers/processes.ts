@@ -92,7 +92,7 @@ let wrapper: readonly string[] | undefined
 
 /**
  * What to put before a command so that the kernel kills it when this process dies, even by SIGKILL.
- * Nothing where that can not be had.
+ * Nothing where that cannot be had.
  */
 function dieWithUs(): readonly string[] {
   if (wrapper === undefined) {

@@ -136,7 +136,7 @@ const given = new Set<number>()
 /**
  * A free port of 127.0.0.1, below those that the kernel gives to outgoing connections. From that
  * range a client that keeps trying to reconnect to a dead server may be given the very port of the
- * server: it then talks to itself, and the server can not come back.
+ * server: it then talks to itself, and the server cannot come back.
  */
 export async function freePort(): Promise<number> {
   const end = firstEphemeralPort()

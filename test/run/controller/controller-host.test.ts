@@ -35,7 +35,7 @@ const broken = () => {
   throw new Error('broken')
 }
 
-describe('a host that can not take a result', () => {
+describe('a host that cannot take a result', () => {
   test('is no reason not to find out what has become of a write', async () => {
     await store.create(pool(['10.0.0.5']))
     await store.create(claim('first'))
@@ -130,7 +130,7 @@ describe('a pause', () => {
   })
 })
 
-test('a planner that can not take in what was found out of a write does not keep its controller from coming to an end', async () => {
+test('a planner that cannot take in what was found out of a write does not keep its controller from coming to an end', async () => {
   await store.create(pool(['10.0.0.5']))
   await store.create(claim('first'))
   let creates = 0

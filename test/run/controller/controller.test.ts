@@ -359,7 +359,7 @@ describe('a controller', () => {
     await stop()
   })
 
-  test('refuses to begin twice, and what it can not work with', async () => {
+  test('refuses to begin twice, and what it cannot work with', async () => {
     const { controller, stop } = start([new CountTo()])
     await expect(controller.run()).rejects.toMatchObject({ code: 'INVALID_ARGUMENT', context: { argument: 'run' } })
     await stop()

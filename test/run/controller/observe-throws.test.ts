@@ -9,7 +9,7 @@ import { beforeEach, expect, test } from 'vitest'
 import { counter, counterKind, ref } from '../task/counter.js'
 import { VirtualTimers } from './virtual-timers.js'
 
-/** Counts every object to 1, and throws when it is shown what it can not take. */
+/** Counts every object to 1, and throws when it is shown what it cannot take. */
 class CountOne implements Planner {
   readonly name = 'count'
   readonly watches = [counterKind]
@@ -21,7 +21,7 @@ class CountOne implements Planner {
   }
 
   observe(change: Change): string[] {
-    if (this.#isBad(change)) throw new Error('can not take it')
+    if (this.#isBad(change)) throw new Error('cannot take it')
     const { name } = change.kind === 'present' ? change.object.metadata : change.ref
     if (change.kind === 'present') this.#seen.set(name, change.object)
     else this.#seen.delete(name)
@@ -93,10 +93,10 @@ test.each(['list', 'watch'] as const)(
     if (by === 'watch') await store.create(counter('bad'))
     await timers.pass(10)
     // nothing is planned before all is listed; what is on its way is waited for
-    expect(ended).toEqual(by === 'list' ? ['can not take it'] : [])
+    expect(ended).toEqual(by === 'list' ? ['cannot take it'] : [])
     await timers.pass(100)
     await running
-    expect(ended).toEqual(['can not take it'])
+    expect(ended).toEqual(['cannot take it'])
     expect(await storedValue('a')).toBe(by === 'list' ? 0 : 1)
     await store.create(counter('b'))
     await timers.pass(60_000)
@@ -113,7 +113,7 @@ test('what a planner throws at a write of its own is a failure of that plan alon
   const running = controller.run()
   await timers.pass(60_000)
   // the next plan meets a conflict, and so finds out what it was not shown
-  expect(problems).toMatchObject([{ kind: 'thrown', key: 'a', error: { message: 'can not take it' } }])
+  expect(problems).toMatchObject([{ kind: 'thrown', key: 'a', error: { message: 'cannot take it' } }])
   expect([await storedValue('a'), throws]).toEqual([1, 2])
   controller.stop()
   await running

@@ -44,7 +44,7 @@ describe('runPlan', () => {
     ])
   })
 
-  test('stops at the first effect that can not be done, and reports what was done before', async () => {
+  test('stops at the first effect that cannot be done, and reports what was done before', async () => {
     const { store, object } = await stored()
     const result = await runPlan(
       plan(
@@ -275,7 +275,7 @@ describe('runPlan', () => {
     expect(seen).toMatchObject([{ kind: 'present', object: { spec: { size: 2 } } }])
   })
 
-  test('tells people last: an event that can not be told loses no write', async () => {
+  test('tells people last: an event that cannot be told loses no write', async () => {
     const { store, object } = await stored()
     const seen: unknown[] = []
     const event: EventEffect = { kind: 'event', about: ref, type: 'Normal', reason: 'Told', message: 'told' }

@@ -106,7 +106,7 @@ describe('a create of unknown outcome', () => {
     expect(found).toEqual({ calls: ['create'], found: 'STORE_OUTCOME_UNKNOWN' })
   })
 
-  test('is not settled if the object that it meets can not be read', async () => {
+  test('is not settled if the object that it meets cannot be read', async () => {
     const found = await settled(create, unknown, { create: async () => taken, get: async () => down })
     expect(found).toEqual({ calls: ['create', 'get'], found: 'STORE_IO' })
   })

@@ -197,7 +197,7 @@ describe('a call that is a task', () => {
     expect(await taskCaller({ store, now, tasks })(call)).toEqual({ ok: true, value: '1' })
   })
 
-  test('that can not be done is a failure to be tried again', async () => {
+  test('that cannot be done is a failure to be tried again', async () => {
     const down = storeOver(store, { create: async () => fail('STORE_IO', { operation: 'create', problem: 'down' }) })
     expect(await taskCaller({ store: down, now, tasks })(call)).toMatchObject({
       ok: false,
@@ -226,7 +226,7 @@ describe('a call that is a task', () => {
       expect(await caller(call)).toMatchObject({ ok: false, failure })
     })
 
-    test('that it can not join leaves no group behind', async () => {
+    test('that it cannot join leaves no group behind', async () => {
       let opened = 0
       const openGroup = () => {
         const nth = ++opened

@@ -23,7 +23,7 @@ export interface Stored {
   readonly pools: readonly IPPool[]
   readonly blocks: readonly IPBlock[]
   readonly rows: readonly StoredRow[]
-  /** What can not be read, and why. */
+  /** What cannot be read, and why. */
   readonly unfit: readonly string[]
 }
 

@@ -20,7 +20,7 @@ export interface Source {
 type Found = Manifest | Finding
 
 /**
- * Reads files, folders and standard input (`-`), in order. What can not be read is a finding, and
+ * Reads files, folders and standard input (`-`), in order. What cannot be read is a finding, and
  * the rest goes on.
  */
 export async function load(
@@ -163,7 +163,7 @@ function withType(item: unknown, list: List): unknown {
 
 /**
  * The text in pieces that begin with `---`, which YAML allows at the start of a line only between
- * documents. Read apart, a broken document can not swallow the next, and the trees of a large file
+ * documents. Read apart, a broken document cannot swallow the next, and the trees of a large file
  * do not add up. Comments and directives in front of a `---` belong to what follows it.
  */
 function* chunksOf(text: string): Generator<{ readonly offset: number; readonly text: string }> {

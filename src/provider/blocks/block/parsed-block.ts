@@ -59,7 +59,7 @@ export class ParsedBlock {
       }
       this.#entryOf.fill(index + 1, unit, last)
     })
-    if (object.spec.sequence >= Number.MAX_SAFE_INTEGER) problems.push('its sequence can not grow any more')
+    if (object.spec.sequence >= Number.MAX_SAFE_INTEGER) problems.push('its sequence cannot grow any more')
     this.problems = problems
   }
 

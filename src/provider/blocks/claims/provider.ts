@@ -316,7 +316,7 @@ class BlockClaimProvider<P extends KubeObject, L extends ClaimLedger<P>, R exten
 
   #resolve(claim: IPAddressClaim, pool: P): Resolved<PoolView> {
     const view = this.#known.pool(this.#nameOf(pool))
-    if (!(view instanceof PoolView)) return { kind: 'notReady', message: `${pool.metadata.name} can not be read` }
+    if (!(view instanceof PoolView)) return { kind: 'notReady', message: `${pool.metadata.name} cannot be read` }
     const { namespaceLabels } = this.#definition
     const labels = namespaceLabels?.(claim.metadata.namespace ?? '')
     if (view.object.spec.namespaceSelector !== undefined && labels === undefined) {
@@ -325,7 +325,7 @@ class BlockClaimProvider<P extends KubeObject, L extends ClaimLedger<P>, R exten
     const refusal = refusalOf(view, { namespaceLabels: labels })
     return refusal === undefined
       ? { kind: 'ready', offer: view }
-      : { kind: 'notReady', message: `can not be used: ${refusal.message}` }
+      : { kind: 'notReady', message: `cannot be used: ${refusal.message}` }
   }
 
   #ensure({ claim, pool, ledger, offer: view, results }: EnsureInput<P, L, PoolView, BlockCalls>): Ensured<BlockCalls> {
@@ -366,7 +366,7 @@ class BlockClaimProvider<P extends KubeObject, L extends ClaimLedger<P>, R exten
     if (said !== undefined) return { kind: 'yes' }
     const read = Address.safeParse(address.spec.address, { zone: 'drop' })
     if (!read.ok) {
-      return keepsOutOfRange ? { kind: 'yes' } : { kind: 'no', message: 'the address of its IPAddress can not be read' }
+      return keepsOutOfRange ? { kind: 'yes' } : { kind: 'no', message: 'the address of its IPAddress cannot be read' }
     }
     const rows = isClaimBound ? this.#known.rowsOf(claim.metadata.uid as string) : []
     if (rows.some(({ parsed, entry }) => Address.equals(addressOf(parsed, entry), read.value))) return { kind: 'yes' }

@@ -80,7 +80,7 @@ export function planDomain(
   if (isDeleting(domain)) {
     const unreadable = blocks.unreadable[0]?.name
     if (count + pools > 0 || unreadable !== undefined) {
-      const beside = unreadable === undefined ? '' : `, and for block ${unreadable}, which can not be read`
+      const beside = unreadable === undefined ? '' : `, and for block ${unreadable}, which cannot be read`
       const message = `kept for ${count} blocks and ${pools} pools${beside}`
       return { outcome: { kind: 'kept', message }, effects: [] }
     }

@@ -26,7 +26,7 @@ export interface PoolInput {
   readonly view: PoolView
   /** `undefined`: there is none of that name. */
   readonly domain: IPDomain | undefined
-  /** Why the domain cannot be read, if it can not. */
+  /** Why the domain cannot be read, if it cannot. */
   readonly unreadable: string | undefined
   readonly usage: PoolUsage
   /** The blocks of the domain. */
@@ -79,7 +79,7 @@ function refusalOf({ view, domain, unreadable, blocks }: PoolInput): string | un
     const { offGrid } = blocks
     return (
       offGrid &&
-      `domain ${pool.spec.domain} can not be made: block ${offGrid} can not be read, so its grid is not known`
+      `domain ${pool.spec.domain} cannot be made: block ${offGrid} cannot be read, so its grid is not known`
     )
   }
   const isTaken = pool.status?.domainUID === domain.metadata.uid
@@ -227,7 +227,7 @@ function planEnd({ view, usage, blocks, terminationGraceSeconds }: PoolInput, ti
   // have shrunk
   const reasons = [
     usage.allocated > 0 && `${usage.allocated} are given`,
-    unreadable !== undefined && `block ${unreadable} can not be read`,
+    unreadable !== undefined && `block ${unreadable} cannot be read`,
     rest !== undefined && 'somebody may not know yet that it goes',
   ]
   const why = reasons.find((reason) => reason !== false)

@@ -72,7 +72,7 @@ function chooseAskedIn(
   if (!parsed.isOpen || !isOfGrid(parsed, grid)) {
     const isOn = isOfGrid(parsed, grid)
     const why = parsed.problems[0] ?? (isOn ? 'it is being deleted' : 'its units are not those of the domain')
-    return notReady(`block ${name} can not be used: ${why}`, isOn && parsed.problems.length === 0)
+    return notReady(`block ${name} cannot be used: ${why}`, isOn && parsed.problems.length === 0)
   }
   const holder = holderOf(parsed, { first: unit, last }, pool, input)
   if (holder !== undefined) {

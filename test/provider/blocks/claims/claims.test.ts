@@ -405,12 +405,12 @@ describe('claims on blocks', () => {
     expect(await rows()).toEqual(['default/a uid-2'])
   })
 
-  test('are not Bound to an IPAddress whose address can not be read', async () => {
+  test('are not Bound to an IPAddress whose address cannot be read', async () => {
     await makePool('blue', { subnets: [{ cidr: '10.0.0.0/24' }] })
     await claim('a')
     await leave('a', 'nonsense')
     await run()
-    expect(await state('a')).toBe('AllocationFailed: the address of its IPAddress can not be read')
+    expect(await state('a')).toBe('AllocationFailed: the address of its IPAddress cannot be read')
   })
 
   test('that wait for a pool are woken once, however often they were planned', async () => {

@@ -525,7 +525,7 @@ describe('what the operator has seen may be old', () => {
   })
 })
 
-describe('a block that can not be read', () => {
+describe('a block that cannot be read', () => {
   const block = { ...poolRef('default-4-0a000000-28'), kind: 'IPBlock' }
   const domain = { ...poolRef('default'), kind: 'IPDomain' }
   /** As a newer version may have written it. */
@@ -546,10 +546,10 @@ describe('a block that can not be read', () => {
     await give(request('a'))
     await spoil()
     for (const ref of [poolRef(), poolRef('red'), domain]) unwrap(await store.delete(ref))
-    expect(await messageOf('IPPool blue')).toBe('kept while block default-4-0a000000-28 can not be read')
+    expect(await messageOf('IPPool blue')).toBe('kept while block default-4-0a000000-28 cannot be read')
     // it may have had more before: its rows may be anywhere in the domain
-    expect(await messageOf('IPPool red')).toBe('kept while block default-4-0a000000-28 can not be read')
-    const kept = 'kept for 0 blocks and 2 pools, and for block default-4-0a000000-28, which can not be read'
+    expect(await messageOf('IPPool red')).toBe('kept while block default-4-0a000000-28 cannot be read')
+    const kept = 'kept for 0 blocks and 2 pools, and for block default-4-0a000000-28, which cannot be read'
     expect(await messageOf('IPDomain default')).toBe(kept)
     const planner = blocksOperator()
     await operate(planner)
@@ -591,7 +591,7 @@ describe('a block that can not be read', () => {
     expect((await store.get(domain)).ok).toBe(false)
     expect((await pool()).status?.conditions?.find(({ type }) => type === 'Ready')).toMatchObject({
       status: 'False',
-      message: 'domain default can not be made: block default-4-0a000000-28 can not be read, so its grid is not known',
+      message: 'domain default cannot be made: block default-4-0a000000-28 cannot be read, so its grid is not known',
     })
     expect((await give(request('b'))).outcome.kind).toBe('notReady')
     await mend()

@@ -257,7 +257,7 @@ describe('handles', () => {
     expect(await handlesIn()).toHaveLength(1)
   })
 
-  test('that were given up are looked at no more, and one that can not be read stays', async () => {
+  test('that were given up are looked at no more, and one that cannot be read stays', async () => {
     await give('a', 'u')
     await look()
     const back = release({ owner: { uid: 'u' }, handle: true }, new KnownBlocks())

@@ -165,7 +165,7 @@ describe('what may still be done in another block', () => {
   })
 })
 
-describe('what may still be done where an owner can not have what it asks for', () => {
+describe('what may still be done where an owner cannot have what it asks for', () => {
   test.each(['taken', 'notReady'])('is not done any more: %s', async (kind) => {
     await poolIn(store, 'blue', { subnets: [{ cidr: '10.0.0.0/26' }] })
     await give('z')

@@ -127,7 +127,7 @@ describe('what a handle costs', () => {
     expect(await ownersIn()).toEqual([])
   })
 
-  test('what can not be given costs a read, and leaves no handle', async () => {
+  test('what cannot be given costs a read, and leaves no handle', async () => {
     for (let n = 0; n < 14; n++) await run(give(`other-${n}`))
     await reshape({ subnets: [{ cidr: '10.0.0.0/28' }] })
     expect(await cost(give('a'), 'exhausted')).toBe('3 + 0 + 0')
@@ -180,7 +180,7 @@ describe('who knows nothing', () => {
     expect(await cost(take('a', { pools: ['blue'] }), 'released')).toBe('2 + 1 + 1')
   })
 
-  test('is told when a handle can not be read', async () => {
+  test('is told when a handle cannot be read', async () => {
     const { apiVersion, kind } = IPHandle.info
     const spec = { owner: 'ns/b', uid: 'b', blocks: {} }
     unwrap(await store.create({ apiVersion, kind, metadata: { name: handleName('a') }, spec }))
@@ -290,7 +290,7 @@ describe('a handle', () => {
     expect(await ownersIn()).toEqual([])
   })
 
-  test('that names a block that can not be read stays, and so does what it says', async () => {
+  test('that names a block that cannot be read stays, and so does what it says', async () => {
     await run(give('a'))
     const { apiVersion, kind } = IPBlock.info
     const odd = { 9: { owner: 'ns/x', uid: 'x', sequence: 5, state: 'draining' } }
@@ -303,7 +303,7 @@ describe('a handle', () => {
   })
 })
 
-test('a block that can not be read stays in the handle, also where it is looked once more for what is asked for', async () => {
+test('a block that cannot be read stays in the handle, also where it is looked once more for what is asked for', async () => {
   await run(give('a'))
   const known = new KnownBlocks()
   for (const text of ['10.0.0.20', '10.0.0.40']) {

@@ -85,7 +85,7 @@ describe('what is known may be old', () => {
     expect(textOf(await give('d', agent))).toBe('allocated 10.0.0.3')
   })
 
-  test.each(['taken', 'notReady'])('nor that an address can not be had, when it can again: %s', async (kind) => {
+  test.each(['taken', 'notReady'])('nor that an address cannot be had, when it can again: %s', async (kind) => {
     const agent = new KnownBlocks()
     const asked = { addresses: [Address.parse('10.0.0.9')] }
     await give('y', agent, asked)
@@ -324,7 +324,7 @@ describe('a release', () => {
     expect((await take('b', { address })).kind).toBe('nothing')
   })
 
-  test('is not kept by a block that can not be read where nothing of that can be: of another domain, or place', async () => {
+  test('is not kept by a block that cannot be read where nothing of that can be: of another domain, or place', async () => {
     await poolIn(store, 'far', { domain: 'far', subnets: [{ cidr: '10.7.0.0/28' }] })
     await give('a')
     const known = new KnownBlocks({ isComplete: true })
@@ -347,7 +347,7 @@ describe('a release', () => {
   })
 })
 
-describe('what can not be read', () => {
+describe('what cannot be read', () => {
   test('is not taken for nothing', async () => {
     await give('a')
     await change('IPBlock', FIRST, { rows: { 9: { owner: 'ns/x', uid: 'x', sequence: 5, state: 'draining' } } })
@@ -403,11 +403,11 @@ describe('what can not be read', () => {
     const asked = await give('b', undefined, { addresses: [Address.parse('10.0.0.4')] })
     expect(asked).toMatchObject({
       kind: 'notReady',
-      message: `block ${FIRST} can not be used: its units are not those of the domain`,
+      message: `block ${FIRST} cannot be used: its units are not those of the domain`,
     })
   })
 
-  test('where one lies off the grid that can not be read nothing is given, until it goes', async () => {
+  test('where one lies off the grid that cannot be read nothing is given, until it goes', async () => {
     const { apiVersion, kind } = IPBlock.info
     const name = 'default-4-0a000000-25'
     unwrap(await store.create({ apiVersion, kind, metadata: { name }, spec: {} }))

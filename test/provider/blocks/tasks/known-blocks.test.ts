@@ -30,7 +30,7 @@ function next(pool: string) {
   return step.kind === 'done' ? step.outcome.kind : step.kind
 }
 
-describe('a block that can not be read any more', () => {
+describe('a block that cannot be read any more', () => {
   test('gives nothing, and is no matter for pools of other domains', () => {
     expect(next('blue')).toBe('exhausted')
     expect(next('green')).toBe('write')
