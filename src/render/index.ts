@@ -1,5 +1,6 @@
 export { type AsciiMapOptions, asciiMap, asciiMapLegend } from './ascii-map.js'
 export type { MapLabel, PoolMap } from './grid.js'
+export { type PromRegistry, registerMetrics } from './prom-client.js'
 export { type HistogramSample, type Metric, type MetricSample, prometheusText } from './prometheus.js'
 export { type SvgMapOptions, svgMap } from './svg-map.js'
 export { table } from './table.js'

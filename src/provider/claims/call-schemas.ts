@@ -1,5 +1,6 @@
 import type { Json } from '../../crd/meta/object.js'
 import { errorText } from '../../errors/cause.js'
+import { refuse } from '../../errors/refuse.js'
 import type { CallResult, ExternalCall, ExternalFailure, ExternalResult } from '../../plan/index.js'
 
 /**
@@ -72,6 +73,7 @@ export type CallHandlers<S extends CallSchemas> = {
  * that does not fit its schema, is a failure that is not retryable, and nothing is done.
  *
  * @param calls the schemas that `defineProvider` was given
+ * @throws IpamError `INVALID_ARGUMENT` for schemas that are none, or an operation without a function
  * @example
  * const text = { '~standard': { version: 1, vendor: 'own', validate: (value) => ({ value }) } }
  * const caller = handleCalls(
@@ -85,11 +87,15 @@ export function handleCalls<S extends CallSchemas>(
   calls: S,
   handlers: CallHandlers<S>,
 ): (call: ExternalCall) => Promise<ExternalResult> {
+  assertCalls(calls)
+  for (const operation of Object.keys(calls)) {
+    if (typeof Object(handlers)[operation] !== 'function') refuse(`handlers.${operation}`, 'a function', 'none')
+  }
   return async ({ operation, key, about, input }) => {
     const schemas = Object.hasOwn(calls, operation) ? calls[operation] : undefined
-    if (schemas === undefined) return refused(`this system has no operation ${operation}`)
+    if (schemas === undefined) return refused(`there is no operation ${operation}`)
     const read = readWith(schemas.input, input)
-    if (!read.ok) return refused(`${operation} cannot be asked: ${read.problem}`)
+    if (!read.ok) return refused(`${operation} was asked wrongly: ${read.problem}`)
     return handlers[operation]!(read.value, { operation, key, about })
   }
 }
@@ -120,6 +126,18 @@ export function readResult(
   return read.ok ? { ...result, answer: { ok: true, value: read.value } } : failed(read.problem)
 }
 
+/** @throws IpamError `INVALID_ARGUMENT` */
+export function assertCalls(calls: CallSchemas): void {
+  const isRecord = typeof calls === 'object' && calls !== null && !Array.isArray(calls)
+  if (!isRecord) refuse('calls', 'schemas by operation', calls)
+  for (const [operation, schemas] of Object.entries(calls)) {
+    for (const part of ['input', 'answer'] as const) {
+      const { validate } = Object(Object(Object(schemas)[part])['~standard'])
+      if (typeof validate !== 'function') refuse(`calls.${operation}.${part}`, 'a Standard Schema, as of zod', 'none')
+    }
+  }
+}
+
 /** How much of what is wrong is told. */
 const MAX_ISSUES = 3
 
@@ -131,7 +149,8 @@ function readWith(
     const read = schema['~standard'].validate(value)
     if (read instanceof Promise) {
       read.catch(() => {})
-      return { ok: false, problem: 'its schema is asynchronous' }
+      // zod tries once more in this way after a check or a transform has thrown
+      return { ok: false, problem: 'its schema has thrown, or is asynchronous' }
     }
     if (read.issues === undefined) return { ok: true, value: read.value }
     return { ok: false, problem: read.issues.slice(0, MAX_ISSUES).map(issueText).join('; ') || 'it does not fit' }

@@ -14,8 +14,8 @@ export interface ReviewServer {
 }
 
 export async function startReviewServer(reader: ReviewReader): Promise<ReviewServer> {
-  const authority = createAuthority('ipam-kit-test-reviews')
-  const { cert, key } = authority.issue({ commonName: 'reviews' }, 'server')
+  const authority = await createAuthority('ipam-kit-test-reviews')
+  const { cert, key } = await authority.issue({ commonName: 'reviews' }, 'server')
   const answered: { [path: string]: number } = {}
   const server = createServer({ cert, key }, async (request, response) => {
     const [path = '/'] = (request.url ?? '/').split('?')
