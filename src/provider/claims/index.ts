@@ -1,10 +1,7 @@
 export {
   type CallHandlers,
   type CallSchemas,
-  type CallTypes,
   handleCalls,
-  type JsonCalls,
-  type SchemasOf,
   type StandardSchema,
 } from './call-schemas.js'
 export type {

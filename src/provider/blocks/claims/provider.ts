@@ -25,6 +25,7 @@ import {
   type Watch,
 } from '../../../plan/index.js'
 import { controllersOf, isControlledBy } from '../../claims/address-object.js'
+import type { SchemasOf } from '../../claims/call-schemas.js'
 import {
   type ClaimLedger,
   type ClaimOutcome,
@@ -37,7 +38,6 @@ import {
   type Released,
   type ReleaseInput,
   type Resolved,
-  type SchemasOf,
   type UnreadableOutcome,
 } from '../../claims/index.js'
 import { addressOf } from '../block/allocation.js'
