@@ -1,6 +1,8 @@
-import type { IPBlock, IPBlockRow } from 'ipam-kit/crd/ipam-kit'
-import { IPBlock as Model, ROWS_FINALIZER } from 'ipam-kit/crd/ipam-kit'
+import type { IPBlock } from 'ipam-kit/crd/ipam-kit'
+import { IPBlock as Model } from 'ipam-kit/crd/ipam-kit'
 import type { KubeObject } from 'ipam-kit/crd/meta'
+import type { IPBlockRow } from '../../src/crd/ipam-kit/ip-block.js'
+import { ROWS_FINALIZER } from '../../src/crd/ipam-kit/names.js'
 import type { Client } from '../../test/real/controller/client.js'
 import type { AddressParts } from '../controller/bare.js'
 

@@ -1,10 +1,10 @@
 // What a webhook answers to an API server: docs/guides/webhooks.md shows this file, and what it
 // prints.
 import { IPAddressClaim } from 'ipam-kit/crd/cluster-api'
-import { API_VERSION, admitIPPool, IPPool } from 'ipam-kit/crd/ipam-kit'
+import { admitIPPool, IPPool } from 'ipam-kit/crd/ipam-kit'
 import { crdManifest } from 'ipam-kit/crd/manifest'
 import { formatFieldError } from 'ipam-kit/crd/meta'
-import { clusterCIDRErrors } from 'ipam-kit/crd/node-ipam'
+import { admitClusterCIDR, ClusterCIDR } from 'ipam-kit/crd/node-ipam'
 import { answerReview } from 'ipam-kit/provider/webhook'
 import { memoryStore } from 'ipam-kit/store/memory'
 
@@ -48,13 +48,18 @@ const wrong = { ...claim('blue'), spec: { clusterName: '', poolRef: { apiGroup: 
 for (const error of IPAddressClaim.validate(wrong)) console.log(formatFieldError(error))
 
 const spec = { subnets: [{ cidr: '10.0.0.0/24', gateway: '10.0.1.1' }] }
-const pool = IPPool.parse({ apiVersion: API_VERSION, kind: 'IPPool', metadata: { name: 'blue' }, spec })
+const pool = IPPool.parse({ apiVersion: IPPool.info.apiVersion, kind: 'IPPool', metadata: { name: 'blue' }, spec })
 const admission = admitIPPool({ operation: 'CREATE', object: pool, others: [] })
 if (!admission.allowed) console.log(admission.message)
 
-const rack = { perNodeHostBits: 8, ipv6: 'fd00:1:1::/64' }
-const forUpstream = clusterCIDRErrors(rack, { maxIPv6SubnetBits: 16 })
-for (const error of forUpstream) console.log(formatFieldError(error))
+const rack = ClusterCIDR.parse({
+  apiVersion: ClusterCIDR.info.apiVersion,
+  kind: 'ClusterCIDR',
+  metadata: { name: 'rack' },
+  spec: { perNodeHostBits: 8, ipv6: 'fd00:1:1::/64' },
+})
+const forUpstream = admitClusterCIDR({ operation: 'CREATE', object: rack }, { maxIPv6SubnetBits: 16 })
+if (!forUpstream.allowed) console.log(forUpstream.message)
 
 function print(value: unknown): void {
   console.log(JSON.stringify(value, undefined, 2))

@@ -2,7 +2,7 @@ import type { Json } from '../crd/meta/object.js'
 import { refuse } from '../errors/refuse.js'
 import type { ExternalFailure, ExternalResult } from '../plan/index.js'
 import type { Cloud, CloudAddress, CloudAddresses, CloudFacts, CloudNetwork } from '../provider/external/cloud.js'
-import type { FloatingIP, ServerCloud, ServerNetwork } from '../provider/openstack/index.js'
+import type { ServerCloud } from '../provider/openstack/index.js'
 import {
   MAX_DESCRIPTION,
   markerIn,
@@ -10,6 +10,7 @@ import {
   newDescription,
   withMarker,
 } from '../provider/openstack/neutron/description.js'
+import type { FloatingIP, ServerNetwork } from '../provider/openstack/server-cloud.js'
 import type { FakeFloatingIP } from './cloud/objects.js'
 import { FakeCloudError, type FakeCloudErrorCode } from './cloud/troubles.js'
 import { FakeCloudWorld, type FakeCloudWorldOptions } from './cloud/world.js'

@@ -1,7 +1,7 @@
 import { type Condition, stateOf } from 'ipam-kit/claim'
 import { Cluster, IPAddress, IPAddressClaim, RELEASE_ADDRESS_FINALIZER } from 'ipam-kit/crd/cluster-api'
 import type { KubeObject } from 'ipam-kit/crd/meta'
-import { OpenStackFloatingIPPool, POOL_FINALIZER, POOL_READY_CONDITION, poolTag } from 'ipam-kit/crd/openstack'
+import { OpenStackFloatingIPPool, poolTag } from 'ipam-kit/crd/openstack'
 import { fail, unwrap } from 'ipam-kit/errors'
 import type { ExternalCall, ExternalResult } from 'ipam-kit/plan'
 import { cloudCaller, RESERVATIONS_ANNOTATION, reservationsOf } from 'ipam-kit/provider/external'
@@ -283,7 +283,12 @@ export class CapoPool {
     await this.#create({
       apiVersion,
       kind,
-      metadata: { namespace, name, finalizers: [POOL_FINALIZER], annotations },
+      metadata: {
+        namespace,
+        name,
+        finalizers: ['openstackfloatingippool.infrastructure.cluster.x-k8s.io'],
+        annotations,
+      },
       spec: {
         identityRef,
         reclaimPolicy,
@@ -428,7 +433,7 @@ export class CapoPool {
 
 /** Why a pool gives nothing, as its condition says it. */
 export function readyReason(pool: OpenStackFloatingIPPool | undefined): string | null {
-  return pool?.status?.conditions?.find(({ type }) => type === POOL_READY_CONDITION)?.reason ?? null
+  return pool?.status?.conditions?.find(({ type }) => type === 'OpenstackFloatingIPPoolReadyCondition')?.reason ?? null
 }
 
 /** A condition of a pool, and of its message what is asked of it. */

@@ -1,6 +1,6 @@
 import { Cluster, IPAddress, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
 import type { KubeObject } from 'ipam-kit/crd/meta'
-import { FLOATING_ADDRESS_CONDITION, FLOATING_IP_FINALIZER, OpenStackServer } from 'ipam-kit/crd/openstack'
+import { OpenStackServer } from 'ipam-kit/crd/openstack'
 import { fail, unwrap } from 'ipam-kit/errors'
 import {
   type FloatingIP,
@@ -114,13 +114,13 @@ export class CapoServer {
 
   async condition(): Promise<object | undefined> {
     const server = (await this.#get(OpenStackServer.info, this.#given.server)) as OpenStackServer | undefined
-    return server?.status?.conditions?.find(({ type }) => type === FLOATING_ADDRESS_CONDITION)
+    return server?.status?.conditions?.find(({ type }) => type === 'FloatingAddressFromPoolReady')
   }
 
   async #prepare(): Promise<void> {
     const { server, labels, floatingIPPoolRef, claim, address = SOME_ADDRESS, deleting, instance, uid } = this.#given
     const { apiVersion, kind } = OpenStackServer.info
-    const finalizers = deleting ? [FLOATING_IP_FINALIZER] : []
+    const finalizers = deleting ? ['ipam-kit.dev/floating-ip'] : []
     const metadata = { name: server, namespace: NAMESPACE, labels: labels ?? {}, finalizers }
     const created = await this.#create({ apiVersion, kind, metadata, spec: { floatingIPPoolRef } })
     this.#uid = created.metadata.uid ?? ''

@@ -6,12 +6,12 @@ import {
   type ConsumerDevice,
   claimsFor,
   type DesiredClaim,
+  type DeviceSettings,
   type MachineConfig,
   type MachineDevice,
   machineConfig,
   planClaims,
   resolveClaims,
-  type SettingsByMac,
 } from 'ipam-kit/provider/consumer'
 import * as z from 'zod'
 import { type Answers, those } from './answer.js'
@@ -150,6 +150,8 @@ export function configAnswers(config: MachineConfig, names: { readonly addresses
     noStateFor: (asked) => those(asked, (mac) => !settingsOf(config).has(mac)),
   }
 }
+
+type SettingsByMac = ReadonlyMap<string, DeviceSettings>
 
 export function settingsOf(config: MachineConfig): SettingsByMac {
   switch (config.kind) {

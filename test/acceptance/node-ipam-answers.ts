@@ -1,7 +1,7 @@
 import { Prefix } from 'ipam-kit/cidr'
 import type { KubeObject } from 'ipam-kit/crd/meta'
 import { ClusterCIDR } from 'ipam-kit/crd/node-ipam'
-import { type RangeOrder, rankClusterCIDRs, readRange } from 'ipam-kit/provider/node-ipam'
+import { type NodeIPAMOptions, rankClusterCIDRs, readRange } from 'ipam-kit/provider/node-ipam'
 import { type Answers, isRecord } from './answer.js'
 import { inAskedOrder } from './asked-order.js'
 import { countOrText } from './count.js'
@@ -144,7 +144,7 @@ export function rangeAnswers(objects: readonly KubeObject[], node: KubeObject | 
   const parsed = objects.map((object) => ClusterCIDR.safeParse(object))
   const ranges = parsed.flatMap((read) => (read.ok ? [read.value] : []))
   const [first] = ranges.map((range) => readRange(range))
-  const order = (by: RangeOrder) => () =>
+  const order = (by: NodeIPAMOptions['order']) => () =>
     node === undefined ? [] : rankClusterCIDRs(node, ranges, { order: by }).map(({ metadata }) => metadata.name)
   const capacity = () => (first?.ok === true ? countOrText(first.value.capacity) : 0)
   return {

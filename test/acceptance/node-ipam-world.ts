@@ -5,14 +5,7 @@ import { ClusterCIDR } from 'ipam-kit/crd/node-ipam'
 import { unwrap } from 'ipam-kit/errors'
 import type { EventEffect, Plan } from 'ipam-kit/plan'
 import { type NetworkView, networkView } from 'ipam-kit/provider/network-view'
-import {
-  type NodeIPAMOptions,
-  type NodeIPAMOutcome,
-  type NodeIPAMPlanner,
-  nodeIPAM,
-  type SubnetChoice,
-  type SubnetProblem,
-} from 'ipam-kit/provider/node-ipam'
+import { type NodeIPAMOptions, type NodeIPAMOutcome, type NodeIPAMPlanner, nodeIPAM } from 'ipam-kit/provider/node-ipam'
 import { runUntilQuiet } from 'ipam-kit/run'
 import { memoryStore } from 'ipam-kit/store/memory'
 
@@ -21,6 +14,9 @@ const OTHER_FINALIZER = 'example.com/hold'
 
 type Kind = 'Node' | 'ClusterCIDR'
 
+/** The outcomes that have a field. */
+type OutcomeWith<Field extends string> = Extract<NodeIPAMOutcome, { readonly [F in Field]: unknown }>
+
 /** Nodes and ClusterCIDRs in a store, with the controller of their subnets. */
 export class NodeIPAMWorld {
   readonly #options: NodeIPAMOptions
@@ -28,7 +24,7 @@ export class NodeIPAMWorld {
   readonly #objects = new Map<string, ObjectRef>()
   readonly events: EventEffect[] = []
   /** What each Node got here last, by its name. */
-  readonly given = new Map<string, SubnetChoice>()
+  readonly given = new Map<string, OutcomeWith<'choice'>['choice']>()
   planner: NodeIPAMPlanner
   #outcomes: ReadonlyMap<string, NodeIPAMOutcome> = new Map()
   #seconds = 0
@@ -99,7 +95,7 @@ export class NodeIPAMWorld {
   }
 
   /** What is wrong with the subnets that Nodes have. */
-  problems(): readonly SubnetProblem[] {
+  problems(): OutcomeWith<'problems'>['problems'] {
     return [...this.#outcomes.values()].flatMap((outcome) => ('problems' in outcome ? outcome.problems : []))
   }
 

@@ -7,12 +7,13 @@ import {
   nextServiceAddress,
   type ServiceChoice,
   type ServiceRange,
-  type ServiceRefusal,
   serviceCIDRProblem,
   serviceRanges,
   usableAddresses,
   usableRange,
 } from 'ipam-kit/provider/service-ip'
+
+type ServiceRefusal = Exclude<ServiceChoice, { readonly address: Address }>
 
 export type ErrorName = 'ErrFull' | 'ErrAllocated' | 'ErrNotInRange' | 'ErrNotReady' | 'ErrMismatchedNetwork'
 

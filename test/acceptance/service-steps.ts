@@ -1,7 +1,9 @@
 import { Address, Prefix, RangeSet } from 'ipam-kit/cidr'
-import { compareServiceBitmap, readServiceBitmap, type ServiceBitmap } from 'ipam-kit/provider/service-ip'
+import { compareServiceBitmap, readServiceBitmap } from 'ipam-kit/provider/service-ip'
 import { readRepeats } from './repeats.js'
 import { type Attempt, ServicePool } from './service-pool.js'
+
+type ServiceBitmap = Parameters<typeof readServiceBitmap>[0]
 
 /** The pools that steps are about, and the names that they use. */
 export interface Scene {

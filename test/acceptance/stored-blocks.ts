@@ -1,11 +1,13 @@
 import { Address, Prefix, RangeSet } from 'ipam-kit/cidr'
-import { API_VERSION, blockName, IPBlock, type IPBlockRow, IPDomain, IPHandle, IPPool } from 'ipam-kit/crd/ipam-kit'
+import { blockName, IPBlock, IPDomain, IPHandle, IPPool } from 'ipam-kit/crd/ipam-kit'
 import { IpamError, unwrap } from 'ipam-kit/errors'
 import type { Outcome, Task } from 'ipam-kit/plan'
 import { type AllocationRequest, allocate, blocksOperator, KnownBlocks, release } from 'ipam-kit/provider/blocks'
 import { runTask, runUntilQuiet } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
+
+type IPBlockRow = IPBlock['spec']['rows'][string]
 
 /** The time at which a pool is read: any one does. */
 const NOW_MS = 1_800_000_000_000
@@ -58,7 +60,9 @@ export class StoredBlocks {
       reuseAfterSeconds: coolDownSeconds,
       ...(isForNodes ? { affinity: { by: 'node', maxBlocksPerNode: 1, borrow: false } } : {}),
     }
-    unwrap(await store.create({ apiVersion: API_VERSION, kind: 'IPPool', metadata: { name: POOL }, spec: pool }))
+    unwrap(
+      await store.create({ apiVersion: IPPool.info.apiVersion, kind: 'IPPool', metadata: { name: POOL }, spec: pool }),
+    )
     const blocks = new StoredBlocks(store, family)
     await blocks.operate()
     return blocks
@@ -75,7 +79,7 @@ export class StoredBlocks {
       rows,
     }
     const metadata = { name: blockName('default', prefix) }
-    unwrap(await this.#store.create({ apiVersion: API_VERSION, kind: 'IPBlock', metadata, spec }))
+    unwrap(await this.#store.create({ apiVersion: IPBlock.info.apiVersion, kind: 'IPBlock', metadata, spec }))
   }
 
   async operate(): Promise<void> {
@@ -83,7 +87,7 @@ export class StoredBlocks {
   }
 
   async blocks(): Promise<readonly IPBlock[]> {
-    const { items } = unwrap(await this.#store.list({ apiVersion: API_VERSION, kind: 'IPBlock' }))
+    const { items } = unwrap(await this.#store.list(IPBlock.info))
     return items.map((object) => IPBlock.parse(object))
   }
 
@@ -101,7 +105,9 @@ export class StoredBlocks {
   /** The counts of the status of the pool. */
   async counts(): Promise<{ readonly total: bigint; readonly free: bigint; readonly reserved: bigint }> {
     await this.operate()
-    const pool = IPPool.parse(unwrap(await this.#store.get({ apiVersion: API_VERSION, kind: 'IPPool', name: POOL })))
+    const pool = IPPool.parse(
+      unwrap(await this.#store.get({ apiVersion: IPPool.info.apiVersion, kind: 'IPPool', name: POOL })),
+    )
     const counts = this.#family === 4 ? pool.status?.ipv4 : pool.status?.ipv6
     const of = (name: 'total' | 'free' | 'reserved') => BigInt(counts?.[name] ?? 0)
     return { total: of('total'), free: of('free'), reserved: of('reserved') }

@@ -1,14 +1,5 @@
 import type { KubeObject } from 'ipam-kit/crd/meta'
-import {
-  type ClaimsForOptions,
-  type ConsumerDevice,
-  claimsFor,
-  type DesiredClaim,
-  type Dialect,
-  dialectOf,
-  type Naming,
-  type PoolRequest,
-} from 'ipam-kit/provider/consumer'
+import { type ConsumerDevice, claimsFor, type DesiredClaim, type Dialect, dialects } from 'ipam-kit/provider/consumer'
 
 // The tests of upstream run beside a client that takes any text for a name: `vsphereVM1`,
 // `extraPool0`, a pool without a group. An API server does not, and neither does this library. A
@@ -35,8 +26,10 @@ export interface ValidNaming {
   given(text: string): string
 }
 
+type Naming = keyof typeof dialects | Dialect
+
 export function validNaming(naming: Naming, devices: readonly ConsumerDevice[]): ValidNaming {
-  const own = dialectOf(naming)
+  const own = typeof naming === 'string' ? dialects[naming] : naming
   const names = new Map<string, string>()
   const valid = (given: string) => {
     const name = validName(given)
@@ -50,6 +43,8 @@ export function validNaming(naming: Naming, devices: readonly ConsumerDevice[]):
   }
 }
 
+type PoolRequest = ConsumerDevice['pools'][number]
+
 function validPool(pool: PoolRequest, valid: (name: string) => string): PoolRequest {
   return { ...pool, apiGroup: pool.apiGroup || 'group', kind: pool.kind || 'Pool', name: valid(pool.name) }
 }
@@ -61,10 +56,9 @@ export function wantedClaims(
   owner: KubeObject,
   devices: readonly ConsumerDevice[],
   naming: Naming,
-  options: ClaimsForOptions = {},
 ): readonly DesiredClaim[] {
   const { dialect, devices: valid } = validNaming(naming, devices)
-  return claimsFor(owner, valid, dialect, options).map((claim) => {
+  return claimsFor(owner, valid, dialect).map((claim) => {
     const { apiGroup, kind, name } = devices[claim.deviceIndex]?.pools[claim.poolIndex] ?? claim.poolRef
     const group = apiGroup === '' ? (dialect.defaultPoolGroup ?? '') : claim.poolRef.apiGroup
     return { ...claim, poolRef: { apiGroup: group, kind, name } }

@@ -1,12 +1,13 @@
 import * as ClusterApi from 'ipam-kit/crd/cluster-api'
 import * as InCluster from 'ipam-kit/crd/in-cluster'
 import * as IpamKit from 'ipam-kit/crd/ipam-kit'
-import type { Admission, CrdModel, FieldValidationOptions, KubeObject } from 'ipam-kit/crd/meta'
+import type { Admission, CrdModel, KubeObject } from 'ipam-kit/crd/meta'
 import * as Metal3 from 'ipam-kit/crd/metal3'
 import { ClusterCIDR } from 'ipam-kit/crd/node-ipam'
 import * as OpenStack from 'ipam-kit/crd/openstack'
 import { type AdmissionRequest, answerAdmissionReview } from 'ipam-kit/crd/webhook'
 import { describe, expect, test } from 'vitest'
+import type { FieldValidationOptions } from '../../src/crd/meta/admission.js'
 
 const models: readonly CrdModel<KubeObject>[] = [
   ...InCluster.poolModels,
@@ -55,7 +56,7 @@ describe('every version of every kind', () => {
 })
 
 const pool = (spec: object, kind = 'InClusterIPPool') => ({
-  apiVersion: InCluster.API_VERSION,
+  apiVersion: InCluster.InClusterIPPool.info.apiVersion,
   kind,
   metadata: { name: 'blue' },
   spec: { addresses: ['10.0.0.0/24'], prefix: 24, ...spec },
@@ -64,7 +65,12 @@ const pool = (spec: object, kind = 'InClusterIPPool') => ({
 test('fields of a subset of a kind are kept, whatever they are called; those of other parts of it are not', () => {
   const { OpenStackServer } = OpenStack
   const object = {
-    ...{ apiVersion: OpenStack.API_VERSION_V1ALPHA1, kind: 'OpenStackServer', metadata: { name: 'a' }, extra: 1 },
+    ...{
+      apiVersion: OpenStack.OpenStackServer.info.apiVersion,
+      kind: 'OpenStackServer',
+      metadata: { name: 'a' },
+      extra: 1,
+    },
     spec: { flavor: 'm1', floatingIPPoolRef: { kind: 'Pool', name: 'p', namespace: 'n' } },
     status: { addresses: [] },
   }
@@ -101,7 +107,7 @@ describe('a near misspelling is named', () => {
 
   test('in lists and maps too', () => {
     const spec = { namePrefix: 'a', pools: [{ start: '10.0.0.1', sub: 1 }, { subnets: 'x' }] }
-    const object = { apiVersion: Metal3.API_VERSION, kind: 'IPPool', metadata: { name: 'a' }, spec }
+    const object = { apiVersion: Metal3.IPPool.info.apiVersion, kind: 'IPPool', metadata: { name: 'a' }, spec }
     expect(Metal3.IPPool.warnings(object)).toEqual([
       'unknown field "spec.pools[0].sub"',
       'unknown field "spec.pools[1].subnets", did you mean "subnet"?',
@@ -129,7 +135,7 @@ const address = object('ipam.cluster.x-k8s.io/v1beta2', 'IPAddress', {
   },
 })
 const grid = { ipv4: { blockPrefixLength: 24, allocationPrefixLength: 32, size: 1 } }
-const { admitPool } = InCluster
+const { admitInClusterPool } = InCluster
 
 type Admit = (options?: FieldValidationOptions) => Admission
 const admits: readonly (readonly [string, string, Admit])[] = [
@@ -141,7 +147,7 @@ const admits: readonly (readonly [string, string, Admit])[] = [
     return [
       model.info.kind,
       'spec.exclude',
-      (options?: FieldValidationOptions) => admitPool({ operation: 'CREATE', object: extra }, options),
+      (options?: FieldValidationOptions) => admitInClusterPool({ operation: 'CREATE', object: extra }, options),
     ] as const
   }),
   [
@@ -158,16 +164,18 @@ const admits: readonly (readonly [string, string, Admit])[] = [
     'IPPool of metal3',
     'spec.pols',
     (o) => {
-      const made = Metal3.IPPool.parse(object(Metal3.API_VERSION, 'IPPool', { namePrefix: 'a', pols: [] }))
-      return Metal3.admitIPPool({ operation: 'CREATE', object: made }, o)
+      const made = Metal3.IPPool.parse(object(Metal3.IPPool.info.apiVersion, 'IPPool', { namePrefix: 'a', pols: [] }))
+      return Metal3.admitMetal3IPPool({ operation: 'CREATE', object: made }, o)
     },
   ],
   [
     'IPClaim of metal3',
     'spec.pools',
     (o) => {
-      const made = Metal3.IPClaim.parse(object(Metal3.API_VERSION, 'IPClaim', { pool: { name: 'p' }, pools: 1 }))
-      return Metal3.admitIPClaim({ operation: 'CREATE', object: made }, o)
+      const made = Metal3.IPClaim.parse(
+        object(Metal3.IPPool.info.apiVersion, 'IPClaim', { pool: { name: 'p' }, pools: 1 }),
+      )
+      return Metal3.admitMetal3IPClaim({ operation: 'CREATE', object: made }, o)
     },
   ],
   [
@@ -175,7 +183,7 @@ const admits: readonly (readonly [string, string, Admit])[] = [
     'spec.subnet',
     (o) => {
       const made = IpamKit.IPPool.parse(
-        object(IpamKit.API_VERSION, 'IPPool', { subnets: [{ cidr: '10.0.0.0/24' }], subnet: 1 }),
+        object(IpamKit.IPPool.info.apiVersion, 'IPPool', { subnets: [{ cidr: '10.0.0.0/24' }], subnet: 1 }),
       )
       return IpamKit.admitIPPool({ operation: 'CREATE', object: made }, o)
     },
@@ -185,7 +193,7 @@ const admits: readonly (readonly [string, string, Admit])[] = [
     'spec.ipv4.size',
     (o) => {
       const ipv6 = { blockPrefixLength: 120, allocationPrefixLength: 128 }
-      const made = IpamKit.IPDomain.parse(object(IpamKit.API_VERSION, 'IPDomain', { ...grid, ipv6 }))
+      const made = IpamKit.IPDomain.parse(object(IpamKit.IPPool.info.apiVersion, 'IPDomain', { ...grid, ipv6 }))
       return IpamKit.admitIPDomain({ operation: 'CREATE', object: made }, o)
     },
   ],
@@ -203,22 +211,25 @@ describe('an admission', () => {
 
   test('warns beside a refusal, in the review too', () => {
     const wrong = InCluster.InClusterIPPool.parse(pool({ addresses: [], exclude: [] }))
-    const admission = admitPool({ operation: 'CREATE', object: wrong })
+    const admission = admitInClusterPool({ operation: 'CREATE', object: wrong })
     const warnings = ['unknown field "spec.exclude", did you mean "excludedAddresses"?']
     expect(admission).toMatchObject({ allowed: false, errors: [{ path: 'spec.addresses' }], warnings })
     const kind = { group: 'ipam.cluster.x-k8s.io', version: 'v1alpha2', kind: 'InClusterIPPool' }
     const request: AdmissionRequest = { uid: 'u', kind, name: 'blue', operation: 'CREATE', object: wrong }
     expect(answerAdmissionReview(request, admission).response).toMatchObject({ allowed: false, warnings })
-    const right = admitPool({ operation: 'CREATE', object: InCluster.InClusterIPPool.parse(pool({ exclude: [] })) })
+    const right = admitInClusterPool({
+      operation: 'CREATE',
+      object: InCluster.InClusterIPPool.parse(pool({ exclude: [] })),
+    })
     expect(answerAdmissionReview(request, right).response).toEqual({ uid: 'u', allowed: true, warnings })
   })
 
   test('looks at changes, and not at deletions or the status', () => {
     const before = InCluster.InClusterIPPool.parse(pool({}))
     const after = InCluster.InClusterIPPool.parse({ ...pool({ exclude: [] }), status: { more: 1, conditions: [] } })
-    const update = admitPool({ operation: 'UPDATE', object: after, oldObject: before, inUse: [] })
+    const update = admitInClusterPool({ operation: 'UPDATE', object: after, oldObject: before, inUse: [] })
     expect(update.warnings).toEqual(['unknown field "spec.exclude", did you mean "excludedAddresses"?'])
-    expect(admitPool({ operation: 'DELETE', oldObject: after, inUse: [] }).warnings).toEqual([])
+    expect(admitInClusterPool({ operation: 'DELETE', oldObject: after, inUse: [] }).warnings).toEqual([])
   })
 
   const strict = { fieldValidation: 'Strict' } as const
@@ -226,7 +237,7 @@ describe('an admission', () => {
     const oldObject = InCluster.InClusterIPPool.parse(pool(before))
     const parsed = InCluster.InClusterIPPool.parse(pool(after))
     const object = { ...parsed, metadata: { ...parsed.metadata, ...metadata } }
-    return admitPool({ operation: 'UPDATE', object, oldObject, inUse: [] }, strict)
+    return admitInClusterPool({ operation: 'UPDATE', object, oldObject, inUse: [] }, strict)
   }
   const warning = 'unknown field "spec.exclude", did you mean "excludedAddresses"?'
 
@@ -256,20 +267,20 @@ describe('an admission', () => {
       code: 'INVALID_ARGUMENT',
       context: expect.objectContaining({ argument: 'fieldValidation' }),
     })
-    expect(() => admitPool({ operation: 'CREATE', object: right }, options)).toThrow(refused)
-    expect(() => admitPool({ operation: 'DELETE', oldObject: right, inUse: [] }, options)).toThrow(refused)
+    expect(() => admitInClusterPool({ operation: 'CREATE', object: right }, options)).toThrow(refused)
+    expect(() => admitInClusterPool({ operation: 'DELETE', oldObject: right, inUse: [] }, options)).toThrow(refused)
   })
 })
 
 describe('a pool that can give nothing is admitted with a warning', () => {
   const warningsOf = (spec: object) =>
-    admitPool({ operation: 'CREATE', object: InCluster.InClusterIPPool.parse(pool(spec)) })
+    admitInClusterPool({ operation: 'CREATE', object: InCluster.InClusterIPPool.parse(pool(spec)) })
   const prefixWarningsOf = (spec: object) => {
     const made = {
       ...pool({}, 'InClusterPrefixPool'),
       spec: { prefixes: ['fd00::/48'], allocationPrefixLength: 64, ...spec },
     }
-    return admitPool({ operation: 'CREATE', object: InCluster.InClusterPrefixPool.parse(made) })
+    return admitInClusterPool({ operation: 'CREATE', object: InCluster.InClusterPrefixPool.parse(made) })
   }
   const nothing = { allowed: true, warnings: [expect.stringContaining('the pool gives nothing')] }
 

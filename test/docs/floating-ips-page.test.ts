@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { IPAddress, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
-import { MAX_CALL_SECONDS } from 'ipam-kit/provider/external'
 import { expect, test } from 'vitest'
 import { FLAGS } from '../../docs/examples/floating-ip-controller/flags.js'
+import { MAX_CALL_SECONDS } from '../../src/provider/external/cloud.js'
 import { claim, pool, World } from '../provider/external/world.js'
 
 const page = readFileSync(fileURLToPath(new URL('../../docs/guides/floating-ips.md', import.meta.url)), 'utf8')

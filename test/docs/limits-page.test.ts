@@ -1,15 +1,15 @@
 import { readFileSync } from 'node:fs'
+import { IPBlock } from 'ipam-kit/crd/ipam-kit'
+import { expect, test } from 'vitest'
+import { HEAD, sizes, volumes } from '../../bench/limits/sizes.js'
 import {
   DEFAULT_BLOCK_SIZES,
-  IPBlock,
   MAX_BLOCK_SIZE,
   MAX_HANDLE_BLOCKS,
   MAX_HANDLE_INTERFACES,
   MAX_NAME_LENGTH,
   MAX_STATUS_RANGES,
-} from 'ipam-kit/crd/ipam-kit'
-import { expect, test } from 'vitest'
-import { HEAD, sizes, volumes } from '../../bench/limits/sizes.js'
+} from '../../src/crd/ipam-kit/names.js'
 import { longestBlock, longestRow } from '../crd/ipam-kit/longest.js'
 
 const page = readFileSync(new URL('../../docs/reference/limits.md', import.meta.url), 'utf8')

@@ -1,4 +1,4 @@
-import { ClusterApi, IpamKit, Meta, Metal3, Networking, NodeIpam, OpenStack } from 'ipam-kit/crd'
+import { IpamKit, Meta, Metal3, Networking, NodeIpam, OpenStack } from 'ipam-kit/crd'
 import { failure, unwrap } from 'ipam-kit/errors'
 import { reviewedKinds } from 'ipam-kit/provider/webhook'
 import type { MergePatch, Store } from 'ipam-kit/store'
@@ -7,7 +7,7 @@ import { describe, expect, test } from 'vitest'
 import { AdmittedStore } from '../../docs/examples/demo/admitted-store.js'
 
 /** Kinds of the Kubernetes API itself are not in the demo. */
-const kinds = reviewedKinds.filter(({ apiVersion }) => apiVersion !== Networking.API_VERSION)
+const kinds = reviewedKinds.filter(({ apiVersion }) => apiVersion !== Networking.ServiceCIDR.info.apiVersion)
 
 /** A store in memory that asks the rules, and one behind it that does not. */
 function world(store: Store = memoryStore({ now: () => 0, kinds })) {
@@ -16,8 +16,8 @@ function world(store: Store = memoryStore({ now: () => 0, kinds })) {
 }
 
 const namespace = 'default'
-const poolRef = { apiGroup: ClusterApi.GROUP, kind: 'InClusterIPPool', name: 'lab' }
-const own = { apiVersion: IpamKit.API_VERSION }
+const poolRef = { apiGroup: 'ipam.cluster.x-k8s.io', kind: 'InClusterIPPool', name: 'lab' }
+const own = { apiVersion: IpamKit.IPPool.info.apiVersion }
 const grid = {
   ipv4: { blockPrefixLength: 28, allocationPrefixLength: 32 },
   ipv6: { blockPrefixLength: 124, allocationPrefixLength: 128 },
@@ -29,7 +29,7 @@ const ownPool = {
   metadata: { name: 'blue' },
   spec: { domain: 'lab', subnets: [{ cidr: '10.0.0.0/24' }] },
 }
-const floatingIPPoolRef = { apiGroup: OpenStack.GROUP, kind: 'OpenStackFloatingIPPool', name: 'blue' }
+const floatingIPPoolRef = { apiGroup: 'infrastructure.cluster.x-k8s.io', kind: 'OpenStackFloatingIPPool', name: 'blue' }
 const row = { owner: 'web/0', uid: 'a', sequence: 1, interface: 'eth0' }
 const block = {
   ...own,
@@ -50,7 +50,7 @@ const handle = {
   metadata: { name: 'uid-4f1c' },
   spec: { owner: 'web/0', uid: '4f1c', blocks: {} },
 }
-const metal3 = { apiVersion: Metal3.API_VERSION, metadata: { name: 'blue', namespace } }
+const metal3 = { apiVersion: Metal3.IPPool.info.apiVersion, metadata: { name: 'blue', namespace } }
 const claim = {
   apiVersion: 'ipam.cluster.x-k8s.io/v1beta2',
   kind: 'IPAddressClaim',
@@ -224,7 +224,7 @@ const KINDS: { readonly [webhook: string]: Kind } = {
   },
   'clustercidr.networking.x-k8s.io': {
     object: {
-      ...{ apiVersion: NodeIpam.API_VERSION, kind: 'ClusterCIDR', metadata: { name: 'rack-1' } },
+      ...{ apiVersion: NodeIpam.ClusterCIDR.info.apiVersion, kind: 'ClusterCIDR', metadata: { name: 'rack-1' } },
       spec: { perNodeHostBits: 8, ipv4: '10.1.0.0/16' },
     } as Meta.KubeObject,
     wrong: {
@@ -238,7 +238,7 @@ const KINDS: { readonly [webhook: string]: Kind } = {
     change: label,
   },
   'openstackfloatingippool.infrastructure.cluster.x-k8s.io': {
-    object: openStack('OpenStackFloatingIPPool', OpenStack.API_VERSION_V1ALPHA1, {
+    object: openStack('OpenStackFloatingIPPool', OpenStack.OpenStackServer.info.apiVersion, {
       ...{ reclaimPolicy: 'Delete', identityRef: { name: 'cloud', cloudName: 'openstack' } },
     }),
     wrong: {
@@ -253,7 +253,7 @@ const KINDS: { readonly [webhook: string]: Kind } = {
   },
   'openstackserver.infrastructure.cluster.x-k8s.io': {
     misspelt: { spec: { floatingIPPoolRef: { misspelt: 1 } }, path: 'spec.floatingIPPoolRef.misspelt' },
-    object: openStack('OpenStackServer', OpenStack.API_VERSION_V1ALPHA1, { floatingIPPoolRef }),
+    object: openStack('OpenStackServer', OpenStack.OpenStackServer.info.apiVersion, { floatingIPPoolRef }),
     wrong: { spec: { floatingIPPoolRef: { apiGroup: '' } }, says: noGroup('OpenStackServer', 'spec') },
     forbidden: {
       spec: { flavor: 'small' },
@@ -263,7 +263,7 @@ const KINDS: { readonly [webhook: string]: Kind } = {
   },
   'openstackmachine.infrastructure.cluster.x-k8s.io': {
     misspelt: { spec: { floatingIPPoolRef: { misspelt: 1 } }, path: 'spec.floatingIPPoolRef.misspelt' },
-    object: openStack('OpenStackMachine', OpenStack.API_VERSION_V1BETA2, { floatingIPPoolRef }),
+    object: openStack('OpenStackMachine', OpenStack.OpenStackMachine.info.apiVersion, { floatingIPPoolRef }),
     wrong: { spec: { floatingIPPoolRef: { apiGroup: '' } }, says: noGroup('OpenStackMachine', 'spec') },
     forbidden: {
       spec: { flavor: 'small' },
@@ -272,7 +272,7 @@ const KINDS: { readonly [webhook: string]: Kind } = {
     change: { spec: { providerID: 'openstack:///a' } },
   },
   'openstackmachinetemplate.infrastructure.cluster.x-k8s.io': {
-    object: openStack('OpenStackMachineTemplate', OpenStack.API_VERSION_V1BETA2, {
+    object: openStack('OpenStackMachineTemplate', OpenStack.OpenStackMachine.info.apiVersion, {
       template: { spec: { floatingIPPoolRef } },
     }),
     wrong: {
@@ -338,8 +338,7 @@ function openStack(kind: string, apiVersion: string, spec: object): Meta.KubeObj
 }
 
 function noGroup(kind: string, path: string): string {
-  const { GROUP } = OpenStack
-  return `${kind}.${GROUP} "blue" is invalid: ${path}.floatingIPPoolRef.apiGroup: Required value: a claim names the API group of its pool`
+  return `${kind}.infrastructure.cluster.x-k8s.io "blue" is invalid: ${path}.floatingIPPoolRef.apiGroup: Required value: a claim names the API group of its pool`
 }
 
 /** As RFC 7396 for these objects, which have no `null`. */

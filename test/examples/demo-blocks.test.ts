@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { PGlite } from '@electric-sql/pglite'
 import { Prefix } from 'ipam-kit/cidr'
-import { API_VERSION, blockName, IPBlock, type IPBlockRow, type IPPool } from 'ipam-kit/crd/ipam-kit'
+import { blockName, IPBlock, type IPPool } from 'ipam-kit/crd/ipam-kit'
 import { unwrap } from 'ipam-kit/errors'
 import type { Store } from 'ipam-kit/store'
 import { migratePostgres, postgresStore } from 'ipam-kit/store/postgres'
@@ -14,6 +14,8 @@ import { checksOf, type Evidence } from '../../docs/examples/demo/blocks/checks.
 import { rowsOf } from '../../docs/examples/demo/blocks/stored.js'
 import { runDemo } from '../../docs/examples/demo/run.js'
 import type { Load } from '../../docs/examples/open-store.js'
+import type { IPBlockRow } from '../../src/crd/ipam-kit/ip-block.js'
+import { API_VERSION } from '../../src/crd/ipam-kit/names.js'
 import { isDeep } from '../setup/depth.js'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))

@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto'
 import type { AddressInfo } from 'node:net'
 import { type ConnectionOptions, connect, createServer, type TLSSocket } from 'node:tls'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Authority, type Certificate, createAuthority } from '../real/servers/certificates.js'
+import { type Authority, type Certificate, createAuthority } from '../setup/certificates.js'
 
 let authority: Authority
 let serving: Certificate

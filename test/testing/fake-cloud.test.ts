@@ -1,6 +1,6 @@
-import { markerText } from 'ipam-kit/provider/external'
 import { type CloudTrouble, type CloudTroubleKind, FakeCloud, type FakeCloudOptions } from 'ipam-kit/testing'
 import { describe, expect, test } from 'vitest'
+import { markerText } from '../../src/provider/external/cloud.js'
 
 const pool = { namespace: 'office', name: 'public' }
 const base = { pool, access: {} }

@@ -1,10 +1,11 @@
 import { IPAddress, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
-import { IPBlock, type IPBlockRow } from 'ipam-kit/crd/ipam-kit'
+import { IPBlock } from 'ipam-kit/crd/ipam-kit'
 import type { KubeObject } from 'ipam-kit/crd/meta'
 import { unwrap } from 'ipam-kit/errors'
 import type { Change } from 'ipam-kit/plan'
 import { ALL_FAULTS, inClusterBlocksSystem, simulate, simulateBlocks } from 'ipam-kit/testing'
 import { describe, expect, test } from 'vitest'
+import type { IPBlockRow } from '../../src/crd/ipam-kit/ip-block.js'
 import { BlockRules } from '../../src/testing/simulation/block-rules.js'
 import { BlocksWorld } from '../provider/in-cluster-blocks/world.js'
 

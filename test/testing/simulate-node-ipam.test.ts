@@ -1,6 +1,6 @@
 import type { Change, Effect, Plan, Planner } from 'ipam-kit/plan'
 import { removeFinalizer } from 'ipam-kit/plan'
-import { CLUSTER_CIDR_FINALIZER, type NodeIPAMPlanner } from 'ipam-kit/provider/node-ipam'
+import type { NodeIPAMPlanner } from 'ipam-kit/provider/node-ipam'
 import {
   ALL_FAULTS,
   type NodeIPAMSystemOptions,
@@ -10,6 +10,7 @@ import {
   simulate,
 } from 'ipam-kit/testing'
 import { describe, expect, test } from 'vitest'
+import { CLUSTER_CIDR_FINALIZER } from '../../src/crd/node-ipam/names.js'
 import { share } from '../setup/depth.js'
 
 /** What goes wrong with seeds from 1, each with its seed. */

@@ -2,7 +2,7 @@
 // Claims of Cluster API on blocks, served by two processes at once: tsx
 // docs/examples/blocks/claims.ts
 import { Cluster, IPAddress, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
-import { API_VERSION, IPBlock, IPDomain, IPPool } from 'ipam-kit/crd/ipam-kit'
+import { IPBlock, IPDomain, IPPool } from 'ipam-kit/crd/ipam-kit'
 import { unwrap } from 'ipam-kit/errors'
 import type { Outcome } from 'ipam-kit/plan'
 import { blockClaims, blocksOperator, blocksSweep } from 'ipam-kit/provider/blocks'
@@ -33,7 +33,7 @@ function controllerOn(store: Store, identity: string): Controller {
 const kinds = [IPAddressClaim, IPAddress, Cluster, IPDomain, IPPool, IPBlock].map(({ info }) => info)
 const store = memoryStore({ now: Date.now, kinds })
 const spec = { subnets: [{ cidr: '10.0.0.0/24', gateway: '10.0.0.1' }], ipv4: { blockPrefixLength: 28 } }
-unwrap(await store.create({ apiVersion: API_VERSION, kind: 'IPPool', metadata: { name: 'blue' }, spec }))
+unwrap(await store.create({ apiVersion: IPPool.info.apiVersion, kind: 'IPPool', metadata: { name: 'blue' }, spec }))
 const { apiVersion } = IPAddressClaim.info
 for (let n = 1; n <= 40; n++) {
   const poolRef = { apiGroup: 'ipam-kit.dev', kind: 'IPPool', name: 'blue' }
@@ -44,7 +44,7 @@ for (let n = 1; n <= 40; n++) {
 const controllers = ['a', 'b'].map((identity) => controllerOn(store, identity))
 const running = controllers.map((controller) => controller.run())
 const rowsIn = async () => {
-  const { items } = unwrap(await store.list({ apiVersion: API_VERSION, kind: 'IPBlock' }))
+  const { items } = unwrap(await store.list(IPBlock.info))
   return items.flatMap((object) => Object.values(IPBlock.parse(object).spec.rows))
 }
 const isQuiet = async () => {

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // Three agents at once on two pools that overlap: tsx docs/examples/blocks/main.ts
 import { Address } from 'ipam-kit/cidr'
-import { API_VERSION, IPBlock, IPDomain, IPHandle, IPPool } from 'ipam-kit/crd/ipam-kit'
+import { IPBlock, IPDomain, IPHandle, IPPool } from 'ipam-kit/crd/ipam-kit'
 import { unwrap } from 'ipam-kit/errors'
 import { type Allocation, blocksOperator, KnownBlocks } from 'ipam-kit/provider/blocks'
 import { runUntilQuiet } from 'ipam-kit/run'
@@ -16,7 +16,7 @@ const pools = { blue: '10.0.0.0-10.0.0.23', red: '10.0.0.16-10.0.0.39' }
 for (const [name, range] of Object.entries(pools)) {
   const subnets = [{ cidr: '10.0.0.0/26', ranges: [range], gateway: '10.0.0.1' }]
   const spec = { subnets, ipv4: { blockPrefixLength: 28 } }
-  unwrap(await store.create({ apiVersion: API_VERSION, kind: 'IPPool', metadata: { name }, spec }))
+  unwrap(await store.create({ apiVersion: IPPool.info.apiVersion, kind: 'IPPool', metadata: { name }, spec }))
 }
 // until the operator has taken them into their domain they give nothing
 await runUntilQuiet(store, [blocksOperator()], { now })
@@ -48,14 +48,14 @@ const gone = { uid: 'node-2-1', interface: 'eth0' }
 console.log((await del(store, gone, { now, known: new KnownBlocks(), pools: ['blue'] })).message)
 
 await runUntilQuiet(store, [blocksOperator()], { now })
-for (const object of unwrap(await store.list({ apiVersion: API_VERSION, kind: 'IPBlock' })).items) {
+for (const object of unwrap(await store.list(IPBlock.info)).items) {
   const { metadata, spec } = IPBlock.parse(object)
   console.log(`${metadata.name}, made for ${spec.pool}:`)
   for (const [unit, { owner, pool = spec.pool }] of Object.entries(spec.rows)) {
     console.log(`  ${unit.padStart(2)}  ${owner} of ${pool}`)
   }
 }
-for (const object of unwrap(await store.list({ apiVersion: API_VERSION, kind: 'IPPool' })).items) {
+for (const object of unwrap(await store.list(IPPool.info)).items) {
   const { metadata, status } = IPPool.parse(object)
   console.log(`${metadata.name}: ${status?.ipv4?.allocated} given, ${status?.ipv4?.free} free`)
 }

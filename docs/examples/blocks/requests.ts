@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // What can be asked for, and what is answered: tsx docs/examples/blocks/requests.ts
 import { Address, Prefix } from 'ipam-kit/cidr'
-import { API_VERSION, IPBlock, IPDomain, IPPool } from 'ipam-kit/crd/ipam-kit'
+import { IPBlock, IPDomain, IPPool } from 'ipam-kit/crd/ipam-kit'
 import { describe, unwrap } from 'ipam-kit/errors'
 import { type AllocationRequest, allocate, blocksOperator, KnownBlocks, release } from 'ipam-kit/provider/blocks'
 import { runTask, runUntilQuiet } from 'ipam-kit/run'
@@ -32,7 +32,7 @@ const pools = {
   old: { subnets: [{ cidr: '10.4.0.0/24' }], disabled: true },
 }
 for (const [name, spec] of Object.entries(pools)) {
-  unwrap(await store.create({ apiVersion: API_VERSION, kind: 'IPPool', metadata: { name }, spec }))
+  unwrap(await store.create({ apiVersion: IPPool.info.apiVersion, kind: 'IPPool', metadata: { name }, spec }))
 }
 await runUntilQuiet(store, [blocksOperator()], { now })
 

@@ -107,7 +107,7 @@ export class AdmittedStore implements Store {
   async #ask(question: Question, write: () => Written): Written {
     const object = question.operation === 'DELETE' ? question.oldObject : question.object
     const group = Meta.groupOf(object.apiVersion)
-    const kind = { group, version: Meta.versionOf(object.apiVersion), kind: object.kind }
+    const kind = { group, version: object.apiVersion.split('/').at(-1), kind: object.kind }
     const request = { uid: 'demo', kind, name: object.metadata.name, ...question }
     const review = { apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview', request }
     const answer = await answerReview(review, this.#store)

@@ -8,7 +8,8 @@ import { type IPPoolReference, type LocalReference, localReferenceSchema, poolRe
 
 /**
  * An address, or a prefix, that fulfils a claim (ipam.cluster.x-k8s.io/v1beta2). Its spec never
- * changes; it has no status.
+ * changes; it has no status. `IPAddress` is the name of the kind in this API group: metal3 and
+ * networking.k8s.io have a kind of the same name.
  */
 export interface IPAddress extends KubeObject {
   readonly spec: IPAddressSpec

@@ -1,21 +1,6 @@
 export { Namespace } from './namespace.js'
-export { Node, type NodeAddress, type NodeCondition, type NodeSpec, type NodeStatus, type NodeTaint } from './node.js'
-export {
-  matchesNodeSelector,
-  type NodeSelector,
-  type NodeSelectorRequirement,
-  type NodeSelectorTerm,
-  nodeSelectorErrors,
-  nodeSelectorSchema,
-  nodeSelectorScore,
-  type SelectableNode,
-} from './node-selector.js'
-export {
-  keepNode,
-  type NodeSubnetProblem,
-  type NodeSubnetReason,
-  type NodeSubnets,
-  nodeSubnets,
-} from './node-subnets.js'
-export { Pod, type PodSpec, type PodStatus } from './pod.js'
-export { Service, type ServiceSpec } from './service.js'
+export { Node } from './node.js'
+export { matchesNodeSelector } from './node-selector.js'
+export { nodeSubnets } from './node-subnets.js'
+export { Pod } from './pod.js'
+export { Service } from './service.js'

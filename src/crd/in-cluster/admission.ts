@@ -74,7 +74,7 @@ export interface PoolAdmissionOptions extends FieldValidationOptions {
  * @throws IpamError `INVALID_ARGUMENT` for another operation, an update from another kind, or
  * another `fieldValidation`
  */
-export function admitPool(request: PoolAdmissionRequest, options: PoolAdmissionOptions = {}): Admission {
+export function admitInClusterPool(request: PoolAdmissionRequest, options: PoolAdmissionOptions = {}): Admission {
   assertRequest(request)
   const { kind } = request.operation === 'DELETE' ? request.oldObject : request.object
   const model = poolModels.find(({ info }) => info.kind === kind)

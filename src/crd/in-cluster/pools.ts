@@ -51,7 +51,7 @@ export interface InClusterIPPoolSpec {
 export interface InClusterPrefixPoolSpec {
   /**
    * CIDRs of one family to carve prefixes from, without host bits. Upstream admits IPv6 alone:
-   * {@link admitPool} takes IPv4 where it is told to.
+   * {@link admitInClusterPool} takes IPv4 where it is told to.
    */
   readonly prefixes: readonly string[]
   /**

@@ -45,7 +45,7 @@ export type IPDomainAdmissionRequest = AdmissionRequest<IPDomain> & {
  * @throws IpamError `INVALID_ARGUMENT` for another operation, or a domain of another name
  * @example
  * const subnets = [{ cidr: '10.0.0.0/24', gateway: '10.0.1.1' }]
- * const object = IPPool.parse({ apiVersion: API_VERSION, kind: 'IPPool', metadata: { name: 'blue' }, spec: { subnets } })
+ * const object = IPPool.parse({ apiVersion: 'ipam-kit.dev/v1alpha1', kind: 'IPPool', metadata: { name: 'blue' }, spec: { subnets } })
  * admitIPPool({ operation: 'CREATE', object }).message
  * // 'IPPool.ipam-kit.dev "blue" is invalid: spec.subnets[0].gateway: Invalid value: "10.0.1.1": is not within 10.0.0.0/24'
  */
@@ -88,7 +88,7 @@ function judgeIPPool(object: IPPool, before: IPPool | undefined, request: IPPool
  * @example
  * const ipv4 = { blockPrefixLength: 16, allocationPrefixLength: 32 }
  * const ipv6 = { blockPrefixLength: 120, allocationPrefixLength: 128 }
- * const object = IPDomain.parse({ apiVersion: API_VERSION, kind: 'IPDomain', metadata: { name: 'lab' }, spec: { ipv4, ipv6 } })
+ * const object = IPDomain.parse({ apiVersion: 'ipam-kit.dev/v1alpha1', kind: 'IPDomain', metadata: { name: 'lab' }, spec: { ipv4, ipv6 } })
  * admitIPDomain({ operation: 'CREATE', object }).errors.map(({ path, detail }) => `${path}: ${detail}`)
  * // ['spec.ipv4: a block has 65536 units, and at most 1024']
  */

@@ -27,7 +27,7 @@ export type IPBlockAdmissionRequest = AdmissionRequest<IPBlock> & {
  * @throws IpamError `INVALID_ARGUMENT` for another operation, or a domain of another name
  * @example
  * const spec = { cidr: '10.0.1.0/24', domain: 'default', allocationPrefixLength: 32, pool: 'blue', sequence: 0 }
- * const object = IPBlock.parse({ apiVersion: API_VERSION, kind: 'IPBlock', metadata: { name: 'mine' }, spec })
+ * const object = IPBlock.parse({ apiVersion: 'ipam-kit.dev/v1alpha1', kind: 'IPBlock', metadata: { name: 'mine' }, spec })
  * admitIPBlock({ operation: 'CREATE', object }).message
  * // 'IPBlock.ipam-kit.dev "mine" is invalid: metadata.name: Invalid value: "mine": is not default-4-0a000100-24'
  */

@@ -22,10 +22,6 @@ export interface FamilyGridWish {
  * The grid that a pool asks for, where its domain has none yet. Left out, a unit is an address, and
  * a block has 256 of them, or 64 where blocks belong to nodes. It may not be a valid one: see
  * {@link gridProblem}.
- *
- * @example
- * gridOf(4, {}) // { blockPrefixLength: 24, allocationPrefixLength: 32 }
- * gridOf(6, { allocationPrefixLength: 64 }, 'node') // { blockPrefixLength: 58, allocationPrefixLength: 64 }
  */
 export function gridOf(
   family: 4 | 6,

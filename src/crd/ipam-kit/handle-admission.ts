@@ -15,7 +15,7 @@ export type IPHandleAdmissionRequest = AdmissionRequest<IPHandle>
  * @throws IpamError `INVALID_ARGUMENT` for another operation
  * @example
  * const spec = { owner: 'web/front-0', uid: '4f1c', blocks: {} }
- * const object = IPHandle.parse({ apiVersion: API_VERSION, kind: 'IPHandle', metadata: { name: 'mine' }, spec })
+ * const object = IPHandle.parse({ apiVersion: 'ipam-kit.dev/v1alpha1', kind: 'IPHandle', metadata: { name: 'mine' }, spec })
  * admitIPHandle({ operation: 'CREATE', object }).message
  * // 'IPHandle.ipam-kit.dev "mine" is invalid: metadata.name: Invalid value: "mine": is not uid-4f1c'
  */

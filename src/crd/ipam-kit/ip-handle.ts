@@ -60,9 +60,6 @@ const MAX_UID_LENGTH = 60
  * each UTF-16 unit of it where it has characters that no name has. No two uids have one name.
  *
  * @throws IpamError `INVALID_ARGUMENT` for a uid that is empty, or has more than 60 UTF-16 units
- * @example
- * handleName('90ab7f0e-5f35-4f07-a1c5-4f1c2b6d8e3a') // 'uid-90ab7f0e-5f35-4f07-a1c5-4f1c2b6d8e3a'
- * handleName('A/1') // 'hex-0041002f0031'
  */
 export function handleName(uid: string): string {
   if (uid.length === 0 || uid.length > MAX_UID_LENGTH) {

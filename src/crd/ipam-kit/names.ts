@@ -1,5 +1,3 @@
-/** The API group of the kinds of this library. */
-export const GROUP = 'ipam-kit.dev'
 export const API_VERSION = 'ipam-kit.dev/v1alpha1'
 
 /** On an IPBlock: it stays while it has rows. */

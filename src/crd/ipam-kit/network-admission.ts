@@ -15,7 +15,7 @@ export type ClusterNetworkAdmissionRequest = AdmissionRequest<ClusterNetwork>
  * @throws IpamError `INVALID_ARGUMENT` for another operation
  * @example
  * const spec = { consumers: [{ name: 'kube-proxy' }], acceptanceSeconds: 0 }
- * const object = ClusterNetwork.parse({ apiVersion: API_VERSION, kind: 'ClusterNetwork', metadata: { name: 'pods' }, spec })
+ * const object = ClusterNetwork.parse({ apiVersion: 'ipam-kit.dev/v1alpha1', kind: 'ClusterNetwork', metadata: { name: 'pods' }, spec })
  * admitClusterNetwork({ operation: 'CREATE', object }).errors.map(({ path, detail }) => `${path}: ${detail}`)
  * // ['spec.acceptanceSeconds: spec.acceptanceSeconds in body should be greater than or equal to 1']
  */

@@ -64,7 +64,7 @@ export interface PoolGrids {
  * @example
  * import { RangeSet } from 'ipam-kit/cidr'
  * const subnets = [{ cidr: '10.0.0.0/28', exclude: ['10.0.0.8/29'], reserved: ['10.0.0.5'], gateway: '10.0.0.1' }]
- * const pool = IPPool.parse({ apiVersion: API_VERSION, kind: 'IPPool', metadata: { name: 'blue' }, spec: { subnets } })
+ * const pool = IPPool.parse({ apiVersion: 'ipam-kit.dev/v1alpha1', kind: 'IPPool', metadata: { name: 'blue' }, spec: { subnets } })
  * const space = poolSpace(pool.spec)
  * space.ok && RangeSet.format(space.value.given) // ['10.0.0.2-10.0.0.4', '10.0.0.6-10.0.0.7']
  */
@@ -78,14 +78,6 @@ export function poolSpace(spec: IPPoolSpec, grids: PoolGrids = spec): Result<Poo
 /**
  * The subnet that an address is of: the longest one that has it. `undefined` for what is of none.
  * O(subnets).
- *
- * @example
- * import { Address, Prefix } from 'ipam-kit/cidr'
- * const subnets = [{ cidr: '10.0.0.0/8' }, { cidr: '10.0.0.0/24' }]
- * const pool = IPPool.parse({ apiVersion: API_VERSION, kind: 'IPPool', metadata: { name: 'blue' }, spec: { subnets } })
- * const space = poolSpace(pool.spec)
- * const subnet = space.ok ? subnetOf(space.value, Address.parse('10.0.0.9')) : undefined
- * subnet && Prefix.format(subnet.prefix) // '10.0.0.0/24'
  */
 export function subnetOf({ subnets }: PoolSpace, address: Address): PoolSubnet | undefined {
   return subnets.find(({ prefix }) => Prefix.contains(prefix, address))

@@ -1,2 +1,1 @@
-export { type ConversionWebhook, type CrdManifest, crdManifest, type ManifestOptions } from './crd-manifest.js'
-export type { StructuralSchema } from './structural-schema.js'
+export { type CrdManifest, crdManifest } from './crd-manifest.js'

@@ -24,7 +24,7 @@ export interface LegacyCondition {
 // Schemas are loose: fields that this library does not know are kept, so that an object survives
 // being read by an older version.
 
-export const ownerReferenceSchema: z.ZodType<OwnerReference> = z.looseObject({
+const ownerReferenceSchema: z.ZodType<OwnerReference> = z.looseObject({
   apiVersion: z.string(),
   kind: z.string(),
   name: z.string(),

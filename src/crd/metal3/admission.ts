@@ -30,10 +30,10 @@ const MODIFIED = 'cannot be modified'
  * const pool = (spec) => IPPool.parse({
  *   apiVersion: 'ipam.metal3.io/v1alpha1', kind: 'IPPool', metadata: { name: 'blue' }, spec: { namePrefix: 'blue', ...spec },
  * })
- * admitIPPool({ operation: 'CREATE', object: pool({ pools: [{ start: '10.0.0.9', end: '10.0.0.1' }] }) }).message
+ * admitMetal3IPPool({ operation: 'CREATE', object: pool({ pools: [{ start: '10.0.0.9', end: '10.0.0.1' }] }) }).message
  * // 'IPPool.ipam.metal3.io "blue" is invalid: spec.pools[0]: Invalid value: "": end IP 10.0.0.1 is before start IP 10.0.0.9'
  */
-export const admitIPPool: Admit<Metal3AdmissionRequest<IPPool>> = /* @__PURE__ */ admissionOf(IPPool, judgeIPPool)
+export const admitMetal3IPPool: Admit<Metal3AdmissionRequest<IPPool>> = /* @__PURE__ */ admissionOf(IPPool, judgeIPPool)
 
 function judgeIPPool(request: Metal3AdmissionRequest<IPPool>): Admission {
   if (request.operation === 'DELETE') return allowed()
@@ -52,7 +52,10 @@ function judgeIPPool(request: Metal3AdmissionRequest<IPPool>): Admission {
  *
  * @throws IpamError `INVALID_ARGUMENT` for another operation
  */
-export const admitIPClaim: Admit<Metal3AdmissionRequest<IPClaim>> = /* @__PURE__ */ admissionOf(IPClaim, judgeIPClaim)
+export const admitMetal3IPClaim: Admit<Metal3AdmissionRequest<IPClaim>> = /* @__PURE__ */ admissionOf(
+  IPClaim,
+  judgeIPClaim,
+)
 
 function judgeIPClaim(request: Metal3AdmissionRequest<IPClaim>): Admission {
   if (request.operation === 'DELETE') return allowed()
@@ -72,7 +75,7 @@ function judgeIPClaim(request: Metal3AdmissionRequest<IPClaim>): Admission {
  *
  * @throws IpamError `INVALID_ARGUMENT` for another operation
  */
-export const admitIPAddress: Admit<Metal3AdmissionRequest<IPAddress>> = /* @__PURE__ */ admissionOf(
+export const admitMetal3IPAddress: Admit<Metal3AdmissionRequest<IPAddress>> = /* @__PURE__ */ admissionOf(
   IPAddress,
   judgeIPAddress,
 )

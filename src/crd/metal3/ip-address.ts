@@ -6,7 +6,11 @@ import { API_VERSION, shortNames } from './names.js'
 import { type ObjectReference, objectReferenceSchema } from './references.js'
 import { ipAddress } from './versions.js'
 
-/** An address that fulfils a claim (ipam.metal3.io/v1alpha1). It has no status. */
+/**
+ * An address that fulfils a claim (ipam.metal3.io/v1alpha1). It has no status. `IPAddress` is the
+ * name of the kind in this API group: Cluster API and networking.k8s.io have a kind of the same
+ * name.
+ */
 export interface IPAddress extends KubeObject {
   readonly spec: IPAddressSpec
 }

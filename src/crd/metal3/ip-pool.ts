@@ -5,7 +5,10 @@ import { objectSchema, timestamp } from '../meta/schema.js'
 import { API_VERSION, shortNames } from './names.js'
 import { pool } from './versions.js'
 
-/** A pool of addresses (ipam.metal3.io/v1alpha1), with the book of who has which in its status. */
+/**
+ * A pool of addresses (ipam.metal3.io/v1alpha1). Its status lists the address of each claim.
+ * `IPPool` is the name of the kind in this API group: ipam-kit.dev has a kind of the same name.
+ */
 export interface IPPool extends KubeObject {
   readonly spec: IPPoolSpec
   readonly status?: IPPoolStatus | undefined

@@ -1,10 +1,8 @@
 /** The API group of metal3's IP address manager. */
-export const GROUP = 'ipam.metal3.io'
+const GROUP = 'ipam.metal3.io'
 /** Its only version. */
 export const API_VERSION = `${GROUP}/v1alpha1`
 
-/** Finalizer on a pool: it stays while it has addresses. */
-export const IP_POOL_FINALIZER = 'ippool.ipam.metal3.io'
 /** Annotation of a claim, of metal3 or of Cluster API, with the address that it wants. */
 export const REQUESTED_ADDRESS_ANNOTATION = 'ipAddress'
 

@@ -42,7 +42,7 @@ export function admitServiceCIDR(request: NetworkingAdmissionRequest<ServiceCIDR
  *
  * @throws IpamError `INVALID_ARGUMENT` for another operation
  */
-export function admitIPAddress(request: NetworkingAdmissionRequest<IPAddress>): Admission {
+export function admitServiceIPAddress(request: NetworkingAdmissionRequest<IPAddress>): Admission {
   assertOperation(request.operation)
   if (request.operation === 'DELETE') return allowed()
   const { object } = request

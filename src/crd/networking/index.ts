@@ -1,14 +1,3 @@
-export { admitIPAddress, admitServiceCIDR, type NetworkingAdmissionRequest, serviceCIDRErrors } from './admission.js'
-export { IPAddress, type IPAddressSpec, type ParentReference } from './ip-address.js'
-export {
-  API_VERSION,
-  GROUP,
-  IP_FAMILY_LABEL,
-  MANAGED_BY_LABEL,
-  READY,
-  SERVICE_ALLOCATOR,
-  SERVICE_CIDR_FINALIZER,
-  TERMINATING,
-  V1BETA1,
-} from './names.js'
-export { ServiceCIDR, type ServiceCIDRSpec, type ServiceCIDRStatus } from './service-cidr.js'
+export { admitServiceCIDR, admitServiceIPAddress } from './admission.js'
+export { IPAddress } from './ip-address.js'
+export { ServiceCIDR } from './service-cidr.js'

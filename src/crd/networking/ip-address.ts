@@ -7,6 +7,8 @@ import { API_VERSION, V1BETA1 } from './names.js'
 /**
  * An address that is in use (networking.k8s.io/v1). The name of the object is the address, so the
  * API server refuses to give one address twice. Reads v1beta1, which has the same fields.
+ * `IPAddress` is the name of the kind in this API group: Cluster API and metal3 have a kind of the
+ * same name.
  */
 export interface IPAddress extends KubeObject {
   readonly spec: IPAddressSpec

@@ -1,5 +1,5 @@
 /** The API group of Kubernetes for networks. */
-export const GROUP = 'networking.k8s.io'
+const GROUP = 'networking.k8s.io'
 /** The version that is stored and written. */
 export const API_VERSION = `${GROUP}/v1`
 /** The version before, with the same fields. Kubernetes 1.37 does not serve it any more. */

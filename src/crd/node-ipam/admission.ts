@@ -44,7 +44,7 @@ export interface ClusterCIDRAdmissionOptions extends FieldValidationOptions, Clu
  * `maxIPv6SubnetBits` out of range
  * @example
  * const spec = { perNodeHostBits: 8, ipv4: '10.1.0.0/26' }
- * const object = ClusterCIDR.parse({ apiVersion: API_VERSION, kind: 'ClusterCIDR', metadata: { name: 'rack-1' }, spec })
+ * const object = ClusterCIDR.parse({ apiVersion: 'networking.x-k8s.io/v1', kind: 'ClusterCIDR', metadata: { name: 'rack-1' }, spec })
  * admitClusterCIDR({ operation: 'CREATE', object }).message
  * // 'ClusterCIDR.networking.x-k8s.io "rack-1" is invalid: spec.perNodeHostBits: Invalid value: 8: must be less than or equal to 6'
  */
@@ -77,11 +77,6 @@ function judge(request: ClusterCIDRAdmissionRequest, rules: ClusterCIDRRules): A
  * - with `maxIPv6SubnetBits`, a subnet is at most as many bits longer than the IPv6 range.
  *
  * @throws IpamError `INVALID_ARGUMENT` for a `maxIPv6SubnetBits` out of range
- * @example
- * clusterCIDRErrors({ perNodeHostBits: 8, ipv6: 'fd00:1:1::/64' }) // []
- * const errors = clusterCIDRErrors({ perNodeHostBits: 8, ipv6: 'fd00:1:1::/64' }, { maxIPv6SubnetBits: 16 })
- * errors.map(({ path, detail }) => `${path}: ${detail}`)
- * // ['spec.perNodeHostBits: must be greater than or equal to 48: the IPv6 range has up to 2^16 subnets']
  */
 export function clusterCIDRErrors(spec: ClusterCIDRSpec, rules: ClusterCIDRRules = {}): readonly FieldError[] {
   assertRules(rules)

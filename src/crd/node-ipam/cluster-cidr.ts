@@ -11,7 +11,7 @@ import { clusterCIDRVersions } from './versions.js'
  * node-ipam-controller; KEP-2593). The spec never changes.
  *
  * The model reads every object that an API server stores with upstream's definition of the kind,
- * sensible or not: `clusterCIDRErrors` says what is wrong with it.
+ * sensible or not: `admitClusterCIDR` says what is wrong with it.
  */
 export interface ClusterCIDR extends KubeObject {
   readonly spec: ClusterCIDRSpec

@@ -1,15 +1,3 @@
-export {
-  admitClusterCIDR,
-  type ClusterCIDRAdmissionOptions,
-  type ClusterCIDRAdmissionRequest,
-  type ClusterCIDRRules,
-  clusterCIDRErrors,
-} from './admission.js'
-export { ClusterCIDR, type ClusterCIDRSpec } from './cluster-cidr.js'
-export {
-  API_VERSION,
-  CLUSTER_CIDR_FINALIZER,
-  GROUP,
-  MAX_IPV6_SUBNET_BITS,
-  MIN_PER_NODE_HOST_BITS,
-} from './names.js'
+export { admitClusterCIDR } from './admission.js'
+export { ClusterCIDR } from './cluster-cidr.js'
+export { CLUSTER_CIDR_FINALIZER } from './names.js'

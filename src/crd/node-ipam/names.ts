@@ -1,5 +1,5 @@
 /** The API group of node-ipam-controller. */
-export const GROUP = 'networking.x-k8s.io'
+const GROUP = 'networking.x-k8s.io'
 /** Its only version. */
 export const API_VERSION = `${GROUP}/v1`
 

@@ -80,11 +80,6 @@ function judgeChange(object: KubeObject, errors: readonly FieldError[], before: 
  * - `maxIPs` is a whole number, 0 or more
  * - `floatingIPNetwork` has either an id or a filter
  * - the annotations of this library can be read: `minFreeOf`, `adoptByTagOf`
- *
- * @example
- * const spec = { identityRef: { name: 'cloud', cloudName: 'openstack' }, reclaimPolicy: 'Delete', maxIPs: -1 }
- * floatingIPPoolErrors({ metadata: { name: 'blue' }, spec }).map(({ path, detail }) => `${path}: ${detail}`)
- * // ['spec.maxIPs: must be a whole number, 0 or more']
  */
 export function floatingIPPoolErrors(pool: Pick<OpenStackFloatingIPPool, 'metadata' | 'spec'>): readonly FieldError[] {
   const { preAllocatedFloatingIPs = [], maxIPs = 0 } = pool.spec

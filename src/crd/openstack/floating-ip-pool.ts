@@ -113,15 +113,13 @@ export const OpenStackFloatingIPPool: CrdModel<OpenStackFloatingIPPool> = /* @__
 export type AnnotationResult<T> = Result<T, 'INVALID_ARGUMENT'>
 
 /** The largest number that {@link MIN_FREE_ANNOTATION} can have. */
-export const MAX_MIN_FREE = 100_000
+const MAX_MIN_FREE = 100_000
 
 /**
  * How many free addresses of a pool are created in advance: its annotation `ipam-kit.dev/min-free`,
  * 0 without one. O(1).
  *
  * @returns the failure `INVALID_ARGUMENT` for a text that is no whole number from 0 to 100,000
- * @example
- * minFreeOf({ metadata: { name: 'blue', annotations: { 'ipam-kit.dev/min-free': '5' } } }) // { ok: true, value: 5 }
  */
 export function minFreeOf(pool: Pick<KubeObject, 'metadata'>): AnnotationResult<number> {
   const text = labelOf(pool.metadata.annotations, MIN_FREE_ANNOTATION)
@@ -137,8 +135,6 @@ export function minFreeOf(pool: Pick<KubeObject, 'metadata'>): AnnotationResult<
  * `ipam-kit.dev/adopt-by-tag`, false without one. O(1).
  *
  * @returns the failure `INVALID_ARGUMENT` for a text other than `true` and `false`
- * @example
- * adoptByTagOf({ metadata: { name: 'blue', annotations: { 'ipam-kit.dev/adopt-by-tag': 'true' } } }) // { ok: true, value: true }
  */
 export function adoptByTagOf(pool: Pick<KubeObject, 'metadata'>): AnnotationResult<boolean> {
   const text = labelOf(pool.metadata.annotations, ADOPT_BY_TAG_ANNOTATION)

@@ -1,15 +1,10 @@
-export * from './admission.js'
 export {
-  type AnnotationResult,
-  adoptByTagOf,
-  MAX_MIN_FREE,
-  minFreeOf,
-  type NetworkFilter,
-  type NetworkParameter,
-  OpenStackFloatingIPPool,
-  type OpenStackFloatingIPPoolSpec,
-  type OpenStackFloatingIPPoolStatus,
-} from './floating-ip-pool.js'
-export * from './machines.js'
-export * from './names.js'
-export { type FloatingIPPoolReference, type IdentityReference, isFloatingIPPoolReference } from './references.js'
+  admitOpenStackFloatingIPPool,
+  admitOpenStackMachine,
+  admitOpenStackMachineTemplate,
+  admitOpenStackServer,
+} from './admission.js'
+export { OpenStackFloatingIPPool } from './floating-ip-pool.js'
+export { OpenStackMachine, OpenStackMachineTemplate, OpenStackServer } from './machines.js'
+export { ADOPT_BY_TAG_ANNOTATION, MIN_FREE_ANNOTATION, poolTag } from './names.js'
+export { isFloatingIPPoolReference } from './references.js'

@@ -17,11 +17,6 @@ export const POOL_FINALIZER = 'openstackfloatingippool.infrastructure.cluster.x-
 /** Finalizer on an IPAddress of a pool: it stays until its floating IP is deleted or retained. */
 export const ADDRESS_FINALIZER = 'openstackfloatingippool.infrastructure.cluster.x-k8s.io/delete-floating-ip'
 /**
- * Finalizer of upstream's controller on a server: it stays until its instance and ports are
- * deleted.
- */
-export const SERVER_FINALIZER = 'openstackserver.infrastructure.cluster.x-k8s.io'
-/**
  * Our finalizer on a server: it stays until its floating IP is detached and its claim is released.
  */
 export const FLOATING_IP_FINALIZER = 'ipam-kit.dev/floating-ip'
@@ -47,11 +42,6 @@ export const NETWORK_NOT_FOUND_REASON = 'UnableToFindNetwork'
 
 /** Condition of a server: whether it has its floating IP. True with {@link READY_REASON}. */
 export const FLOATING_ADDRESS_CONDITION = 'FloatingAddressFromPoolReady'
-/**
- * Reason of {@link FLOATING_ADDRESS_CONDITION} that is False: the claim has no address yet.
- * Upstream sets no condition then.
- */
-export const WAITING_FOR_ADDRESS_REASON = 'WaitingForIPAddress'
 /**
  * Reason of {@link FLOATING_ADDRESS_CONDITION} that is False: the claim has its address, and the
  * server has no instance yet. Upstream sets no condition then.

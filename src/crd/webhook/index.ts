@@ -1,8 +1,2 @@
-export {
-  type AdmissionRequest,
-  type AdmissionReview,
-  type AdmissionStatus,
-  answerAdmissionReview,
-  parseAdmissionReview,
-} from './admission-review.js'
-export { answerConversionReview, type ConversionReview } from './conversion-review.js'
+export { type AdmissionRequest, answerAdmissionReview, parseAdmissionReview } from './admission-review.js'
+export { answerConversionReview } from './conversion-review.js'

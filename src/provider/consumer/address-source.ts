@@ -16,10 +16,6 @@ export interface AddressSources {
  * somebody to write one into its spec. O(1).
  *
  * Source: `isWaitingForStaticIPAllocation` of cluster-api-provider-vsphere.
- *
- * @example
- * lacksAddressSource({}) // true
- * lacksAddressSource({ addressesFromPools: [{ apiGroup: 'g', kind: 'Pool', name: 'p' }] }) // false
  */
 export function lacksAddressSource(device: AddressSources): boolean {
   const { dhcp4, dhcp6, ipAddrs, addressesFromPools, skipIPAllocation } = device

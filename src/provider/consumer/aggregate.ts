@@ -12,9 +12,6 @@ export interface Aggregate {
 /**
  * How the claims of an owner stand as a whole, in the words of its dialect. Claims that are missing
  * count as those that are created now. O(n).
- *
- * @example
- * aggregate([], 'capv').condition.reason // 'Fulfilled'
  */
 export function aggregate(claims: readonly ResolvedClaim[], naming: Naming): Aggregate {
   const counts = countsOf(claims)

@@ -4,7 +4,7 @@ import { ipamError } from '../../errors/index.js'
 import { refuse } from '../../errors/refuse.js'
 
 /** The longest name of a Kubernetes object, in characters. */
-export const MAX_NAME_LENGTH = 253
+const MAX_NAME_LENGTH = 253
 
 /** As many characters as a hash takes, with the dash before it. */
 const HASH_LENGTH = 17

@@ -5,9 +5,9 @@ import type { KubeObject } from '../../crd/meta/object.js'
 import { refuse } from '../../errors/refuse.js'
 
 /** Annotation of a pool of Proxmox: the metric of the route to its gateway. */
-export const GATEWAY_METRIC_ANNOTATION = 'ipam.capmox.cluster.x-k8s.io/gateway-metric'
+const GATEWAY_METRIC_ANNOTATION = 'ipam.capmox.cluster.x-k8s.io/gateway-metric'
 /** The same by its older name, which is read as well. */
-export const LEGACY_METRIC_ANNOTATION = 'metric'
+const LEGACY_METRIC_ANNOTATION = 'metric'
 
 /**
  * For how long an address of such a pool is given to nobody else, in seconds: caches of neighbours
@@ -29,11 +29,8 @@ export interface ClusterPoolSpec {
 
 /**
  * The name of the pool of a cluster for a family. O(1).
- *
- * @example
- * clusterPoolName('blue', 4) // 'blue-v4-icip'
  */
-export function clusterPoolName(cluster: string, family: Family): string {
+function clusterPoolName(cluster: string, family: Family): string {
   return `${cluster}-v${family}-icip`
 }
 

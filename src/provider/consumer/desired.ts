@@ -187,11 +187,6 @@ function nameOf(place: ClaimPlace, dialect: Dialect): string | IpamError {
 
 /**
  * The object that a desired claim is created as. O(1).
- *
- * @example
- * const owner = { apiVersion: 'example.com/v1', kind: 'Machine', metadata: { name: 'vm', namespace: 'default', uid: 'u1' } }
- * const pools = [{ apiGroup: 'ipam.cluster.x-k8s.io', kind: 'InClusterIPPool', name: 'lab' }]
- * claimsFor(owner, [{ pools }], 'openshift').map(newClaim)[0].metadata.finalizers // ['machine.openshift.io/ip-claim-protection']
  */
 export function newClaim(desired: DesiredClaim): IPAddressClaim {
   const { name, namespace, labels, annotations, ownerReference, finalizer, poolRef, clusterName } = desired

@@ -159,8 +159,6 @@ export type Naming = DialectName | Dialect | ((place: ClaimPlace) => string)
  * The dialect that is meant. O(1).
  *
  * @throws IpamError `INVALID_ARGUMENT` for a name that there is not
- * @example
- * dialectOf('capv').finalizer // 'vspherevm.infrastructure.cluster.x-k8s.io/ip-claim-protection'
  */
 export function dialectOf(naming: Naming): Dialect {
   if (typeof naming === 'function') return { ...dialects.contract, name: 'own names', claimName: naming }

@@ -1,50 +1,18 @@
-export * from './address-source.js'
-export { type Aggregate, aggregate } from './aggregate.js'
-export { boundedName, MAX_NAME_LENGTH } from './claim-name.js'
-export * from './cluster-pool.js'
-export {
-  type ClaimsForOptions,
-  type ConsumerDevice,
-  claimsFor,
-  newClaim,
-  type PoolRequest,
-} from './desired.js'
-export * from './device-config.js'
-export type { ClaimPlace, Dialect, OwnerLabels } from './dialect.js'
-export {
-  capoServerOf,
-  DEFAULT_GATEWAY_ANNOTATION,
-  type DialectName,
-  dialectOf,
-  dialects,
-  type Naming,
-  POOL_OFFSET_ANNOTATION,
-  protectedBy,
-} from './dialects.js'
-export { type DnsServers, dnsServersOf, type Metal3PoolDns, type Metal3Range } from './dns-servers.js'
-export { addressesOfPool, isExpectedPool, isSameOwner, type OwnerIdentity } from './identity.js'
-export { type KernelDevice, kernelArgs } from './kernel-args.js'
-export { type MachineChange, type MachineProblem, type MachineSpec, machineProblems } from './machine-admission.js'
-export {
-  type DeviceAddresses,
-  type MachineConfig,
-  type MachineDevice,
-  type MachineWaits,
-  type MacProblem,
-  machineAddresses,
-  machineConfig,
-  type SettingsByMac,
-} from './machine-config.js'
-export * from './network-config.js'
-export * from './plan.js'
-export * from './reported-addresses.js'
-export type {
-  ClaimCounts,
-  ClaimSummary,
-  ConflictReason,
-  DesiredClaim,
-  Resolution,
-  ResolvedClaim,
-} from './resolution.js'
+export { provisionedCondition, withNetworkConfiguration } from './address-source.js'
+export { boundedName } from './claim-name.js'
+export { clusterPool, gatewayMetricOf } from './cluster-pool.js'
+export { type ConsumerDevice, claimsFor } from './desired.js'
+export { type DeviceSettings, deviceConfig } from './device-config.js'
+export type { Dialect } from './dialect.js'
+export { capoServerOf, DEFAULT_GATEWAY_ANNOTATION, dialects, POOL_OFFSET_ANNOTATION, protectedBy } from './dialects.js'
+export { dnsServersOf } from './dns-servers.js'
+export { addressesOfPool, isExpectedPool, isSameOwner } from './identity.js'
+export { kernelArgs } from './kernel-args.js'
+export { machineProblems } from './machine-admission.js'
+export { type MachineConfig, type MachineDevice, machineAddresses, machineConfig } from './machine-config.js'
+export { netplan, networkConfig } from './network-config.js'
+export { type ConsumerInput, type ConsumerOutcome, planClaims, releasePlan } from './plan.js'
+export { reportedAddresses } from './reported-addresses.js'
+export type { DesiredClaim, ResolvedClaim } from './resolution.js'
 export { resolveClaim, resolveClaims } from './resolve.js'
-export * from './table.js'
+export { consumerRules } from './table.js'

@@ -3,7 +3,7 @@ import { DEFAULT_GATEWAY_ANNOTATION } from './dialects.js'
 import type { ResolvedClaim } from './resolution.js'
 
 /** The addresses of one device, as the status of a machine lists them. */
-export interface FamilyAddresses {
+interface FamilyAddresses {
   readonly ipv4: readonly string[]
   readonly ipv6: readonly string[]
 }
@@ -15,19 +15,29 @@ export type ReportedAddresses = ReadonlyMap<string, FamilyAddresses>
  * The entry for the addresses of the cluster's own pools, on whichever device they are. No device
  * has that name.
  */
-export const DEFAULT_ENTRY = 'default'
+const DEFAULT_ENTRY = 'default'
 
 /**
  * The addresses of a machine by device, as its status lists them, in the order of the pools. Those
- * whose claims carry the annotation for the default gateway are listed under {@link DEFAULT_ENTRY}
- * as well. Texts that are no address are left out. O(n) in claims.
+ * whose claims carry the annotation for the default gateway are listed under `default` as well.
+ * Texts that are no address are left out. Nothing is claimed and nothing written for it. O(n) in
+ * claims.
  *
- * Source: cluster-api-provider-proxmox, internal/service/vmservice/ip.go.
+ * Source: cluster-api-provider-proxmox, internal/service/vmservice.
  *
+ * @param options.lastStatus what the status of a running machine says now. It stays as it is, unless
+ *   it is empty, as after a restore, and all claims are Bound
  * @example
  * reportedAddresses([]).size // 0
  */
-export function reportedAddresses(claims: readonly ResolvedClaim[]): ReportedAddresses {
+export function reportedAddresses(
+  claims: readonly ResolvedClaim[],
+  options: { readonly lastStatus?: ReportedAddresses | undefined } = {},
+): ReportedAddresses {
+  const { lastStatus } = options
+  if (lastStatus !== undefined) {
+    if (lastStatus.size > 0 || claims.some(({ resolution }) => resolution.kind !== 'bound')) return lastStatus
+  }
   const reported = new Map<string, { ipv4: string[]; ipv6: string[] }>()
   const add = (entry: string, address: Address.Address) => {
     const lists = reported.get(entry) ?? { ipv4: [], ipv6: [] }
@@ -42,19 +52,4 @@ export function reportedAddresses(claims: readonly ResolvedClaim[]): ReportedAdd
     if (desired.annotations[DEFAULT_GATEWAY_ANNOTATION] === 'true') add(DEFAULT_ENTRY, address.value)
   }
   return reported
-}
-
-/**
- * What the status of a running machine says of its addresses: what it said, or, where that was lost
- * as after a restore, what its claims say, when all of them are Bound. Nothing is claimed and
- * nothing written for it. O(n) in claims.
- *
- * Source: the recovery of cluster-api-provider-proxmox, internal/service/vmservice.
- *
- * @example
- * recoveredAddresses(new Map(), []).size // 0
- */
-export function recoveredAddresses(current: ReportedAddresses, claims: readonly ResolvedClaim[]): ReportedAddresses {
-  if (current.size > 0 || claims.some(({ resolution }) => resolution.kind !== 'bound')) return current
-  return reportedAddresses(claims)
 }

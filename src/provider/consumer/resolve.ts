@@ -21,7 +21,6 @@ import type { ConflictReason, DesiredClaim, Resolution, ResolvedClaim } from './
  * const pools = [{ apiGroup: 'ipam.cluster.x-k8s.io', kind: 'InClusterIPPool', name: 'lab' }]
  * const [desired] = claimsFor(owner, [{ pools }], 'capv')
  * resolveClaim(desired).kind // 'missing'
- * resolveClaim(desired, newClaim(desired)).kind // 'pending'
  */
 export function resolveClaim(desired: DesiredClaim, claim?: IPAddressClaim, address?: IPAddress): Resolution {
   const name = `IPAddressClaim ${desired.namespace}/${desired.name}`

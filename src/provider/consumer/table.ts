@@ -79,9 +79,6 @@ export const consumerRules: readonly ConsumerRule[] = /* @__PURE__ */ (Object.ke
  * What is done about a claim. O(1).
  *
  * @throws IpamError `INVALID_ARGUMENT` for an event or a state that the table does not know
- * @example
- * actionOn('OwnerDeleting', 'Bound') // 'Hold'
- * actionOn('InfrastructureGone', 'Bound') // 'Release'
  */
 export function actionOn(event: ConsumerEvent, state: ConsumerState): ConsumerAction {
   const actions = Object.hasOwn(ACTIONS, event) ? ACTIONS[event] : []

@@ -1,4 +1,5 @@
-import type { CallResult } from '../../plan/index.js'
+import { plain } from '../../errors/quote.js'
+import type { CallResult, ExternalFailure } from '../../plan/index.js'
 import type { CloudAddress } from './cloud.js'
 import { canonical } from './ledger.js'
 import { isCloudAddress, isCloudNetwork, isRecord, shown } from './well-formed.js'
@@ -21,19 +22,51 @@ export function readCreated(value: unknown, network: string): Created {
   return { ok: true, address, object: value }
 }
 
+/** How much of the message of a failure is repeated, in characters. */
+const MAX_MESSAGE = 1000
+/** A network that is not there yet is looked for again after so long, in seconds. */
+const NETWORK_SECONDS = 300
+/** The longest that a cloud can have a call wait, in seconds. */
+const MAX_WAIT_SECONDS = 3600
+
+const REASONS: readonly unknown[] = [
+  'PoolExhausted',
+  'PoolNotReady',
+  'AllocationFailed',
+  'BackendExhausted',
+  'BackendDenied',
+] satisfies readonly ExternalFailure['reason'][]
+
 /**
  * A result whose answer keeps the rules of `Cloud`: one that breaks them is a failure that says so,
- * of a call that may have done something.
+ * of a call that may have done something. Of a failure no member is kept that is not as it has to
+ * be.
  */
 export function checkedResult(result: CallResult<unknown, unknown>): CallResult<unknown, unknown> {
   const { call, answer } = result
   const problem = problemOf(call, answer)
-  if (problem === undefined) return result
-  return { ...result, answer: { ok: false, failure: { message: problem, retryable: true } } }
+  if (problem !== undefined) {
+    return { ...result, answer: { ok: false, failure: { message: problem, retryable: true } } }
+  }
+  return answer.ok ? result : { ...result, answer: { ok: false, failure: checkedFailure(call, answer.failure) } }
+}
+
+function checkedFailure({ operation }: CallResult<unknown>['call'], failure: ExternalFailure): ExternalFailure {
+  const { message, retryable, retryAfterSeconds: seconds = 0, nothingDone, reason } = failure
+  const checked: ExternalFailure = {
+    message: plain(message, MAX_MESSAGE),
+    retryable: retryable !== false,
+    ...(seconds > 0 && { retryAfterSeconds: Math.min(Number(seconds), MAX_WAIT_SECONDS) }),
+    ...(nothingDone === true && { nothingDone }),
+    ...(REASONS.includes(reason) && { reason }),
+  }
+  if (operation !== 'findNetwork' || checked.retryable) return checked
+  // nothing in the cluster changes when the network is created
+  return { ...checked, retryable: true, retryAfterSeconds: NETWORK_SECONDS }
 }
 
 function problemOf({ operation, input }: CallResult<unknown>['call'], answer: unknown): string | undefined {
-  if (!isRecord(answer) || (answer.ok !== true && !isRecord(answer.failure))) {
+  if (!isRecord(answer) || (answer.ok !== true && !isFailure(answer.failure))) {
     return `${operation} was answered with ${shown(answer)}, which is not a result`
   }
   if (answer.ok !== true) return undefined
@@ -52,4 +85,8 @@ function problemOf({ operation, input }: CallResult<unknown>['call'], answer: un
     default:
       return value === undefined ? `${operation} was answered without a value` : undefined
   }
+}
+
+function isFailure(failure: unknown): boolean {
+  return isRecord(failure) && typeof failure.message === 'string'
 }

@@ -92,7 +92,8 @@ export interface Cloud {
   readonly facts: CloudFacts
   /**
    * The network of a pool. `network` is what the pool says, and null if its kind lets it say
-   * nothing: the only network that fits. Several or none is a failure that is not retryable.
+   * nothing: the only network that fits. Several or none is a failure; the pool looks again after
+   * five minutes.
    */
   findNetwork(input: CloudInput & { readonly network: Json }): Promise<ExternalResult<CloudNetwork>>
   /**

@@ -27,7 +27,11 @@ export function ensure<P extends KubeObject>(rules: ExternalRules<P>, input: Inp
   // after a start the pool asks first
   if (network === undefined || inventory === undefined) return { kind: 'reserve', message: 'waits for its pool' }
   if (entry.address === undefined) return create(rules, input, entry, network)
-  if (entry.isNew !== true) return offer(input, entry.address, 'it is reserved, and was free')
+  if (entry.isNew !== true) {
+    // people may have written the entry, or have deleted the address
+    if (!ledger.isUsable(entry.address)) return { kind: 'reserve', message: `waits for ${entry.address}` }
+    return offer(input, entry.address, 'it is reserved, and was free')
+  }
   return confirmNew(rules, input, entry, network)
 }
 
@@ -45,6 +49,8 @@ function create<P extends KubeObject>(
   if (results.createAddress !== undefined) {
     const created = readCreated(results.createAddress, network)
     if (!created.ok) return wait('AllocationFailed', created.problem)
+    const isOther = ledger.isReserved(created.address, entry.uid)
+    if (isOther) return wait('AllocationFailed', `the cloud has given ${created.address}, which another claim has`)
     if (rules.facts.marker !== 'atomic') return { kind: 'reserve', message: `${created.address} is noted` }
     // so that it can be given back before a list shows it
     ledger.answered(created.address, created.object, nowMs)

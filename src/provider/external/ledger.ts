@@ -81,6 +81,8 @@ export class ExternalLedger<P extends KubeObject> extends AddressLedger<P> {
   wantsListMs = 0
   /** Addresses that may be created by this pool or by others: {@link PoolReport.quarantined}. */
   quarantined: readonly string[] = []
+  /** Since when the watch of IPAddress objects has been behind. */
+  behindSinceMs: number | undefined
   /** When its lists in the status were last compared. */
   statusMs = 0
   /** Why claims without a reservation wait. */
@@ -241,6 +243,11 @@ export class ExternalLedger<P extends KubeObject> extends AddressLedger<P> {
     return address
   }
 
+  /** Whether the pool has anything in its network that has to be found again. */
+  hasAny({ entries }: Reservations): boolean {
+    return this.#live.size + this.#created.size + entries.length > 0
+  }
+
   /** The addresses that the pool has created. */
   get created(): Iterable<string> {
     return this.#created
@@ -324,7 +331,14 @@ export class ExternalLedger<P extends KubeObject> extends AddressLedger<P> {
     return false
   }
 
+  /** Whether an address has the entry of another claim. O(entries) */
+  isReserved(address: string, uid: string): boolean {
+    return this.#now?.reservations.entries.some((entry) => entry.address === address && entry.uid !== uid) === true
+  }
+
   #has(address: string): boolean {
+    // of a pool that is gone nothing is left but its IPAddress objects
+    if (this.pool === undefined) return this.#live.has(address)
     const isReserved = this.#now?.reservations.entries.some((entry) => entry.address === address) === true
     return isReserved || this.#live.has(address) || this.#created.has(address) || this.#taken.includes(address)
   }

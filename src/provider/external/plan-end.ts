@@ -26,8 +26,13 @@ export function planEnd<P extends KubeObject>(rules: ExternalRules<P>, input: In
     if (isDue) return { ...kept, call: listCall(pool, situation, LIST_PAUSE_MS) }
     return { ...kept, requeueAfterSeconds: LIST_PAUSE_MS / 2000 }
   }
-  const open = situation.reservations.entries.map(({ atMs }) => atMs + rules.settleMs)
-  const wantedMs = Math.max(ledger.endsSinceMs, ...open)
+  // the time of the API server is in full seconds, and known also after a start
+  const deletedMs = Date.parse(pool.metadata.deletionTimestamp ?? '') + 1000
+  const endsMs = Number.isNaN(deletedMs) ? ledger.endsSinceMs : Math.min(ledger.endsSinceMs, deletedMs)
+  // nothing was written after that, whatever the clock of the process that has written it says
+  const open = situation.reservations.entries.map(({ atMs }) => Math.min(atMs, endsMs) + rules.settleMs)
+  // another process may have created an address just before, which a list does not show at once
+  const wantedMs = Math.max(endsMs + rules.lagMs, ...open)
   if (listedMs < wantedMs) return listLater(input, situation, { wantedMs, effects })
   const left = leftOf(input, situation)
   const [call] = left.calls.filter(({ operation, id }) => isDue(input, operation, id))

@@ -8,7 +8,13 @@ import { type ExternalPoolOutcome, type ExternalRules, LIST_PAUSE_MS } from './d
 import type { ExternalLedger } from './ledger.js'
 import { planEnd } from './plan-end.js'
 import type { ExternalPolicy, Shortage } from './pool-kind.js'
-import { formatReservations, RESERVATIONS_ANNOTATION, type Reservations, reservationsOf } from './reservations.js'
+import {
+  formatReservations,
+  isRoomFor,
+  RESERVATIONS_ANNOTATION,
+  type Reservations,
+  reservationsOf,
+} from './reservations.js'
 import { reserve } from './reserve.js'
 import { about, type Input, listCall, type Planned, type Situation } from './situation.js'
 import { statusEffects } from './status.js'
@@ -38,7 +44,8 @@ export function planPool<P extends KubeObject>(rules: ExternalRules<P>, input: I
   if (!reserved.ok) return notReady(rules, input, invalid(reserved.problem))
   const { policy } = read
   if (!isDeleting(pool)) {
-    const begun = begin(rules, pool, policy, reserved)
+    ledger.endsSinceMs = undefined
+    const begun = begin(rules, input, policy, reserved)
     if (begun !== undefined) return begun
   }
   const found = calls.of('findNetwork')
@@ -47,7 +54,8 @@ export function planPool<P extends KubeObject>(rules: ExternalRules<P>, input: I
     const call: PoolCall = { operation: 'findNetwork', input: { ...about(pool, policy), network: policy.network }, why }
     return notReady(rules, input, shortageOf('findNetwork', found?.failure), call)
   }
-  const { id: network } = found.value as unknown as CloudNetwork
+  const { id: wanted } = found.value as unknown as CloudNetwork
+  const { network = wanted } = reserved.value
   const listed = calls.of('listAddresses')
   const { addresses } = (listed?.value ?? {}) as { readonly addresses?: readonly CloudAddress[] }
   const inventory = addresses && { value: addresses, askedAtMs: listed?.askedAtMs ?? 0 }
@@ -56,7 +64,17 @@ export function planPool<P extends KubeObject>(rules: ExternalRules<P>, input: I
   if (ledger.inventory === undefined) {
     return notReady(rules, input, shortageOf('listAddresses', listed?.failure), listCall(pool, situation, rules.listMs))
   }
-  return isDeleting(pool) ? planEnd(rules, input, situation) : planGiving(rules, input, situation)
+  if (isDeleting(pool)) return planEnd(rules, input, situation)
+  if (network === wanted) return planGiving(rules, input, situation)
+  return ledger.hasAny(reserved.value)
+    ? planGiving(rules, input, { ...situation, wanted })
+    : changeNetwork(pool, reserved.value)
+}
+
+/** A pool that has nothing in its network may get another one. */
+function changeNetwork(pool: KubeObject, { network: _, ...reservations }: Reservations): Planned {
+  const outcome: ExternalPoolOutcome = { kind: 'notReady', message: 'it gets another network' }
+  return { outcome, effects: [reservationsPatch(pool, reservations)] }
 }
 
 function planGiving<P extends KubeObject>(rules: ExternalRules<P>, input: Input<P>, situation: Situation): Planned {
@@ -110,18 +128,29 @@ function concerned<P extends KubeObject>(
  * another controller had listed.
  */
 function begin<P extends KubeObject>(
-  { kind: { poolFinalizer } }: ExternalRules<P>,
-  pool: P,
-  { adopt }: ExternalPolicy,
+  rules: ExternalRules<P>,
+  input: Input<P>,
+  policy: ExternalPolicy,
   { value, isWritten }: { readonly value: Reservations; readonly isWritten: boolean },
 ): Planned | undefined {
+  const { poolFinalizer } = rules.kind
+  const { pool } = input
+  const { adopt } = policy
   const outcome: ExternalPoolOutcome = { kind: 'notReady', message: 'it is taken into service' }
   if (!hasFinalizer(pool, poolFinalizer)) {
     return { outcome, effects: [addFinalizer(pool, poolFinalizer, 'the pool must not go before its addresses')] }
   }
   if (isWritten) return undefined
   const isFirst = value.uids.length === 1
-  const adopted = isFirst ? (adopt?.listed ?? []).map((address) => Address.format(address)) : []
+  const listed = isFirst ? (adopt?.listed ?? []).map((address) => Address.format(address)) : []
+  const preallocated = new Set(policy.preallocated.map((address) => Address.format(address)))
+  const adopted = [...new Set(listed)].filter((address) => !preallocated.has(address))
+  if (!isRoomFor(pool, adopted)) {
+    // those of which the cloud says whose they are need no list
+    if ((adopt?.tags ?? []).length > 0) return { outcome, effects: [reservationsPatch(pool, value)] }
+    const message = `the status lists ${adopted.length} addresses, more than the pool can take over: have them adopted by their tag, or name them in the spec`
+    return notReady(rules, input, invalid(message))
+  }
   return { outcome, effects: [reservationsPatch(pool, adopted.length === 0 ? value : { ...value, adopted })] }
 }
 

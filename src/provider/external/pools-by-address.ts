@@ -25,8 +25,16 @@ export class PoolsByAddress<P extends KubeObject> implements ProviderMemory<P, E
     if (known?.delete(ledger) && known.size === 0) this.#ledgers.delete(address)
   }
 
+  /** Other pools that may use an address of a pool that is gone are planned again. O(addresses) */
   observePool(_: ObjectRef, pool: P | undefined, ledger: ExternalLedger<P>): readonly string[] {
-    return pool === undefined ? [...this.#ledgers.keys()].flatMap((address) => this.#others(address, ledger)) : []
+    if (pool !== undefined) return []
+    const others = new Set<string>()
+    for (const [address, ledgers] of this.#ledgers) {
+      if (!ledgers.has(ledger)) continue
+      for (const key of this.#others(address, ledger)) others.add(key)
+      for (const other of ledgers) if (other !== ledger) other.returned(address)
+    }
+    return [...others]
   }
 
   /** Other pools that may use an address which is given back are planned again. */

@@ -1,4 +1,5 @@
-import { safeParse } from '../../cidr/nouns/address.js'
+import { utf8Length } from '../../bytes/utf8.js'
+import { format, safeParse } from '../../cidr/nouns/address.js'
 import type { KubeObject } from '../../crd/meta/object.js'
 
 /** The annotation of a pool with its {@link Reservations}, as JSON. */
@@ -30,6 +31,11 @@ export interface Reservations {
    * that were removed have become.
    */
   readonly addressesVersion?: string | undefined
+  /**
+   * The id of the network of the addresses. It stays while the pool has any, also if its spec names
+   * another network: without that they would not be found again.
+   */
+  readonly network?: string | undefined
   readonly entries: readonly Reservation[]
   /** Addresses that the pool has created, where the cloud keeps no markers. */
   readonly created?: readonly string[] | undefined
@@ -87,8 +93,33 @@ export function reservationsOf(pool: KubeObject): ReadReservations {
     return { ok: false, problem: `the annotation ${RESERVATIONS_ANNOTATION} cannot be read: ${text.slice(0, 80)}` }
   }
   if (read.pool !== place) return { ok: true, value: { pool: place, uids: [uid], entries: [] }, isWritten: false }
-  const uids = read.uids.includes(uid) ? read.uids : [...read.uids, uid]
-  return { ok: true, value: { ...read, uids }, isWritten: uids === read.uids }
+  if (read.uids.includes(uid)) return { ok: true, value: read, isWritten: true }
+  // versions of another cluster say nothing here
+  const { addressesVersion: _, ...moved } = read
+  return { ok: true, value: { ...moved, uids: [...read.uids, uid] }, isWritten: false }
+}
+
+/** How many bytes all annotations of an object have at most. */
+const MAX_ANNOTATIONS = 262_144
+/** What an entry gets later: its address. */
+const ADDRESS_ROOM = 80
+/** What is left for entries beside the addresses that are taken over. */
+const ENTRIES_ROOM = 100_000
+
+/** How many bytes the annotations of a pool have left. O(bytes) */
+export function annotationRoom({ metadata }: KubeObject): number {
+  const texts = Object.entries(metadata.annotations ?? {}).flat()
+  return MAX_ANNOTATIONS - 1000 - texts.reduce((sum, text) => sum + utf8Length(text), 0)
+}
+
+/** How many bytes an entry takes. */
+export function sizeOfEntry(entry: Reservation): number {
+  return utf8Length(JSON.stringify(entry)) + ADDRESS_ROOM
+}
+
+/** Whether the annotation has room for the addresses that are taken over, and for entries. */
+export function isRoomFor(pool: KubeObject, adopted: readonly string[]): boolean {
+  return adopted.length === 0 || JSON.stringify(adopted).length + ENTRIES_ROOM <= annotationRoom(pool)
 }
 
 /** The text of the annotation. */
@@ -108,17 +139,23 @@ function parse(text: string): Reservations | undefined {
     return undefined
   }
   if (!isRecord(read)) return undefined
-  const { pool, uids, addressesVersion, entries, created, adopted } = read
+  const { pool, uids, addressesVersion, network, entries, created, adopted } = read
   const isRight =
     typeof pool === 'string' &&
     isTexts(uids) &&
-    (addressesVersion === undefined || /^\d{1,20}$/.test(`${addressesVersion}`)) &&
+    (addressesVersion === undefined || (typeof addressesVersion === 'string' && /^\d{1,20}$/.test(addressesVersion))) &&
+    (network === undefined || (typeof network === 'string' && network !== '')) &&
     Array.isArray(entries) &&
     entries.length <= MAX_RESERVATIONS &&
     entries.every(isEntry) &&
-    new Set(entries.map(({ uid }: Reservation) => uid)).size === entries.length &&
+    areDistinct(entries.map(({ uid }: Reservation) => uid)) &&
+    areDistinct(entries.flatMap(({ address }: Reservation) => address ?? [])) &&
     [created, adopted].every((list) => list === undefined || (isTexts(list) && list.every(isAddress)))
   return isRight ? (read as unknown as Reservations) : undefined
+}
+
+function areDistinct(texts: readonly string[]): boolean {
+  return new Set(texts).size === texts.length
 }
 
 function isEntry(entry: unknown): entry is Reservation {
@@ -133,8 +170,11 @@ function isEntry(entry: unknown): entry is Reservation {
   )
 }
 
+/** Whether it is an address in its canonical form: others would be compared with it in vain. */
 function isAddress(text: unknown): boolean {
-  return typeof text === 'string' && safeParse(text).ok
+  if (typeof text !== 'string') return false
+  const address = safeParse(text)
+  return address.ok && format(address.value) === text
 }
 
 function isTexts(value: unknown): value is readonly string[] {

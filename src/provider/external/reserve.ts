@@ -9,7 +9,14 @@ import { type ExternalRules, LIST_PAUSE_MS } from './definition.js'
 import { claimOfMarker } from './inventory.js'
 import { canonical, type ExternalLedger } from './ledger.js'
 import type { Shortage } from './pool-kind.js'
-import { MAX_RESERVATIONS, type Reservation, type Reservations } from './reservations.js'
+import {
+  annotationRoom,
+  MAX_RESERVATIONS,
+  RESERVATIONS_ANNOTATION,
+  type Reservation,
+  type Reservations,
+  sizeOfEntry,
+} from './reservations.js'
 import { about, type Input, type Situation } from './situation.js'
 import { isSettled, unknownSince } from './unknown.js'
 
@@ -35,6 +42,10 @@ export interface Made {
 const MAX_OPEN = 100
 /** While the watch of IPAddress objects is behind. */
 const BEHIND_MS = 1000
+/** When it has been behind for so long, claims are told. */
+const MAX_BEHIND_MS = 60_000
+/** How much the clocks of processes differ at most. */
+const MAX_CLOCK_SKEW_MS = 3_600_000
 
 /**
  * Reviews the entries, and makes one for each claim that waits, in order, as far as there are
@@ -63,6 +74,8 @@ class Reserving<P extends KubeObject> {
   #call: PoolCall | undefined
   #wantsListMs: number | undefined
   #againMs: number | undefined
+  /** How many bytes the annotation may still get. */
+  #room: number
 
   constructor(rules: ExternalRules<P>, input: Input<P>, situation: Situation) {
     this.#rules = rules
@@ -72,17 +85,19 @@ class Reserving<P extends KubeObject> {
     this.#nowMs = input.nowMs
     this.#waiting = new Map([...input.waiting()].map((each) => [each.claim.metadata.uid ?? '', each]))
     this.#version = situation.reservations.addressesVersion
+    this.#room = annotationRoom(input.pool)
   }
 
   run(): Made {
     const before = this.#situation.reservations
-    for (const { address, uid } of before.entries) {
+    const review = before.entries.map((entry) => this.#dated(entry))
+    for (const { address, uid } of review) {
       // what was created for an entry is no one else's, also before the entry says so
       const known = address ?? this.#ledger.inventory?.markedFor(uid)
       if (known !== undefined) this.#reserved.add(known)
     }
     const gone = new Set<string>()
-    for (const entry of before.entries) {
+    for (const entry of review) {
       const reviewed = entry.claim === '' ? this.#spare(entry) : this.#review(entry, gone)
       if (reviewed !== undefined) this.#entries.push(reviewed)
       else if (entry.address !== undefined) this.#free(entry.address)
@@ -102,13 +117,19 @@ class Reserving<P extends KubeObject> {
     }
   }
 
+  /** An entry of a time that has not come yet, which people have written, is one of now. */
+  #dated(entry: Reservation): Reservation {
+    return entry.atMs > this.#nowMs + MAX_CLOCK_SKEW_MS ? { ...entry, atMs: this.#nowMs } : entry
+  }
+
   #result(before: Reservations): Reservations {
     const entries = this.#entries
     const isSame =
       entries.length === before.entries.length && entries.every((entry, nth) => entry === before.entries[nth])
     const created = this.#newCreated(before.created)
     if (isSame && created === before.created) return before
-    return { ...before, entries, addressesVersion: this.#version, ...(created && { created }) }
+    const { network } = this.#situation
+    return { ...before, network, entries, addressesVersion: this.#version, ...(created && { created }) }
   }
 
   /**
@@ -151,7 +172,7 @@ class Reserving<P extends KubeObject> {
     const answer = this.#callOf(entry)?.answer
     if (answer?.ok === true) {
       const created = readCreated(answer.value, this.#situation.network)
-      if (facts.marker === 'atomic' || !created.ok) return entry
+      if (facts.marker === 'atomic' || !created.ok || this.#reserved.has(created.address)) return entry
       // without a marker nothing but this entry says whose it is
       return this.#withAddress(entry, created.address, true)
     }
@@ -307,8 +328,8 @@ class Reserving<P extends KubeObject> {
 
   /** @returns the names of the claims that get no entry */
   #serve(): readonly string[] {
-    const { pool, hasReached } = this.#input
-    const { addressesVersion } = this.#situation.reservations
+    const { pool } = this.#input
+    const { wanted, network } = this.#situation
     const known = new Set(this.#entries.map(({ uid }) => uid))
     const wants = [...this.#waiting.values()].filter(({ claim }) => {
       const { uid = '', name, namespace } = claim.metadata
@@ -316,13 +337,15 @@ class Reserving<P extends KubeObject> {
       const isOther = namespace !== pool.metadata.namespace || isDeleting(claim)
       return !known.has(uid) && !isOther && !(object !== undefined && isOwnedBy(object, uid))
     })
-    if (addressesVersion !== undefined && !hasReached(addressesVersion)) {
-      this.#again(this.#nowMs + BEHIND_MS)
-      // a pool that was full is not taken for another one meanwhile
-      const { shortage } = this.#ledger
-      if (wants.length > 0 && shortage?.kind === 'max') this.#shortage = shortage
-      return wants.map(({ claim }) => claim.metadata.name)
+    if (wanted !== undefined) {
+      const message = `the pool has addresses in the network ${network}: it can be changed to ${wanted} when all of them are given back`
+      this.#shortage = { kind: 'invalid', reason: 'PoolNotReady', message }
     }
+    const isBehind = this.#isBehind()
+    // a full pool keeps its shortage until the watch is up to date
+    const { shortage } = this.#ledger
+    if (isBehind && wants.length > 0 && shortage?.kind === 'max') this.#shortage ??= shortage
+    if (isBehind || wanted !== undefined) return wants.map(({ claim }) => claim.metadata.name)
     let served = 0
     for (const { claim } of wants) {
       const entry = this.#entryFor(claim)
@@ -333,10 +356,33 @@ class Reserving<P extends KubeObject> {
     return wants.slice(served).map(({ claim }) => claim.metadata.name)
   }
 
+  /** Whether it is not known yet what the entries that were removed have become. */
+  #isBehind(): boolean {
+    const { addressesVersion } = this.#situation.reservations
+    const ledger = this.#ledger
+    if (addressesVersion === undefined || this.#input.hasReached(addressesVersion)) {
+      ledger.behindSinceMs = undefined
+      return false
+    }
+    ledger.behindSinceMs ??= this.#nowMs
+    const isLong = this.#nowMs >= ledger.behindSinceMs + MAX_BEHIND_MS
+    this.#again(this.#nowMs + (isLong ? LIST_PAUSE_MS : BEHIND_MS))
+    if (!isLong) return true
+    const message = `the watch of IPAddress objects has not reached version ${addressesVersion}, which the annotation ${RESERVATIONS_ANNOTATION} names`
+    this.#shortage ??= { kind: 'invalid', reason: 'PoolNotReady', message }
+    return true
+  }
+
   #entryFor({ metadata: { name, uid = '' } }: IPAddressClaim): Reservation | undefined {
     if (this.#entries.length >= MAX_RESERVATIONS) return undefined
     const { identity: by } = this.#ledger
     const entry: Reservation = { claim: name, uid, by, atMs: this.#nowMs }
+    this.#room -= sizeOfEntry(entry)
+    if (this.#room < 0) {
+      const message = `the annotations of the pool are as long as they may be: ${RESERVATIONS_ANNOTATION} has no room for a claim`
+      if (this.#entries.length === 0) this.#shortage = { kind: 'invalid', reason: 'PoolNotReady', message }
+      return undefined
+    }
     const listedMs = this.#ledger.inventory?.askedAtMs ?? 0
     const address = this.#ledger.take(this.#reserved)
     if (address !== undefined) {
@@ -421,12 +467,12 @@ class Reserving<P extends KubeObject> {
   #makeSpare(): void {
     const { facts } = this.#rules
     const { identity } = this.#ledger
-    const { addressesVersion } = this.#situation.reservations
-    const isBehind = addressesVersion !== undefined && !this.#input.hasReached(addressesVersion)
     const isBusy = this.#entries.some(({ claim }) => claim === '') || this.#entries.length >= MAX_RESERVATIONS
-    if (isBehind || isBusy || facts.choosesAddress || this.#shortage !== undefined || this.#call !== undefined) return
+    if (this.#isBehind() || isBusy || facts.choosesAddress || this.#shortage !== undefined || this.#call !== undefined)
+      return
     if (!this.#wantsSpare(this.#entries)) return
     const entry = { claim: '', uid: `spare-${identity}-${++this.#ledger.spares}`, by: identity, atMs: this.#nowMs }
+    if (this.#room < sizeOfEntry(entry)) return
     this.#entries.push(entry)
     this.#createSpare(entry)
   }

@@ -16,6 +16,8 @@ export interface Situation {
   readonly reservations: Reservations
   /** The id of the network. */
   readonly network: string
+  /** That of the network that the spec names, if that is another one. */
+  readonly wanted?: string | undefined
 }
 
 /** What every call says of its pool. */

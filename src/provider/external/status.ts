@@ -1,4 +1,5 @@
 import type { KubeObject } from '../../crd/meta/object.js'
+import { plain } from '../../errors/quote.js'
 import { type Effect, patchStatus } from '../../plan/index.js'
 import type { CloudNetwork } from './cloud.js'
 import type { ExternalRules } from './definition.js'
@@ -6,7 +7,7 @@ import { inOrder } from './ledger.js'
 import type { PoolReport } from './pool-kind.js'
 import { reservationsOf } from './reservations.js'
 import type { Input } from './situation.js'
-import { isRecord } from './well-formed.js'
+import { isRecord, shown } from './well-formed.js'
 
 /**
  * A pool with more addresses compares the lists in its status at most once in {@link PAUSE_MS},
@@ -15,6 +16,8 @@ import { isRecord } from './well-formed.js'
 const MANY = 1000
 /** In milliseconds. */
 const PAUSE_MS = 5000
+/** How much of a text of the cloud the status repeats, in characters. */
+const MAX_PROBLEM = 500
 
 /**
  * The patch by which the status says what the pool is found to be, and when to look again where
@@ -40,9 +43,10 @@ function reportOf<P extends KubeObject>({ pool, ledger, calls }: Input<P>, netwo
   const entries = reserved.ok ? reserved.value.entries : []
   const taken = new Set(entries.flatMap(({ address }) => address ?? []))
   const isKnown = network !== undefined
+  const found = calls.of('findNetwork')?.value as CloudNetwork | undefined
   const available = isKnown ? [...ledger.allFree(taken)] : []
   return {
-    network: calls.of('findNetwork')?.value as CloudNetwork | undefined,
+    network: found?.id === network ? found : undefined,
     claimed: [...ledger.live].sort(inOrder),
     available: available.sort(inOrder),
     failed: isKnown ? ledger.failed() : [],
@@ -56,5 +60,6 @@ function reportOf<P extends KubeObject>({ pool, ledger, calls }: Input<P>, netwo
 /** What a list names beside its addresses. */
 function problemsIn(listed: unknown): readonly string[] {
   const problems = isRecord(listed) ? listed.problems : undefined
-  return Array.isArray(problems) ? problems.map((problem) => `${problem}`) : []
+  if (!Array.isArray(problems)) return []
+  return problems.map((problem) => (typeof problem === 'string' ? plain(problem, MAX_PROBLEM) : shown(problem)))
 }

@@ -26,7 +26,11 @@ export function isRecord(value: unknown): value is { readonly [key: string]: unk
 
 /** What a cloud has answered, for messages. */
 export function shown(value: unknown): string {
-  return `${JSON.stringify(value)}`.slice(0, 80)
+  try {
+    return `${JSON.stringify(value)}`.slice(0, 80)
+  } catch {
+    return `a value of type ${typeof value} that is not JSON`
+  }
 }
 
 function isText(value: unknown): boolean {

@@ -1,26 +1,16 @@
 export { acceptedRanges } from './acceptance.js'
-export { type Assigner, type AssignerInput, type AssignerType, assigner } from './assigner.js'
-export { type ConfiguredRanges, LiveNetworkView, type RangeRole } from './live.js'
+export { assigner } from './assigner.js'
+export { LiveNetworkView } from './live.js'
 export { networkView, usedBeforeKnown } from './network-view.js'
+export { type NetworkViewOptions, type NetworkViewOutcome, networkViewPlanner } from './planner.js'
 export {
-  type NetworkViewOptions,
-  type NetworkViewOutcome,
-  type NetworkViewPlanner,
-  networkViewPlanner,
-  type RangeSource,
-} from './planner.js'
-export * from './render.js'
-export type {
-  ConflictParty,
-  FamilyView,
-  NamedRanges,
-  NetworkConflict,
-  NetworkNode,
-  NetworkRange,
-  NetworkView,
-  NetworkViewInput,
-  NodeSubnet,
-  RangePhase,
-  ViewProblem,
-  ViewProblemReason,
-} from './view.js'
+  type Rendered,
+  renderCalico,
+  renderCilium,
+  renderFlannel,
+  renderIpMasqAgent,
+  renderKindnet,
+  renderKubeProxy,
+  renderNetworkPolicy,
+} from './render.js'
+export type { FamilyView, NetworkConflict, NetworkRange, NetworkView } from './view.js'

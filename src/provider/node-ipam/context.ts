@@ -1,5 +1,6 @@
 import type { Prefix } from '../../cidr/index.js'
-import type { ClusterNetwork, SubnetReservation, SubnetReservations } from '../../crd/ipam-kit/index.js'
+import type { ClusterNetwork, SubnetReservations } from '../../crd/ipam-kit/index.js'
+import type { SubnetReservation } from '../../crd/ipam-kit/subnet-reservations.js'
 import type { KubeObject } from '../../crd/meta/object.js'
 import { type EventEffect, eventAbout, type PlannerContext, type Watch } from '../../plan/index.js'
 import type { nodeWatch } from './node.js'

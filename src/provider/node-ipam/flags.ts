@@ -1,5 +1,6 @@
 import { Address, type Family, Prefix } from '../../cidr/index.js'
-import { type ClusterCIDRSpec, MAX_IPV6_SUBNET_BITS, MIN_PER_NODE_HOST_BITS } from '../../crd/node-ipam/index.js'
+import type { ClusterCIDRSpec } from '../../crd/node-ipam/cluster-cidr.js'
+import { MAX_IPV6_SUBNET_BITS, MIN_PER_NODE_HOST_BITS } from '../../crd/node-ipam/names.js'
 import { quote } from '../../errors/quote.js'
 import { type NodeRange, rangeOf, readRange, subnetSpace } from './range.js'
 

@@ -1,5 +1,6 @@
 import type { Prefix } from '../../cidr/index.js'
-import { keepNode, Node, nodeSubnets } from '../../crd/core/index.js'
+import { Node, nodeSubnets } from '../../crd/core/index.js'
+import { keepNode } from '../../crd/core/node-subnets.js'
 import { isDeleting, type KubeObject } from '../../crd/meta/object.js'
 import { describe } from '../../errors/index.js'
 import type { TrimmedWatch } from '../../plan/index.js'

@@ -1,5 +1,6 @@
 import { hasFinalizer, isDeleting, type KubeObject } from '../../crd/meta/object.js'
-import { CLUSTER_CIDR_FINALIZER, ClusterCIDR, type ClusterCIDRSpec } from '../../crd/node-ipam/index.js'
+import type { ClusterCIDRSpec } from '../../crd/node-ipam/cluster-cidr.js'
+import { CLUSTER_CIDR_FINALIZER, ClusterCIDR } from '../../crd/node-ipam/index.js'
 import { listed } from '../../errors/listed.js'
 import { addFinalizer, type Effect, type Plan, removeFinalizer } from '../../plan/index.js'
 import { type NodeIPAMContext, rangeKey, tell } from './context.js'

@@ -1,5 +1,10 @@
 import { Address, type Family, Prefix, RangeSet } from '../../cidr/index.js'
-import { type NodeSelector, nodeSelectorErrors, nodeSelectorScore, type SelectableNode } from '../../crd/core/index.js'
+import {
+  type NodeSelector,
+  nodeSelectorErrors,
+  nodeSelectorScore,
+  type SelectableNode,
+} from '../../crd/core/node-selector.js'
 import { formatFieldError } from '../../crd/meta/field-error.js'
 import type { KubeObject } from '../../crd/meta/object.js'
 import type { ClusterCIDR } from '../../crd/node-ipam/index.js'

@@ -1,5 +1,5 @@
 import { Prefix } from '../../cidr/index.js'
-import type { SelectableNode } from '../../crd/core/index.js'
+import type { SelectableNode } from '../../crd/core/node-selector.js'
 import type { ClusterCIDR } from '../../crd/node-ipam/index.js'
 import { byAge } from '../../plan/index.js'
 import { compareText, type NodeRange, readRange } from './range.js'

@@ -1,11 +1,7 @@
 import { Prefix } from '../../cidr/index.js'
-import {
-  MAX_ENDED,
-  MAX_RESERVATIONS,
-  RESERVATIONS_FINALIZER,
-  type SubnetReservation,
-  SubnetReservations,
-} from '../../crd/ipam-kit/index.js'
+import { SubnetReservations } from '../../crd/ipam-kit/index.js'
+import { MAX_ENDED, MAX_RESERVATIONS, RESERVATIONS_FINALIZER } from '../../crd/ipam-kit/names.js'
+import type { SubnetReservation } from '../../crd/ipam-kit/subnet-reservations.js'
 import { hasFinalizer, isDeleting, type KubeObject } from '../../crd/meta/object.js'
 import { refuse } from '../../errors/refuse.js'
 import { type Delta, isOlderVersion, type Plan, patchObject } from '../../plan/index.js'

@@ -1,15 +1,10 @@
-export {
-  type FloatingServersOptions,
-  type FloatingServersPlanner,
-  floatingServers,
-} from './floating-servers.js'
-export * from './get-or-create.js'
+export { floatingServers } from './floating-servers.js'
+export { getOrCreateFloatingIP } from './get-or-create.js'
 export type { CloudIdentity } from './neutron/login.js'
-export { type NeutronOptions, neutron } from './neutron/neutron.js'
-export type { CloudRequest, CloudResponse, SendRequest } from './neutron/request.js'
+export { neutron } from './neutron/neutron.js'
+export type { SendRequest } from './neutron/request.js'
 export type { FloatingServerOutcome } from './outcome.js'
-export { type FloatingIPPoolsOptions, floatingIPPoolKind, floatingIPPools } from './pools.js'
-export * from './port-addresses.js'
-export { type Attachment, attachment, choosePort, type PortChoice } from './port-choice.js'
-export { isServerCall, type ServerOperation, serverCloudCaller } from './server-calls.js'
-export type * from './server-cloud.js'
+export { floatingIPPools } from './pools.js'
+export { portAddresses } from './port-addresses.js'
+export { serverCloudCaller } from './server-calls.js'
+export type { FloatingIP, RouterLinks, ServerCloud } from './server-cloud.js'

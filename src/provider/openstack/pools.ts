@@ -1,13 +1,9 @@
 import * as Address from '../../cidr/nouns/address.js'
 import { type ConditionUpdate, setCondition } from '../../claim/index.js'
 import type { Json } from '../../crd/meta/object.js'
-import {
-  adoptByTagOf,
-  floatingIPPoolErrors,
-  minFreeOf,
-  OpenStackFloatingIPPool,
-  poolTag,
-} from '../../crd/openstack/index.js'
+import { floatingIPPoolErrors } from '../../crd/openstack/admission.js'
+import { adoptByTagOf, minFreeOf } from '../../crd/openstack/floating-ip-pool.js'
+import { OpenStackFloatingIPPool, poolTag } from '../../crd/openstack/index.js'
 import {
   ADDRESS_FINALIZER,
   ADOPT_BY_TAG_ANNOTATION,
@@ -23,16 +19,15 @@ import {
 } from '../../crd/openstack/names.js'
 import type { MergePatch, PlanTime } from '../../plan/index.js'
 import type { Provider } from '../claims/index.js'
+import type { ExternalPoolsDefinition } from '../external/definition.js'
 import {
   type CloudFacts,
   type ExternalLedger,
   type ExternalPoolKind,
   type ExternalPoolOutcome,
-  type ExternalPoolsDefinition,
   externalPools,
-  type PoolReport,
-  type Shortage,
 } from '../external/index.js'
+import type { PoolReport, Shortage } from '../external/pool-kind.js'
 
 /** Options of {@link floatingIPPools}: as of {@link externalPools}. */
 export type FloatingIPPoolsOptions = Pick<

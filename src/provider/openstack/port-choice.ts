@@ -15,10 +15,6 @@ export type PortChoice =
  * pkg/cloud/services/networking/port.go.
  *
  * @returns `NoPorts`: the server has none. `NoRouter`: none of its ports has a way to the network
- * @example
- * const ports = [{ id: 'p1', subnets: ['storage'] }, { id: 'p2', subnets: ['nodes'] }]
- * choosePort({ address: '203.0.113.1', network: 'ext' }, ports, [{ id: 'r', gatewayNetwork: 'ext', subnets: ['nodes'] }])
- * // { ok: true, port: { id: 'p2', subnets: ['nodes'] } }
  */
 export function choosePort(
   floatingIP: Pick<FloatingIP, 'address' | 'network'>,
@@ -52,9 +48,6 @@ export type Attachment =
  * A floating IP that is attached to another server is never moved, which upstream does.
  *
  * @param address in any form that can be parsed; one that cannot is `unknown`
- * @example
- * const floatingIP = { id: 'f1', address: '203.0.113.1', network: 'ext', port: 'of-another-server' }
- * attachment('203.0.113.1', { addresses: [], ports: [{ id: 'p1', subnets: ['nodes'] }], routers: [], floatingIP }).kind // 'conflict'
  */
 export function attachment(address: string, { addresses, ports, routers, floatingIP }: ServerNetwork): Attachment {
   const port = floatingIP?.port ?? ''

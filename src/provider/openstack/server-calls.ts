@@ -15,7 +15,7 @@ const OPERATIONS: readonly string[] = [
 ] satisfies readonly ServerOperation[]
 
 /** Whether a call is one of a server. */
-export function isServerCall({ operation }: Pick<ExternalCall, 'operation'>): boolean {
+function isServerCall({ operation }: Pick<ExternalCall, 'operation'>): boolean {
   return OPERATIONS.includes(operation)
 }
 
@@ -23,8 +23,7 @@ export function isServerCall({ operation }: Pick<ExternalCall, 'operation'>): bo
  * Carries the calls of servers out: what hosts take as their caller (`ExternalCaller` of
  * ipam-kit/run).
  *
- * @throws IpamError `INVALID_ARGUMENT` for a call that is not one of a server: see
- * {@link isServerCall}
+ * @throws IpamError `INVALID_ARGUMENT` for a call that is not one of a server
  */
 export function serverCloudCaller(cloud: ServerCloud): (call: ExternalCall) => Promise<ExternalResult> {
   return async (call) => {

@@ -1,23 +1,9 @@
-export {
-  compareServiceBitmap,
-  readServiceBitmap,
-  type ServiceBitmap,
-  type ServiceBitmapComparison,
-  type ServiceBitmapReading,
-} from './bitmap-snapshot.js'
-export {
-  type NextAddressQuery,
-  namedServiceAddress,
-  nextServiceAddress,
-  type ServiceChoice,
-  type ServiceRefusal,
-} from './choose.js'
+export { compareServiceBitmap, readServiceBitmap } from './bitmap-snapshot.js'
+export { namedServiceAddress, nextServiceAddress, type ServiceChoice } from './choose.js'
 export type { ServiceIPOutcome } from './outcome.js'
-export { ADOPTED_ANNOTATION } from './plan-service.js'
-export { type ServiceIPOptions, type ServiceIPPlanner, serviceIPs } from './planner.js'
+export { serviceIPs } from './planner.js'
 export {
   bandsOf,
-  type ServiceBands,
   type ServiceRange,
   serviceCIDRProblem,
   serviceRanges,

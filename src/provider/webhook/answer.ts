@@ -1,15 +1,9 @@
 import type { CrdModel, KubeObject, Model } from '../../crd/meta/index.js'
 import { asObject } from '../../crd/meta/json.js'
 import { groupOf } from '../../crd/meta/object.js'
-import { admissionAnswer, safeParseAdmissionReview } from '../../crd/webhook/admission-review.js'
-import { conversionAnswer } from '../../crd/webhook/conversion-review.js'
-import {
-  type AdmissionRequest,
-  type AdmissionReview,
-  answerAdmissionReview,
-  answerConversionReview,
-  type ConversionReview,
-} from '../../crd/webhook/index.js'
+import { type AdmissionReview, admissionAnswer, safeParseAdmissionReview } from '../../crd/webhook/admission-review.js'
+import { type ConversionReview, conversionAnswer } from '../../crd/webhook/conversion-review.js'
+import { type AdmissionRequest, answerAdmissionReview, answerConversionReview } from '../../crd/webhook/index.js'
 import { errorText } from '../../errors/cause.js'
 import { describe } from '../../errors/index.js'
 import { refuse } from '../../errors/refuse.js'

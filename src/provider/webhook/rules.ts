@@ -1,5 +1,7 @@
 import * as ClusterApi from '../../crd/cluster-api/index.js'
+import type { PoolAdmissionOptions } from '../../crd/in-cluster/admission.js'
 import * as InCluster from '../../crd/in-cluster/index.js'
+import { GROUP } from '../../crd/in-cluster/names.js'
 import * as IpamKit from '../../crd/ipam-kit/index.js'
 import {
   type Admission,
@@ -12,7 +14,9 @@ import type { Model } from '../../crd/meta/model.js'
 import { formatRef, type KindInfo, type KubeObject } from '../../crd/meta/object.js'
 import * as Metal3 from '../../crd/metal3/index.js'
 import * as Networking from '../../crd/networking/index.js'
+import type { ClusterCIDRAdmissionOptions } from '../../crd/node-ipam/admission.js'
 import * as NodeIpam from '../../crd/node-ipam/index.js'
+import type { ImmutabilityOptions } from '../../crd/openstack/admission.js'
 import * as OpenStack from '../../crd/openstack/index.js'
 import type { AdmissionRequest } from '../../crd/webhook/index.js'
 import { errorText } from '../../errors/cause.js'
@@ -23,10 +27,10 @@ import { addressIn } from '../claims/salvage.js'
 import type { Lookups } from './lookups.js'
 
 /** How strict the rules are. Each option is read by the kinds that have it. */
-export interface ReviewOptions extends InCluster.PoolAdmissionOptions, NodeIpam.ClusterCIDRAdmissionOptions {}
+export interface ReviewOptions extends PoolAdmissionOptions, ClusterCIDRAdmissionOptions {}
 
 /** What the rules of all kinds are told beside the objects. */
-type RuleOptions = ReviewOptions & OpenStack.ImmutabilityOptions
+type RuleOptions = ReviewOptions & ImmutabilityOptions
 
 /** The admission rules of a kind, with the look-ups that they need. */
 export interface Rule {
@@ -79,11 +83,11 @@ function allRules(): readonly Rule[] {
     }),
     ruleOf(IpamKit.IPHandle, (request, _, options) => IpamKit.admitIPHandle(request, options)),
     ruleOf(IpamKit.ClusterNetwork, (request, _, options) => IpamKit.admitClusterNetwork(request, options)),
-    ruleOf(Metal3.IPPool, (request, _, options) => Metal3.admitIPPool(request, options)),
-    ruleOf(Metal3.IPClaim, (request, _, options) => Metal3.admitIPClaim(request, options)),
-    ruleOf(Metal3.IPAddress, (request, _, options) => Metal3.admitIPAddress(request, options)),
+    ruleOf(Metal3.IPPool, (request, _, options) => Metal3.admitMetal3IPPool(request, options)),
+    ruleOf(Metal3.IPClaim, (request, _, options) => Metal3.admitMetal3IPClaim(request, options)),
+    ruleOf(Metal3.IPAddress, (request, _, options) => Metal3.admitMetal3IPAddress(request, options)),
     ruleOf(Networking.ServiceCIDR, (request) => Networking.admitServiceCIDR(request)),
-    ruleOf(Networking.IPAddress, (request) => Networking.admitIPAddress(request)),
+    ruleOf(Networking.IPAddress, (request) => Networking.admitServiceIPAddress(request)),
     ruleOf(NodeIpam.ClusterCIDR, (request, _, options) => NodeIpam.admitClusterCIDR(request, options)),
     ruleOf(OpenStack.OpenStackFloatingIPPool, (request, _, options) =>
       OpenStack.admitOpenStackFloatingIPPool(request, options),
@@ -137,23 +141,23 @@ function poolRule(model: Model<InCluster.InClusterPool>): Rule {
       if (request.operation === 'DELETE') {
         const oldObject = request.oldObject as InCluster.InClusterPool
         const inUse = await addressesOf(oldObject, model, lookups)
-        return InCluster.admitPool({ operation: 'DELETE', oldObject, inUse }, options)
+        return InCluster.admitInClusterPool({ operation: 'DELETE', oldObject, inUse }, options)
       }
       const after = model.safeParse(request.object)
       if (!after.ok) return badRequest(describe(after.failure))
       const object = after.value
-      if (request.operation === 'CREATE') return InCluster.admitPool({ operation: 'CREATE', object }, options)
+      if (request.operation === 'CREATE') return InCluster.admitInClusterPool({ operation: 'CREATE', object }, options)
       const before = model.safeParse(request.oldObject)
       const oldObject = before.ok ? before.value : object
       const inUse = await addressesOf(object, model, lookups)
-      return InCluster.admitPool({ operation: 'UPDATE', object, oldObject, inUse }, options)
+      return InCluster.admitInClusterPool({ operation: 'UPDATE', object, oldObject, inUse }, options)
     },
   }
 }
 
 const POOL_KINDS = {
-  kinds: InCluster.poolModels.map(({ info }) => ({ ...info, group: InCluster.GROUP })),
-  emptyGroup: InCluster.GROUP,
+  kinds: InCluster.poolModels.map(({ info }) => ({ ...info, group: GROUP })),
+  emptyGroup: GROUP,
 }
 
 /** By the pool that an address is from. One that cannot be read is in use as far as it can be. */

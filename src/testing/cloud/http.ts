@@ -1,5 +1,5 @@
 import type { Json } from '../../crd/meta/object.js'
-import type { CloudRequest, CloudResponse } from '../../provider/openstack/index.js'
+import type { CloudRequest, CloudResponse } from '../../provider/openstack/neutron/request.js'
 import type { FakeCloudError, FakeCloudErrorCode } from './troubles.js'
 
 /** A request whose URL, header names and body are read. */

@@ -1,4 +1,4 @@
-import type { CloudResponse } from '../../provider/openstack/index.js'
+import type { CloudResponse } from '../../provider/openstack/neutron/request.js'
 import { json, type ParsedRequest } from './http.js'
 import type { FakeUser, NeutronHandlerOptions } from './neutron-options.js'
 import type { FakeCloudWorld } from './world.js'

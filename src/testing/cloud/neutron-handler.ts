@@ -1,5 +1,6 @@
 import type { Json } from '../../crd/meta/object.js'
-import type { CloudRequest, CloudResponse, SendRequest } from '../../provider/openstack/index.js'
+import type { SendRequest } from '../../provider/openstack/index.js'
+import type { CloudRequest, CloudResponse } from '../../provider/openstack/neutron/request.js'
 import { errorResponse, json, type ParsedRequest, parseRequest } from './http.js'
 import { Keystone } from './keystone.js'
 import type { FakeUser, NeutronHandlerOptions } from './neutron-options.js'

@@ -14,7 +14,7 @@ import {
   externalPools,
   reservationsOf,
 } from '../../provider/external/index.js'
-import { floatingIPPoolKind } from '../../provider/openstack/index.js'
+import { floatingIPPoolKind } from '../../provider/openstack/pools.js'
 import type { Store } from '../../store/index.js'
 import { FakeCloud } from '../fake-cloud.js'
 import type { Dice } from './dice.js'

@@ -1,5 +1,6 @@
 import { Prefix } from '../../cidr/index.js'
-import { Node, type NodeSelector, type NodeSelectorRequirement } from '../../crd/core/index.js'
+import { Node } from '../../crd/core/index.js'
+import type { NodeSelector, NodeSelectorRequirement } from '../../crd/core/node-selector.js'
 import { ClusterNetwork } from '../../crd/ipam-kit/index.js'
 import { isDeleting, type KubeObject } from '../../crd/meta/object.js'
 import { ServiceCIDR } from '../../crd/networking/index.js'

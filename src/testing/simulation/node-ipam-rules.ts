@@ -3,8 +3,8 @@ import { Node } from '../../crd/core/index.js'
 import { hasFinalizer, isDeleting } from '../../crd/meta/object.js'
 import { CLUSTER_CIDR_FINALIZER, ClusterCIDR } from '../../crd/node-ipam/index.js'
 import type { Change, EventEffect } from '../../plan/index.js'
-import type { NodeIPAMEventReason } from '../../provider/node-ipam/index.js'
-import { DEFAULT_CLUSTER_CIDR } from '../../provider/node-ipam/index.js'
+import { DEFAULT_CLUSTER_CIDR } from '../../provider/node-ipam/flags.js'
+import type { NodeIPAMEventReason } from '../../provider/node-ipam/outcome.js'
 import type { Span } from './naive-space.js'
 import {
   areOf,

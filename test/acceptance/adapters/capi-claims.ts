@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
-import { Cluster, GROUP, IPAddress, IPAddressClaim, PAUSED_ANNOTATION } from 'ipam-kit/crd/cluster-api'
-import { isPrefixPoolKind, poolModels } from 'ipam-kit/crd/in-cluster'
-import type { KubeObject, ObjectRef, OwnerReference } from 'ipam-kit/crd/meta'
+import { Cluster, IPAddress, IPAddressClaim, PAUSED_ANNOTATION } from 'ipam-kit/crd/cluster-api'
+import { poolModels } from 'ipam-kit/crd/in-cluster'
+import { groupOf, type KubeObject, type ObjectRef, type OwnerReference } from 'ipam-kit/crd/meta'
 import { describe, unwrap } from 'ipam-kit/errors'
 import { inCluster, poolRefOf } from 'ipam-kit/provider/in-cluster'
 import { runUntilQuiet } from 'ipam-kit/run'
@@ -52,7 +52,9 @@ export async function capiClaims({ input, expect }: GivenCase): Promise<Answer> 
   if (predicate.success) {
     const { groupKind, poolRef } = predicate.data
     const served = poolRefOf({ ...poolRef, name: poolRef.name ?? 'any' }, 'any')
-    return answerKeys(expect, { matches: () => groupKind.group === GROUP && served?.kind === groupKind.kind })
+    return answerKeys(expect, {
+      matches: () => groupKind.group === groupOf(IPAddressClaim.info.apiVersion) && served?.kind === groupKind.kind,
+    })
   }
   const known = readInput(worldSchema, withSteps(input))
   if (!known.success) return unsupported(`input: ${z.prettifyError(known.error)}`)
@@ -187,7 +189,9 @@ function only(values: readonly unknown[]): unknown {
 }
 
 function textOf({ spec }: IPAddress): string {
-  return isPrefixPoolKind(spec.poolRef.kind) ? `${spec.address}/${spec.prefix}` : spec.address
+  return ['InClusterPrefixPool', 'GlobalInClusterPrefixPool'].includes(spec.poolRef.kind)
+    ? `${spec.address}/${spec.prefix}`
+    : spec.address
 }
 
 /** An IPAddress without what differs from run to run. */

@@ -1,7 +1,7 @@
 import { AddressPool, type AllocationOutcome, explainRefusal, type Strategy, type Want } from 'ipam-kit/allocator'
 import { Address, Range, RangeSet } from 'ipam-kit/cidr'
 import type { Admission } from 'ipam-kit/crd/meta'
-import { admitIPPool, IPPool } from 'ipam-kit/crd/metal3'
+import { admitMetal3IPPool, IPPool } from 'ipam-kit/crd/metal3'
 import { describe } from 'ipam-kit/errors'
 import * as z from 'zod'
 import { admissionAnswers } from '../admission.js'
@@ -92,11 +92,11 @@ function admissionOf(input: Input<'validateCreate' | 'validateUpdate' | 'validat
   const object = poolOf(input.spec)
   switch (input.function) {
     case 'validateCreate':
-      return admitIPPool({ operation: 'CREATE', object })
+      return admitMetal3IPPool({ operation: 'CREATE', object })
     case 'validateUpdate':
-      return admitIPPool({ operation: 'UPDATE', object, oldObject: poolOf(input.oldSpec, input.allocations) })
+      return admitMetal3IPPool({ operation: 'UPDATE', object, oldObject: poolOf(input.oldSpec, input.allocations) })
     case 'validateDelete':
-      return admitIPPool({ operation: 'DELETE', oldObject: object })
+      return admitMetal3IPPool({ operation: 'DELETE', oldObject: object })
   }
 }
 

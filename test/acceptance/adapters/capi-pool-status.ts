@@ -1,5 +1,5 @@
-import { Cluster, GROUP, IPAddress, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
-import { type InClusterPool, type InClusterPoolCounts, poolModels } from 'ipam-kit/crd/in-cluster'
+import { Cluster, IPAddress, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
+import { type InClusterPool, poolModels } from 'ipam-kit/crd/in-cluster'
 import { type Model, type ObjectRef, refOf } from 'ipam-kit/crd/meta'
 import { describe, unwrap } from 'ipam-kit/errors'
 import { inCluster } from 'ipam-kit/provider/in-cluster'
@@ -9,6 +9,8 @@ import * as z from 'zod'
 import { type Answer, type Answers, answerKeys, type GivenCase, unsupported } from '../answer.js'
 import { countAsUpstream } from '../count.js'
 import { readInput } from '../read-input.js'
+
+type InClusterPoolCounts = NonNullable<NonNullable<InClusterPool['status']>['ipAddresses']>
 
 const spec = z.record(z.string(), z.unknown())
 const inputSchema = z.strictObject({
@@ -67,7 +69,7 @@ function claimOf(name: string, poolKind: string) {
     apiVersion: IPAddressClaim.info.apiVersion,
     kind: IPAddressClaim.info.kind,
     metadata: { namespace: 'default', name },
-    spec: { poolRef: { apiGroup: GROUP, kind: poolKind, name: 'pool' } },
+    spec: { poolRef: { apiGroup: 'ipam.cluster.x-k8s.io', kind: poolKind, name: 'pool' } },
   }
 }
 

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
-import { GROUP, IPAddress } from 'ipam-kit/crd/cluster-api'
-import { admitPool, type InClusterPool, isPrefixPoolKind, poolModels } from 'ipam-kit/crd/in-cluster'
+import { IPAddress } from 'ipam-kit/crd/cluster-api'
+import { admitInClusterPool, type InClusterPool, poolModels } from 'ipam-kit/crd/in-cluster'
 import type { Admission, CrdModel } from 'ipam-kit/crd/meta'
 import * as z from 'zod'
 import { admissionAnswers } from '../admission.js'
@@ -41,16 +41,16 @@ function admissionOf(model: CrdModel<InClusterPool>, input: Input): Admission {
   const inUse = input.inUse.map((one, index) => addressOf(model, one, index))
   switch (input.op) {
     case 'create':
-      return admitPool({ operation: 'CREATE', object })
+      return admitInClusterPool({ operation: 'CREATE', object })
     case 'update':
-      return admitPool({
+      return admitInClusterPool({
         operation: 'UPDATE',
         object,
         oldObject: poolOf(model, input.oldSpec ?? input.spec, input),
         inUse,
       })
     case 'delete':
-      return admitPool({ operation: 'DELETE', oldObject: object, inUse })
+      return admitInClusterPool({ operation: 'DELETE', oldObject: object, inUse })
   }
 }
 
@@ -61,7 +61,7 @@ function poolOf(model: CrdModel<InClusterPool>, spec: object, { annotations }: I
     ...(namespaced ? { namespace: 'default' } : {}),
     ...(annotations && { annotations }),
   }
-  const zero = isPrefixPoolKind(kind) ? { prefixes: [] } : { addresses: [], prefix: 0 }
+  const zero = kind.endsWith('PrefixPool') ? { prefixes: [] } : { addresses: [], prefix: 0 }
   const given = Object.fromEntries(Object.entries(spec).filter(([, value]) => value !== null))
   return model.parse({ apiVersion, kind, metadata, spec: { ...zero, ...given } })
 }
@@ -69,7 +69,7 @@ function poolOf(model: CrdModel<InClusterPool>, spec: object, { annotations }: I
 function addressOf(model: CrdModel<InClusterPool>, one: z.output<typeof held>, index: number): IPAddress {
   const { address, prefix } = typeof one === 'string' ? { address: one, prefix: 24 } : one
   const { apiVersion, kind } = IPAddress.info
-  const poolRef = { apiGroup: GROUP, kind: model.info.kind, name: 'pool' }
+  const poolRef = { apiGroup: 'ipam.cluster.x-k8s.io', kind: model.info.kind, name: 'pool' }
   const name = `address-${index}`
   const spec = { claimRef: { name }, poolRef, address, ...(prefix === undefined ? {} : { prefix }) }
   return IPAddress.parse({ apiVersion, kind, metadata: { namespace: 'default', name }, spec })

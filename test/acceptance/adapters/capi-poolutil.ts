@@ -2,11 +2,9 @@ import { Address, Prefix, Range, RangeSet } from 'ipam-kit/cidr'
 import { IPAddress } from 'ipam-kit/crd/cluster-api'
 import {
   addressSpace,
-  GROUP,
   InClusterIPPool,
   InClusterPrefixPool,
   isAllocatablePrefix,
-  type PrefixSpace,
   prefixOf,
   prefixSpace,
 } from 'ipam-kit/crd/in-cluster'
@@ -189,11 +187,13 @@ function exhaustionAnswers(found: unknown, words: string): Answers {
   return { error, freeError: error }
 }
 
+type Space = Extract<ReturnType<typeof prefixSpace>, { readonly ok: true }>['value']
+
 /**
  * The space of a prefix pool, or why there is none. Upstream's inner form, `config`, has the fields
  * of a spec.
  */
-function prefixSpaceOf(input: { readonly spec?: unknown; readonly config?: unknown }): PrefixSpace | string {
+function prefixSpaceOf(input: { readonly spec?: unknown; readonly config?: unknown }): Space | string {
   const pool = InClusterPrefixPool.safeParse(poolOf(InClusterPrefixPool.info, input.config ?? input.spec))
   if (!pool.ok) return describe(pool.failure)
   const space = prefixSpace(pool.value.spec)
@@ -224,7 +224,12 @@ function ipAddressOf({ address, prefix }: HeldText, index: number): IPAddress {
     apiVersion: IPAddress.info.apiVersion,
     kind: IPAddress.info.kind,
     metadata: { namespace: 'default', name, uid: name },
-    spec: { claimRef: { name }, poolRef: { apiGroup: GROUP, kind: 'Pool', name: 'pool' }, address, prefix },
+    spec: {
+      claimRef: { name },
+      poolRef: { apiGroup: 'ipam.cluster.x-k8s.io', kind: 'Pool', name: 'pool' },
+      address,
+      prefix,
+    },
   })
 }
 

@@ -1,6 +1,5 @@
 import { type Admission, type CrdModel, formatFieldError, type KubeObject } from 'ipam-kit/crd/meta'
 import {
-  AUTHENTICATION_CONDITION,
   admitOpenStackMachine,
   admitOpenStackServer,
   isFloatingIPPoolReference,
@@ -10,12 +9,15 @@ import {
 } from 'ipam-kit/crd/openstack'
 import type { ExternalResult } from 'ipam-kit/plan'
 import { capoServerOf, claimsFor } from 'ipam-kit/provider/consumer'
-import { type FloatingIPStep, getOrCreateFloatingIP, type WantedFloatingIP } from 'ipam-kit/provider/openstack'
+import { getOrCreateFloatingIP } from 'ipam-kit/provider/openstack'
 import * as z from 'zod'
 import { type Answer, answerKeys, type GivenCase } from '../answer.js'
 import { CapoPool, conditionAsked } from '../capo-pool.js'
 import { answerFunction, type CaseFunctions } from '../case-function.js'
 import { NAMESPACE, ownerOf } from '../consumer-objects.js'
+
+type WantedFloatingIP = Parameters<typeof getOrCreateFloatingIP>[0]
+type FloatingIPStep = ReturnType<typeof getOrCreateFloatingIP>
 
 const text = z.string()
 const changesSchema = z.strictObject({ changes: z.array(text) })
@@ -60,7 +62,7 @@ async function poolReconcile(input: unknown, expect: unknown): Promise<Answer> {
   )
   await world.run()
   const found = (await world.pool())?.status?.conditions ?? []
-  const failed = found.find(({ type, status }) => type === AUTHENTICATION_CONDITION && status === 'False')
+  const failed = found.find(({ type, status }) => type === 'OpenStackAuthenticationSucceeded' && status === 'False')
   return answerKeys(expect, {
     error: () => failed?.message?.split(': ').slice(1).join(': ') ?? null,
     condition: (asked) => conditionAsked(asked, found),

@@ -2,8 +2,6 @@ import { Address, Prefix } from 'ipam-kit/cidr'
 import {
   claimsFor,
   type DeviceSettings,
-  lacksAddressSource,
-  type MachineChange,
   machineAddresses,
   machineProblems,
   netplan,
@@ -114,7 +112,8 @@ const functions: CaseFunctions = {
   reconcileNormal: (input, expect) => normal(normalSchema.parse(input), expect),
   isWaitingForStaticIPAllocation: (input, expect) => {
     const { devices: given } = z.strictObject({ devices }).parse(input)
-    return answerKeys(expect, { wait: () => given.some(lacksAddressSource) })
+    const condition = provisionedCondition({ devices: given })
+    return answerKeys(expect, { wait: () => condition?.reason === 'WaitingForStaticIPAllocation' })
   },
   GetMachineMetadata: (input, expect) => metadata(metadataSchema.parse(input), expect),
   mergeNetworkConfiguration: (input, expect) => {
@@ -272,7 +271,7 @@ function webhook(input: z.output<typeof webhookSchema>, expect: unknown): Answer
     network: { devices: (addresses ?? []).map((address) => ({ ipAddrs: [address] })) },
     ...Object.fromEntries(changed.map((field) => [field, 'changed'])),
   })
-  const change: MachineChange = {
+  const change: Parameters<typeof machineProblems>[0] = {
     kind: KINDS[input.kind],
     spec: specOf(input.newIPAddrsPerDevice, input.otherChanges),
     ...(input.operation === 'update' ? { oldSpec: specOf(input.oldIPAddrsPerDevice, []) } : {}),

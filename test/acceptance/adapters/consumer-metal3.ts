@@ -1,13 +1,12 @@
 import { hasFinalizer, type OwnerReference } from 'ipam-kit/crd/meta'
 import {
+  type ConsumerDevice,
   claimsFor,
   type DesiredClaim,
   type Dialect,
   dialects,
   dnsServersOf,
-  type PoolRequest,
   planClaims,
-  type Resolution,
   type ResolvedClaim,
   releasePlan,
 } from 'ipam-kit/provider/consumer'
@@ -65,6 +64,7 @@ function poolMembers(input: unknown): unknown {
 }
 
 const DATA = { apiVersion: 'infrastructure.cluster.x-k8s.io/v1beta1', kind: 'Metal3Data' }
+type PoolRequest = ConsumerDevice['pools'][number]
 const POOL: PoolRequest = { apiGroup: 'ipam.metal3.io', kind: 'IPPool', name: 'pool' }
 
 const functions: CaseFunctions = {
@@ -86,6 +86,7 @@ export async function consumerMetal3(given: GivenCase): Promise<Answer> {
   return answerFunction(given, functions)
 }
 
+type Resolution = ResolvedClaim['resolution']
 type Resolved = Extract<Resolution, { kind: 'bound' }>['address']
 
 /**

@@ -5,8 +5,6 @@ import {
   type ConsumerDevice,
   claimsFor,
   clusterPool,
-  clusterPoolName,
-  DEFAULT_ENTRY,
   DEFAULT_GATEWAY_ANNOTATION,
   type DesiredClaim,
   deviceConfig,
@@ -14,12 +12,8 @@ import {
   isExpectedPool,
   isSameOwner,
   networkConfig,
-  newClaim,
   POOL_OFFSET_ANNOTATION,
-  type PoolRequest,
   planClaims,
-  type ReportedAddresses,
-  recoveredAddresses,
   reportedAddresses,
   resolveClaim,
   resolveClaims,
@@ -156,8 +150,7 @@ const functions: CaseFunctions = {
     const options = { clusterName: cluster }
     const naming = validNaming('proxmox', [{ name: device, pools: [request] }])
     const [desired] = claimsFor(ownerOf(owner), naming.devices, naming.dialect, options) as [DesiredClaim]
-    const { metadata } = newClaim(desired)
-    return answerKeys(expect, { claimName: () => naming.given(metadata.name), labels: () => metadata.labels })
+    return answerKeys(expect, { claimName: () => naming.given(desired.name), labels: () => desired.labels })
   },
   clusterPool: (input, expect) => {
     const pool = clusterPool({ namespace: 'default', ...clusterPoolSchema.parse(input) })
@@ -184,6 +177,8 @@ export async function consumerProxmox(given: GivenCase): Promise<Answer> {
     throw error
   }
 }
+
+type PoolRequest = ConsumerDevice['pools'][number]
 
 function poolOf(name: string, own: { readonly [key: string]: string } = {}): PoolRequest {
   return { apiGroup: 'ipam.cluster.x-k8s.io', kind: 'InClusterIPPool', name, annotations: own }
@@ -245,7 +240,7 @@ async function reconcile(input: z.output<typeof reconcileSchema>, expect: unknow
   const world = new ConsumerWorld(machine)
   const owner = await world.put(machine)
   const cluster = input.defaultPoolV4.replace(/-v4-icip$/, '')
-  const defaults = { 4: input.defaultPoolV4, 6: input.defaultPoolV6 ?? clusterPoolName(cluster, 6) }
+  const defaults = { 4: input.defaultPoolV4, 6: input.defaultPoolV6 ?? ipv6PoolOf(cluster) }
   const devices = input.devices.map((device): ConsumerDevice => {
     const families = ([4, 6] as const).filter((family) => device[`defaultIPv${family}`])
     const own = families.map((family) => poolOf(defaults[family], { [DEFAULT_GATEWAY_ANNOTATION]: 'true' }))
@@ -291,6 +286,11 @@ async function reconcile(input: z.output<typeof reconcileSchema>, expect: unknow
   })
 }
 
+/** The name of the pool of a cluster for IPv6. */
+function ipv6PoolOf(cluster: string): string {
+  return clusterPool({ cluster, namespace: 'default', addresses: ['fd00::/64'], prefix: 64 }).metadata.name
+}
+
 function countBy(names: readonly string[]): { readonly [name: string]: number } {
   const counts: { [name: string]: number } = {}
   for (const name of names) counts[name] = (counts[name] ?? 0) + 1
@@ -301,8 +301,8 @@ function countBy(names: readonly string[]): { readonly [name: string]: number } 
  * What a status lists, without empty lists; the entry for the cluster's own pools only where a case
  * asks for it.
  */
-function statusOf(asked: unknown, reported: ReportedAddresses): unknown {
-  const isAsked = (entry: string) => entry !== DEFAULT_ENTRY || (isRecord(asked) && Object.hasOwn(asked, entry))
+function statusOf(asked: unknown, reported: ReturnType<typeof reportedAddresses>): unknown {
+  const isAsked = (entry: string) => entry !== 'default' || (isRecord(asked) && Object.hasOwn(asked, entry))
   const entries = [...reported].filter(([entry]) => isAsked(entry))
   return Object.fromEntries(
     entries.map(([entry, lists]) => [
@@ -329,7 +329,9 @@ async function recover(input: z.output<typeof recoverSchema>, expect: unknown): 
     addresses.push(addressFor(desired, { name, address: input.resolved[index]?.address, prefix: 24 }))
   }
   const before = await world.claims()
-  const recovered = recoveredAddresses(new Map(Object.entries(input.status)), resolveClaims(wanted, before, addresses))
+  const recovered = reportedAddresses(resolveClaims(wanted, before, addresses), {
+    lastStatus: new Map(Object.entries(input.status)),
+  })
   const after = await world.claims()
   return answerKeys(expect, {
     error: () => null,

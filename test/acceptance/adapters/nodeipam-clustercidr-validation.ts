@@ -1,9 +1,11 @@
-import { crdManifest, type StructuralSchema } from 'ipam-kit/crd/manifest'
+import { type CrdManifest, crdManifest } from 'ipam-kit/crd/manifest'
 import type { FieldError } from 'ipam-kit/crd/meta'
 import { admitClusterCIDR, ClusterCIDR } from 'ipam-kit/crd/node-ipam'
 import * as z from 'zod'
 import { type Answer, answerKeys, type GivenCase, those, unsupported } from '../answer.js'
 import { readInput } from '../read-input.js'
+
+type StructuralSchema = CrdManifest['spec']['versions'][number]['schema']['openAPIV3Schema']
 
 const text = z.string().nullish()
 const requirements = z

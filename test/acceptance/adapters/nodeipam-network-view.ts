@@ -1,12 +1,10 @@
 import { Address, Prefix, RangeSet } from 'ipam-kit/cidr'
 import { ClusterCIDR } from 'ipam-kit/crd/node-ipam'
 import {
-  type ConflictParty,
   type FamilyView,
   type NetworkConflict,
   type NetworkRange,
   type NetworkView,
-  type NodeSubnet,
   networkView,
 } from 'ipam-kit/provider/network-view'
 import * as z from 'zod'
@@ -123,7 +121,7 @@ function firstOf(asked: unknown): unknown {
 }
 
 /** Subnets as CIDRs, or with those of their parts that an entry of the question has. */
-function subnetsAs(entry: unknown, subnets: readonly NodeSubnet[]): readonly unknown[] {
+function subnetsAs(entry: unknown, subnets: FamilyView['inUse']): readonly unknown[] {
   return subnets.map(({ node, prefix, owners }) => {
     const cidr = Prefix.format(prefix)
     if (!isRecord(entry)) return cidr
@@ -133,7 +131,7 @@ function subnetsAs(entry: unknown, subnets: readonly NodeSubnet[]): readonly unk
 }
 
 function namesOf({ between }: NetworkConflict): readonly string[] {
-  return between.map(({ kind, name }: ConflictParty) => (kind === 'service' ? `serviceCIDR ${name}` : name))
+  return between.map(({ kind, name }) => (kind === 'service' ? `serviceCIDR ${name}` : name))
 }
 
 function summaryAnswers({ ipv4, ipv6 }: NetworkView, max: number): Answers {

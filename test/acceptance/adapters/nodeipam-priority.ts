@@ -1,5 +1,5 @@
 import { Address, Prefix } from 'ipam-kit/cidr'
-import { compareRanges, type RankedRange } from 'ipam-kit/provider/node-ipam'
+import { compareRanges } from 'ipam-kit/provider/node-ipam'
 import * as z from 'zod'
 import { type Answer, answerKeys, type GivenCase, isRecord, unsupported } from '../answer.js'
 import { readInput } from '../read-input.js'
@@ -40,7 +40,7 @@ export function nodeipamPriority(given: GivenCase): Answer | Promise<Answer> {
   })
 }
 
-function rankOf({ cidr, selector, matchCount, perNodeHostBits }: Item): RankedRange {
+function rankOf({ cidr, selector, matchCount, perNodeHostBits }: Item): Parameters<typeof compareRanges>[0] {
   const prefix = Prefix.parse(cidr)
   const capacity = Prefix.subnetCount(prefix, Address.bitsOf(prefix.address.family) - perNodeHostBits)
   return { score: matchCount, capacity, perNodeHostBits, selectorText: selector, prefix }

@@ -1,5 +1,5 @@
 import { Address, Prefix, PrefixMap, RangeSet } from 'ipam-kit/cidr'
-import type { IPBlockRow } from 'ipam-kit/crd/ipam-kit'
+import type { IPBlock } from 'ipam-kit/crd/ipam-kit'
 import * as z from 'zod'
 import { type Answer, type Answers, answerKeys, type GivenCase, isRecord, those, unsupported } from '../answer.js'
 import { inAskedOrder } from '../asked-order.js'
@@ -129,7 +129,12 @@ async function blockAnswers({ block: text, allocations, op }: BlockInput, expect
 }
 
 /** A row of a block: the name of its owner is its place in the list. */
-function rowOf({ seq = 0, releasedSecondsAgo }: Row, index: number, uid: string, coolDownSeconds: number): IPBlockRow {
+function rowOf(
+  { seq = 0, releasedSecondsAgo }: Row,
+  index: number,
+  uid: string,
+  coolDownSeconds: number,
+): IPBlock['spec']['rows'][string] {
   const owner = { owner: `row-${index}`, uid, sequence: seq }
   return releasedSecondsAgo === undefined ? owner : { ...owner, ...released(releasedSecondsAgo, coolDownSeconds) }
 }

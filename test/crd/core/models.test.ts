@@ -1,6 +1,7 @@
-import { Namespace, Node, nodeSelectorSchema, Pod, Service } from 'ipam-kit/crd/core'
+import { Namespace, Node, Pod, Service } from 'ipam-kit/crd/core'
 import type { KubeObject, Model } from 'ipam-kit/crd/meta'
 import { describe, expect, test } from 'vitest'
+import { nodeSelectorSchema } from '../../../src/crd/core/node-selector.js'
 
 const objects: readonly [Model<KubeObject>, object][] = [
   [

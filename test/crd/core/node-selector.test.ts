@@ -1,4 +1,6 @@
 import fc from 'fast-check'
+import { formatFieldError } from 'ipam-kit/crd/meta'
+import { describe, expect, test } from 'vitest'
 import {
   matchesNodeSelector,
   type NodeSelector,
@@ -6,9 +8,7 @@ import {
   type NodeSelectorTerm,
   nodeSelectorErrors,
   nodeSelectorScore,
-} from 'ipam-kit/crd/core'
-import { formatFieldError } from 'ipam-kit/crd/meta'
-import { describe, expect, test } from 'vitest'
+} from '../../../src/crd/core/node-selector.js'
 
 const node = { metadata: { name: 'n1', labels: { zone: 'a', empty: '', cpus: '8', big: '9223372036854775807' } } }
 const terms = (...nodeSelectorTerms: NodeSelectorTerm[]): NodeSelector => ({ nodeSelectorTerms })

@@ -1,12 +1,7 @@
 import { IPAddress } from 'ipam-kit/crd/cluster-api'
-import {
-  admitPool,
-  DRAIN_ANNOTATION,
-  type InClusterIPPoolSpec,
-  type InClusterPool,
-  type InClusterPrefixPoolSpec,
-} from 'ipam-kit/crd/in-cluster'
+import { admitInClusterPool, DRAIN_ANNOTATION, type InClusterPool } from 'ipam-kit/crd/in-cluster'
 import { describe, expect, test } from 'vitest'
+import type { InClusterIPPoolSpec, InClusterPrefixPoolSpec } from '../../../src/crd/in-cluster/pools.js'
 
 const address = (text: string, prefix = 24): IPAddress =>
   IPAddress.parse({
@@ -30,7 +25,7 @@ const poolOf = (spec: InClusterIPPoolSpec | InClusterPrefixPoolSpec, metadata: o
   }) as InClusterPool
 
 const create = (spec: InClusterIPPoolSpec | InClusterPrefixPoolSpec) =>
-  admitPool({ operation: 'CREATE', object: poolOf(spec) })
+  admitInClusterPool({ operation: 'CREATE', object: poolOf(spec) })
 
 function refusal(spec: InClusterIPPoolSpec | InClusterPrefixPoolSpec): string {
   const admission = create(spec)
@@ -137,7 +132,7 @@ describe('creating a pool of addresses', () => {
 
 describe('changing a pool of addresses', () => {
   const update = (spec: InClusterIPPoolSpec, inUse: readonly string[]) =>
-    admitPool({
+    admitInClusterPool({
       operation: 'UPDATE',
       object: poolOf(spec),
       oldObject: poolOf({ addresses: ['10.0.0.0/24'], prefix: 24 }),
@@ -160,7 +155,7 @@ describe('changing a pool of addresses', () => {
   })
 
   test('knows an address in use that was written with a zone', () => {
-    const zoned = admitPool({
+    const zoned = admitInClusterPool({
       operation: 'UPDATE',
       object: poolOf({ addresses: ['fe80::2'], prefix: 64 }),
       oldObject: poolOf({ addresses: ['fe80::1-fe80::2'], prefix: 64 }),
@@ -179,7 +174,7 @@ describe('a change that drains addresses in use', () => {
   const drain = ([before, after]: readonly [object, object], annotation: string, inUse: readonly IPAddress[]) => {
     const oldObject = poolOf(before as InClusterIPPoolSpec)
     const object = poolOf(after as InClusterIPPoolSpec, { annotations: { [DRAIN_ANNOTATION]: annotation } })
-    return admitPool({ operation: 'UPDATE', object, oldObject, inUse })
+    return admitInClusterPool({ operation: 'UPDATE', object, oldObject, inUse })
   }
   const meansNothing = expect.stringContaining(`metadata.annotations[${DRAIN_ANNOTATION}] means nothing`)
   const pools = { addresses: ['10.0.0.2-10.0.0.9'], prefix: 24 }
@@ -231,7 +226,7 @@ describe('a change that drains addresses in use', () => {
 describe('deleting a pool', () => {
   const pool = { addresses: ['10.0.0.0/24'], prefix: 24 }
   const remove = (inUse: readonly IPAddress[], annotations?: { readonly [key: string]: string }) =>
-    admitPool({ operation: 'DELETE', oldObject: poolOf(pool, annotations ? { annotations } : {}), inUse })
+    admitInClusterPool({ operation: 'DELETE', oldObject: poolOf(pool, annotations ? { annotations } : {}), inUse })
 
   test('is refused while it has addresses', () => {
     expect(remove([address('10.0.0.1')])).toMatchObject({
@@ -277,7 +272,7 @@ describe('a pool of prefixes', () => {
 
   test('keeps its length, and the prefixes in use', () => {
     const update = (spec: InClusterPrefixPoolSpec) =>
-      admitPool({
+      admitInClusterPool({
         operation: 'UPDATE',
         object: poolOf(spec),
         oldObject: poolOf({ prefixes: ['fd30::/62'] }),
@@ -289,7 +284,7 @@ describe('a pool of prefixes', () => {
     expect(update({ prefixes: ['fd30::/62'], excludedPrefixes: ['fd30::5'] })).toMatchObject({
       message: 'existing allocations become non-allocatable: [fd30::]',
     })
-    const unreadable = admitPool({
+    const unreadable = admitInClusterPool({
       operation: 'UPDATE',
       object: poolOf({ prefixes: ['fd30::/62'] }),
       oldObject: poolOf({ prefixes: ['fd30::/62'] }),
@@ -302,7 +297,7 @@ describe('a pool of prefixes', () => {
 
 describe('pools of IPv4 prefixes, where they are admitted', () => {
   const admit = (spec: InClusterPrefixPoolSpec) =>
-    admitPool({ operation: 'CREATE', object: poolOf(spec) }, { ipv4Prefixes: true })
+    admitInClusterPool({ operation: 'CREATE', object: poolOf(spec) }, { ipv4Prefixes: true })
   const causes = (spec: InClusterPrefixPoolSpec) => {
     const admission = admit(spec)
     return admission.allowed ? [] : admission.errors.map(({ path, detail }) => `${path}: ${detail}`)

@@ -1,6 +1,8 @@
 import { Prefix, RangeSet } from 'ipam-kit/cidr'
-import { addressSpace, clampCount, type InClusterIPPoolSpec, prefixOf, prefixSpace } from 'ipam-kit/crd/in-cluster'
+import { addressSpace, prefixSpace } from 'ipam-kit/crd/in-cluster'
 import { describe, expect, test } from 'vitest'
+import type { InClusterIPPoolSpec } from '../../../src/crd/in-cluster/pools.js'
+import { clampCount, prefixOf } from '../../../src/crd/in-cluster/space.js'
 
 function available(spec: InClusterIPPoolSpec): string[] | string {
   const space = addressSpace(spec)

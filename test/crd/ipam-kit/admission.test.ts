@@ -1,6 +1,8 @@
-import { admitIPDomain, admitIPPool, gridOf, type IPPool, type IPPoolAdmissionRequest } from 'ipam-kit/crd/ipam-kit'
+import { admitIPDomain, admitIPPool, type IPPool } from 'ipam-kit/crd/ipam-kit'
 import type { Admission } from 'ipam-kit/crd/meta'
 import { describe, expect, test } from 'vitest'
+import type { IPPoolAdmissionRequest } from '../../../src/crd/ipam-kit/admission.js'
+import { gridOf } from '../../../src/crd/ipam-kit/grid.js'
 import { block, domain, pool, row } from './objects.js'
 
 type Fields = { readonly [field: string]: unknown }

@@ -1,6 +1,7 @@
-import { admitIPBlock, type IPBlock, type IPBlockRow } from 'ipam-kit/crd/ipam-kit'
+import { admitIPBlock, type IPBlock } from 'ipam-kit/crd/ipam-kit'
 import type { Admission } from 'ipam-kit/crd/meta'
 import { describe, expect, test } from 'vitest'
+import type { IPBlockRow } from '../../../src/crd/ipam-kit/ip-block.js'
 import { block, domain, row } from './objects.js'
 
 type Fields = { readonly [field: string]: unknown }

@@ -1,6 +1,8 @@
-import { API_VERSION, admitIPHandle, IPHandle, type IPHandleSpec } from 'ipam-kit/crd/ipam-kit'
+import { admitIPHandle, IPHandle } from 'ipam-kit/crd/ipam-kit'
 import type { Admission } from 'ipam-kit/crd/meta'
 import { expect, test } from 'vitest'
+import type { IPHandleSpec } from '../../../src/crd/ipam-kit/ip-handle.js'
+import { API_VERSION } from '../../../src/crd/ipam-kit/names.js'
 
 const spec: IPHandleSpec = { owner: 'web/front-0', uid: '4f1c', blocks: { eth0: ['default-4-0a000000-24'] } }
 const handle = (change: Partial<IPHandleSpec> = {}, name = 'uid-4f1c'): IPHandle =>

@@ -1,6 +1,6 @@
 import { fc, test } from '@fast-check/vitest'
-import { handleName } from 'ipam-kit/crd/ipam-kit'
 import { expect } from 'vitest'
+import { handleName } from '../../../src/crd/ipam-kit/ip-handle.js'
 
 const uid = fc.oneof(
   fc.string({ minLength: 1, maxLength: 60, unit: 'binary' }).filter((text) => text.length <= 60),

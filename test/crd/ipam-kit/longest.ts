@@ -1,15 +1,15 @@
 import { Prefix } from 'ipam-kit/cidr'
+import { blockName } from 'ipam-kit/crd/ipam-kit'
+import type { KubeObject } from 'ipam-kit/crd/meta'
+import type { IPBlockRow } from '../../../src/crd/ipam-kit/ip-block.js'
+import { handleName } from '../../../src/crd/ipam-kit/ip-handle.js'
 import {
   API_VERSION,
   BLOCKS_FINALIZER,
-  blockName,
-  handleName,
-  type IPBlockRow,
   MAX_BLOCK_SIZE,
   MAX_NAME_LENGTH,
   ROWS_FINALIZER,
-} from 'ipam-kit/crd/ipam-kit'
-import type { KubeObject } from 'ipam-kit/crd/meta'
+} from '../../../src/crd/ipam-kit/names.js'
 
 type Row = Omit<IPBlockRow, 'sequence'>
 

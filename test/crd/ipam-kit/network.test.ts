@@ -1,14 +1,9 @@
-import {
-  admitClusterNetwork,
-  ClusterNetwork,
-  MAX_ANSWERS,
-  MAX_CONSUMERS,
-  MAX_KNOWN_PREFIXES,
-  MAX_RANGES,
-} from 'ipam-kit/crd/ipam-kit'
-import { crdManifest, type StructuralSchema } from 'ipam-kit/crd/manifest'
+import { admitClusterNetwork, ClusterNetwork } from 'ipam-kit/crd/ipam-kit'
+import { crdManifest } from 'ipam-kit/crd/manifest'
 import { type Admission, formatFieldError } from 'ipam-kit/crd/meta'
 import { describe, expect, test } from 'vitest'
+import { MAX_ANSWERS, MAX_CONSUMERS, MAX_KNOWN_PREFIXES, MAX_RANGES } from '../../../src/crd/ipam-kit/names.js'
+import type { StructuralSchema } from '../../../src/crd/manifest/structural-schema.js'
 import { largestStatus, network, networkStatus } from './networks.js'
 
 const { apiVersion, kind } = ClusterNetwork.info

@@ -1,4 +1,5 @@
-import { API_VERSION, ClusterNetwork, MAX_CONSUMERS, MAX_KNOWN_PREFIXES, MAX_RANGES } from 'ipam-kit/crd/ipam-kit'
+import { ClusterNetwork } from 'ipam-kit/crd/ipam-kit'
+import { API_VERSION, MAX_CONSUMERS, MAX_KNOWN_PREFIXES, MAX_RANGES } from '../../../src/crd/ipam-kit/names.js'
 
 const proposedAt = '2026-01-01T00:00:00Z'
 

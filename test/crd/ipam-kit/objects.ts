@@ -1,4 +1,6 @@
-import { API_VERSION, IPBlock, type IPBlockRow, IPDomain, IPPool } from 'ipam-kit/crd/ipam-kit'
+import { IPBlock, IPDomain, IPPool } from 'ipam-kit/crd/ipam-kit'
+import type { IPBlockRow } from '../../../src/crd/ipam-kit/ip-block.js'
+import { API_VERSION } from '../../../src/crd/ipam-kit/names.js'
 
 type Fields = { readonly [field: string]: unknown }
 

@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { Address, Prefix, RangeSet } from 'ipam-kit/cidr'
-import { poolSpace, subnetOf } from 'ipam-kit/crd/ipam-kit'
+import { poolSpace } from 'ipam-kit/crd/ipam-kit'
 import { expect, test } from 'vitest'
+import { subnetOf } from '../../../src/crd/ipam-kit/space.js'
 import { runs } from '../../setup/depth.js'
 import { pool } from './objects.js'
 

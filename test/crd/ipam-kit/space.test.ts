@@ -1,6 +1,7 @@
 import { Address, Prefix, RangeSet } from 'ipam-kit/cidr'
-import { poolSpace, subnetOf } from 'ipam-kit/crd/ipam-kit'
+import { poolSpace } from 'ipam-kit/crd/ipam-kit'
 import { describe, expect, test } from 'vitest'
+import { subnetOf } from '../../../src/crd/ipam-kit/space.js'
 import { domain, pool } from './objects.js'
 
 type Fields = { readonly [field: string]: unknown }

@@ -1,9 +1,10 @@
 import { IPAddressClaim } from 'ipam-kit/crd/cluster-api'
 import { InClusterPrefixPool } from 'ipam-kit/crd/in-cluster'
-import { type Conversion, defineCrdModel, type KubeObject } from 'ipam-kit/crd/meta'
+import { defineCrdModel, type KubeObject } from 'ipam-kit/crd/meta'
 import { IPPool } from 'ipam-kit/crd/metal3'
 import { expect, test } from 'vitest'
 import * as z from 'zod'
+import type { Conversion } from '../../../src/crd/meta/conversion.js'
 
 const noted =
   (way: string): Conversion =>

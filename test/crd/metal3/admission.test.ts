@@ -1,5 +1,12 @@
 import type { Admission } from 'ipam-kit/crd/meta'
-import { admitIPAddress, admitIPClaim, admitIPPool, IPAddress, IPClaim, IPPool } from 'ipam-kit/crd/metal3'
+import {
+  admitMetal3IPAddress,
+  admitMetal3IPClaim,
+  admitMetal3IPPool,
+  IPAddress,
+  IPClaim,
+  IPPool,
+} from 'ipam-kit/crd/metal3'
 import { describe, expect, test } from 'vitest'
 
 const apiVersion = 'ipam.metal3.io/v1alpha1'
@@ -9,9 +16,9 @@ const pool = (spec: object, indexes: object = {}) =>
   IPPool.parse({ apiVersion, kind: 'IPPool', metadata, spec: { namePrefix: 'blue', ...spec }, status: { indexes } })
 const poolErrors = (admission: Admission) =>
   admission.allowed ? [] : admission.errors.map(({ path, detail }) => `${path}: ${detail}`)
-const created = (spec: object) => poolErrors(admitIPPool({ operation: 'CREATE', object: pool(spec) }))
+const created = (spec: object) => poolErrors(admitMetal3IPPool({ operation: 'CREATE', object: pool(spec) }))
 const updated = (before: object, after: object, indexes = {}) =>
-  poolErrors(admitIPPool({ operation: 'UPDATE', object: pool(after), oldObject: pool(before, indexes) }))
+  poolErrors(admitMetal3IPPool({ operation: 'UPDATE', object: pool(after), oldObject: pool(before, indexes) }))
 
 describe('creating a pool', () => {
   test.each<[string, object]>([
@@ -111,7 +118,7 @@ describe('creating a pool', () => {
   })
 
   test('is answered as the project does', () => {
-    expect(admitIPPool({ operation: 'CREATE', object: pool({ gateway: 'x' }) })).toMatchObject({
+    expect(admitMetal3IPPool({ operation: 'CREATE', object: pool({ gateway: 'x' }) })).toMatchObject({
       code: 422,
       message: 'IPPool.ipam.metal3.io "blue" is invalid: spec.gateway: Invalid value: "x": is not a valid IP address',
     })
@@ -161,33 +168,37 @@ describe('a claim', () => {
     IPClaim.parse({ apiVersion, kind: 'IPClaim', metadata: { name: 'web', annotations }, spec })
 
   test('names a pool', () => {
-    expect(admitIPClaim({ operation: 'CREATE', object: claim() }).allowed).toBe(true)
-    expect(poolErrors(admitIPClaim({ operation: 'CREATE', object: claim({ pool: {} }) }))).toEqual([
+    expect(admitMetal3IPClaim({ operation: 'CREATE', object: claim() }).allowed).toBe(true)
+    expect(poolErrors(admitMetal3IPClaim({ operation: 'CREATE', object: claim({ pool: {} }) }))).toEqual([
       'spec.pool.name: cannot be empty',
     ])
   })
 
   test('asks for an address, in an annotation, if for anything', () => {
     for (const text of ['', '10.0.0.1', 'fd00::1']) {
-      expect(admitIPClaim({ operation: 'CREATE', object: claim(undefined, { ipAddress: text }) }).allowed).toBe(true)
+      expect(admitMetal3IPClaim({ operation: 'CREATE', object: claim(undefined, { ipAddress: text }) }).allowed).toBe(
+        true,
+      )
     }
     const object = claim(undefined, { ipAddress: 'x' })
     for (const request of [
       { operation: 'CREATE', object } as const,
       { operation: 'UPDATE', object, oldObject: claim() } as const,
     ]) {
-      expect(poolErrors(admitIPClaim(request))).toEqual(['metadata.annotations.ipAddress: is not a valid IP address'])
+      expect(poolErrors(admitMetal3IPClaim(request))).toEqual([
+        'metadata.annotations.ipAddress: is not a valid IP address',
+      ])
     }
   })
 
   test('never changes its spec', () => {
     const object = claim({ pool: { name: 'red', namespace: 'lab' } })
-    expect(admitIPClaim({ operation: 'UPDATE', object, oldObject: claim() })).toMatchObject({
+    expect(admitMetal3IPClaim({ operation: 'UPDATE', object, oldObject: claim() })).toMatchObject({
       message:
         'IPClaim.ipam.metal3.io "web" is invalid: spec: Invalid value: {"pool":{"namespace":"lab","name":"red"}}: cannot be modified',
     })
     const same = claim({ pool: { name: 'blue', namespace: '' } })
-    expect(admitIPClaim({ operation: 'UPDATE', object: same, oldObject: claim() }).allowed).toBe(true)
+    expect(admitMetal3IPClaim({ operation: 'UPDATE', object: same, oldObject: claim() }).allowed).toBe(true)
   })
 })
 
@@ -207,11 +218,11 @@ describe('an address', () => {
     [{ address: 'x' }, ['spec.address: is not a valid IP address']],
     [{ pool: {}, claim: {} }, ['spec.pool.name: cannot be empty', 'spec.claim.name: cannot be empty']],
   ])('with %j is created, or not', (change, expected) => {
-    expect(poolErrors(admitIPAddress({ operation: 'CREATE', object: address(change) }))).toEqual(expected)
+    expect(poolErrors(admitMetal3IPAddress({ operation: 'CREATE', object: address(change) }))).toEqual(expected)
   })
 
   test('asks for an address, in an annotation, if for anything', () => {
-    expect(poolErrors(admitIPAddress({ operation: 'CREATE', object: address({}, { ipAddress: 'x' }) }))).toEqual([
+    expect(poolErrors(admitMetal3IPAddress({ operation: 'CREATE', object: address({}, { ipAddress: 'x' }) }))).toEqual([
       'metadata.annotations.ipAddress: is not a valid IP address',
     ])
   })
@@ -224,16 +235,16 @@ describe('an address', () => {
     [{ pool: { name: 'blue', namespace: 'x' } }, ['spec.pool: cannot be modified']],
     [{ claim: { name: 'web', kind: 'X' } }, ['spec.claim: cannot be modified']],
   ])('changes to %j, or not', (change, expected) => {
-    expect(poolErrors(admitIPAddress({ operation: 'UPDATE', object: address(change), oldObject: address() }))).toEqual(
-      expected,
-    )
+    expect(
+      poolErrors(admitMetal3IPAddress({ operation: 'UPDATE', object: address(change), oldObject: address() })),
+    ).toEqual(expected)
   })
 })
 
 test('deleting is always allowed, and the wrong question a mistake', () => {
-  expect(admitIPPool({ operation: 'DELETE', oldObject: pool({}, { web: '10.0.0.1' }) }).allowed).toBe(true)
+  expect(admitMetal3IPPool({ operation: 'DELETE', oldObject: pool({}, { web: '10.0.0.1' }) }).allowed).toBe(true)
   const operation = 'CONNECT' as 'CREATE'
-  expect(() => admitIPPool({ operation, object: pool({}) })).toThrow(
+  expect(() => admitMetal3IPPool({ operation, object: pool({}) })).toThrow(
     expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
   )
 })

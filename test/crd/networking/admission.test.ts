@@ -1,6 +1,7 @@
 import type { Admission } from 'ipam-kit/crd/meta'
-import { admitIPAddress, admitServiceCIDR, IPAddress, type ParentReference, ServiceCIDR } from 'ipam-kit/crd/networking'
+import { admitServiceCIDR, admitServiceIPAddress, IPAddress, ServiceCIDR } from 'ipam-kit/crd/networking'
 import { describe, expect, test } from 'vitest'
+import type { ParentReference } from '../../../src/crd/networking/ip-address.js'
 
 const apiVersion = 'networking.k8s.io/v1'
 const range = (...cidrs: readonly string[]) =>
@@ -64,7 +65,7 @@ describe('the CIDRs of a ServiceCIDR', () => {
 })
 
 describe('an IPAddress', () => {
-  const named = (name: string) => errorsOf(admitIPAddress({ operation: 'CREATE', object: address(name) }))
+  const named = (name: string) => errorsOf(admitServiceIPAddress({ operation: 'CREATE', object: address(name) }))
 
   test.each(['10.0.0.1', 'fd00::1', '::'])('%s is a name', (name) => {
     expect(named(name)).toEqual([])
@@ -84,7 +85,7 @@ describe('an IPAddress', () => {
 
   test('its parent is named, and never changes', () => {
     const withParent = (parentRef: ParentReference) =>
-      errorsOf(admitIPAddress({ operation: 'CREATE', object: address('10.0.0.1', parentRef) }))
+      errorsOf(admitServiceIPAddress({ operation: 'CREATE', object: address('10.0.0.1', parentRef) }))
     expect(withParent({ group: 'gateway.networking.k8s.io', resource: 'gateways', name: 'b' })).toEqual([])
     expect(withParent({ resource: '', name: '' })).toEqual([
       'Required spec.parentRef.resource',
@@ -100,10 +101,10 @@ describe('an IPAddress', () => {
       address('10.0.0.1'),
       address('10.0.0.1', { resource: 'services', namespace: 'a', name: 'c' }),
     ]
-    expect(errorsOf(admitIPAddress({ operation: 'UPDATE', oldObject, object }))).toEqual([
+    expect(errorsOf(admitServiceIPAddress({ operation: 'UPDATE', oldObject, object }))).toEqual([
       'Invalid spec.parentRef field is immutable',
     ])
     const same = address('10.0.0.1', { group: '', resource: 'services', namespace: 'a', name: 'b' })
-    expect(errorsOf(admitIPAddress({ operation: 'UPDATE', oldObject, object: same }))).toEqual([])
+    expect(errorsOf(admitServiceIPAddress({ operation: 'UPDATE', oldObject, object: same }))).toEqual([])
   })
 })

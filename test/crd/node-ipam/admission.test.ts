@@ -1,14 +1,9 @@
 import fc from 'fast-check'
 import { type Admission, formatFieldError } from 'ipam-kit/crd/meta'
-import {
-  API_VERSION,
-  admitClusterCIDR,
-  ClusterCIDR,
-  type ClusterCIDRRules,
-  clusterCIDRErrors,
-  MAX_IPV6_SUBNET_BITS,
-} from 'ipam-kit/crd/node-ipam'
+import { admitClusterCIDR, ClusterCIDR } from 'ipam-kit/crd/node-ipam'
 import { describe, expect, test } from 'vitest'
+import { type ClusterCIDRRules, clusterCIDRErrors } from '../../../src/crd/node-ipam/admission.js'
+import { API_VERSION, MAX_IPV6_SUBNET_BITS } from '../../../src/crd/node-ipam/names.js'
 
 const json = (spec: unknown, name = 'rack-1') => ({
   apiVersion: API_VERSION,

@@ -3,9 +3,9 @@ import {
   admitOpenStackMachine,
   admitOpenStackMachineTemplate,
   admitOpenStackServer,
-  floatingIPPoolErrors,
 } from 'ipam-kit/crd/openstack'
 import { describe, expect, test } from 'vitest'
+import { floatingIPPoolErrors } from '../../../src/crd/openstack/admission.js'
 import { machine, pool, poolRef, server, template } from './objects.js'
 
 const create = (spec: object, metadata: object = {}) =>

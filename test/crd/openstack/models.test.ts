@@ -1,15 +1,9 @@
 import { crdManifest } from 'ipam-kit/crd/manifest'
 import { formatFieldError } from 'ipam-kit/crd/meta'
-import {
-  API_VERSION_V1BETA1,
-  API_VERSION_V1BETA2,
-  adoptByTagOf,
-  minFreeOf,
-  OpenStackFloatingIPPool,
-  OpenStackMachine,
-  OpenStackServer,
-} from 'ipam-kit/crd/openstack'
+import { OpenStackFloatingIPPool, OpenStackMachine, OpenStackServer } from 'ipam-kit/crd/openstack'
 import { expect, test } from 'vitest'
+import { adoptByTagOf, minFreeOf } from '../../../src/crd/openstack/floating-ip-pool.js'
+import { API_VERSION_V1BETA1, API_VERSION_V1BETA2 } from '../../../src/crd/openstack/names.js'
 import { identityRef, machine, pool, poolJson, poolRef, server } from './objects.js'
 
 test('fields that are not known pass through, in pools, servers and machines', () => {

@@ -1,11 +1,10 @@
 import {
-  API_VERSION_V1ALPHA1,
-  API_VERSION_V1BETA2,
   OpenStackFloatingIPPool,
   OpenStackMachine,
   OpenStackMachineTemplate,
   OpenStackServer,
 } from 'ipam-kit/crd/openstack'
+import { API_VERSION_V1ALPHA1, API_VERSION_V1BETA2 } from '../../../src/crd/openstack/names.js'
 
 export const identityRef = { name: 'cloud', cloudName: 'openstack' }
 export const poolRef = { apiGroup: 'infrastructure.cluster.x-k8s.io', kind: 'OpenStackFloatingIPPool', name: 'blue' }

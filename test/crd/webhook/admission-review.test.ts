@@ -1,5 +1,5 @@
 import { admitIPAddress, IPAddress } from 'ipam-kit/crd/cluster-api'
-import { admitPool, InClusterIPPool, InClusterPrefixPool } from 'ipam-kit/crd/in-cluster'
+import { admitInClusterPool, InClusterIPPool, InClusterPrefixPool } from 'ipam-kit/crd/in-cluster'
 import { answerAdmissionReview, parseAdmissionReview } from 'ipam-kit/crd/webhook'
 import { describe, expect, test } from 'vitest'
 
@@ -85,7 +85,7 @@ describe('a refusal', () => {
     const created = parseAdmissionReview(review('InClusterIPPool', { operation: 'CREATE', object }))
     const invalid = answerAdmissionReview(
       created,
-      admitPool({ operation: 'CREATE', object: InClusterIPPool.parse(object) }),
+      admitInClusterPool({ operation: 'CREATE', object: InClusterIPPool.parse(object) }),
     )
     expect(invalid.response.status).toMatchObject({ code: 422, reason: 'Invalid' })
 
@@ -93,7 +93,7 @@ describe('a refusal', () => {
       review('InClusterIPPool', { operation: 'DELETE', oldObject: object, object: null }),
     )
     const inUse = [IPAddress.parse(address)]
-    const held = admitPool({ operation: 'DELETE', oldObject: InClusterIPPool.parse(object), inUse })
+    const held = admitInClusterPool({ operation: 'DELETE', oldObject: InClusterIPPool.parse(object), inUse })
     const { response } = answerAdmissionReview(deleted, held)
     expect(response.status).toMatchObject({ code: 400, reason: 'BadRequest', details: { causes: [] } })
   })
@@ -102,7 +102,7 @@ describe('a refusal', () => {
 test('warnings go along with a yes', () => {
   const object = pool('InClusterPrefixPool', { prefixes: ['fd00::/64'], allocationPrefixLength: 128 })
   const request = parseAdmissionReview(review('InClusterPrefixPool', { operation: 'CREATE', object }))
-  const admission = admitPool({ operation: 'CREATE', object: InClusterPrefixPool.parse(object) })
+  const admission = admitInClusterPool({ operation: 'CREATE', object: InClusterPrefixPool.parse(object) })
   const { response } = answerAdmissionReview(request, admission)
   expect(response).toEqual({ uid: 'u-1', allowed: true, warnings: [expect.stringContaining('=128')] })
 })

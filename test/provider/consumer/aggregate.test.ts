@@ -1,5 +1,7 @@
-import { aggregate, claimsFor, type DialectName, resolveClaim, resolveClaims } from 'ipam-kit/provider/consumer'
+import { claimsFor, resolveClaim, resolveClaims } from 'ipam-kit/provider/consumer'
 import { describe, expect, test } from 'vitest'
+import { aggregate } from '../../../src/provider/consumer/aggregate.js'
+import type { DialectName } from '../../../src/provider/consumer/dialects.js'
 import { addressOf, type ClaimParts, claimOf, machine, poolRef, ready } from './world.js'
 
 /**

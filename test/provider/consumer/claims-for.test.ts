@@ -5,14 +5,14 @@ import {
   capoServerOf,
   claimsFor,
   type Dialect,
-  dialectOf,
   dialects,
-  newClaim,
   planClaims,
   protectedBy,
   releasePlan,
 } from 'ipam-kit/provider/consumer'
 import { describe, expect, test } from 'vitest'
+import { newClaim } from '../../../src/provider/consumer/desired.js'
+import { dialectOf } from '../../../src/provider/consumer/dialects.js'
 import { machine, poolRef } from './world.js'
 
 const CLUSTER = { 'cluster.x-k8s.io/cluster-name': 'blue' }

@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { Address, Prefix } from 'ipam-kit/cidr'
-import { claimsFor, type DesiredClaim, type DeviceProblemCode, deviceConfig } from 'ipam-kit/provider/consumer'
+import { claimsFor, type DesiredClaim, deviceConfig } from 'ipam-kit/provider/consumer'
 import { expect, test } from 'vitest'
+import type { DeviceProblemCode } from '../../../src/provider/consumer/device-config.js'
 import { type AddressParts, addressOf, machine, poolRef } from './world.js'
 
 type Fault = DeviceProblemCode | 'none'

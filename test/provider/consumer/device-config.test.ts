@@ -2,7 +2,6 @@ import { Address, Prefix } from 'ipam-kit/cidr'
 import {
   claimsFor,
   type DesiredClaim,
-  type DeviceConfig,
   deviceConfig,
   type MachineDevice,
   machineAddresses,
@@ -11,6 +10,7 @@ import {
   resolveClaims,
 } from 'ipam-kit/provider/consumer'
 import { describe, expect, test } from 'vitest'
+import type { DeviceConfig } from '../../../src/provider/consumer/device-config.js'
 import { type AddressParts, addressOf, claimOf, machine, poolRef } from './world.js'
 
 const [desired] = claimsFor(machine(), [{ pools: [poolRef('lab')] }], 'capv') as [DesiredClaim]

@@ -7,7 +7,6 @@ import {
   type ConsumerDevice,
   type ConsumerInput,
   type ConsumerOutcome,
-  type DialectName,
   dialects,
   machineConfig,
   netplan,
@@ -20,6 +19,7 @@ import { runPlan, runUntilQuiet } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
 import { describe, expect, test } from 'vitest'
+import type { DialectName } from '../../../src/provider/consumer/dialects.js'
 import { MACHINE, machines, must } from './world.js'
 
 const group = 'ipam.cluster.x-k8s.io'

@@ -5,18 +5,17 @@ import {
   clusterPool,
   dnsServersOf,
   gatewayMetricOf,
-  lacksAddressSource,
-  type MachineSpec,
   machineConfig,
   machineProblems,
-  type PoolRequest,
   provisionedCondition,
-  recoveredAddresses,
   reportedAddresses,
   resolveClaims,
   withNetworkConfiguration,
 } from 'ipam-kit/provider/consumer'
 import { describe, expect, test } from 'vitest'
+import { lacksAddressSource } from '../../../src/provider/consumer/address-source.js'
+import type { PoolRequest } from '../../../src/provider/consumer/desired.js'
+import type { MachineSpec } from '../../../src/provider/consumer/machine-admission.js'
 import { addressOf, claimOf, machine, poolRef } from './world.js'
 
 describe('a device lacks a source of addresses', () => {
@@ -243,8 +242,10 @@ describe('the status of a machine', () => {
 
   test('is made anew of claims only when it is lost, and all of them are bound', () => {
     const current = new Map([['net0', { ipv4: ['10.9.9.9'], ipv6: [] }]])
-    expect(recoveredAddresses(current, all)).toBe(current)
-    expect(recoveredAddresses(new Map(), all).get('net0')?.ipv4).toEqual(['10.0.0.5', '10.0.1.5'])
-    expect(recoveredAddresses(new Map(), resolveClaims(desired, claims, addresses.slice(1))).size).toBe(0)
+    expect(reportedAddresses(all, { lastStatus: current })).toBe(current)
+    expect(reportedAddresses(all, { lastStatus: new Map() }).get('net0')?.ipv4).toEqual(['10.0.0.5', '10.0.1.5'])
+    expect(reportedAddresses(resolveClaims(desired, claims, addresses.slice(1)), { lastStatus: new Map() }).size).toBe(
+      0,
+    )
   })
 })

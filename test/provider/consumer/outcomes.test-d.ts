@@ -1,14 +1,8 @@
 import type { Plan } from 'ipam-kit/plan'
-import {
-  type ConflictReason,
-  type ConsumerOutcome,
-  type DeviceConfig,
-  type MachineConfig,
-  planClaims,
-  type Resolution,
-  releasePlan,
-} from 'ipam-kit/provider/consumer'
+import { type ConsumerOutcome, type MachineConfig, planClaims, releasePlan } from 'ipam-kit/provider/consumer'
 import { expectTypeOf, test } from 'vitest'
+import type { DeviceConfig } from '../../../src/provider/consumer/device-config.js'
+import type { ConflictReason, Resolution } from '../../../src/provider/consumer/resolution.js'
 
 test('where a claim stands is a union that a switch has to finish', () => {
   expectTypeOf<Resolution['kind']>().toEqualTypeOf<'missing' | 'pending' | 'bound' | 'deleting' | 'conflict'>()

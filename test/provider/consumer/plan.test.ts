@@ -3,21 +3,19 @@ import { Cluster, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
 import type { KubeObject } from 'ipam-kit/crd/meta'
 import { explain, isJsonPatch, type Plan } from 'ipam-kit/plan'
 import {
-  actionOn,
-  type ConsumerEvent,
   type ConsumerInput,
   type ConsumerOutcome,
-  type ConsumerState,
   claimsFor,
   consumerRules,
   type DesiredClaim,
   type Dialect,
   dialects,
-  type Naming,
   planClaims,
   releasePlan,
 } from 'ipam-kit/provider/consumer'
 import { describe, expect, test } from 'vitest'
+import type { Naming } from '../../../src/provider/consumer/dialects.js'
+import { actionOn, type ConsumerEvent, type ConsumerState } from '../../../src/provider/consumer/table.js'
 import { addressOf, type ClaimParts, claimOf, machine, poolRef } from './world.js'
 
 const devices = [{ name: 'net0', pools: [poolRef('lab')] }]

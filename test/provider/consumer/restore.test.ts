@@ -8,7 +8,6 @@ import {
   type DesiredClaim,
   type Dialect,
   dialects,
-  newClaim,
   planClaims,
   protectedBy,
   releasePlan,
@@ -16,6 +15,7 @@ import {
 } from 'ipam-kit/provider/consumer'
 import { crashingStore, SimulatedCrash } from 'ipam-kit/testing'
 import { describe, expect, test } from 'vitest'
+import { newClaim } from '../../../src/provider/consumer/desired.js'
 import { addressOf, ConsumerStore, claimOf, machine, poolRef } from './world.js'
 
 const CLUSTER_LABEL = 'cluster.x-k8s.io/cluster-name'

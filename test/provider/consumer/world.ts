@@ -1,10 +1,11 @@
 import { IPAddress, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
 import type { KubeObject, ObjectMeta, OwnerReference } from 'ipam-kit/crd/meta'
 import type { Plan } from 'ipam-kit/plan'
-import type { DesiredClaim, PoolRequest } from 'ipam-kit/provider/consumer'
+import type { DesiredClaim } from 'ipam-kit/provider/consumer'
 import { runPlan } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
+import type { PoolRequest } from '../../../src/provider/consumer/desired.js'
 
 export const MACHINE = { apiVersion: 'example.com/v1', kind: 'Machine' }
 export const machines = { ...MACHINE, plural: 'machines', namespaced: true, statusSubresource: true }

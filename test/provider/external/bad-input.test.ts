@@ -4,6 +4,7 @@ import { OpenStackFloatingIPPool } from 'ipam-kit/crd/openstack'
 import { RESERVATIONS_ANNOTATION } from 'ipam-kit/provider/external'
 import type { ExternalCaller } from 'ipam-kit/run'
 import { describe, expect, test } from 'vitest'
+import { running } from './running.js'
 import { claim, NAMESPACE, pool, unwrap, World } from './world.js'
 
 const READY = 'OpenstackFloatingIPPoolReadyCondition'
@@ -154,6 +155,35 @@ test.each([
   expect((await world.claims()).c1).toMatch(/^203\./)
 })
 
+test('a network that is created after its pool is found, and nothing has to be changed', async () => {
+  const { timers, store, cloud, stop } = await running({ floatingIPNetwork: { filter: { name: 'second' } } })
+  await timers.pass(60_000)
+  cloud.addNetwork({ name: 'second', cidrs: ['198.51.100.0/24'], isExternal: true })
+  await store.create(claim('c1'))
+  await timers.pass(400_000)
+  const [address] = unwrap(await store.list(IPAddress.info)).items.map((object) => IPAddress.parse(object))
+  expect(address?.spec.address).toMatch(/^198\.51\./)
+  await stop()
+})
+
+test('a pool that names another network keeps its own while it has addresses in it', async () => {
+  const world = new World()
+  const { id } = world.cloud.addNetwork({ name: 'second', cidrs: ['198.51.100.0/24'], isExternal: true })
+  await world.create(pool({ floatingIPNetwork: { id: world.network } }), claim('c1'))
+  const planner = world.start()
+  await world.run({ planner })
+  await world.patch(blue, { spec: { floatingIPNetwork: { id } } })
+  await world.create(claim('c2'))
+  await world.runFor(60, planner)
+  const message = `the pool has addresses in the network ${world.network}: it can be changed to ${id} when all of them are given back`
+  expect(await said(world, 'c2')).toEqual({ pool: `OpenStackError: ${message}`, claim: `PoolNotReady: ${message}` })
+  await world.remove(IPAddressClaim, 'c1')
+  await world.runFor(120, planner)
+  // what was created in the first network is deleted there
+  expect(world.outside).toEqual([expect.stringMatching(/^198\.51\./)])
+  expect((await world.claims()).c2).toBe(world.outside[0])
+})
+
 test('credentials that are missing while a pool is deleted keep it, and say so, until they are back', async () => {
   const world = new World()
   await world.create(pool({}, { annotations: { 'ipam-kit.dev/min-free': '1' } }))
@@ -289,6 +319,45 @@ describe('an answer of the cloud', () => {
     await world.run({ planner, external: answering(world, 'deleteAddress', answer) })
     await world.runFor(400, planner)
     expect(await world.list(IPAddress)).toEqual([])
+  })
+
+  const failures = [
+    {},
+    { message: 5 },
+    { message: null, retryable: true },
+    { message: 'x'.repeat(1_000_000), retryable: true },
+    { message: 'm', retryable: true, reason: 'no reason' },
+    { message: 'm', retryable: true, reason: 5 },
+    { message: 'm', retryable: 'yes', nothingDone: 'yes' },
+    ...[1e12, Number.POSITIVE_INFINITY, Number.NaN, -1, 0, '5', {}, null].map((retryAfterSeconds) => ({
+      ...{ message: 'm', retryable: true, retryAfterSeconds },
+    })),
+  ]
+
+  test.each(failures)('that is a failure of another form is said, and asked for again: no. %#', async (failure) => {
+    for (const operation of ['findNetwork', 'listAddresses', 'createAddress']) {
+      const world = new World()
+      await world.create(pool(), claim('c1'))
+      const planner = world.start()
+      const external = answering(world, operation, { ok: false, failure })
+      const { requeueAfterSeconds } = await world.run({ planner, external })
+      expect(requeueAfterSeconds).toBeLessThanOrEqual(3600)
+      const { claim: text = '' } = await said(world)
+      expect(text).toMatch(/^(PoolNotReady|AllocationFailed): ./)
+      expect(text.length).toBeLessThan(1200)
+      await world.runFor(3700, planner)
+      expect((await world.claims()).c1).toMatch(/^203\./)
+    }
+  })
+
+  test('with problems that are no texts, or long ones, does not stop the pool', async () => {
+    const world = new World()
+    await world.create(pool(), claim('c1'))
+    const problems = [{ toString: 1 }, 'x'.repeat(1_000_000), 5]
+    await world.run({ external: answering(world, 'listAddresses', value({ addresses: [], problems })) })
+    const { pool: message = '' } = await said(world)
+    expect(message).toMatch(/^Ready: \{"toString":1\}; x+…; 5$/)
+    expect(message.length).toBeLessThan(600)
   })
 
   test('with an address of another network is said, and the next one is given', async () => {

@@ -2,8 +2,9 @@ import { Cluster, IPAddress, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
 import type { KubeObject, Model } from 'ipam-kit/crd/meta'
 import { OpenStackFloatingIPPool } from 'ipam-kit/crd/openstack'
 import { type Effect, ObjectCache } from 'ipam-kit/plan'
-import { RESERVATIONS_ANNOTATION, type Reservations } from 'ipam-kit/provider/external'
+import { RESERVATIONS_ANNOTATION } from 'ipam-kit/provider/external'
 import { expect, test } from 'vitest'
+import type { Reservations } from '../../../src/provider/external/reservations.js'
 import { claim, NAMESPACE, pool, unwrap, World } from './world.js'
 
 const keyOf = (name: string) => `OpenStackFloatingIPPool ${NAMESPACE}/${name}`

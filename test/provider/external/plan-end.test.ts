@@ -44,3 +44,18 @@ test('a call of its end that has failed is made again after its pause, and not w
   expect(await world.pool()).toBeUndefined()
   expect(world.outside).toEqual([])
 })
+
+test('a pool gives back what another process has created a moment before its end', async () => {
+  const world = new World()
+  world.cloud.listLagMs = 5000
+  await world.create(pool({}, spares))
+  await world.run()
+  const [created] = world.outside
+  expect(created).toBeDefined()
+  await world.remove(OpenStackFloatingIPPool, 'blue')
+  // the list of this process does not show it yet
+  world.nowMs += 1000
+  await world.runFor(60)
+  expect(await world.pool()).toBeUndefined()
+  expect(world.outside).toEqual([])
+})

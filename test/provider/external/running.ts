@@ -10,7 +10,7 @@ import { kinds, NAMESPACE, pool, unwrap, World } from './world.js'
 export const spares = { annotations: { 'ipam-kit.dev/min-free': '3' } }
 
 /** A controller on a pool of a cloud, for virtual time. */
-export async function running() {
+export async function running(spec: Parameters<typeof pool>[0] = {}) {
   const timers = new VirtualTimers()
   const store = memoryStore({ now: () => timers.now(), kinds })
   const cloud = new FakeCloud({ now: () => timers.now() })
@@ -22,7 +22,7 @@ export async function running() {
     },
   })
   const ended = controller.run()
-  await store.create(pool({}, spares))
+  await store.create(pool(spec, spares))
   const remove = (
     { info: { apiVersion, kind } }: typeof OpenStackFloatingIPPool | typeof IPAddressClaim,
     name: string,

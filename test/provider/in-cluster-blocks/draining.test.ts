@@ -1,5 +1,5 @@
 import { IPAddress, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
-import { admitPool, DRAIN_ANNOTATION, type InClusterPool, poolModels } from 'ipam-kit/crd/in-cluster'
+import { admitInClusterPool, DRAIN_ANNOTATION, type InClusterPool, poolModels } from 'ipam-kit/crd/in-cluster'
 import type { ObjectRef } from 'ipam-kit/crd/meta'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { claimRef, poolOf } from '../in-cluster/world.js'
@@ -72,7 +72,7 @@ describe.each(settings)('$ledger, $kind: $what that is in use', (setting) => {
     const annotations = drained === undefined ? undefined : { [DRAIN_ANNOTATION]: drained }
     const object = model.parse({ ...oldObject, metadata: { ...oldObject.metadata, annotations }, spec })
     const inUse = (await world.addresses()).map((each) => IPAddress.parse(each))
-    return admitPool({ operation: 'UPDATE', object, oldObject, inUse }, { ipv4Prefixes: true })
+    return admitInClusterPool({ operation: 'UPDATE', object, oldObject, inUse }, { ipv4Prefixes: true })
   }
 
   beforeEach(async () => {

@@ -1,5 +1,5 @@
 import { Pod } from 'ipam-kit/crd/core'
-import { type AssignerInput, assigner } from 'ipam-kit/provider/network-view'
+import { assigner } from 'ipam-kit/provider/network-view'
 import { describe, expect, test } from 'vitest'
 import { clusterCIDR, node } from './world.js'
 
@@ -19,7 +19,7 @@ const vpc = [{ name: 'vpc', cidrs: ['192.168.0.0/16'] }]
 const calico = [{ name: 'blue', cidrs: ['10.7.0.0/16'], source: pool }]
 
 describe('how Pods get their addresses', () => {
-  test.each<[string, Partial<AssignerInput>, string]>([
+  test.each<[string, Partial<Parameters<typeof assigner>[0]>, string]>([
     ['nothing at all', {}, 'Unknown'],
     ['Nodes without anything', { nodes: [bare] }, 'Unknown'],
     ['Nodes with podCIDRs', { nodes: [n1, bare] }, 'NodeCIDRs'],

@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { Address, Prefix, RangeSet } from 'ipam-kit/cidr'
-import { LiveNetworkView, type NamedRanges, networkView, usedBeforeKnown } from 'ipam-kit/provider/network-view'
+import { LiveNetworkView, networkView, usedBeforeKnown } from 'ipam-kit/provider/network-view'
 import { expect, test } from 'vitest'
+import type { NamedRanges } from '../../../src/provider/network-view/view.js'
 import { runs } from '../../setup/depth.js'
 import { clusterCIDR, known, node, plain } from './world.js'
 

@@ -1,13 +1,12 @@
 import { Prefix, RangeSet } from 'ipam-kit/cidr'
 import { Node } from 'ipam-kit/crd/core'
-import { ClusterNetwork, type ClusterNetworkSpec, type ClusterNetworkStatus } from 'ipam-kit/crd/ipam-kit'
+import { ClusterNetwork } from 'ipam-kit/crd/ipam-kit'
 import type { KubeObject } from 'ipam-kit/crd/meta'
 import { ClusterCIDR } from 'ipam-kit/crd/node-ipam'
 import type { Change, EventEffect } from 'ipam-kit/plan'
 import {
   acceptedRanges,
   type NetworkViewOptions,
-  type NetworkViewPlanner,
   networkView,
   networkViewPlanner,
   usedBeforeKnown,
@@ -17,6 +16,8 @@ import { Controller, runKey, runUntilQuiet } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
 import { beforeEach, describe, expect, test } from 'vitest'
+import type { ClusterNetworkSpec, ClusterNetworkStatus } from '../../../src/crd/ipam-kit/cluster-network.js'
+import type { NetworkViewPlanner } from '../../../src/provider/network-view/planner.js'
 import { VirtualTimers } from '../../run/controller/virtual-timers.js'
 import { clusterCIDR, known, node, plain } from './world.js'
 

@@ -1,6 +1,5 @@
 import { Prefix, RangeSet } from 'ipam-kit/cidr'
 import {
-  type Loss,
   type NetworkView,
   networkView,
   type Rendered,
@@ -13,6 +12,7 @@ import {
   renderNetworkPolicy,
 } from 'ipam-kit/provider/network-view'
 import { describe, expect, test } from 'vitest'
+import type { Loss } from '../../../src/provider/network-view/render.js'
 import { clusterCIDR, node } from './world.js'
 
 const views: { readonly [name: string]: NetworkView } = {

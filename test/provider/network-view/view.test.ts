@@ -1,13 +1,8 @@
 import { Prefix, RangeSet } from 'ipam-kit/cidr'
 import { ClusterCIDR } from 'ipam-kit/crd/node-ipam'
-import {
-  LiveNetworkView,
-  type NetworkConflict,
-  type NetworkNode,
-  networkView,
-  usedBeforeKnown,
-} from 'ipam-kit/provider/network-view'
+import { LiveNetworkView, type NetworkConflict, networkView, usedBeforeKnown } from 'ipam-kit/provider/network-view'
 import { describe, expect, test } from 'vitest'
+import type { NetworkNode } from '../../../src/provider/network-view/view.js'
 import { clusterCIDR, known, node, plain, texts } from './world.js'
 
 const names = (list: readonly { readonly name: string }[]) => list.map(({ name }) => name)

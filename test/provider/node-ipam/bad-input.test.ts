@@ -1,7 +1,7 @@
 import { Prefix } from 'ipam-kit/cidr'
 import type { KubeObject } from 'ipam-kit/crd/meta'
-import type { ClusterCIDRSpec } from 'ipam-kit/crd/node-ipam'
 import { describe, expect, test } from 'vitest'
+import type { ClusterCIDRSpec } from '../../../src/crd/node-ipam/cluster-cidr.js'
 import { Host } from './host.js'
 import { node, range } from './objects.js'
 

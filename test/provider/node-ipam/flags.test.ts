@@ -1,13 +1,7 @@
 import { Prefix } from 'ipam-kit/cidr'
-import {
-  DEFAULT_CLUSTER_CIDR,
-  defaultClusterCIDR,
-  flagRange,
-  type NodeIPAMFlags,
-  planNodeIPAM,
-  readFlags,
-} from 'ipam-kit/provider/node-ipam'
+import { defaultClusterCIDR, flagRange, type NodeIPAMFlags, planNodeIPAM, readFlags } from 'ipam-kit/provider/node-ipam'
 import { describe, expect, test } from 'vitest'
+import { DEFAULT_CLUSTER_CIDR } from '../../../src/provider/node-ipam/flags.js'
 import { Host } from './host.js'
 import { node } from './objects.js'
 

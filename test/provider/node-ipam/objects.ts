@@ -1,6 +1,7 @@
 import type { Node } from 'ipam-kit/crd/core'
 import type { KubeObject } from 'ipam-kit/crd/meta'
-import type { ClusterCIDR, ClusterCIDRSpec } from 'ipam-kit/crd/node-ipam'
+import type { ClusterCIDR } from 'ipam-kit/crd/node-ipam'
+import type { ClusterCIDRSpec } from '../../../src/crd/node-ipam/cluster-cidr.js'
 
 export interface NodeInput {
   readonly labels?: { readonly [key: string]: string } | undefined

@@ -1,6 +1,7 @@
 import { Prefix } from 'ipam-kit/cidr'
-import { type NodeIPAMInput, planNodeIPAM } from 'ipam-kit/provider/node-ipam'
+import { planNodeIPAM } from 'ipam-kit/provider/node-ipam'
 import { describe, expect, test } from 'vitest'
+import type { NodeIPAMInput } from '../../../src/provider/node-ipam/plan.js'
 import { node, range, selects } from './objects.js'
 
 /** What each Node gets: its subnets, or the kind of the outcome. */

@@ -1,6 +1,6 @@
 import { Prefix } from 'ipam-kit/cidr'
-import type { NodeSelector } from 'ipam-kit/crd/core'
 import { describe, expect, test } from 'vitest'
+import type { NodeSelector } from '../../../src/crd/core/node-selector.js'
 import { Host } from './host.js'
 import { node, range, selects } from './objects.js'
 

@@ -1,7 +1,8 @@
 import type { KubeObject } from 'ipam-kit/crd/meta'
 import type { Plan } from 'ipam-kit/plan'
-import { CLUSTER_CIDR_FINALIZER, type NodeIPAMPlanner, nodeIPAM, planNodeIPAM } from 'ipam-kit/provider/node-ipam'
+import { type NodeIPAMPlanner, nodeIPAM, planNodeIPAM } from 'ipam-kit/provider/node-ipam'
 import { describe, expect, test } from 'vitest'
+import { CLUSTER_CIDR_FINALIZER } from '../../../src/crd/node-ipam/names.js'
 import { node, present, range } from './objects.js'
 
 const TIME = { nowMs: 0 }

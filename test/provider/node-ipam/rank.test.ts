@@ -1,7 +1,9 @@
 import { Prefix } from 'ipam-kit/cidr'
-import type { ClusterCIDR, ClusterCIDRSpec } from 'ipam-kit/crd/node-ipam'
-import { compareRanges, type RangeOrder, type RankedRange, rankClusterCIDRs } from 'ipam-kit/provider/node-ipam'
+import type { ClusterCIDR } from 'ipam-kit/crd/node-ipam'
+import { compareRanges, rankClusterCIDRs } from 'ipam-kit/provider/node-ipam'
 import { describe, expect, test } from 'vitest'
+import type { ClusterCIDRSpec } from '../../../src/crd/node-ipam/cluster-cidr.js'
+import type { RangeOrder, RankedRange } from '../../../src/provider/node-ipam/rank.js'
 import { node, range, selects } from './objects.js'
 
 const labels = { a: '1', b: '2', c: '3' }

@@ -1,5 +1,6 @@
 import type { ExternalFailure, ExternalResult } from 'ipam-kit/plan'
-import type { FloatingIP, RouterLinks, ServerCloud, ServerNetwork } from 'ipam-kit/provider/openstack'
+import type { ServerCloud } from 'ipam-kit/provider/openstack'
+import type { FloatingIP, RouterLinks, ServerNetwork } from '../../../src/provider/openstack/server-cloud.js'
 
 type Ports = readonly { readonly id: string; readonly subnets: readonly string[] }[]
 

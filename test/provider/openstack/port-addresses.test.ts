@@ -1,6 +1,7 @@
-import { claimsFor, type Resolution, type ResolvedClaim } from 'ipam-kit/provider/consumer'
+import { claimsFor, type ResolvedClaim } from 'ipam-kit/provider/consumer'
 import { portAddresses } from 'ipam-kit/provider/openstack'
 import { expect, test } from 'vitest'
+import type { Resolution } from '../../../src/provider/consumer/resolution.js'
 import { addressOf, claimOf, machine, poolRef } from '../consumer/world.js'
 
 const subnets = [

@@ -1,5 +1,5 @@
-import { attachment, choosePort } from 'ipam-kit/provider/openstack'
 import { describe, expect, test } from 'vitest'
+import { attachment, choosePort } from '../../../src/provider/openstack/port-choice.js'
 
 const fip = { id: 'f1', address: '203.0.113.10', network: 'ext', port: '' }
 const port = (id: string, ...subnets: string[]) => ({ id, subnets })

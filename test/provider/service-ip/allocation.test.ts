@@ -1,9 +1,10 @@
 import { IPAddress } from 'ipam-kit/crd/networking'
 import { unwrap } from 'ipam-kit/errors'
-import { ADOPTED_ANNOTATION, serviceIPs } from 'ipam-kit/provider/service-ip'
+import { serviceIPs } from 'ipam-kit/provider/service-ip'
 import { runUntilQuiet } from 'ipam-kit/run'
 import { storeOver } from 'ipam-kit/testing'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { ADOPTED_ANNOTATION } from '../../../src/provider/service-ip/plan-service.js'
 import { address, range, service, using, World } from './world.js'
 
 const FINALIZER = 'networking.k8s.io/service-cidr-finalizer'

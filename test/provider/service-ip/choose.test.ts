@@ -5,13 +5,13 @@ import {
   bandsOf,
   namedServiceAddress,
   nextServiceAddress,
-  type ServiceChoice,
   type ServiceRange,
   serviceCIDRProblem,
   serviceRanges,
   usableAddresses,
 } from 'ipam-kit/provider/service-ip'
 import { describe, expect, test } from 'vitest'
+import type { ServiceChoice } from '../../../src/provider/service-ip/choose.js'
 import { READY, range } from './world.js'
 
 type Status = 'True' | 'False' | 'Unknown'

@@ -3,10 +3,11 @@ import type { KubeObject } from 'ipam-kit/crd/meta'
 import { IPAddress, ServiceCIDR } from 'ipam-kit/crd/networking'
 import { unwrap } from 'ipam-kit/errors'
 import type { EventEffect } from 'ipam-kit/plan'
-import { type ServiceIPOptions, type ServiceIPOutcome, serviceIPs } from 'ipam-kit/provider/service-ip'
+import { type ServiceIPOutcome, serviceIPs } from 'ipam-kit/provider/service-ip'
 import { Controller, type ControllerProblem } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
+import type { ServiceIPOptions } from '../../../src/provider/service-ip/planner.js'
 import { VirtualTimers } from '../../run/controller/virtual-timers.js'
 
 const kinds = [Service.info, IPAddress.info, ServiceCIDR.info]

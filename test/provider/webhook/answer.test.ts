@@ -1,15 +1,16 @@
 import { fc, test as property } from '@fast-check/vitest'
 import { ClusterApi, InCluster, IpamKit, Meta, Metal3, Networking, NodeIpam, OpenStack } from 'ipam-kit/crd'
-import type { AdmissionReview, ConversionReview } from 'ipam-kit/crd/webhook'
 import { failure, unwrap } from 'ipam-kit/errors'
 import { ObjectCache } from 'ipam-kit/plan'
 import { answerReview, type ReviewOptions, type ReviewReader, reviewedKinds } from 'ipam-kit/provider/webhook'
 import { memoryStore } from 'ipam-kit/store/memory'
 import { describe, expect, test } from 'vitest'
 
-const GROUP = ClusterApi.GROUP
+type Answer<K> = Extract<Awaited<ReturnType<typeof answerReview>>, { readonly kind: K }>
+
+const GROUP = 'ipam.cluster.x-k8s.io'
 const pool = (fields: object = {}, kind = 'InClusterIPPool', namespace: string | undefined = 'lab') => ({
-  apiVersion: InCluster.API_VERSION,
+  apiVersion: InCluster.InClusterIPPool.info.apiVersion,
   kind,
   metadata: { name: 'blue', ...(namespace === undefined ? {} : { namespace }) },
   spec: { addresses: ['10.0.0.1-10.0.0.9'], prefix: 24, ...fields },
@@ -33,6 +34,8 @@ const claim = (poolName: string) => ({
   spec: { poolRef: { apiGroup: GROUP, kind: 'InClusterIPPool', name: poolName } },
 })
 
+const versionOf = (apiVersion: string) => apiVersion.split('/').at(-1)
+
 type Operation = 'CREATE' | 'UPDATE' | 'DELETE'
 
 function reviewOf(
@@ -47,7 +50,7 @@ function reviewOf(
     kind: 'AdmissionReview',
     request: {
       uid: 'u-1',
-      kind: { group: Meta.groupOf(apiVersion), version: Meta.versionOf(apiVersion), kind },
+      kind: { group: Meta.groupOf(apiVersion), version: versionOf(apiVersion), kind },
       name: metadata.name,
       operation,
       object: operation === 'DELETE' ? null : object,
@@ -84,7 +87,7 @@ const READERS: readonly [string, (objects: readonly Meta.KubeObject[]) => Promis
 ]
 
 async function said(review: unknown, reader: ReviewReader, options?: ReviewOptions) {
-  const { response } = (await answerReview(review, reader, options)) as AdmissionReview
+  const { response } = (await answerReview(review, reader, options)) as Answer<'AdmissionReview'>
   if (response.allowed) return response.warnings?.join('; ') ?? 'allowed'
   return `${response.status?.code} ${response.status?.reason}: ${response.status?.message}`
 }
@@ -97,7 +100,9 @@ test('each admission rule of the library is asked', () => {
     Object.keys(group).filter((name) => name.startsWith('admit')),
   )
   const wanted = exported.flatMap((name) =>
-    name === 'admitPool' ? InCluster.poolModels.map(({ info }) => info.kind) : [name.slice('admit'.length)],
+    name === 'admitInClusterPool'
+      ? InCluster.poolModels.map(({ info }) => info.kind)
+      : [name.slice('admit'.length).replace(/^Metal3|^Service(?=IP)/, '')],
   )
   expect(reviewedKinds.map(({ kind }) => kind).sort()).toEqual(wanted.sort())
 })
@@ -138,7 +143,7 @@ describe.each(READERS)('with %s', (_, readerWith) => {
   })
 
   test('a pool of ipam-kit has the grid of its domain, and is told of its blocks', async () => {
-    const own = { apiVersion: IpamKit.API_VERSION }
+    const own = { apiVersion: IpamKit.IPPool.info.apiVersion }
     const grid = { blockPrefixLength: 28, allocationPrefixLength: 32 }
     const ipv6 = { blockPrefixLength: 124, allocationPrefixLength: 128 }
     const domain = { ...own, kind: 'IPDomain', metadata: { name: 'lab' }, spec: { ipv4: grid, ipv6 } }
@@ -188,7 +193,7 @@ describe('what cannot be looked up', () => {
   test('is not looked up where no rule needs it', async () => {
     expect(await said(reviewOf('CREATE', pool()), failing)).toBe('allowed')
     expect(await said(reviewOf('UPDATE', address('web', '10.0.0.1')), failing)).toBe('allowed')
-    const own = { apiVersion: IpamKit.API_VERSION, kind: 'IPPool', metadata: { name: 'blue' } }
+    const own = { apiVersion: IpamKit.IPPool.info.apiVersion, kind: 'IPPool', metadata: { name: 'blue' } }
     const spec = { domain: 'lab', subnets: [{ cidr: '10.0.0.0/24' }] }
     expect(await said(reviewOf('UPDATE', { ...own, spec } as Meta.KubeObject), failing)).toBe('allowed')
   })
@@ -223,7 +228,7 @@ describe('a request that cannot be judged', () => {
     for (let i = 0; i < 200_000; i++) deep = [deep]
     const object = { ...pool(), metadata: { name: 'blue', namespace: 'lab', deep } } as Meta.KubeObject
     for (const operation of ['CREATE', 'UPDATE', 'DELETE'] as const) {
-      const { response } = (await answerReview(reviewOf(operation, object), store)) as AdmissionReview
+      const { response } = (await answerReview(reviewOf(operation, object), store)) as Answer<'AdmissionReview'>
       expect(response.uid).toBe('u-1')
     }
   })
@@ -262,7 +267,7 @@ describe('a request that cannot be judged', () => {
       kind: 'AdmissionReview',
       request: {
         uid: 'u-1',
-        kind: { group: Meta.groupOf(apiVersion), version: Meta.versionOf(apiVersion), kind },
+        kind: { group: Meta.groupOf(apiVersion), version: versionOf(apiVersion), kind },
         operation,
         object: { apiVersion, kind, metadata, spec },
         oldObject: { apiVersion, kind, metadata, spec: old },
@@ -302,7 +307,7 @@ test('options go to the rules', async () => {
   expect(await said(misspelt, store)).toMatch(/^unknown field/)
   expect(await said(misspelt, store, { fieldValidation: 'Strict' })).toMatch(/^422 Invalid: .*unknown field/)
   const template = (flavor: string) => ({
-    apiVersion: OpenStack.API_VERSION_V1BETA2,
+    apiVersion: OpenStack.OpenStackMachineTemplate.info.apiVersion,
     kind: 'OpenStackMachineTemplate',
     metadata: { name: 'a', namespace: 'lab', annotations: { 'topology.cluster.x-k8s.io/dry-run': '' } },
     spec: { template: { spec: { flavor } } },
@@ -318,7 +323,7 @@ describe('a conversion', () => {
 
   test('is done by the model of the kind', async () => {
     const request = { uid: 'c-1', desiredAPIVersion: `${GROUP}/v1alpha1`, objects: [claim('blue')] }
-    const { response } = (await answerReview(review(request), store)) as ConversionReview
+    const { response } = (await answerReview(review(request), store)) as Answer<'ConversionReview'>
     expect(response).toMatchObject({ uid: 'c-1', result: { status: 'Success' } })
     expect(response.convertedObjects).toMatchObject([{ apiVersion: `${GROUP}/v1alpha1`, kind: 'IPAddressClaim' }])
   })
@@ -326,7 +331,7 @@ describe('a conversion', () => {
   test.each([{}, { uid: 'c-1' }, { uid: 'c-1', desiredAPIVersion: 'v1', objects: [5] }, { uid: 5, objects: {} }])(
     'that cannot be done has failed: %j',
     async (request: { uid?: unknown }) => {
-      const { response } = (await answerReview(review(request), store)) as ConversionReview
+      const { response } = (await answerReview(review(request), store)) as Answer<'ConversionReview'>
       expect(response.result).toMatchObject({ status: 'Failed', message: expect.stringMatching(/./) })
       expect(response.uid).toBe(request.uid === 'c-1' ? 'c-1' : '')
       expect(response.convertedObjects).toEqual([])

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { Prefix } from '../../../src/cidr/index.js'
-import { API_VERSION, blockName, IPBlock, IPDomain, IPPool } from '../../../src/crd/ipam-kit/index.js'
+import { blockName, IPBlock, IPDomain, IPPool } from '../../../src/crd/ipam-kit/index.js'
 import type { CrdModel, KubeObject } from '../../../src/crd/meta/index.js'
 import { longestBlock, longestRow } from '../../crd/ipam-kit/longest.js'
 import type { Report } from '../report.js'
@@ -26,9 +26,9 @@ const wholeGrid = {
  * or not.
  */
 export async function blockTests(report: Report, server: RealKubernetes): Promise<void> {
-  const path = ({ info }: CrdModel<KubeObject>) => `/apis/${API_VERSION}/${info.plural}`
+  const path = ({ info }: CrdModel<KubeObject>) => `/apis/${info.apiVersion}/${info.plural}`
   const create = async (model: CrdModel<KubeObject>, name: string, spec: Fields) => {
-    const body = { apiVersion: API_VERSION, kind: model.info.kind, metadata: { name }, spec }
+    const body = { apiVersion: model.info.apiVersion, kind: model.info.kind, metadata: { name }, spec }
     return server.request<Answer>('POST', path(model), { body })
   }
   const change = (model: CrdModel<KubeObject>, name: string, spec: Fields) =>

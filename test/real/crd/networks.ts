@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import * as IpamKit from '../../../src/crd/ipam-kit/index.js'
+import { MAX_ENDED, MAX_RESERVATIONS } from '../../../src/crd/ipam-kit/names.js'
 import type { CrdModel, KubeObject } from '../../../src/crd/meta/index.js'
 import { ClusterCIDR } from '../../../src/crd/node-ipam/index.js'
 import { largestStatus, networkStatus } from '../../crd/ipam-kit/networks.js'
@@ -138,13 +139,13 @@ export async function networkTests(report: Report, server: RealKubernetes): Prom
   })
   await report.test('the largest SubnetReservations is stored, with one entry for each node', async () => {
     const model = IpamKit.SubnetReservations
-    const entries = Array.from({ length: IpamKit.MAX_RESERVATIONS }, (_, nth) => ({
+    const entries = Array.from({ length: MAX_RESERVATIONS }, (_, nth) => ({
       node: `node-${nth}`,
       uid: `00000000-0000-4000-8000-${String(nth).padStart(12, '0')}`,
       podCIDRs: [`10.1.${nth}.0/24`, `fd00:${(nth + 1).toString(16)}::/64`],
       by: 'controller-1',
     }))
-    const ended = Array.from({ length: IpamKit.MAX_ENDED }, (_, nth) => `${entries[0]!.uid.slice(0, -3)}${100 + nth}`)
+    const ended = Array.from({ length: MAX_ENDED }, (_, nth) => `${entries[0]!.uid.slice(0, -3)}${100 + nth}`)
     const { metadata } = await accepts(create(model, 'node-ipam', { entries, nodesVersion: '12345', ended }), 201)
     await refuses(create(model, 'twice', { entries: [entries[0], entries[0]] }), 'Duplicate value')
     await refuses(

@@ -4,13 +4,9 @@ import { IPAddress, IPAddressClaim } from '../../../src/crd/cluster-api/index.js
 import { InClusterIPPool, poolModels } from '../../../src/crd/in-cluster/index.js'
 import * as IpamKit from '../../../src/crd/ipam-kit/index.js'
 import { type CrdManifest, crdManifest } from '../../../src/crd/manifest/index.js'
-import {
-  type CrdModel,
-  formatFieldErrorBody,
-  groupOf,
-  type KubeObject,
-  versionOf,
-} from '../../../src/crd/meta/index.js'
+import { formatFieldErrorBody } from '../../../src/crd/meta/field-error.js'
+import { type CrdModel, groupOf, type KubeObject } from '../../../src/crd/meta/index.js'
+import { versionOf } from '../../../src/crd/meta/object.js'
 import * as Metal3 from '../../../src/crd/metal3/index.js'
 import * as NodeIpam from '../../../src/crd/node-ipam/index.js'
 import * as OpenStack from '../../../src/crd/openstack/index.js'
@@ -294,7 +290,7 @@ async function admissions(report: Report, server: RealKubernetes, reviews: Revie
   await report.test('what makes no sense as a pool or a block is refused, in our words', async () => {
     const subnets = [{ cidr: '10.0.0.0/24', ranges: ['10.0.1.1'] }]
     const object = (kind: string, spec: object) => ({
-      ...{ apiVersion: IpamKit.API_VERSION, kind, metadata: { name: 'wrong' }, spec },
+      ...{ apiVersion: IpamKit.IPPool.info.apiVersion, kind, metadata: { name: 'wrong' }, spec },
     })
     const refusedAs = async (body: KubeObject, words: string) => {
       const answer = await server.request<Status>('POST', pathOf(body), { body })
@@ -368,8 +364,18 @@ function configurationOf({ url, caBundle }: ReviewServer) {
     operations,
     resources: poolModels.map(({ info }) => info.plural),
   }
-  const own = { apiGroups: [IpamKit.GROUP], apiVersions: ['v1alpha1'], operations, resources: ['*'] }
-  const ofNodes = { apiGroups: [NodeIpam.GROUP], apiVersions: ['v1'], operations, resources: ['*'] }
+  const own = {
+    apiGroups: [groupOf(IpamKit.IPPool.info.apiVersion)],
+    apiVersions: ['v1alpha1'],
+    operations,
+    resources: ['*'],
+  }
+  const ofNodes = {
+    apiGroups: [groupOf(NodeIpam.ClusterCIDR.info.apiVersion)],
+    apiVersions: ['v1'],
+    operations,
+    resources: ['*'],
+  }
   const webhook = {
     name: 'reviews.ipam-kit.dev',
     clientConfig: { url: `${url}/admit`, caBundle },

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { createServer } from 'node:https'
 import { answerReview, type ReviewReader } from '../../../src/provider/webhook/index.js'
-import { createAuthority } from '../servers/certificates.js'
+import { createAuthority } from '../../setup/certificates.js'
 
 /** The webhooks of the kinds of Cluster API and of our own, on 127.0.0.1. */
 export interface ReviewServer {

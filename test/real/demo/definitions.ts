@@ -1,8 +1,9 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { groupOf, type KindInfo, versionOf } from 'ipam-kit/crd/meta'
+import { groupOf, type KindInfo } from 'ipam-kit/crd/meta'
 import { parse } from 'yaml'
 import { watchedKinds } from '../../../docs/examples/demo/in-cluster/kinds.js'
+import { versionOf } from '../../../src/crd/meta/object.js'
 import type { AnyObject } from '../servers/kube-api.js'
 
 const UPSTREAM = fileURLToPath(new URL('../../../../shared/upstream-crds/', import.meta.url))

@@ -1,13 +1,10 @@
 import type { KubeObject } from 'ipam-kit/crd/meta'
-import {
-  FLOATING_ADDRESS_CONDITION,
-  FLOATING_IP_FINALIZER,
-  OpenStackServer,
-  SERVER_FINALIZER,
-  WAITING_FOR_INSTANCE_REASON,
-} from 'ipam-kit/crd/openstack'
+import { OpenStackServer } from 'ipam-kit/crd/openstack'
 import type { Client } from '../controller/client.js'
 import type { FaultyCloud } from './cloud.js'
+
+/** Finalizer of upstream's controller: a server stays until its instance and ports are deleted. */
+export const SERVER_FINALIZER = 'openstackserver.infrastructure.cluster.x-k8s.io'
 
 /**
  * The controller of machines: it creates instances for servers that have their address, and deletes
@@ -84,7 +81,7 @@ export class Machines {
     const { name, deletionTimestamp, finalizers = [], resourceVersion } = server.metadata
     const instance = this.#instances.get(name)
     if (deletionTimestamp === undefined) {
-      if (instance !== undefined || conditionOf(server)?.reason !== WAITING_FOR_INSTANCE_REASON) return
+      if (instance !== undefined || conditionOf(server)?.reason !== 'WaitingForInstance') return
       const instanceID = `instance-of-${name}`
       this.#instances.set(name, instanceID)
       this.#cloud.addInstance(instanceID)
@@ -92,7 +89,7 @@ export class Machines {
       await this.#client.send('PATCH', `${this.#path}/${name}/status`, { body, patch: 'merge', also: [404] })
       return
     }
-    const isHeld = finalizers.includes(FLOATING_IP_FINALIZER)
+    const isHeld = finalizers.includes('ipam-kit.dev/floating-ip')
     // of every other server the instance goes first, and takes the address off its port
     if (instance !== undefined && (!isHeld || Number(/\d+$/.exec(name)?.[0]) % 2 === 1)) {
       this.#cloud.removeInstance(instance)
@@ -107,5 +104,5 @@ export class Machines {
 }
 
 export function conditionOf({ status }: OpenStackServer) {
-  return status?.conditions?.find(({ type }) => type === FLOATING_ADDRESS_CONDITION)
+  return status?.conditions?.find(({ type }) => type === 'FloatingAddressFromPoolReady')
 }

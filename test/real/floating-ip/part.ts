@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { IPAddress, type IPAddressClaim } from 'ipam-kit/crd/cluster-api'
 import type { KubeObject } from 'ipam-kit/crd/meta'
-import { MIN_FREE_ANNOTATION, type OpenStackServer, SERVER_FINALIZER } from 'ipam-kit/crd/openstack'
+import { MIN_FREE_ANNOTATION, type OpenStackServer } from 'ipam-kit/crd/openstack'
 import { Dice } from 'ipam-kit/testing'
 import { bundle } from '../bundle.js'
 import { Client, eachOf } from '../controller/client.js'
@@ -13,7 +13,7 @@ import { waitFor } from '../servers/tools.js'
 import { FaultyCloud } from './cloud.js'
 import { Controllers } from './controllers.js'
 import { type Ground, MAIN, startGround } from './ground.js'
-import { conditionOf, Machines } from './machines.js'
+import { conditionOf, Machines, SERVER_FINALIZER } from './machines.js'
 
 interface Size {
   readonly servers: number

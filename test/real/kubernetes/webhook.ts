@@ -1,5 +1,5 @@
 import { createServer } from 'node:https'
-import { createAuthority } from '../servers/certificates.js'
+import { createAuthority } from '../../setup/certificates.js'
 
 /** A validating webhook on 127.0.0.1. */
 export interface Webhook {

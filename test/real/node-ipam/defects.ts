@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { crdManifest } from 'ipam-kit/crd/manifest'
-import { ClusterCIDR, type ClusterCIDRSpec } from 'ipam-kit/crd/node-ipam'
+import { ClusterCIDR } from 'ipam-kit/crd/node-ipam'
 import { admitExample, manifestsIn, SHARED } from '../account.js'
 import { ControllerProcess } from '../controller/process.js'
 import { pause } from '../pace.js'
@@ -22,7 +22,7 @@ const zoneA = { labels: { zone: 'a' } }
 const forZoneA = {
   nodeSelector: { nodeSelectorTerms: [{ matchExpressions: [{ key: 'zone', operator: 'In', values: ['a'] }] }] },
 }
-const rangeOf = (spec: Partial<ClusterCIDRSpec>): ClusterCIDRSpec => ({ perNodeHostBits: 8, ...spec })
+const rangeOf = (spec: Partial<ClusterCIDR['spec']>): ClusterCIDR['spec'] => ({ perNodeHostBits: 8, ...spec })
 
 /** A cluster with the example controller, which can be started again. */
 class Scene extends Cluster {

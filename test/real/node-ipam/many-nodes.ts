@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { Prefix } from 'ipam-kit/cidr'
 import { SubnetReservations } from 'ipam-kit/crd/ipam-kit'
 import { crdManifest } from 'ipam-kit/crd/manifest'
-import { ClusterCIDR, type ClusterCIDRSpec } from 'ipam-kit/crd/node-ipam'
+import { ClusterCIDR } from 'ipam-kit/crd/node-ipam'
 import { admitExample } from '../account.js'
 import { ControllerProcess } from '../controller/process.js'
 import type { Depth, Report } from '../report.js'
@@ -19,7 +19,7 @@ const DEPTHS: { readonly [D in Depth]: { readonly nodes: number; readonly kills:
 }
 
 /** Three ranges that lie apart, of both families. The first two are too small for all. */
-const SPECS: readonly ClusterCIDRSpec[] = [
+const SPECS: readonly ClusterCIDR['spec'][] = [
   { ipv4: '10.16.0.0/18', ipv6: 'fd00:1::/114', perNodeHostBits: 8 },
   { ipv4: '10.99.0.0/17', ipv6: 'fd00:2::/113', perNodeHostBits: 8 },
   { ipv4: '172.16.0.0/12', ipv6: 'fd00:3::/108', perNodeHostBits: 8 },

@@ -1,4 +1,4 @@
-import { Pod, type PodSpec, type PodStatus } from 'ipam-kit/crd/core'
+import { Pod } from 'ipam-kit/crd/core'
 import type { KubeObject } from 'ipam-kit/crd/meta'
 import {
   type AnyWatch,
@@ -9,6 +9,9 @@ import {
   type TrimmedWatch,
   type Watch,
 } from 'ipam-kit/plan'
+
+type PodSpec = NonNullable<Pod['spec']>
+type PodStatus = NonNullable<Pod['status']>
 
 type Selected = Pick<Selection, 'labels' | 'fields'>
 

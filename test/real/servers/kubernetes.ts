@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Certificate, createAuthority, createKeyPair } from './certificates.js'
+import { type Certificate, createAuthority, createKeyPair } from '../../setup/certificates.js'
 import { etcdProgram } from './etcd.js'
 import { type AnyObject, type KubeAccess, KubeApi, type KubeRequest, kubeconfigOf } from './kube-api.js'
 import { kubeBinary } from './kube-binaries.js'

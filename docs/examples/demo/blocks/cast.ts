@@ -1,5 +1,5 @@
 import type { Meta } from 'ipam-kit/crd'
-import { API_VERSION, IPBlock, IPDomain, IPPool, parseBlockName } from 'ipam-kit/crd/ipam-kit'
+import { IPBlock, IPDomain, IPPool, parseBlockName } from 'ipam-kit/crd/ipam-kit'
 
 // Who takes part: pools, and writers with their Pods. All begins with `demo`, so that a cluster may
 // have others.
@@ -27,7 +27,7 @@ function poolOf(
   ]
   // blocks of 16: writers meet in few of them
   const spec = { domain, subnets, ipv4: { blockPrefixLength: 28 }, ipv6: { blockPrefixLength: 124 } }
-  return IPPool.parse({ apiVersion: API_VERSION, kind: 'IPPool', metadata: { name }, spec })
+  return IPPool.parse({ apiVersion: IPPool.info.apiVersion, kind: 'IPPool', metadata: { name }, spec })
 }
 
 export const domains: readonly string[] = [...new Set(pools.map(({ spec }) => spec.domain))]

@@ -1,13 +1,13 @@
 import { Address, Prefix } from 'ipam-kit/cidr'
 import type { Meta } from 'ipam-kit/crd'
-import { IPBlock, type IPBlockRow, IPPool } from 'ipam-kit/crd/ipam-kit'
+import { IPBlock, IPPool } from 'ipam-kit/crd/ipam-kit'
 import { describe, unwrap } from 'ipam-kit/errors'
 import type { Store } from 'ipam-kit/store'
 import { isOurs } from './cast.js'
 
 /** A row, and where it lies. */
 export interface StoredRow {
-  readonly row: IPBlockRow
+  readonly row: IPBlock['spec']['rows'][string]
   readonly block: IPBlock
   readonly pool: string
   readonly family: 4 | 6

@@ -1,4 +1,4 @@
-import { OpenStackServer, WAITING_FOR_INSTANCE_REASON } from 'ipam-kit/crd/openstack'
+import { OpenStackServer } from 'ipam-kit/crd/openstack'
 import { unwrap } from 'ipam-kit/errors'
 import type { Store } from 'ipam-kit/store'
 import type { FakeCloud } from 'ipam-kit/testing'
@@ -28,7 +28,7 @@ export class Machines {
     let hasActed = false
     for (const server of servers) {
       const { name, deletionTimestamp } = server.metadata
-      const waits = conditionOf(server)?.reason === WAITING_FOR_INSTANCE_REASON && deletionTimestamp === undefined
+      const waits = conditionOf(server)?.reason === 'WaitingForInstance' && deletionTimestamp === undefined
       if (!waits || server.status?.instanceID) continue
       const fixedIPs = [{ subnet: this.#cloud.subnetId(this.#network, 0), address: `10.6.0.${10 + ++this.#count}` }]
       this.#cloud.addPort({ device: name, network: this.#network, fixedIPs })

@@ -1,11 +1,6 @@
 import { IPAddress, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
 import type { KubeObject, Model } from 'ipam-kit/crd/meta'
-import {
-  FLOATING_ADDRESS_CONDITION,
-  OpenStackFloatingIPPool,
-  OpenStackServer,
-  POOL_READY_CONDITION,
-} from 'ipam-kit/crd/openstack'
+import { OpenStackFloatingIPPool, OpenStackServer } from 'ipam-kit/crd/openstack'
 import { unwrap } from 'ipam-kit/errors'
 import type { Store } from 'ipam-kit/store'
 import type { FakeCloud } from 'ipam-kit/testing'
@@ -84,12 +79,12 @@ export async function snapshot(
 }
 
 export function conditionOf({ status }: OpenStackServer) {
-  return status?.conditions?.find(({ type }) => type === FLOATING_ADDRESS_CONDITION)
+  return status?.conditions?.find(({ type }) => type === 'FloatingAddressFromPoolReady')
 }
 
 function poolView({ spec, status }: OpenStackFloatingIPPool): PoolView {
   const { claimedIPs = [], availableIPs = [], failedIPs = [], conditions = [] } = status ?? {}
-  const ready = conditions.find(({ type }) => type === POOL_READY_CONDITION)
+  const ready = conditions.find(({ type }) => type === 'OpenstackFloatingIPPoolReadyCondition')
   const lists = { claimed: claimedIPs, available: availableIPs, failed: failedIPs }
   return { ...lists, state: ready?.reason ?? null, max: spec.maxIPs }
 }

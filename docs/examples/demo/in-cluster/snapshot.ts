@@ -23,7 +23,7 @@ export interface ClaimView {
 
 export interface PoolView {
   readonly pool: InCluster.InClusterPool
-  readonly counts: InCluster.InClusterPoolCounts | undefined
+  readonly counts: NonNullable<InCluster.InClusterPool['status']>['ipAddresses']
   /** Why nothing can be allocated from it. */
   readonly problem: string | null
   /** What IPAddress objects hold, in order. */
@@ -103,9 +103,7 @@ function reasonOf(claim: ClusterApi.IPAddressClaim, outcome: InClusterOutcome | 
     case 'released':
       return 'Released'
     default:
-      return (
-        claim.status?.conditions?.find((condition) => condition.type === ClusterApi.READY_CONDITION)?.reason ?? null
-      )
+      return claim.status?.conditions?.find((condition) => condition.type === 'Ready')?.reason ?? null
   }
 }
 

@@ -78,8 +78,7 @@ function refusalOf({ view, domain, unreadable, blocks }: PoolInput): string | un
   if (domain === undefined) {
     const { offGrid } = blocks
     return (
-      offGrid &&
-      `domain ${pool.spec.domain} cannot be made: block ${offGrid} cannot be read, so its grid is not known`
+      offGrid && `domain ${pool.spec.domain} cannot be made: block ${offGrid} cannot be read, so its grid is not known`
     )
   }
   const isTaken = pool.status?.domainUID === domain.metadata.uid

@@ -1,6 +1,7 @@
 import { fc, test } from '@fast-check/vitest'
-import { API_VERSION, type IPBlockRow } from 'ipam-kit/crd/ipam-kit'
 import { describe, expect } from 'vitest'
+import type { IPBlockRow } from '../../../../src/crd/ipam-kit/ip-block.js'
+import { API_VERSION } from '../../../../src/crd/ipam-kit/names.js'
 import { chooseUnit, type UnitQuery } from '../../../../src/provider/blocks/block/choose.js'
 import { ParsedBlock } from '../../../../src/provider/blocks/block/parsed-block.js'
 

@@ -1,6 +1,6 @@
 import { Address } from 'ipam-kit/cidr'
 import { Cluster, IPAddress, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
-import { IPBlock, IPDomain, IPPool, type IPPoolSpec } from 'ipam-kit/crd/ipam-kit'
+import { IPBlock, IPDomain, IPPool } from 'ipam-kit/crd/ipam-kit'
 import { unwrap } from 'ipam-kit/errors'
 import type { AnyResult, Outcome, Planner } from 'ipam-kit/plan'
 import { allocate, blockClaims, blocksOperator, blocksSweep, KnownBlocks, release } from 'ipam-kit/provider/blocks'
@@ -8,6 +8,7 @@ import { Controller, runTask, runUntilQuiet, taskCaller } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
 import { beforeEach, describe, expect, test } from 'vitest'
+import type { IPPoolSpec } from '../../../../src/crd/ipam-kit/ip-pool.js'
 import { VirtualTimers } from '../../../run/controller/virtual-timers.js'
 
 let store: Store

@@ -1,4 +1,4 @@
-import { handleName, IPBlock, IPHandle, IPPool } from 'ipam-kit/crd/ipam-kit'
+import { IPBlock, IPHandle, IPPool } from 'ipam-kit/crd/ipam-kit'
 import type { KindInfo, KubeObject } from 'ipam-kit/crd/meta'
 import { unwrap } from 'ipam-kit/errors'
 import type { Plan, Planner } from 'ipam-kit/plan'
@@ -8,6 +8,7 @@ import type { Store } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
 import { storeOver } from 'ipam-kit/testing'
 import { beforeEach, describe, expect, test } from 'vitest'
+import { handleName } from '../../../../src/crd/ipam-kit/ip-handle.js'
 import { blocksIn, kinds, poolIn } from '../world.js'
 
 const POD: KindInfo = { apiVersion: 'v1', kind: 'Pod', plural: 'pods', namespaced: true, statusSubresource: true }

@@ -1,5 +1,5 @@
 import { Address, Prefix } from 'ipam-kit/cidr'
-import { IPBlock, type IPPoolSpec } from 'ipam-kit/crd/ipam-kit'
+import { IPBlock } from 'ipam-kit/crd/ipam-kit'
 import { unwrap } from 'ipam-kit/errors'
 import {
   type AdoptionRequest,
@@ -16,6 +16,7 @@ import { runTask } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
 import { standingStore } from 'ipam-kit/testing'
 import { beforeEach, describe, expect, test } from 'vitest'
+import type { IPPoolSpec } from '../../../../src/crd/ipam-kit/ip-pool.js'
 import { blockStore, blocksIn, type Grids, kinds, poolIn, request } from '../world.js'
 
 let store: Store

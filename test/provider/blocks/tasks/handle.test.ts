@@ -1,5 +1,5 @@
 import { Address } from 'ipam-kit/cidr'
-import { handleName, IPBlock, IPHandle, IPPool, type IPPoolFamilyStatus } from 'ipam-kit/crd/ipam-kit'
+import { IPBlock, IPHandle, IPPool } from 'ipam-kit/crd/ipam-kit'
 import type { KubeObject } from 'ipam-kit/crd/meta'
 import { fail, unwrap } from 'ipam-kit/errors'
 import type { Outcome, Task } from 'ipam-kit/plan'
@@ -8,6 +8,8 @@ import { runTask, type TaskResult } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
 import { storeOver } from 'ipam-kit/testing'
 import { beforeEach, describe, expect, test } from 'vitest'
+import { handleName } from '../../../../src/crd/ipam-kit/ip-handle.js'
+import type { IPPoolFamilyStatus } from '../../../../src/crd/ipam-kit/ip-pool.js'
 import { blockStore, blocksIn, countingStore, poolIn, request } from '../world.js'
 
 let store: Store

@@ -1,5 +1,5 @@
 import { Address, Prefix } from 'ipam-kit/cidr'
-import { IPBlock, IPPool, type IPPoolSpec } from 'ipam-kit/crd/ipam-kit'
+import { IPBlock, IPPool } from 'ipam-kit/crd/ipam-kit'
 import { fail, unwrap } from 'ipam-kit/errors'
 import type { Outcome, Task } from 'ipam-kit/plan'
 import {
@@ -13,6 +13,7 @@ import { runTask } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
 import { storeOver } from 'ipam-kit/testing'
 import { beforeEach, describe, expect, test } from 'vitest'
+import type { IPPoolSpec } from '../../../../src/crd/ipam-kit/ip-pool.js'
 import { blockStore, blocksIn, poolIn, request } from '../world.js'
 
 let store: Store

@@ -1,8 +1,10 @@
 import { Address, Prefix, Range } from 'ipam-kit/cidr'
-import { API_VERSION, blockName, type IPPoolSpec } from 'ipam-kit/crd/ipam-kit'
+import { blockName } from 'ipam-kit/crd/ipam-kit'
 import type { KubeObject } from 'ipam-kit/crd/meta'
 import { type AllocationRequest, allocate, KnownBlocks } from 'ipam-kit/provider/blocks'
 import { describe, expect, test, vi } from 'vitest'
+import type { IPPoolSpec } from '../../../../src/crd/ipam-kit/ip-pool.js'
+import { API_VERSION } from '../../../../src/crd/ipam-kit/names.js'
 import { request } from '../world.js'
 
 const UNITS = 16

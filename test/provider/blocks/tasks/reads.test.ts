@@ -1,5 +1,5 @@
 import { Address, Prefix } from 'ipam-kit/cidr'
-import { IPBlock, IPPool, type IPPoolFamilyStatus } from 'ipam-kit/crd/ipam-kit'
+import { IPBlock, IPPool } from 'ipam-kit/crd/ipam-kit'
 import type { KubeObject } from 'ipam-kit/crd/meta'
 import { unwrap } from 'ipam-kit/errors'
 import type { Task } from 'ipam-kit/plan'
@@ -7,6 +7,7 @@ import { allocate, KnownBlocks, release } from 'ipam-kit/provider/blocks'
 import { runTask } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
 import { beforeEach, describe, expect, test } from 'vitest'
+import type { IPPoolFamilyStatus } from '../../../../src/crd/ipam-kit/ip-pool.js'
 import { blockStore, blocksIn, countingStore, poolIn, type Requests, request } from '../world.js'
 
 const NOW_MS = 1_000_000

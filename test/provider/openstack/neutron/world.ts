@@ -1,5 +1,7 @@
-import { type CloudRequest, type CloudResponse, type NeutronOptions, neutron } from 'ipam-kit/provider/openstack'
+import { neutron } from 'ipam-kit/provider/openstack'
 import { FakeCloud, type NeutronHandlerOptions, neutronHandler } from 'ipam-kit/testing'
+import type { NeutronOptions } from '../../../../src/provider/openstack/neutron/neutron.js'
+import type { CloudRequest, CloudResponse } from '../../../../src/provider/openstack/neutron/request.js'
 
 export const pool = { namespace: 'office', name: 'public' }
 export const access = { namespace: 'office', identityRef: { name: 'clouds', cloudName: 'one' } }
