@@ -1,6 +1,7 @@
 // What is done with trees of prefixes, beside peers of every language.
-import { PrefixTree } from 'ipam-kit/allocator'
+
 import { type Address4, type Prefix, RangeSet } from 'ipam-kit/cidr'
+import { PrefixTree } from '../src/allocator/prefixes/prefix-tree.js'
 import type { Draws } from './corpora.js'
 
 /** How many /24 a /8 has. */

@@ -1,10 +1,11 @@
 // Started by memory.ts with --expose-gc. Prints what each value takes.
-import { RangeTree } from 'ipam-kit/allocator'
+
 import { Address, type Prefix, PrefixMap, RangeSet } from 'ipam-kit/cidr'
 import { Node } from 'ipam-kit/crd/core'
 import type { KubeObject } from 'ipam-kit/crd/meta'
 import { modelWatch, ObjectCache, type Watch } from 'ipam-kit/plan'
 import { type NodeIPAMPlanner, nodeIPAM } from 'ipam-kit/provider/node-ipam'
+import { RangeTree } from '../src/allocator/slots/range-tree.js'
 import { Draws, once, parsedPrefixes, prefixes4, prefixes6 } from './corpora.js'
 import type { Memory } from './memory.js'
 import { keptPods, listInto, PAGE, pageOfPods, wholePods } from './pods.js'

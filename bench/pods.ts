@@ -1,6 +1,7 @@
 import { Pod } from 'ipam-kit/crd/core'
 import type { KubeObject } from 'ipam-kit/crd/meta'
-import { type AnyWatch, modelWatch, ObjectCache, type TrimmedWatch, type Watch } from 'ipam-kit/plan'
+import { modelWatch, ObjectCache, type TrimmedWatch, type Watch } from 'ipam-kit/plan'
+import type { AnyWatch } from '../src/plan/cached-objects.js'
 
 /** As in the informers of Kubernetes. */
 export const PAGE = 500

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
-import { codes, registry } from 'ipam-kit/errors'
+import { registry } from 'ipam-kit/errors'
 import ts from 'typescript'
+import { codes } from '../src/errors/registry.js'
 
 const retryWords = {
   now: 'at once, after finding out what is stored',

@@ -1,6 +1,6 @@
 // A process of `npm run simulate`: its share of the seeds, one after the other. It tells how far it
 // has come, and what goes wrong at once.
-import type { SimulationResult } from 'ipam-kit/testing'
+import type { SimulationResult } from '../src/testing/simulation/simulate.js'
 import { type System, systems } from './simulate-systems.js'
 
 export interface Share {

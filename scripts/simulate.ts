@@ -22,7 +22,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { build } from 'esbuild'
-import type { SimulationResult } from 'ipam-kit/testing'
+import type { SimulationResult } from '../src/testing/simulation/simulate.js'
 import type { Share, ShareMessage, Tally } from './simulate-share.js'
 import { type System, systems } from './simulate-systems.js'
 

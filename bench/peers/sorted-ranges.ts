@@ -1,4 +1,4 @@
-import type { SlotRange } from 'ipam-kit/allocator'
+import type { SlotRange } from '../../src/allocator/slots/slots.js'
 
 /**
  * What is often written by hand for a space with few allocations: the free ranges in two sorted

@@ -1,5 +1,6 @@
-import { Bitmap, RangeTree } from 'ipam-kit/allocator'
+import { Bitmap } from 'ipam-kit/allocator'
 import { Address, type Address4 } from 'ipam-kit/cidr'
+import { RangeTree } from '../../src/allocator/slots/range-tree.js'
 import { Draws, once } from '../corpora.js'
 import type { Side, Work } from '../harness.js'
 import { SetAndLoop } from '../peers/set-and-loop.js'

@@ -2,9 +2,8 @@
 import {
   AddressPool,
   explainRefusal,
-  type HoldReason,
   Ledger,
-  type PoolEntry,
+  type LedgerEntry,
   PrefixAllocator,
   reservedAddresses,
   type Strategy,
@@ -44,7 +43,7 @@ for (const strategy of strategies) {
   for (let i = 0; i < 15; i++) tried.allocate({ owner: { uid: `early-${i}` } })
   for (let i = 0; i < 15; i += 3) tried.releaseOwner(`early-${i}`)
   for (let i = 0; i < 6; i++) tried.allocate({ owner: { uid: `late-${i}` } })
-  const inUse = RangeSet.fromAddresses(tried.entries().map((entry: PoolEntry) => entry.address))
+  const inUse = RangeSet.fromAddresses(tried.entries().map((entry) => entry.address))
   console.log(strategy.kind)
   for (const line of asciiMap({ addresses: ranges, available: tried.available, inUse })) console.log(line)
 }
@@ -71,7 +70,7 @@ console.log(delegation.free(48), delegation.free(64))
 
 // Who holds what, and why: a ledger records what is observed, and offers what is free.
 const ledger = new Ledger({ space: RangeSet.parse(['10.20.1.0/30']) })
-const record = (id: string, text: string, reason: HoldReason) =>
+const record = (id: string, text: string, reason: LedgerEntry['reason']) =>
   ledger.set(id, { prefix: Prefix.parse(text), reason, holder: { key: id } })
 record('web-0', '10.20.1.0/32', 'held')
 record('web-1', '10.20.1.1/32', 'pending')

@@ -1,16 +1,16 @@
 import { closeSync, existsSync, fsyncSync, ftruncateSync, openSync, readFileSync, writeSync } from 'node:fs'
 import type { Store } from 'ipam-kit/store'
 import {
-  type ChangeLog,
   type DocumentChange,
   type DocumentKey,
-  type DocumentScope,
   type DocumentWrite,
-  type EngineStoreOptions,
   engineStore,
   pollChanges,
   type StoredDocument,
 } from 'ipam-kit/store/engine'
+
+/** The documents of one kind, of one namespace or of all. */
+type Scope = Pick<DocumentKey, 'group' | 'kind'> & { readonly namespace?: string | undefined }
 
 /** One line of the file: a write, with the key of its document. */
 type Line = DocumentChange & { readonly key: DocumentKey }
@@ -20,7 +20,10 @@ type Line = DocumentChange & { readonly key: DocumentKey }
  * answered. For one process, and for as many objects as fit into memory. Everything that a store
  * has to know of Kubernetes comes from `engineStore`.
  */
-export function fileStore(path: string, options: EngineStoreOptions): { readonly store: Store; close(): void } {
+export function fileStore(
+  path: string,
+  options: Parameters<typeof engineStore>[1],
+): { readonly store: Store; close(): void } {
   const lines: Line[] = []
   const documents = new Map<string, StoredDocument & { readonly key: DocumentKey }>()
   const waiting = new Set<() => void>()
@@ -61,7 +64,7 @@ export function fileStore(path: string, options: EngineStoreOptions): { readonly
     size += bytes.length
   }
 
-  const log: ChangeLog = {
+  const log: Parameters<typeof pollChanges>[0] = {
     async changes(scope, after = revision(), limit) {
       if (BigInt(after) > BigInt(revision())) return { kind: 'gone', oldest: '0' }
       // line n has revision n + 1
@@ -109,7 +112,7 @@ function idOf({ group, kind, namespace, name }: DocumentKey): string {
   return `${group}/${kind}/${namespace}/${name}`
 }
 
-function isIn({ group, kind, namespace }: DocumentScope, key: DocumentKey): boolean {
+function isIn({ group, kind, namespace }: Scope, key: DocumentKey): boolean {
   return key.group === group && key.kind === kind && (namespace === undefined || key.namespace === namespace)
 }
 

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { KindInfo } from 'ipam-kit/crd/meta'
 import { describe } from 'ipam-kit/errors'
 import type { Store } from 'ipam-kit/store'
-import { type EtcdGatewayOptions, etcdGateway, etcdStore } from 'ipam-kit/store/etcd'
+import { etcdGateway, etcdStore } from 'ipam-kit/store/etcd'
 import {
   type ClientNodeConfig,
   type ClientNodeWatch,
@@ -15,7 +15,7 @@ import {
   kubernetesStore,
 } from 'ipam-kit/store/kubernetes'
 import { migratePostgres, type PostgresClient, postgresStore } from 'ipam-kit/store/postgres'
-import { type RedisCaller, type RedisSender, redisStore } from 'ipam-kit/store/redis'
+import { redisStore } from 'ipam-kit/store/redis'
 import { migrateSqlite, type SqliteDatabase, sqliteStore } from 'ipam-kit/store/sqlite'
 
 /** Where objects are kept. */
@@ -207,13 +207,15 @@ function openDatabase(Database: new (file: string) => Closable, file: string): C
   }
 }
 
-interface IoRedis extends RedisCaller {
+interface IoRedis {
+  call(command: string, ...args: string[]): Promise<unknown>
   on(event: 'error', listener: (error: unknown) => void): unknown
   connect(): Promise<unknown>
   disconnect(): void
 }
 
-interface NodeRedis extends RedisSender {
+interface NodeRedis {
+  sendCommand(args: string[]): Promise<unknown>
   on(event: 'error', listener: () => void): unknown
   connect(): Promise<unknown>
   destroy(): void
@@ -260,7 +262,7 @@ function fromBase64(text: string): string {
 }
 
 async function openEtcd(place: string, parts: Parts): Promise<OpenStore> {
-  const patient: EtcdGatewayOptions['fetch'] = (url, request) =>
+  const patient: Parameters<typeof etcdGateway>[0]['fetch'] = (url, request) =>
     fetch(url, url.endsWith('/watch') ? request : { ...request, signal: AbortSignal.timeout(PATIENCE_MS) })
   const client = etcdGateway({
     fetch: patient,

@@ -1,61 +1,12 @@
-export type { ReserveRule, SubnetEdges } from '../cidr/internal.js'
-export type {
-  HoldReason,
-  LedgerCounts,
-  LedgerEntry,
-  LedgerHolder,
-  LedgerQuery,
-  LedgerSpec,
-  Random,
-} from './ledger/entry.js'
+export type { ReserveRule } from '../cidr/internal.js'
+export type { LedgerEntry, LedgerHolder, Random } from './ledger/entry.js'
 export { Ledger } from './ledger/ledger.js'
 export { AddressPool } from './pool/address-pool.js'
-export type { ReleasedAddress } from './pool/cooldown.js'
 export type { AddressPoolSpec } from './pool/pool-spec.js'
-export {
-  type ObservedHold,
-  type RebuildFinding,
-  type Rebuilt,
-  rebuildPool,
-} from './pool/rebuild.js'
-export {
-  confusableAddresses,
-  type ReserveRuleName,
-  reservedAddresses,
-} from './pool/reserved.js'
-export {
-  PrefixAllocator,
-  type PrefixCounts,
-  type PrefixDelta,
-  type PrefixEntry,
-  type PrefixHold,
-  type PrefixOutcome,
-  type PrefixReleaseOutcome,
-  type PrefixRequest,
-} from './prefixes/prefix-allocator.js'
-export type { PrefixAllocatorSpec } from './prefixes/prefix-spec.js'
-export { PrefixTree } from './prefixes/prefix-tree.js'
+export { rebuildPool } from './pool/rebuild.js'
+export { confusableAddresses, reservedAddresses } from './pool/reserved.js'
+export { PrefixAllocator } from './prefixes/prefix-allocator.js'
 export { explainRefusal } from './refusal.js'
-export type {
-  Allocated,
-  AllocationDelta,
-  AllocationOutcome,
-  AllocationRequest,
-  AtTime,
-  Hold,
-  LowestFreeOptions,
-  Occupation,
-  OccupyOptions,
-  Owner,
-  PoolCounts,
-  PoolEntry,
-  Released,
-  ReleaseOptions,
-  ReleaseOutcome,
-  StrategyState,
-  Want,
-} from './request.js'
+export type { AllocationDelta, AllocationOutcome, AllocationRequest, Hold, Owner, Want } from './request.js'
 export { Bitmap } from './slots/bitmap.js'
-export { RangeTree } from './slots/range-tree.js'
-export type { FreeRunOptions, SlotRange, Slots } from './slots/slots.js'
-export { type Strategy, staticBandOf } from './strategy.js'
+export type { Strategy } from './strategy.js'

@@ -9,24 +9,8 @@ type Prefix = Prefix.Prefix
 type Range = Range.Range
 type RangeSet = RangeSet.RangeSet
 
-export { type PrefixEntry, PrefixMap } from './map/prefix-map.js'
-export type { PrefixTextOptions } from './nouns/prefix-core.js'
-export type { RangeTextOptions, SubnetRange } from './nouns/range-core.js'
+export { PrefixMap } from './map/prefix-map.js'
 export type { Address4, Address6, Family } from './nouns/types.js'
-export type {
-  AddressKind,
-  RegistryFlag,
-  SpecialPurposeEntry,
-  SpecialPurposeRegistry,
-} from './registry/special-purpose.js'
 export { specialPurposeRegistry } from './registry/special-purpose.js'
-export type { RangeSetBuilder } from './set/range-set-builder.js'
-export type { Cover, CoverOptions } from './set/range-set-cover.js'
-export type { RangeSetTextOptions } from './set/range-set-text.js'
-export type { Ranges4 } from './set/ranges4.js'
-export type { Ranges6 } from './set/ranges6.js'
-export type { TextOptions, TextProfile } from './text/profile.js'
-export type { ZonePolicy } from './text/scan.js'
-export type { TextWarning } from './text/warnings.js'
-export type { ZonedAddress } from './text/zoned.js'
+export type { TextOptions } from './text/profile.js'
 export { Address, Prefix, Range, RangeSet }

@@ -1,14 +1,4 @@
-export { type Condition, type ConditionUpdate, findCondition, setCondition } from './conditions.js'
-export { nameOf, type StateName, type Transition, transition, transitions } from './machine.js'
-export { type PoolFacts, type PoolReadyReason, poolReady } from './pool-conditions.js'
-export {
-  type ClaimEffect,
-  type ClaimEvent,
-  type ClaimState,
-  type ClaimStatusLike,
-  type NotReadyReason,
-  type Phase,
-  phaseOf,
-  type ReadyReason,
-  stateOf,
-} from './state.js'
+export { findCondition, setCondition } from './conditions.js'
+export { transition } from './machine.js'
+export { poolReady } from './pool-conditions.js'
+export { type ClaimEvent, type ClaimState, phaseOf, stateOf } from './state.js'

@@ -1,4 +1,4 @@
-import { ipamError } from '../errors/index.js'
+import { ipamError } from '../errors/failure.js'
 import type { ClaimEffect, ClaimEvent, ClaimState } from './state.js'
 
 /** The states by name, as the table and diagrams show them. */

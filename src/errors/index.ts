@@ -1,4 +1,3 @@
-export type { ErrorCode, ErrorContexts, ErrorDefinition, RetryClass } from './codes.js'
-export * from './failure.js'
-export { quote } from './quote.js'
-export { codes, type Registry, registry } from './registry.js'
+export type { ErrorCode } from './codes.js'
+export { describe, type Failure, fail, IpamError, isIpamError, ok, type Result, unwrap } from './failure.js'
+export { registry } from './registry.js'

@@ -3,7 +3,7 @@ import type { JsonPatch, MergePatch } from '../crd/meta/patch.js'
 import type { WholeObject } from './selection.js'
 
 export type { Propagation } from '../crd/meta/object.js'
-export type { JsonPatch, JsonPatchOperation, MergePatch } from '../crd/meta/patch.js'
+export type { JsonPatch, MergePatch } from '../crd/meta/patch.js'
 
 /** What must still be true of an object for a write to be done. */
 export interface EffectPrecondition {

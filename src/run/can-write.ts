@@ -1,5 +1,5 @@
 import { formatRef } from '../crd/meta/object.js'
-import { failure } from '../errors/index.js'
+import { failure } from '../errors/failure.js'
 import { refuse } from '../errors/refuse.js'
 import type { Effect } from '../plan/index.js'
 import type { StoreFailure } from '../store/index.js'

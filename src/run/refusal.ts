@@ -1,7 +1,8 @@
 import { formatRef, refOf } from '../crd/meta/object.js'
 import { describe } from '../errors/index.js'
 import { plain } from '../errors/quote.js'
-import type { Effect, EventEffect, Refusal } from '../plan/index.js'
+import type { Refusal } from '../plan/effect.js'
+import type { Effect, EventEffect } from '../plan/index.js'
 import type { StoreFailure } from '../store/index.js'
 import { refOfEffect } from './plan/effect-ref.js'
 

@@ -1,9 +1,8 @@
 import { formatRef, kindKey } from '../crd/meta/object.js'
-import { type Failure, IpamError, ipamError } from '../errors/index.js'
+import { ipamError } from '../errors/failure.js'
+import { type Failure, IpamError } from '../errors/index.js'
 import { refuse } from '../errors/refuse.js'
 import {
-  type Applied,
-  type ApplyOptions,
   type Change,
   type EventEffect,
   ObjectCache,
@@ -11,6 +10,7 @@ import {
   type Planner,
   type Selection,
 } from '../plan/index.js'
+import type { Applied, ApplyOptions } from '../plan/object-cache.js'
 import type { Store, StoreFailure } from '../store/index.js'
 import { assertCanWrite, type CanWrite } from './can-write.js'
 import { Fifo } from './controller/fifo.js'

@@ -1,1 +1,10 @@
-export type * from './store.js'
+export type {
+  JsonPatch,
+  ListQuery,
+  MergePatch,
+  Store,
+  StoreErrorCode,
+  StoreFailure,
+  StoreResult,
+  WatchEvent,
+} from './store.js'

@@ -3,7 +3,7 @@ import type { JsonPatch, MergePatch } from '../crd/meta/patch.js'
 import type { ErrorCode, Failure, Result } from '../errors/index.js'
 
 export type { Propagation } from '../crd/meta/object.js'
-export type { JsonPatch, JsonPatchOperation, MergePatch } from '../crd/meta/patch.js'
+export type { JsonPatch, MergePatch } from '../crd/meta/patch.js'
 
 /** The failures that a store answers with. */
 export type StoreErrorCode = Extract<ErrorCode, `STORE_${string}`>

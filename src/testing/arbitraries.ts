@@ -1,21 +1,19 @@
 import fc from 'fast-check'
-import { Address, type Address4, type Address6, Prefix, Range, RangeSet } from '../cidr/index.js'
+import { Address, type Address4, type Address6, type Family, Prefix, Range, RangeSet } from '../cidr/index.js'
 
-/** Any IPv4 address, the ends of the space and of words more often than chance has it. */
-export function address4(): fc.Arbitrary<Address4> {
-  return edgyWord().map((value) => ({ family: 4, value }))
-}
-
-/** Any IPv6 address, with words of zeros and ones more often than chance has it. */
-export function address6(): fc.Arbitrary<Address6> {
+/**
+ * Any address of a family, by default of either: the ends of the space and words of zeros and ones
+ * more often than chance has it.
+ */
+export function address(family: 4): fc.Arbitrary<Address4>
+export function address(family: 6): fc.Arbitrary<Address6>
+export function address(family?: Family): fc.Arbitrary<Address>
+export function address(family?: Family): fc.Arbitrary<Address> {
+  if (family === 4) return edgyWord().map((value) => ({ family: 4, value }))
+  if (family === undefined) return fc.oneof(address(4), address(6))
   return fc
     .tuple(edgyWord(), edgyWord(), edgyWord(), edgyWord())
     .map(([w0, w1, w2, w3]) => ({ family: 6, w0, w1, w2, w3 }))
-}
-
-/** Any address of either family. */
-export function address(): fc.Arbitrary<Address> {
-  return fc.oneof(address4(), address6())
 }
 
 /** Any prefix of either family, with or without host bits. */
@@ -26,7 +24,7 @@ export function prefix(): fc.Arbitrary<Prefix> {
 /** Any range of one family. */
 export function range(): fc.Arbitrary<Range> {
   const ordered = <A extends Address>([a, b]: [A, A]) => (Address.compare(a, b) <= 0 ? Range.of(a, b) : Range.of(b, a))
-  return fc.oneof(fc.tuple(address4(), address4()).map(ordered), fc.tuple(address6(), address6()).map(ordered))
+  return fc.oneof(fc.tuple(address(4), address(4)).map(ordered), fc.tuple(address(6), address(6)).map(ordered))
 }
 
 /**

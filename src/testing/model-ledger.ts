@@ -1,4 +1,5 @@
-import type { LedgerCounts, LedgerEntry, LedgerHolder, LedgerQuery, LedgerSpec } from '../allocator/index.js'
+import type { LedgerEntry, LedgerHolder } from '../allocator/index.js'
+import type { LedgerCounts, LedgerQuery, LedgerSpec } from '../allocator/internal.js'
 import { Address, Prefix, RangeSet } from '../cidr/index.js'
 
 /**

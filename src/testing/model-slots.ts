@@ -1,4 +1,4 @@
-import type { FreeRunOptions, SlotRange, Slots } from '../allocator/index.js'
+import type { FreeRunOptions, SlotRange, Slots } from '../allocator/internal.js'
 
 /**
  * What slots have to do, in the way that is obviously right: a `Set` and a `for` loop. Every

@@ -1,6 +1,6 @@
-import { type Condition, stateOf } from 'ipam-kit/claim'
+import { stateOf } from 'ipam-kit/claim'
 import { Cluster, IPAddress, IPAddressClaim, RELEASE_ADDRESS_FINALIZER } from 'ipam-kit/crd/cluster-api'
-import type { KubeObject } from 'ipam-kit/crd/meta'
+import type { Condition, KubeObject } from 'ipam-kit/crd/meta'
 import { OpenStackFloatingIPPool, poolTag } from 'ipam-kit/crd/openstack'
 import { fail, unwrap } from 'ipam-kit/errors'
 import type { ExternalCall, ExternalResult } from 'ipam-kit/plan'

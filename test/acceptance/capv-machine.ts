@@ -1,7 +1,6 @@
 import { Address, Prefix } from 'ipam-kit/cidr'
-import type { Condition } from 'ipam-kit/claim'
 import type { IPAddressClaim } from 'ipam-kit/crd/cluster-api'
-import type { KubeObject } from 'ipam-kit/crd/meta'
+import type { Condition, KubeObject } from 'ipam-kit/crd/meta'
 import {
   type ConsumerDevice,
   claimsFor,

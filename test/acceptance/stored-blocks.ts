@@ -2,7 +2,7 @@ import { Address, Prefix, RangeSet } from 'ipam-kit/cidr'
 import { blockName, IPBlock, IPDomain, IPHandle, IPPool } from 'ipam-kit/crd/ipam-kit'
 import { IpamError, unwrap } from 'ipam-kit/errors'
 import type { Outcome, Task } from 'ipam-kit/plan'
-import { type AllocationRequest, allocate, blocksOperator, KnownBlocks, release } from 'ipam-kit/provider/blocks'
+import { allocate, blocksOperator, KnownBlocks, release } from 'ipam-kit/provider/blocks'
 import { runTask, runUntilQuiet } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
@@ -114,7 +114,7 @@ export class StoredBlocks {
   }
 
   /** The next address for an owner; `undefined` if there is none. */
-  async allocate(request: Pick<AllocationRequest, 'owner' | 'node'>): Promise<Address | undefined> {
+  async allocate(request: Pick<Parameters<typeof allocate>[0], 'owner' | 'node'>): Promise<Address | undefined> {
     const outcome = await this.#run(allocate({ ...request, pools: [POOL], families: [this.#family] }, this.#known))
     return outcome.kind === 'allocated' ? outcome.allocations[0]?.address : undefined
   }

@@ -14,7 +14,7 @@ export interface Entry {
 
 export type ExportMap = Readonly<Record<string, string | Readonly<Record<string, string>>>>
 
-/** Entry -> export -> its kind, or the sorted members of a namespace. Types leave no trace here. */
+/** Entry -> export -> its kind, or the sorted members of a namespace. */
 export type Surface = Record<string, Record<string, string | string[]>>
 
 export const surfaceFile = new URL('./exports.snapshot.json', import.meta.url)
@@ -39,14 +39,14 @@ export function entries(): Entry[] {
     })
 }
 
-/** What the entry offers at run time. */
-export async function surfaceOf(entry: Entry): Promise<Surface[string]> {
+/** What the entry offers at run time, and of `types` the names that are not there at run time. */
+export async function surfaceOf(entry: Entry, types: readonly string[]): Promise<Surface[string]> {
   const module: Record<string, unknown> = await import(/* @vite-ignore */ pathToFileURL(`${root}${entry.source}`).href)
-  return Object.fromEntries(
-    Object.keys(module)
-      .sort()
-      .map((name) => [name, describe(module[name])]),
-  )
+  const values = Object.keys(module).sort()
+  return Object.fromEntries([
+    ...values.map((name) => [name, describe(module[name])]),
+    ...types.filter((name) => !(name in module)).map((name) => [name, 'type']),
+  ])
 }
 
 function describe(value: unknown): string | string[] {

@@ -1,9 +1,14 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
+import { renderExportsDoc } from '../../scripts/exports-doc.js'
+import { hiddenTypesIn } from '../../scripts/hidden-types.js'
+import { clashesIn, namesOf, publicApi } from '../../scripts/public-api.js'
 import { entries, type Surface, surfaceFile, surfaceOf } from './entries.js'
 
+const api = publicApi()
+
 // What is public is a decision, so a change of it shows up in a diff: `npm run exports:write` after
-// looking at it. Types are held by the type tests.
+// looking at it.
 describe('the exports of every entry are those of exports.snapshot.json', () => {
   const snapshot: Surface = existsSync(surfaceFile) ? JSON.parse(readFileSync(surfaceFile, 'utf8')) : {}
 
@@ -16,6 +21,71 @@ describe('the exports of every entry are those of exports.snapshot.json', () => 
   })
 
   test.each(entries())('$specifier', async (entry) => {
-    expect(await surfaceOf(entry)).toEqual(snapshot[entry.specifier])
+    expect(await surfaceOf(entry, namesOf(api, entry.specifier))).toEqual(snapshot[entry.specifier])
   })
+})
+
+/** Names that several entries give to different things, and why they may. */
+const SHARED_NAMES: Readonly<Record<string, string>> = {
+  API_VERSION: 'of each API group',
+  GROUP: 'of each API group',
+  IPAddress: 'a kind of Cluster API, of metal3 and of networking.k8s.io',
+  IPAddressSpec: 'of those kinds',
+  admitIPAddress: 'of those kinds',
+  IPPool: 'a kind of this project and of metal3',
+  IPPoolSpec: 'of those kinds',
+  IPPoolStatus: 'of those kinds',
+  admitIPPool: 'of those kinds',
+}
+
+/** Names with two meanings that are still to be told apart. */
+const STILL_SHARED: readonly string[] = [
+  'AllocationOutcome',
+  'AllocationRequest',
+  'Condition',
+  'MAX_NAME_LENGTH',
+  'MachineSpec',
+  'Plan',
+  'PrefixEntry',
+  'REQUESTED_ADDRESS_ANNOTATION',
+  'ReleaseOptions',
+  'ReleaseOutcome',
+  'Released',
+]
+
+describe('a name means one thing', () => {
+  test('in all entries, but for names that Kubernetes gives to several kinds', () => {
+    const clashes = [...clashesIn(api).keys()].sort()
+    expect(clashes).toEqual([...Object.keys(SHARED_NAMES), ...STILL_SHARED].sort())
+  })
+
+  test('two declarations of one name are seen, and one that two entries pass on is not', () => {
+    const planted = ['first', 'second', 'third'].map((name) => ({
+      specifier: name,
+      source: `test/docs/fixtures/exports/${name}.ts`,
+    }))
+    const clashes = clashesIn(publicApi(planted))
+    expect([...clashes.keys()]).toEqual(['Answer'])
+    expect(clashes.get('Answer')).toHaveLength(2)
+  })
+})
+
+describe('a type of a public signature', () => {
+  test('is exported, or reached from a name that is by at most three members', () => {
+    expect(hiddenTypesIn(api).filter(({ steps }) => steps > 3)).toEqual([])
+  })
+
+  test('is found if no entry exports it, with the way to it', () => {
+    const planted = publicApi([{ specifier: 'third', source: 'test/docs/fixtures/exports/third.ts' }])
+    expect(hiddenTypesIn(planted)).toEqual([
+      { name: 'Deepest', from: 'ask', steps: 3 },
+      { name: 'Deeper', from: 'ask', steps: 2 },
+      { name: 'Question', from: 'ask', steps: 1 },
+    ])
+  })
+})
+
+test('docs/reference/exports.md is what the entries export: npm run docs:exports', () => {
+  const page = readFileSync(new URL('../../docs/reference/exports.md', import.meta.url), 'utf8')
+  expect(page).toBe(renderExportsDoc(api))
 })

@@ -1,5 +1,6 @@
-import { type Condition, findCondition, setCondition } from 'ipam-kit/claim'
+import { findCondition, setCondition } from 'ipam-kit/claim'
 import { describe, expect, test } from 'vitest'
+import type { Condition } from '../../src/claim/conditions.js'
 
 const ready: Condition = {
   type: 'Ready',

@@ -1,15 +1,7 @@
-import {
-  type ClaimEvent,
-  type ClaimState,
-  nameOf,
-  phaseOf,
-  type StateName,
-  stateOf,
-  transition,
-  transitions,
-} from 'ipam-kit/claim'
+import { type ClaimEvent, type ClaimState, phaseOf, stateOf, transition } from 'ipam-kit/claim'
 import { isIpamError } from 'ipam-kit/errors'
 import { describe, expect, test } from 'vitest'
+import { nameOf, type StateName, transitions } from '../../src/claim/machine.js'
 
 const states: { readonly [name in StateName]: ClaimState } = {
   Pending: { phase: 'Pending' },

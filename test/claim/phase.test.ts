@@ -1,5 +1,6 @@
-import { type ClaimStatusLike, type NotReadyReason, type Phase, phaseOf, stateOf } from 'ipam-kit/claim'
+import { phaseOf, stateOf } from 'ipam-kit/claim'
 import { describe, expect, test } from 'vitest'
+import type { ClaimStatusLike, NotReadyReason, Phase } from '../../src/claim/state.js'
 
 const failed = (type: string, reason: string) => ({ conditions: [{ type, status: 'False', reason }] })
 

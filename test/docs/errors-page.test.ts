@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
-import { codes } from 'ipam-kit/errors'
 import { expect, test } from 'vitest'
 import { renderErrorsDoc } from '../../scripts/errors-doc.js'
+import { codes } from '../../src/errors/registry.js'
 
 test('docs/reference/errors.md is what the registry says', () => {
   const page = readFileSync(new URL('../../docs/reference/errors.md', import.meta.url), 'utf8')

@@ -1,6 +1,8 @@
-import { describe as describeFailure, type ErrorCode, type ErrorContexts, failure } from 'ipam-kit/errors'
+import { describe as describeFailure, type ErrorCode } from 'ipam-kit/errors'
 import { describe, expect, test } from 'vitest'
 import { errorText } from '../../src/errors/cause.js'
+import type { ErrorContexts } from '../../src/errors/codes.js'
+import { failure } from '../../src/errors/failure.js'
 
 const refused = 'connect ECONNREFUSED 127.0.0.1:6443'
 const url = 'https://127.0.0.1:6443/apis/ipam.cluster.x-k8s.io/v1beta2/namespaces/default/ipaddressclaims?limit=500'

@@ -1,16 +1,7 @@
 import { createContext, runInContext } from 'node:vm'
-import {
-  describe as describeFailure,
-  fail,
-  failure,
-  IpamError,
-  ipamError,
-  isIpamError,
-  ok,
-  type Result,
-  unwrap,
-} from 'ipam-kit/errors'
+import { describe as describeFailure, fail, IpamError, isIpamError, ok, type Result, unwrap } from 'ipam-kit/errors'
 import { describe, expect, test } from 'vitest'
+import { failure, ipamError } from '../../src/errors/failure.js'
 
 const context = { first: '10.0.0.2', last: '10.0.0.1' }
 const sentence = 'range ends before it begins: 10.0.0.2-10.0.0.1'

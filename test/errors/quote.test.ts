@@ -1,7 +1,7 @@
 import { test as property } from '@fast-check/vitest'
 import fc from 'fast-check'
-import { quote } from 'ipam-kit/errors'
 import { describe, expect, test } from 'vitest'
+import { quote } from '../../src/errors/quote.js'
 
 describe('quote', () => {
   test.each([

@@ -1,12 +1,8 @@
-import {
-  codes,
-  describe as describeFailure,
-  type ErrorCode,
-  type ErrorContexts,
-  failure,
-  registry,
-} from 'ipam-kit/errors'
+import { describe as describeFailure, type ErrorCode, registry } from 'ipam-kit/errors'
 import { describe, expect, test } from 'vitest'
+import type { ErrorContexts } from '../../src/errors/codes.js'
+import { failure } from '../../src/errors/failure.js'
+import { codes } from '../../src/errors/registry.js'
 
 // An example of every code and the sentence it makes. Codes are append-only: lines may be added
 // here, and never go or change their code.

@@ -1,10 +1,11 @@
 import { IpamKit, Meta, Metal3, Networking, NodeIpam, OpenStack } from 'ipam-kit/crd'
-import { failure, unwrap } from 'ipam-kit/errors'
+import { unwrap } from 'ipam-kit/errors'
 import { reviewedKinds } from 'ipam-kit/provider/webhook'
 import type { MergePatch, Store } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
 import { describe, expect, test } from 'vitest'
 import { AdmittedStore } from '../../docs/examples/demo/admitted-store.js'
+import { failure } from '../../src/errors/failure.js'
 
 /** Kinds of the Kubernetes API itself are not in the demo. */
 const kinds = reviewedKinds.filter(({ apiVersion }) => apiVersion !== Networking.ServiceCIDR.info.apiVersion)

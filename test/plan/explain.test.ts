@@ -1,8 +1,10 @@
 import { IPAddressClaim } from 'ipam-kit/crd/cluster-api'
 import { InClusterIPPool } from 'ipam-kit/crd/in-cluster'
-import { type DeleteEffect, explain, explainEffect } from 'ipam-kit/plan'
+import { explain } from 'ipam-kit/plan'
 import { PoolLedger, planClaim } from 'ipam-kit/provider/in-cluster'
 import { expect, test } from 'vitest'
+import type { DeleteEffect } from '../../src/plan/effect.js'
+import { explainEffect } from '../../src/plan/plan.js'
 import { claim, pool } from '../provider/in-cluster/world.js'
 
 const thing = { apiVersion: 'v1', kind: 'Thing', name: 'x' }

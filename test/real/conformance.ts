@@ -1,7 +1,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { StoreCapabilities } from 'ipam-kit/store'
-import { type ConformanceOptions, storeConformance } from 'ipam-kit/testing'
+import { storeConformance } from 'ipam-kit/testing'
+import type { StoreCapabilities } from '../../src/store/store.js'
+import type { ConformanceOptions } from '../../src/testing/conformance/store-conformance.js'
 import type { Report } from './report.js'
 
 /**

@@ -1,6 +1,8 @@
 import { Prefix, Range, RangeSet } from 'ipam-kit/cidr'
-import { asciiMap, type MapLabel, type SvgMapOptions, svgMap } from 'ipam-kit/render'
+import { asciiMap, svgMap } from 'ipam-kit/render'
 import { describe, expect, test } from 'vitest'
+import type { MapLabel } from '../../src/render/grid.js'
+import type { SvgMapOptions } from '../../src/render/svg-map.js'
 import { all, parseXml, textOf } from './strict-xml.js'
 import { asAscii, readMap } from './svg-reader.js'
 

@@ -1,9 +1,10 @@
 import { fail, unwrap } from 'ipam-kit/errors'
-import { LEASE, LeaderElection, type LeaderElectionOptions } from 'ipam-kit/run'
+import { LEASE, LeaderElection } from 'ipam-kit/run'
 import type { Store, StoreFailure } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
 import { storeOver } from 'ipam-kit/testing'
 import { beforeEach, describe, expect, test } from 'vitest'
+import type { LeaderElectionOptions } from '../../src/run/leader-election.js'
 import { VirtualTimers } from './controller/virtual-timers.js'
 
 const lease = { namespace: 'system', name: 'ipam' }

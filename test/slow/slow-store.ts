@@ -1,6 +1,7 @@
 import type { Timers } from 'ipam-kit/run'
-import type { ListQuery, Store, StoreResult, WatchEvent, WatchOptions } from 'ipam-kit/store'
+import type { ListQuery, Store, StoreResult, WatchEvent } from 'ipam-kit/store'
 import { storeOver } from 'ipam-kit/testing'
+import type { WatchOptions } from '../../src/store/store.js'
 
 export interface SlowStoreOptions {
   readonly timers: Timers

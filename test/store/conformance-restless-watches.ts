@@ -1,4 +1,5 @@
-import type { Store, WatchEvent, WatchOptions } from 'ipam-kit/store'
+import type { Store, WatchEvent } from 'ipam-kit/store'
+import type { WatchOptions } from '../../src/store/store.js'
 import { type Mutant, sleep } from './conformance-watch-mutants.js'
 
 const GOES_ON = 'watch: goes on with what is still to come'

@@ -1,7 +1,8 @@
 import type { KubeObject } from 'ipam-kit/crd/meta'
 import { unwrap } from 'ipam-kit/errors'
-import type { LabelRequirement, ListQuery, Store, WatchEvent, WatchOptions } from 'ipam-kit/store'
+import type { ListQuery, Store, WatchEvent } from 'ipam-kit/store'
 import { conformanceKinds } from 'ipam-kit/testing'
+import type { LabelRequirement, WatchOptions } from '../../src/store/store.js'
 import { virtualSleep } from './virtual-sleep.js'
 
 /** Time of the mutants and of the cases over them, which passes when nothing else happens. */

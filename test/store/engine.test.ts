@@ -1,17 +1,14 @@
 import { unwrap } from 'ipam-kit/errors'
 import type { Store, WatchEvent } from 'ipam-kit/store'
 import {
-  type Commit,
   type DocumentChange,
-  type DocumentScope,
   type DocumentWrite,
-  type EngineEvent,
   engineStore,
-  type Stop,
   type StoredDocument,
   type StoreEngine,
 } from 'ipam-kit/store/engine'
 import { beforeEach, describe, expect, it } from 'vitest'
+import type { Commit, DocumentScope, EngineEvent, Stop } from '../../src/store/engine/engine.js'
 import { failure, POOL, pool, query, REGION, ref } from './memory-fixture.js'
 
 /** An engine in memory, of which every function can be replaced. */

@@ -1,5 +1,6 @@
-import { type EtcdClient, type EtcdHttpResponse, etcdGateway, etcdStore } from 'ipam-kit/store/etcd'
+import { type EtcdClient, etcdGateway, etcdStore } from 'ipam-kit/store/etcd'
 import { describe, expect, test } from 'vitest'
+import type { EtcdHttpResponse } from '../../src/store/etcd/gateway.js'
 import { EtcdModel, refusal } from './etcd-model.js'
 import { failureOf } from './failure-of.js'
 

@@ -1,5 +1,5 @@
-import type { EtcdHttpResponse } from 'ipam-kit/store/etcd'
 import { describe, expect, test } from 'vitest'
+import type { EtcdHttpResponse } from '../../src/store/etcd/gateway.js'
 import { begun, foreign, open, openSilent, type Wire } from './etcd-wires.js'
 import { settle } from './settle.js'
 

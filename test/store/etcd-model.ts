@@ -1,4 +1,4 @@
-import type { EtcdHttpRequest, EtcdHttpResponse } from 'ipam-kit/store/etcd'
+import type { EtcdHttpRequest, EtcdHttpResponse } from '../../src/store/etcd/gateway.js'
 
 interface Entry {
   readonly revision: number

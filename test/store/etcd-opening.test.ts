@@ -1,11 +1,6 @@
-import {
-  type EtcdGatewayOptions,
-  type EtcdHttpRequest,
-  type EtcdHttpResponse,
-  etcdGateway,
-  etcdStore,
-} from 'ipam-kit/store/etcd'
+import { etcdGateway, etcdStore } from 'ipam-kit/store/etcd'
 import { describe, expect, test } from 'vitest'
+import type { EtcdGatewayOptions, EtcdHttpRequest, EtcdHttpResponse } from '../../src/store/etcd/gateway.js'
 import { EtcdModel } from './etcd-model.js'
 import { settle } from './settle.js'
 

@@ -1,6 +1,7 @@
 import type { WatchEvent } from 'ipam-kit/store'
-import { type EtcdStoreOptions, etcdGateway, etcdStore } from 'ipam-kit/store/etcd'
+import { etcdGateway, etcdStore } from 'ipam-kit/store/etcd'
 import { describe, expect, test } from 'vitest'
+import type { EtcdStoreOptions } from '../../src/store/etcd/etcd-store.js'
 import { EtcdModel, refusal } from './etcd-model.js'
 import { settle } from './settle.js'
 

@@ -1,5 +1,7 @@
 import type { WatchEvent } from 'ipam-kit/store'
-import { type EtcdHttpResponse, type EtcdStoreOptions, etcdGateway, etcdStore } from 'ipam-kit/store/etcd'
+import { etcdGateway, etcdStore } from 'ipam-kit/store/etcd'
+import type { EtcdStoreOptions } from '../../src/store/etcd/etcd-store.js'
+import type { EtcdHttpResponse } from '../../src/store/etcd/gateway.js'
 import { EtcdModel } from './etcd-model.js'
 import { settle } from './settle.js'
 

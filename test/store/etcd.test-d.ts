@@ -1,5 +1,6 @@
-import { type EtcdGatewayOptions, type EtcdHttpRequest, etcdGateway } from 'ipam-kit/store/etcd'
+import { etcdGateway } from 'ipam-kit/store/etcd'
 import { expectTypeOf, test } from 'vitest'
+import type { EtcdGatewayOptions, EtcdHttpRequest } from '../../src/store/etcd/gateway.js'
 
 test("the platform's fetch fits the gateway of etcd as it is", () => {
   expectTypeOf<{ fetch: typeof fetch; url: string }>().toExtend<EtcdGatewayOptions>()

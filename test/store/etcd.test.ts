@@ -1,12 +1,8 @@
-import {
-  type EtcdClient,
-  type EtcdHttpResponse,
-  type EtcdStoreOptions,
-  etcdGateway,
-  etcdStore,
-} from 'ipam-kit/store/etcd'
+import { type EtcdClient, etcdGateway, etcdStore } from 'ipam-kit/store/etcd'
 import { conformanceKinds, storeConformance } from 'ipam-kit/testing'
 import { describe, expect, it, test } from 'vitest'
+import type { EtcdStoreOptions } from '../../src/store/etcd/etcd-store.js'
+import type { EtcdHttpResponse } from '../../src/store/etcd/gateway.js'
 import { EtcdModel, refusal } from './etcd-model.js'
 import { virtualSleep } from './virtual-sleep.js'
 

@@ -1,7 +1,9 @@
 import type { KindInfo, KubeObject, ObjectRef } from 'ipam-kit/crd/meta'
-import type { LabelRequirement, ListQuery, Store, StoreFailure, WatchEvent } from 'ipam-kit/store'
-import type { KubernetesAnswer, KubernetesClient, KubernetesRequest } from 'ipam-kit/store/kubernetes'
+import type { ListQuery, Store, StoreFailure, WatchEvent } from 'ipam-kit/store'
+import type { KubernetesClient } from 'ipam-kit/store/kubernetes'
 import { memoryStore } from 'ipam-kit/store/memory'
+import type { KubernetesAnswer, KubernetesRequest } from '../../src/store/kubernetes/client.js'
+import type { LabelRequirement } from '../../src/store/store.js'
 
 type Object = { readonly [key: string]: unknown }
 

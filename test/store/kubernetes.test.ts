@@ -1,7 +1,8 @@
 import { unwrap } from 'ipam-kit/errors'
-import { type KubernetesStoreOptions, kubernetesStore } from 'ipam-kit/store/kubernetes'
+import { kubernetesStore } from 'ipam-kit/store/kubernetes'
 import { conformanceKinds, storeConformance } from 'ipam-kit/testing'
 import { describe, expect, it } from 'vitest'
+import type { KubernetesStoreOptions } from '../../src/store/kubernetes/kubernetes-store.js'
 import { ApiServerModel } from './kubernetes-model.js'
 import { failure, GROUP, PLAIN, POOL, pool, REGION, ref } from './memory-fixture.js'
 

@@ -1,8 +1,9 @@
 import type { KindInfo, KubeObject, ObjectRef } from 'ipam-kit/crd/meta'
 import { type Result, unwrap } from 'ipam-kit/errors'
 import type { ListQuery, Store, StoreErrorCode, WatchEvent } from 'ipam-kit/store'
-import { type MemoryStoreOptions, memoryStore } from 'ipam-kit/store/memory'
+import { memoryStore } from 'ipam-kit/store/memory'
 import { expect } from 'vitest'
+import type { MemoryStoreOptions } from '../../src/store/memory/memory-store.js'
 
 export const GROUP = 'ipam.example.com'
 export const POOL: KindInfo = {

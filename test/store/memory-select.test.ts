@@ -1,7 +1,8 @@
 import { unwrap } from 'ipam-kit/errors'
-import type { LabelRequirement, ListQuery, Store } from 'ipam-kit/store'
+import type { ListQuery, Store } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
 import { beforeEach, describe, expect, it } from 'vitest'
+import type { LabelRequirement } from '../../src/store/store.js'
 import { createIn, failure, invalidAt, newStore, type Parts, POOL, query, ref, START_MS } from './memory-fixture.js'
 
 let store: Store

@@ -1,12 +1,7 @@
-import {
-  type ChangeLog,
-  type ChangePage,
-  type DocumentChange,
-  type PollingOptions,
-  pollChanges,
-  type Stop,
-} from 'ipam-kit/store/engine'
+import { type DocumentChange, pollChanges } from 'ipam-kit/store/engine'
 import { describe, expect, it, test } from 'vitest'
+import type { Stop } from '../../src/store/engine/engine.js'
+import type { ChangeLog, ChangePage, PollingOptions } from '../../src/store/engine/polling.js'
 
 class Ending implements Stop {
   isStopped = false

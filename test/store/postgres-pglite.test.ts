@@ -1,15 +1,10 @@
 import { PGlite } from '@electric-sql/pglite'
 import { unwrap } from 'ipam-kit/errors'
 import type { Store, WatchEvent } from 'ipam-kit/store'
-import {
-  migratePostgres,
-  type PostgresClient,
-  type PostgresStoreOptions,
-  postgresMigrations,
-  postgresStore,
-} from 'ipam-kit/store/postgres'
+import { migratePostgres, type PostgresClient, postgresMigrations, postgresStore } from 'ipam-kit/store/postgres'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { postgresEngine } from '../../src/store/postgres/engine.js'
+import type { PostgresStoreOptions } from '../../src/store/postgres/postgres-store.js'
 import { tablesIn } from '../../src/store/postgres/tables.js'
 import type { SqlEngine } from '../../src/store/sql/engine.js'
 import { historyOf } from '../../src/store/sql/history.js'

@@ -3,12 +3,12 @@ import {
   migratePostgres,
   namedStatements,
   type PostgresClient,
-  type PostgresStoreOptions,
   postgresMigrations,
   postgresStore,
 } from 'ipam-kit/store/postgres'
 import { describe, expect, it } from 'vitest'
 import { verdictOf } from '../../src/store/postgres/errors.js'
+import type { PostgresStoreOptions } from '../../src/store/postgres/postgres-store.js'
 import { failureOf } from './failure-of.js'
 import { pool, query, ref } from './memory-fixture.js'
 

@@ -1,5 +1,5 @@
-import type { Stop } from 'ipam-kit/store/engine'
 import { describe, expect, it } from 'vitest'
+import type { Stop } from '../../src/store/engine/engine.js'
 import type { SqlDatabase } from '../../src/store/sql/database.js'
 import { SqlEngine } from '../../src/store/sql/engine.js'
 import { tablesOf } from '../../src/store/sql/tables.js'

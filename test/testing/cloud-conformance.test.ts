@@ -1,7 +1,8 @@
 import type { CloudFacts } from 'ipam-kit/provider/external'
 import { neutron } from 'ipam-kit/provider/openstack'
-import { type CloudFeature, type CloudUnderTest, cloudConformance, FakeCloud, neutronHandler } from 'ipam-kit/testing'
+import { cloudConformance, FakeCloud, neutronHandler } from 'ipam-kit/testing'
 import { describe, test } from 'vitest'
+import type { CloudFeature, CloudUnderTest } from '../../src/testing/conformance/cloud-bench.js'
 
 const access = { namespace: 'office', identityRef: { name: 'clouds', cloudName: 'one' } }
 

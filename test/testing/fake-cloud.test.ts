@@ -1,6 +1,8 @@
-import { type CloudTrouble, type CloudTroubleKind, FakeCloud, type FakeCloudOptions } from 'ipam-kit/testing'
+import { FakeCloud } from 'ipam-kit/testing'
 import { describe, expect, test } from 'vitest'
 import { markerText } from '../../src/provider/external/cloud.js'
+import type { CloudTrouble, CloudTroubleKind } from '../../src/testing/cloud/troubles.js'
+import type { FakeCloudOptions } from '../../src/testing/fake-cloud.js'
 
 const pool = { namespace: 'office', name: 'public' }
 const base = { pool, access: {} }

@@ -1,8 +1,9 @@
 import type { KubeObject } from 'ipam-kit/crd/meta'
 import { definePlanner, type Effect, type Planner, patchIfFields, type Watch } from 'ipam-kit/plan'
 import type { Store } from 'ipam-kit/store'
-import { ALL_FAULTS, type Dice, type SimulatedSystem, type SimulationOptions, simulate } from 'ipam-kit/testing'
+import { ALL_FAULTS, type Dice, type SimulatedSystem, simulate } from 'ipam-kit/testing'
 import { describe, expect, test } from 'vitest'
+import type { SimulationOptions } from '../../src/testing/simulation/simulate.js'
 import { share } from '../setup/depth.js'
 
 // Nodes get numbers from a range, as node IPAM gives them prefixes: the number is a field of an

@@ -3,10 +3,12 @@ import { IPBlock } from 'ipam-kit/crd/ipam-kit'
 import type { KubeObject } from 'ipam-kit/crd/meta'
 import { unwrap } from 'ipam-kit/errors'
 import type { Change } from 'ipam-kit/plan'
-import { ALL_FAULTS, inClusterBlocksSystem, simulate, simulateBlocks } from 'ipam-kit/testing'
+import { ALL_FAULTS, simulate } from 'ipam-kit/testing'
 import { describe, expect, test } from 'vitest'
 import type { IPBlockRow } from '../../src/crd/ipam-kit/ip-block.js'
 import { BlockRules } from '../../src/testing/simulation/block-rules.js'
+import { inClusterBlocksSystem } from '../../src/testing/simulation/in-cluster-blocks-system.js'
+import { simulateBlocks } from '../../src/testing/simulation/simulate-blocks.js'
 import { BlocksWorld } from '../provider/in-cluster-blocks/world.js'
 
 const faults = [...ALL_FAULTS, 'stand-still'] as const

@@ -1,5 +1,7 @@
-import { ALL_FAULTS, type BlocksSimulationOptions, blockClaimsSystem, simulate, simulateBlocks } from 'ipam-kit/testing'
+import { ALL_FAULTS, simulate } from 'ipam-kit/testing'
 import { describe, expect, test } from 'vitest'
+import { blockClaimsSystem } from '../../src/testing/simulation/block-claims-system.js'
+import { type BlocksSimulationOptions, simulateBlocks } from '../../src/testing/simulation/simulate-blocks.js'
 import { share } from '../setup/depth.js'
 
 /** What goes wrong with seeds from 1. */

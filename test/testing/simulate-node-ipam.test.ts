@@ -1,16 +1,11 @@
 import type { Change, Effect, Plan, Planner } from 'ipam-kit/plan'
 import { removeFinalizer } from 'ipam-kit/plan'
 import type { NodeIPAMPlanner } from 'ipam-kit/provider/node-ipam'
-import {
-  ALL_FAULTS,
-  type NodeIPAMSystemOptions,
-  nodeIPAMSystem,
-  type SimulatedSystem,
-  type SimulationOptions,
-  simulate,
-} from 'ipam-kit/testing'
+import { ALL_FAULTS, type SimulatedSystem, simulate } from 'ipam-kit/testing'
 import { describe, expect, test } from 'vitest'
 import { CLUSTER_CIDR_FINALIZER } from '../../src/crd/node-ipam/names.js'
+import { type NodeIPAMSystemOptions, nodeIPAMSystem } from '../../src/testing/simulation/node-ipam-system.js'
+import type { SimulationOptions } from '../../src/testing/simulation/simulate.js'
 import { share } from '../setup/depth.js'
 
 /** What goes wrong with seeds from 1, each with its seed. */

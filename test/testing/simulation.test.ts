@@ -1,14 +1,9 @@
 import type { Plan, Planner } from 'ipam-kit/plan'
 import { inCluster } from 'ipam-kit/provider/in-cluster'
-import {
-  ALL_FAULTS,
-  Dice,
-  inClusterSystem,
-  type SimulatedSystem,
-  type SimulationOptions,
-  simulate,
-} from 'ipam-kit/testing'
+import { ALL_FAULTS, Dice, type SimulatedSystem, simulate } from 'ipam-kit/testing'
 import { describe, expect, test } from 'vitest'
+import { inClusterSystem } from '../../src/testing/simulation/in-cluster-system.js'
+import type { SimulationOptions } from '../../src/testing/simulation/simulate.js'
 import { share } from '../setup/depth.js'
 
 /** The seeds from 1 that go wrong, with what was found. */

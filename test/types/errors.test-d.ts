@@ -1,12 +1,6 @@
-import {
-  type ErrorCode,
-  type ErrorContexts,
-  type Failure,
-  type IpamError,
-  isIpamError,
-  type Result,
-} from 'ipam-kit/errors'
+import { type ErrorCode, type Failure, type IpamError, isIpamError, type Result } from 'ipam-kit/errors'
 import { expectTypeOf, test } from 'vitest'
+import type { ErrorContexts } from '../../src/errors/codes.js'
 
 test('a failure narrows by its code', () => {
   const context = (failure: Failure<'MALFORMED_ADDRESS' | 'FAMILY_MISMATCH'>) => {

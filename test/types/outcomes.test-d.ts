@@ -1,15 +1,17 @@
 import type { AllocationOutcome } from 'ipam-kit/allocator'
 import type { Address } from 'ipam-kit/cidr'
-import type { Condition as ClaimCondition, ClaimStatusLike } from 'ipam-kit/claim'
 import type { IPAddressClaim } from 'ipam-kit/crd/cluster-api'
 import type { GlobalInClusterPrefixPool, InClusterPool } from 'ipam-kit/crd/in-cluster'
 import type { KubeObject } from 'ipam-kit/crd/meta'
 import type { Effect, Plan, Planner } from 'ipam-kit/plan'
-import { type ClaimOutcome, inCluster, planClaim } from 'ipam-kit/provider/in-cluster'
-import type { RunResult } from 'ipam-kit/run'
+import { inCluster, planClaim } from 'ipam-kit/provider/in-cluster'
 import type { Store, StoreErrorCode } from 'ipam-kit/store'
 import { describe, expectTypeOf, test } from 'vitest'
+import type { Condition as ClaimCondition } from '../../src/claim/conditions.js'
+import type { ClaimStatusLike } from '../../src/claim/state.js'
 import type { Condition as CrdCondition } from '../../src/crd/meta/schema.js'
+import type { ClaimOutcome } from '../../src/provider/claims/outcome.js'
+import type { RunResult } from '../../src/run/plan/run-plan.js'
 
 describe('outcomes are unions that a switch has to finish', () => {
   test('of an allocation', () => {

@@ -1,18 +1,16 @@
 import type { KubeObject } from 'ipam-kit/crd/meta'
 import {
   addFinalizer,
-  type CreateEffect,
   definePlanner,
   guard,
   type JsonPatchEffect,
-  type MergePatchEffect,
-  type PatchEffect,
   patchObject,
-  type TrimmedObject,
   type TrimmedWatch,
   type Watch,
 } from 'ipam-kit/plan'
 import { describe, expectTypeOf, test } from 'vitest'
+import type { CreateEffect, MergePatchEffect, PatchEffect } from '../../src/plan/effect.js'
+import type { TrimmedObject } from '../../src/plan/selection.js'
 
 const kind = { apiVersion: 'v1', kind: 'Pod', plural: 'pods', namespaced: true, statusSubresource: true }
 const keep = (object: KubeObject): KubeObject => ({ ...object, spec: undefined })

@@ -1,12 +1,6 @@
 import { type ErrorCode, IpamError } from 'ipam-kit/errors'
 import type { Outcome, Task } from 'ipam-kit/plan'
-import {
-  type AllocationOutcome,
-  allocate,
-  type KnownBlocks,
-  type ReleaseOutcome,
-  release,
-} from 'ipam-kit/provider/blocks'
+import { allocate, type KnownBlocks, release } from 'ipam-kit/provider/blocks'
 import { type RunTaskOptions, runTask } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
 
@@ -32,7 +26,7 @@ export async function add(
   store: Store,
   { uid, pod, interface: name, container, node }: Attachment,
   { known, pools, handle, ...options }: AgentOptions,
-): Promise<AllocationOutcome> {
+) {
   const owner = { uid, name: pod }
   const request = { owner, interface: name, container, node: { name: node }, pools, families: [4] as const, handle }
   return finish(allocate(request, known), store, options)
@@ -46,7 +40,7 @@ export async function del(
   store: Store,
   { uid, interface: name, container }: Pick<Attachment, 'uid' | 'interface'> & Partial<Pick<Attachment, 'container'>>,
   { known, pools, handle, ...options }: AgentOptions,
-): Promise<ReleaseOutcome> {
+) {
   return finish(release({ owner: { uid }, interface: name, container, pools, handle }, known), store, options)
 }
 

@@ -3,7 +3,7 @@
 import { Address, Prefix } from 'ipam-kit/cidr'
 import { IPBlock, IPDomain, IPPool } from 'ipam-kit/crd/ipam-kit'
 import { describe, unwrap } from 'ipam-kit/errors'
-import { type AllocationRequest, allocate, blocksOperator, KnownBlocks, release } from 'ipam-kit/provider/blocks'
+import { allocate, blocksOperator, KnownBlocks, release } from 'ipam-kit/provider/blocks'
 import { runTask, runUntilQuiet } from 'ipam-kit/run'
 import { memoryStore } from 'ipam-kit/store/memory'
 
@@ -37,7 +37,7 @@ for (const [name, spec] of Object.entries(pools)) {
 await runUntilQuiet(store, [blocksOperator()], { now })
 
 const known = new KnownBlocks()
-async function ask(title: string, request: Omit<AllocationRequest, 'owner'>, pod = title): Promise<void> {
+async function ask(title: string, request: Omit<Parameters<typeof allocate>[0], 'owner'>, pod = title): Promise<void> {
   const uid = pod.replaceAll(' ', '-')
   const owner = { uid, name: `default/${uid}` }
   const ended = await runTask(allocate({ owner, ...request }, known), store, { now })

@@ -2,14 +2,11 @@ import { Meta } from 'ipam-kit/crd'
 import { fail } from 'ipam-kit/errors'
 import { answerReview, reviewedKinds } from 'ipam-kit/provider/webhook'
 import type {
-  DeleteOptions,
   JsonPatch,
   MergePatch,
-  Preconditions,
   Store,
   StoreFailure,
   StoreResult,
-  WriteOptions,
 } from 'ipam-kit/store'
 
 /** What an API server asks its webhooks about a write. */
@@ -19,6 +16,7 @@ type Question =
   | { readonly operation: 'DELETE'; readonly oldObject: Meta.KubeObject }
 
 type Written = StoreResult<Meta.KubeObject>
+type PatchOptions = NonNullable<Parameters<Store['patch']>[2]>
 
 /**
  * How often an object is read anew that another writer changes between the question and the patch.
@@ -77,7 +75,7 @@ export class AdmittedStore implements Store {
     }
   }
 
-  delete: Store['delete'] = async (ref, options?: DeleteOptions) => {
+  delete: Store['delete'] = async (ref, options) => {
     const write = () => this.#store.delete(ref, options)
     if (!isAsked(ref)) return write()
     const stored = await this.#store.get(ref)
@@ -89,7 +87,7 @@ export class AdmittedStore implements Store {
    * Asks about what the patch makes of the object as it is now, and patches that version of it and
    * no other.
    */
-  async #patchOnce(ref: Meta.ObjectRef, patch: MergePatch, options: Preconditions & WriteOptions): Written {
+  async #patchOnce(ref: Meta.ObjectRef, patch: MergePatch, options: PatchOptions): Written {
     const stored = await this.#store.get(ref)
     if (!stored.ok) return stored.failure.code === 'STORE_NOT_FOUND' ? this.#store.patch(ref, patch, options) : stored
     const oldObject = stored.value
@@ -123,7 +121,7 @@ export class AdmittedStore implements Store {
 }
 
 /** Whether there are rules for the kind. Webhooks are for the object, not for its status. */
-function isAsked({ apiVersion, kind }: Pick<Meta.KindInfo, 'apiVersion' | 'kind'>, options: WriteOptions = {}) {
+function isAsked({ apiVersion, kind }: Pick<Meta.KindInfo, 'apiVersion' | 'kind'>, options: Pick<PatchOptions, 'subresource'> = {}) {
   const group = Meta.groupOf(apiVersion)
   const isOf = (info: Meta.KindInfo) => info.kind === kind && Meta.groupOf(info.apiVersion) === group
   return options.subresource === undefined && reviewedKinds.some(isOf)
@@ -150,7 +148,7 @@ function isMergePatch(patch: MergePatch | JsonPatch): patch is MergePatch {
 }
 
 /** Whether a patch is for one version of the object: it is not sent again for the next version. */
-function hasVersion({ metadata }: MergePatch, options: Preconditions): boolean {
+function hasVersion({ metadata }: MergePatch, options: PatchOptions): boolean {
   return options.resourceVersion !== undefined || (isObject(metadata) && metadata.resourceVersion !== undefined)
 }
 

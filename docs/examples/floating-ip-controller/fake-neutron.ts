@@ -1,11 +1,14 @@
 // A fake cloud behind Keystone's and Neutron's HTTP APIs: npx tsx fake-neutron.ts [port] POST
 // /_fake makes its calls go wrong, does what an operator does by hand, and answers what was called.
-import { type CloudTroubleKind, FakeCloud, type FakeOperation } from 'ipam-kit/testing'
+import { FakeCloud } from 'ipam-kit/testing'
 import { serveNeutron } from './neutron-server.js'
+
+type Operation = Parameters<FakeCloud['inject']>[0]
+type Trouble = Parameters<FakeCloud['inject']>[1]
 
 /** What POST /_fake can ask for, all of it in one request. */
 interface Control {
-  readonly inject?: { readonly operation: FakeOperation; readonly troubles: readonly CloudTroubleKind[] }
+  readonly inject?: { readonly operation: Operation; readonly troubles: readonly Trouble[] }
   readonly recover?: boolean
   readonly listLagMs?: number
   readonly quota?: number

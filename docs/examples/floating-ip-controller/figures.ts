@@ -1,9 +1,12 @@
 import type { Meta } from 'ipam-kit/crd'
 import { OpenStackFloatingIPPool, OpenStackServer } from 'ipam-kit/crd/openstack'
 import type { ExternalLedger } from 'ipam-kit/provider/external'
-import type { Metric, MetricSample } from 'ipam-kit/render'
+import type { Metric } from 'ipam-kit/render'
 import type { ControllerResult, ExternalCaller } from 'ipam-kit/run'
 import type { Figures } from '../program/metrics.js'
+
+/** The figures of a gauge. */
+type Samples = Extract<Metric, { readonly type: 'counter' | 'gauge' }>['samples']
 
 const BOUNDS_SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
 const NOTHING_RESERVED: ReadonlySet<string> = new Set()
@@ -82,7 +85,7 @@ export class CloudFigures implements Figures {
    * As of the last list. `created`: by the pool, and in one of the other states as well. `free`:
    * also those that are reserved and not given yet.
    */
-  #addresses(): readonly MetricSample[] {
+  #addresses(): Samples {
     const pools = [...this.#outcomes.keys()].filter((key) => key.startsWith(`${POOL} `))
     return pools.flatMap((key) => {
       const [namespace = '', name = ''] = key.slice(POOL.length + 1).split('/')
@@ -98,7 +101,7 @@ export class CloudFigures implements Figures {
     })
   }
 
-  #counts(kind: string): readonly MetricSample[] {
+  #counts(kind: string): Samples {
     const counts = new Map<string, number>()
     for (const [key, outcome] of this.#outcomes) {
       if (key.startsWith(`${kind} `)) counts.set(outcome, (counts.get(outcome) ?? 0) + 1)
@@ -124,6 +127,6 @@ export class CloudFigures implements Figures {
   }
 }
 
-function gauge(name: string, help: string, samples: readonly MetricSample[]): Metric {
+function gauge(name: string, help: string, samples: Samples): Metric {
   return { type: 'gauge', name, help, samples }
 }

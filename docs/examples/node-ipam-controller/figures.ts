@@ -1,9 +1,12 @@
 import { Prefix, RangeSet } from 'ipam-kit/cidr'
 import type { NodeIPAMOutcome, NodeIPAMPlanner, NodeRange, SubnetSpace } from 'ipam-kit/provider/node-ipam'
-import type { Metric, MetricSample } from 'ipam-kit/render'
+import type { Metric } from 'ipam-kit/render'
 import type { ControllerResult } from 'ipam-kit/run'
 import type { Figures } from '../program/metrics.js'
 import type { Parity } from './flags.js'
+
+/** The figures of a gauge. */
+type Samples = Extract<Metric, { readonly type: 'counter' | 'gauge' }>['samples']
 
 const TRIES = [1, 5, 25, 125, 625]
 
@@ -64,7 +67,7 @@ export class SubnetFigures implements Figures {
     ]
   }
 
-  #outcomesOf(prefix: string): readonly MetricSample[] {
+  #outcomesOf(prefix: string): Samples {
     const counts = new Map<string, number>()
     for (const [key, kind] of this.#outcomes) {
       if (key.startsWith(prefix)) counts.set(kind, (counts.get(kind) ?? 0) + 1)
@@ -207,6 +210,6 @@ function without(prefixes: readonly Prefix[], others: readonly Prefix[]): readon
   return prefixes.filter((prefix) => !others.some((other) => Prefix.equals(prefix, other)))
 }
 
-function gauge(name: string, help: string, samples: readonly MetricSample[]): Metric {
+function gauge(name: string, help: string, samples: Samples): Metric {
   return { type: 'gauge', name, help, samples }
 }

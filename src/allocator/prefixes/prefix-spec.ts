@@ -1,7 +1,7 @@
 import type { Family } from '../../cidr/index.js'
 import * as Address from '../../cidr/nouns/address.js'
 import * as Sets from '../../cidr/nouns/range-set.js'
-import { ipamError } from '../../errors/index.js'
+import { ipamError } from '../../errors/failure.js'
 import { refuse } from '../../errors/refuse.js'
 
 type RangeSet = Sets.RangeSet

@@ -1,5 +1,5 @@
 import { Address4 as Peer4, Address6 as Peer6 } from 'ip-address'
-import { ipamError } from '../../errors/index.js'
+import { ipamError } from '../../errors/failure.js'
 import { format, fromBigInt, parse } from '../nouns/address-core.js'
 import { format as formatPrefix, type Prefix } from '../nouns/prefix-core.js'
 import type { Address, Address4, Address6 } from '../nouns/types.js'

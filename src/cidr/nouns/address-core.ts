@@ -1,4 +1,5 @@
-import { type Failure, ipamError, type Result, unwrap } from '../../errors/index.js'
+import { ipamError } from '../../errors/failure.js'
+import { type Failure, type Result, unwrap } from '../../errors/index.js'
 import { refuse } from '../../errors/refuse.js'
 import { assertAddress, assertWhole, isWord, shown } from '../text/checks.js'
 import { problems } from '../text/parse-errors.js'

@@ -1,4 +1,4 @@
-import { ipamError } from '../../errors/index.js'
+import { ipamError } from '../../errors/failure.js'
 import { assertBytes } from '../text/checks.js'
 import { withoutMapping } from '../text/profile.js'
 import type { Address, Address4, Address6 } from './types.js'

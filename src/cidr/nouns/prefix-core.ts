@@ -1,4 +1,5 @@
-import { fail, ipamError, type Result, unwrap } from '../../errors/index.js'
+import { ipamError } from '../../errors/failure.js'
+import { fail, type Result, unwrap } from '../../errors/index.js'
 import { assertAddress, assertLength, assertText, isWord, notAnAddress, shown } from '../text/checks.js'
 import { flatText, writeCharacter, writeDotted, writeLength } from '../text/flat-text.js'
 import { positionOf, problemOf } from '../text/parse-errors.js'

@@ -1,4 +1,4 @@
-import { ipamError } from '../../errors/index.js'
+import { ipamError } from '../../errors/failure.js'
 import { assertBytes, assertLength, toIndex } from '../text/checks.js'
 import * as Address from './address-core.js'
 import { readBytes, writeBytes } from './address-forms.js'

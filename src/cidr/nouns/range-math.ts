@@ -1,4 +1,4 @@
-import { ipamError } from '../../errors/index.js'
+import { ipamError } from '../../errors/failure.js'
 import { blocks4, blocks6 } from '../set/decompose.js'
 import { assertBytes } from '../text/checks.js'
 import * as Address from './address-core.js'

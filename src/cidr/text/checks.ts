@@ -1,4 +1,4 @@
-import { ipamError } from '../../errors/index.js'
+import { ipamError } from '../../errors/failure.js'
 import { refuse } from '../../errors/refuse.js'
 import type { Address } from '../nouns/types.js'
 

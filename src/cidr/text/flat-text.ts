@@ -1,4 +1,4 @@
-import { ipamError } from '../../errors/index.js'
+import { ipamError } from '../../errors/failure.js'
 
 /**
  * The characters of the text that is being written, as bytes. Formatting is synchronous and leaves

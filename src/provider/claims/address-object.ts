@@ -15,7 +15,7 @@ import {
   refOf,
 } from '../../crd/meta/object.js'
 import { refuse } from '../../errors/refuse.js'
-import type { DeleteEffect } from '../../plan/index.js'
+import type { DeleteEffect } from '../../plan/effect.js'
 import type { Offer } from './definition.js'
 import { MARKER_ANNOTATION } from './external.js'
 import { poolOfAddress, withGroup } from './references.js'

@@ -1,5 +1,5 @@
 import type { Address } from '../../cidr/nouns/address.js'
-import type { NotReadyReason } from '../../claim/index.js'
+import type { NotReadyReason } from '../../claim/state.js'
 import type { IPAddress, IPAddressSpec } from '../../crd/cluster-api/ip-address.js'
 import type { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import type { Model } from '../../crd/meta/model.js'

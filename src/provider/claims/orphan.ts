@@ -3,15 +3,8 @@ import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import { CLUSTER_NAME_LABEL } from '../../crd/cluster-api/names.js'
 import { formatRef, hasFinalizer, isDeleting, type KubeObject, type ObjectRef, refOf } from '../../crd/meta/object.js'
-import {
-  Absences,
-  type Effect,
-  type Parsed,
-  type Plan,
-  type PlanTime,
-  proofOfAbsence,
-  removeFinalizer,
-} from '../../plan/index.js'
+import type { Parsed } from '../../plan/cached-objects.js'
+import { Absences, type Effect, type Plan, type PlanTime, proofOfAbsence, removeFinalizer } from '../../plan/index.js'
 import { controllersOf, deletionOf } from './address-object.js'
 import type { ClaimObjects } from './objects.js'
 import type { ClaimOutcome } from './outcome.js'

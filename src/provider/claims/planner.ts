@@ -4,8 +4,9 @@ import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import { formatRef, hasFinalizer, isDeleting, type KubeObject, type ObjectRef } from '../../crd/meta/object.js'
 import { refuse } from '../../errors/refuse.js'
+import type { Watches } from '../../plan/define-planner.js'
+import type { Refusal } from '../../plan/effect.js'
 import {
-  type Applied,
   type CallResult,
   type Delta,
   definePlanner,
@@ -14,9 +15,8 @@ import {
   type Plan,
   type Planner,
   type PlanTime,
-  type Refusal,
-  type Watches,
 } from '../../plan/index.js'
+import type { Applied } from '../../plan/object-cache.js'
 import { fulfils, isControlledBy } from './address-object.js'
 import { CallResults } from './call-results.js'
 import {

@@ -70,6 +70,6 @@ export function withGroup(reference: IPPoolReference, { emptyGroup }: PoolKinds)
 }
 
 /** The Cluster that a claim belongs to: `spec.clusterName`, else the label. */
-export function clusterNameOf(claim: IPAddressClaim): string | undefined {
+function clusterNameOf(claim: IPAddressClaim): string | undefined {
   return claim.spec.clusterName || claim.metadata.labels?.[CLUSTER_NAME_LABEL] || undefined
 }

@@ -1,12 +1,6 @@
-import {
-  type Condition,
-  type ConditionUpdate,
-  findCondition,
-  type NotReadyReason,
-  phaseOf,
-  type ReadyReason,
-  setCondition,
-} from '../../claim/index.js'
+import type { Condition, ConditionUpdate } from '../../claim/conditions.js'
+import { findCondition, phaseOf, setCondition } from '../../claim/index.js'
+import type { NotReadyReason, ReadyReason } from '../../claim/state.js'
 import type { IPAddressClaim, IPAddressClaimStatus } from '../../crd/cluster-api/ip-address-claim.js'
 import { READY_CONDITION } from '../../crd/cluster-api/names.js'
 import type { KubeObject } from '../../crd/meta/object.js'

@@ -1,4 +1,4 @@
-import type { ConditionUpdate } from '../../claim/index.js'
+import type { ConditionUpdate } from '../../claim/conditions.js'
 
 /** Where a device can get an address from. */
 export interface AddressSources {

@@ -1,4 +1,4 @@
-import type { ConditionUpdate } from '../../claim/index.js'
+import type { ConditionUpdate } from '../../claim/conditions.js'
 import { dialectOf, type Naming } from './dialects.js'
 import type { ClaimCounts, ResolvedClaim } from './resolution.js'
 

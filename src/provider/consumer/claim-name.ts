@@ -1,6 +1,6 @@
 import { hashText } from '../../allocator/util/hashing.js'
 import { SUBDOMAIN_PATTERN } from '../../crd/meta/dns-names.js'
-import { ipamError } from '../../errors/index.js'
+import { ipamError } from '../../errors/failure.js'
 import { refuse } from '../../errors/refuse.js'
 
 /** The longest name of a Kubernetes object, in characters. */

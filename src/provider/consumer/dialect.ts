@@ -1,4 +1,4 @@
-import type { ConditionUpdate } from '../../claim/index.js'
+import type { ConditionUpdate } from '../../claim/conditions.js'
 import type { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import type { IPPoolReference } from '../../crd/cluster-api/references.js'
 import type { ClaimSummary } from './resolution.js'

@@ -1,4 +1,5 @@
-import { type Condition, type ConditionUpdate, findCondition } from '../../claim/index.js'
+import type { Condition, ConditionUpdate } from '../../claim/conditions.js'
+import { findCondition } from '../../claim/index.js'
 import { READY_CONDITION } from '../../crd/cluster-api/names.js'
 import type { ClaimSummary, ResolvedClaim } from './resolution.js'
 

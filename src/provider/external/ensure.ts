@@ -1,6 +1,6 @@
 import * as Address from '../../cidr/nouns/address.js'
 import type { KubeObject } from '../../crd/meta/object.js'
-import type { Ensured, EnsureInput, Released, ReleaseInput, WaitReason } from '../claims/index.js'
+import type { Ensured, EnsureInput, Released, ReleaseInput, WaitReason } from '../claims/definition.js'
 import { readCreated } from './answer.js'
 import { type CloudAddress, markerText } from './cloud.js'
 import type { ExternalRules } from './definition.js'

@@ -1,6 +1,6 @@
 import type { KubeObject } from '../../crd/meta/object.js'
 import { removeFinalizer } from '../../plan/index.js'
-import type { PoolCall } from '../claims/index.js'
+import type { PoolCall } from '../claims/definition.js'
 import type { CloudAddress } from './cloud.js'
 import { type ExternalRules, LIST_PAUSE_MS } from './definition.js'
 import { claimOfMarker } from './inventory.js'

@@ -2,8 +2,9 @@ import type { Address } from '../../cidr/nouns/address.js'
 import type { RangeSet } from '../../cidr/nouns/range-set.js'
 import type { Model } from '../../crd/meta/model.js'
 import type { Json, KubeObject } from '../../crd/meta/object.js'
-import type { MergePatch, PlanTime } from '../../plan/index.js'
-import type { ProviderFinalizers } from '../claims/index.js'
+import type { MergePatch } from '../../plan/effect.js'
+import type { PlanTime } from '../../plan/index.js'
+import type { ProviderFinalizers } from '../claims/definition.js'
 import type { CloudNetwork } from './cloud.js'
 
 /** What the object of a pool says, whatever its kind. */

@@ -1,5 +1,5 @@
 import type { KubeObject, ObjectRef } from '../../crd/meta/object.js'
-import type { AddressChange, ProviderMemory } from '../claims/index.js'
+import type { AddressChange, ProviderMemory } from '../claims/definition.js'
 import { canonical, type ExternalLedger } from './ledger.js'
 
 /**

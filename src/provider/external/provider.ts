@@ -1,6 +1,6 @@
 import type { KubeObject } from '../../crd/meta/object.js'
 import { refuse } from '../../errors/refuse.js'
-import type { AnyResult } from '../../plan/index.js'
+import type { AnyResult } from '../../plan/planner.js'
 import { defineProvider, type Provider } from '../claims/index.js'
 import { checkedResult } from './answer.js'
 import { MAX_CALL_SECONDS } from './cloud.js'

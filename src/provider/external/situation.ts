@@ -1,6 +1,7 @@
 import * as Address from '../../cidr/nouns/address.js'
 import type { KubeObject } from '../../crd/meta/object.js'
-import type { PoolCall, PoolPlan, PoolPlanInput } from '../claims/index.js'
+import type { PoolCall, PoolPlanInput } from '../claims/definition.js'
+import type { PoolPlan } from '../claims/index.js'
 import { markerText } from './cloud.js'
 import type { ExternalPoolOutcome } from './definition.js'
 import type { ExternalLedger } from './ledger.js'

@@ -1,4 +1,4 @@
-import type { LastCall } from '../claims/index.js'
+import type { LastCall } from '../claims/definition.js'
 import type { Inventory } from './inventory.js'
 import type { Reservation } from './reservations.js'
 

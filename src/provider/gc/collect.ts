@@ -1,12 +1,6 @@
 import { formatRef, hasFinalizer, isDeleting, type OwnerReference, refOf } from '../../crd/meta/object.js'
-import {
-  deleteObject,
-  type Effect,
-  type Plan,
-  type Propagation,
-  patchObject,
-  removeFinalizer,
-} from '../../plan/index.js'
+import type { Propagation } from '../../plan/effect.js'
+import { deleteObject, type Effect, type Plan, patchObject, removeFinalizer } from '../../plan/index.js'
 import { FOREGROUND, type Graph, type GraphNode, ORPHAN } from './graph.js'
 import type { GcOutcome } from './outcome.js'
 import { formatTie, namespaceEvents, proofsOf, type Tie, tieOf, type World } from './owners.js'

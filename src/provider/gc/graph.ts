@@ -9,7 +9,8 @@ import {
   type OwnerReference,
   refOf,
 } from '../../crd/meta/object.js'
-import type { CachedObjects, ParseResult, Watch } from '../../plan/index.js'
+import type { ParseResult } from '../../plan/cached-objects.js'
+import type { CachedObjects, Watch } from '../../plan/index.js'
 
 /**
  * The finalizer of an object that goes after its dependents. Its name is part of the Kubernetes

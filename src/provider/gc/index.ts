@@ -1,2 +1,2 @@
 export type { GcOutcome } from './outcome.js'
-export { type GcOptions, type GcPlanner, gcPlanner } from './planner.js'
+export { gcPlanner } from './planner.js'

@@ -1,5 +1,6 @@
 import type { OwnerReference } from '../../crd/meta/object.js'
-import type { Outcome, Propagation } from '../../plan/index.js'
+import type { Propagation } from '../../plan/effect.js'
+import type { Outcome } from '../../plan/index.js'
 
 /** What a plan for an object came to. */
 export type GcOutcome =

@@ -1,5 +1,5 @@
 import { type KindInfo, kindKey } from '../../crd/meta/object.js'
-import { ipamError } from '../../errors/index.js'
+import { ipamError } from '../../errors/failure.js'
 import { byAge, type Delta, definePlanner, type Planner, type PlannerContext, type Watch } from '../../plan/index.js'
 import { planObject } from './collect.js'
 import { Graph, type GraphNode, nodeWatch } from './graph.js'

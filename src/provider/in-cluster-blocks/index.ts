@@ -1,2 +1,2 @@
 export { ipPoolOf } from './as-ip-pool.js'
-export { type InClusterBlocks, type InClusterBlocksOptions, inClusterBlocks } from './provider.js'
+export { inClusterBlocks } from './provider.js'

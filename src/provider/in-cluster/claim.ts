@@ -60,11 +60,3 @@ export function poolRefOf(reference: IPPoolReference, namespace: string | undefi
 export function newIPAddress(claim: IPAddressClaim, pool: InClusterPool, offer: Offer): IPAddress {
   return addressObject.newIPAddress(claim, pool, offer, rules.finalizers.address)
 }
-
-/**
- * Whether an IPAddress of the namespace and name of a claim is the claim's: for that claim and from
- * that pool.
- */
-export function fulfils(address: IPAddress, claim: IPAddressClaim): boolean {
-  return addressObject.fulfils(address, claim, rules)
-}

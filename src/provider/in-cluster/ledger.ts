@@ -1,4 +1,5 @@
-import type { LedgerEntry, LedgerSpec, Random } from '../../allocator/index.js'
+import type { LedgerEntry, Random } from '../../allocator/index.js'
+import type { LedgerSpec } from '../../allocator/internal.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
 import * as RangeSet from '../../cidr/nouns/range-set.js'
 import type { IPAddress } from '../../crd/cluster-api/ip-address.js'

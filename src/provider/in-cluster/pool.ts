@@ -1,4 +1,5 @@
-import { type Condition, type ConditionUpdate, poolReady } from '../../claim/index.js'
+import type { Condition, ConditionUpdate } from '../../claim/conditions.js'
+import { poolReady } from '../../claim/index.js'
 import { PROTECT_POOL_FINALIZER } from '../../crd/cluster-api/names.js'
 import type { InClusterPool, InClusterPoolCounts } from '../../crd/in-cluster/pools.js'
 import { hasFinalizer, isDeleting, refOf } from '../../crd/meta/object.js'

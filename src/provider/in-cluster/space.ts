@@ -1,4 +1,4 @@
-import type { LedgerSpec } from '../../allocator/index.js'
+import type { LedgerSpec } from '../../allocator/internal.js'
 import * as Address from '../../cidr/nouns/address.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
 import { type InClusterPool, isPrefixPool } from '../../crd/in-cluster/pools.js'

@@ -1,5 +1,6 @@
 import { Ledger } from '../../allocator/index.js'
-import type { Cover, Family } from '../../cidr/index.js'
+import type { Family } from '../../cidr/index.js'
+import type { Cover } from '../../cidr/internal.js'
 import { PrefixMap } from '../../cidr/internal.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
 import * as RangeSet from '../../cidr/nouns/range-set.js'

@@ -1,4 +1,4 @@
-import type { Cover } from '../../cidr/index.js'
+import type { Cover } from '../../cidr/internal.js'
 import type { Prefix } from '../../cidr/nouns/prefix.js'
 import * as RangeSet from '../../cidr/nouns/range-set.js'
 import { isDeleting, refOf } from '../../crd/meta/object.js'

@@ -4,14 +4,14 @@ import { ClusterNetwork } from '../../crd/ipam-kit/cluster-network.js'
 import { formatRef, isDeleting, type KindInfo, type KubeObject, refOf } from '../../crd/meta/object.js'
 import { ClusterCIDR } from '../../crd/node-ipam/cluster-cidr.js'
 import { refuse } from '../../errors/refuse.js'
+import type { ParseResult } from '../../plan/cached-objects.js'
+import type { DefinedPlanner } from '../../plan/define-planner.js'
 import {
   Absences,
-  type DefinedPlanner,
   type Delta,
   definePlanner,
   modelWatch,
   type Outcome,
-  type ParseResult,
   type Plan,
   type PlannerContext,
   type PlanTime,

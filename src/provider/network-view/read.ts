@@ -1,6 +1,7 @@
 import * as Prefix from '../../cidr/nouns/prefix.js'
 import { nodeSubnets } from '../../crd/core/node-subnets.js'
-import { describe, quote } from '../../errors/index.js'
+import { describe } from '../../errors/index.js'
+import { quote } from '../../errors/quote.js'
 import type { NetworkNode, ViewProblem } from './view.js'
 
 type Prefix = Prefix.Prefix

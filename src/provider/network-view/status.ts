@@ -1,7 +1,8 @@
 import { hashText } from '../../allocator/util/hashing.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
 import * as RangeSet from '../../cidr/nouns/range-set.js'
-import { type ConditionUpdate, setCondition } from '../../claim/index.js'
+import type { ConditionUpdate } from '../../claim/conditions.js'
+import { setCondition } from '../../claim/index.js'
 import type {
   ClusterNetwork,
   ClusterNetworkFamily,

@@ -1,4 +1,5 @@
-import type { Cover, Family } from '../../cidr/index.js'
+import type { Family } from '../../cidr/index.js'
+import type { Cover } from '../../cidr/internal.js'
 import type { Prefix } from '../../cidr/nouns/prefix.js'
 import type { RangeSet } from '../../cidr/nouns/range-set.js'
 import type { Node } from '../../crd/core/node.js'

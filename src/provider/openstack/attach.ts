@@ -1,4 +1,4 @@
-import type { ConditionUpdate } from '../../claim/index.js'
+import type { ConditionUpdate } from '../../claim/conditions.js'
 import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import type { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import { hasFinalizer } from '../../crd/meta/object.js'

@@ -5,16 +5,16 @@ import { formatRef, hasFinalizer, isDeleting, type ObjectRef, refOf } from '../.
 import { OpenStackServer } from '../../crd/openstack/machines.js'
 import { FLOATING_ADDRESS_CONDITION, FLOATING_IP_FINALIZER, POOL_EXHAUSTED_REASON } from '../../crd/openstack/names.js'
 import { refuse } from '../../errors/refuse.js'
+import type { NameRef } from '../../plan/cached-objects.js'
+import type { DefinedPlanner } from '../../plan/define-planner.js'
+import type { Refusal } from '../../plan/effect.js'
 import {
-  type DefinedPlanner,
   definePlanner,
   eventAbout,
   modelWatch,
-  type NameRef,
   type Plan,
   type PlannerContext,
   type PlanTime,
-  type Refusal,
 } from '../../plan/index.js'
 import { capoServerOf, dialects } from '../consumer/dialects.js'
 import { MAX_CALL_SECONDS } from '../external/cloud.js'

@@ -1,5 +1,6 @@
 import * as Address from '../../cidr/nouns/address.js'
-import { type ConditionUpdate, setCondition } from '../../claim/index.js'
+import type { ConditionUpdate } from '../../claim/conditions.js'
+import { setCondition } from '../../claim/index.js'
 import type { Json } from '../../crd/meta/object.js'
 import { floatingIPPoolErrors } from '../../crd/openstack/admission.js'
 import { adoptByTagOf, minFreeOf } from '../../crd/openstack/floating-ip-pool.js'
@@ -17,7 +18,8 @@ import {
   POOL_READY_CONDITION,
   READY_REASON,
 } from '../../crd/openstack/names.js'
-import type { MergePatch, PlanTime } from '../../plan/index.js'
+import type { MergePatch } from '../../plan/effect.js'
+import type { PlanTime } from '../../plan/index.js'
 import type { Provider } from '../claims/index.js'
 import type { ExternalPoolsDefinition } from '../external/definition.js'
 import {

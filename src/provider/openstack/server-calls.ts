@@ -1,7 +1,8 @@
 import { asObject } from '../../crd/meta/json.js'
 import type { Json } from '../../crd/meta/object.js'
 import { refuse } from '../../errors/refuse.js'
-import type { AnyResult, ExternalCall, ExternalFailure, ExternalResult } from '../../plan/index.js'
+import type { ExternalCall, ExternalFailure, ExternalResult } from '../../plan/index.js'
+import type { AnyResult } from '../../plan/planner.js'
 import type { LastResult } from '../claims/external.js'
 import type { ServerCloud, ServerNetwork } from './server-cloud.js'
 

@@ -1,5 +1,6 @@
 import * as Address from '../../cidr/nouns/address.js'
-import { type Condition, type ConditionUpdate, setCondition } from '../../claim/index.js'
+import type { Condition, ConditionUpdate } from '../../claim/conditions.js'
+import { setCondition } from '../../claim/index.js'
 import type { Cluster } from '../../crd/cluster-api/cluster.js'
 import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import type { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'

@@ -1,4 +1,5 @@
-import { reservedAddresses, staticBandOf } from '../../allocator/index.js'
+import { reservedAddresses } from '../../allocator/index.js'
+import { staticBandOf } from '../../allocator/internal.js'
 import type { Family } from '../../cidr/index.js'
 import * as Address from '../../cidr/nouns/address.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'

@@ -1,3 +1,3 @@
 export { answerReview } from './answer.js'
 export type { ReviewReader } from './lookups.js'
-export { type ReviewOptions, reviewedKinds } from './rules.js'
+export { reviewedKinds } from './rules.js'

@@ -1,9 +1,7 @@
 import { type KindInfo, kindKey, objectKey, refOf } from '../../crd/meta/object.js'
-import { ipamError } from '../../errors/index.js'
+import { ipamError } from '../../errors/failure.js'
 import { refuse } from '../../errors/refuse.js'
 import {
-  type Applied,
-  type ApplyOptions,
   type Change,
   type EventEffect,
   type ExternalCall,
@@ -14,6 +12,7 @@ import {
   type Planner,
   type Selection,
 } from '../../plan/index.js'
+import type { Applied, ApplyOptions } from '../../plan/object-cache.js'
 import type { Store, StoreFailure } from '../../store/index.js'
 import { assertCanWrite, type CanWrite } from '../can-write.js'
 import { assertPlanners } from '../limits.js'

@@ -1,6 +1,7 @@
 import { formatRef, type KubeObject, refOf } from '../../crd/meta/object.js'
-import { failure, ipamError } from '../../errors/index.js'
-import { type Change, isOlderVersion, type ObjectCache, type Selection } from '../../plan/index.js'
+import { failure, ipamError } from '../../errors/failure.js'
+import type { Change, ObjectCache, Selection } from '../../plan/index.js'
+import { isOlderVersion } from '../../plan/object-cache.js'
 import type { ListQuery, Store, StoreFailure, WatchEvent } from '../../store/index.js'
 
 /** What an {@link Informer} needs of the controller that it feeds. */

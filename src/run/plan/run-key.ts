@@ -1,5 +1,6 @@
 import { refuse } from '../../errors/refuse.js'
-import type { Change, Effect, EventEffect, Outcome, Plan, Planner, Refusal } from '../../plan/index.js'
+import type { Refusal } from '../../plan/effect.js'
+import type { Change, Effect, EventEffect, Outcome, Plan, Planner } from '../../plan/index.js'
 import type { Store, StoreFailure } from '../../store/index.js'
 import { assertCanWrite, type CanWrite } from '../can-write.js'
 import { assertLimit } from '../limits.js'

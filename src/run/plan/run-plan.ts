@@ -1,20 +1,10 @@
 import { formatRef, type Json, type ObjectRef, objectKey } from '../../crd/meta/object.js'
-import { failure } from '../../errors/index.js'
+import { failure } from '../../errors/failure.js'
 import { refuse } from '../../errors/refuse.js'
-import {
-  type AbsentEffect,
-  type AnyCall,
-  type AnyResult,
-  assertFieldGuards,
-  type Change,
-  type Effect,
-  type EventEffect,
-  type ExternalCall,
-  type ExternalEffect,
-  type ExternalResult,
-  isJsonPatch,
-  type Plan,
-} from '../../plan/index.js'
+import type { AbsentEffect, AnyCall, ExternalEffect } from '../../plan/effect.js'
+import { assertFieldGuards, isJsonPatch } from '../../plan/field-guards.js'
+import type { Change, Effect, EventEffect, ExternalCall, ExternalResult, Plan } from '../../plan/index.js'
+import type { AnyResult } from '../../plan/planner.js'
 import type { Store, StoreFailure } from '../../store/index.js'
 import { assertCanWrite, type CanWrite, withheld } from '../can-write.js'
 import { changeOf, hasGrace, isHeld, sendPatch } from './send-patch.js'

@@ -1,15 +1,11 @@
 import { formatRef, isDeleting, type Json, type KubeObject, refOf } from '../../crd/meta/object.js'
 import { readPointer, sameJson } from '../../crd/meta/patch.js'
 import { fail, type Result } from '../../errors/index.js'
-import {
-  type Change,
-  compilePatch,
-  failedGuard,
-  fieldGuardsOf,
-  isJsonPatch,
-  type PatchEffect,
-} from '../../plan/index.js'
-import type { Preconditions, Store, StoreErrorCode } from '../../store/index.js'
+import type { PatchEffect } from '../../plan/effect.js'
+import { compilePatch, failedGuard, fieldGuardsOf, isJsonPatch } from '../../plan/field-guards.js'
+import type { Change } from '../../plan/index.js'
+import type { Store, StoreErrorCode } from '../../store/index.js'
+import type { Preconditions } from '../../store/store.js'
 import { type CanWrite, withheld } from '../can-write.js'
 
 export interface SendPatchOptions {

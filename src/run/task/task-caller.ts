@@ -1,5 +1,6 @@
 import { describe } from '../../errors/index.js'
-import type { CallGroup, CallTasks, Change, ExternalResult, Outcome } from '../../plan/index.js'
+import type { CallGroup, CallTasks } from '../../plan/call-tasks.js'
+import type { Change, ExternalResult, Outcome } from '../../plan/index.js'
 import type { Store } from '../../store/index.js'
 import type { ExternalCaller } from '../plan/run-plan.js'
 import { problemOf } from '../refusal.js'

@@ -1,6 +1,7 @@
 import type { KubeObject } from '../../crd/meta/object.js'
 import { errorText } from '../../errors/cause.js'
-import { fail, failure, ok, type Result } from '../../errors/index.js'
+import { failure } from '../../errors/failure.js'
+import { fail, ok, type Result } from '../../errors/index.js'
 import { assertObject } from '../rules/arguments.js'
 import type { StoredObject } from '../rules/draft.js'
 import {

@@ -1,3 +1,3 @@
-export type * from './engine.js'
-export { type EngineStoreOptions, engineStore } from './engine-store.js'
-export { assertPolling, type ChangeLog, type ChangePage, type PollingOptions, pollChanges } from './polling.js'
+export type { DocumentChange, DocumentKey, DocumentWrite, StoredDocument, StoreEngine } from './engine.js'
+export { engineStore } from './engine-store.js'
+export { pollChanges } from './polling.js'

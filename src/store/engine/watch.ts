@@ -1,4 +1,4 @@
-import { failure } from '../../errors/index.js'
+import { failure } from '../../errors/failure.js'
 import { END, eventOf, type Matcher, type Step } from '../rules/selectors.js'
 import type { StoreFailure, WatchEvent } from '../store.js'
 import { decodeDocument } from './document.js'

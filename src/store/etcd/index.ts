@@ -1,5 +1,3 @@
-export type { EtcdAbortController, EtcdAbortSignal } from './abort.js'
-export type * from './client.js'
-export { type EtcdStoreOptions, etcdStore } from './etcd-store.js'
-export { type EtcdGatewayOptions, type EtcdHttpRequest, type EtcdHttpResponse, etcdGateway } from './gateway.js'
-export type { ByteStreamReader } from './lines.js'
+export type { EtcdClient } from './client.js'
+export { etcdStore } from './etcd-store.js'
+export { etcdGateway } from './gateway.js'

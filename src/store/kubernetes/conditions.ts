@@ -1,4 +1,4 @@
-import { quote } from '../../errors/index.js'
+import { quote } from '../../errors/quote.js'
 import { conditionsIn } from '../rules/input.js'
 import type { Preconditions } from '../store.js'
 import type { PatchInput } from './input.js'

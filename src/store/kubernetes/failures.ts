@@ -1,5 +1,5 @@
 import { causeText, errorText } from '../../errors/cause.js'
-import { failure } from '../../errors/index.js'
+import { failure } from '../../errors/failure.js'
 import { NEVER_CONNECTED } from '../rules/unsent.js'
 import type { StoreFailure } from '../store.js'
 import { type Answer, readStatus, type Status } from './answers.js'

@@ -1,4 +1,4 @@
-export type * from './client.js'
-export * from './client-node.js'
-export type * from './client-node-config.js'
-export { type KubernetesStoreOptions, kubernetesStore } from './kubernetes-store.js'
+export type { KubernetesClient } from './client.js'
+export { type ClientNodeWatch, fromClientNode } from './client-node.js'
+export type { ClientNodeConfig } from './client-node-config.js'
+export { kubernetesStore } from './kubernetes-store.js'

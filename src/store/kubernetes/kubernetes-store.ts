@@ -1,5 +1,6 @@
 import type { KindInfo, KubeObject, ObjectRef } from '../../crd/meta/object.js'
-import { fail, ok, quote, type Result } from '../../errors/index.js'
+import { fail, ok, type Result } from '../../errors/index.js'
+import { quote } from '../../errors/quote.js'
 import {
   assertDeleteOptions,
   assertFunction,

@@ -1,5 +1,5 @@
 import { errorText } from '../../errors/cause.js'
-import { failure } from '../../errors/index.js'
+import { failure } from '../../errors/failure.js'
 import type { StoreFailure, WatchEvent } from '../store.js'
 import { readObject, readStatus } from './answers.js'
 import { gone } from './failures.js'

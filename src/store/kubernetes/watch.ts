@@ -1,5 +1,6 @@
 import { errorText } from '../../errors/cause.js'
-import { describe, failure, type Result } from '../../errors/index.js'
+import { failure } from '../../errors/failure.js'
+import { describe, type Result } from '../../errors/index.js'
 import { END, type Step } from '../rules/selectors.js'
 import type { StoreErrorCode, StoreFailure, WatchEvent } from '../store.js'
 import type { KubernetesClient, KubernetesWatchConnection } from './client.js'

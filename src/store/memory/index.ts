@@ -1,1 +1,1 @@
-export { type MemoryStoreOptions, memoryStore } from './memory-store.js'
+export { memoryStore } from './memory-store.js'

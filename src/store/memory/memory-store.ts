@@ -1,5 +1,6 @@
 import { type KubeObject, kindKey } from '../../crd/meta/object.js'
-import { failure, ok, type Result } from '../../errors/index.js'
+import { failure } from '../../errors/failure.js'
+import { ok, type Result } from '../../errors/index.js'
 import { assertFunction, assertInteger, assertObject } from '../rules/arguments.js'
 import type { StoredObject } from '../rules/draft.js'
 import type { KindName } from '../rules/kind-rules.js'

@@ -1,4 +1,4 @@
-import { quote } from '../../errors/index.js'
+import { quote } from '../../errors/quote.js'
 import { refused } from '../engine/document.js'
 import type {
   Commit,

@@ -1,2 +1,2 @@
-export type { RedisCaller, RedisClient, RedisSender } from './client.js'
-export { type RedisStoreOptions, redisStore } from './redis-store.js'
+export type { RedisClient } from './client.js'
+export { redisStore } from './redis-store.js'

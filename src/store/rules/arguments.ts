@@ -1,5 +1,5 @@
 import type { ObjectRef } from '../../crd/meta/object.js'
-import { ipamError } from '../../errors/index.js'
+import { ipamError } from '../../errors/failure.js'
 import type { DeleteOptions, ListOptions, ListQuery, Preconditions, WatchOptions, WriteOptions } from '../store.js'
 
 /**

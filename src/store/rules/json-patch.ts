@@ -1,6 +1,6 @@
 import type { Json } from '../../crd/meta/object.js'
 import { formatPointer, readIndex, readPointer, sameJson, valueAtKeys } from '../../crd/meta/patch.js'
-import { quote } from '../../errors/index.js'
+import { quote } from '../../errors/quote.js'
 import { formatPath, isArray, isObject, MAX_DEPTH, type Problem, put, toJson } from './json.js'
 
 /** One operation, with its pointers split into keys. */

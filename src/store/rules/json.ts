@@ -1,6 +1,6 @@
 import type { Json } from '../../crd/meta/object.js'
 import { isArray, isObject } from '../../crd/meta/patch.js'
-import { quote } from '../../errors/index.js'
+import { quote } from '../../errors/quote.js'
 
 export { isArray, isObject } from '../../crd/meta/patch.js'
 

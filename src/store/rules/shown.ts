@@ -1,5 +1,5 @@
 import { formatRef, type ObjectRef } from '../../crd/meta/object.js'
-import { quote } from '../../errors/index.js'
+import { quote } from '../../errors/quote.js'
 
 /** Objects and their kinds in words, for failures: whatever is written in them. */
 

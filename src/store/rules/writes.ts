@@ -1,6 +1,7 @@
 import type { Json, KubeObject } from '../../crd/meta/object.js'
 import { sameJson } from '../../crd/meta/patch.js'
-import { fail, ok, quote, type Result } from '../../errors/index.js'
+import { fail, ok, type Result } from '../../errors/index.js'
+import { quote } from '../../errors/quote.js'
 import type { Preconditions, Propagation, StoreErrorCode, Subresource } from '../store.js'
 import { asJson, type Draft, type StoredMeta, type StoredObject } from './draft.js'
 import type { JsonObject, Problem } from './json.js'

@@ -1,4 +1,4 @@
-import { ipamError } from '../../errors/index.js'
+import { ipamError } from '../../errors/failure.js'
 import { type ColumnTypes, type Migration, migrations, migrationsTable } from '../sql/migrations.js'
 import { textOf } from '../sql/statement.js'
 import { type TableOptions, tablesOf } from '../sql/tables.js'

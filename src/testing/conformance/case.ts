@@ -1,4 +1,4 @@
-import type { StoreCapabilities } from '../../store/index.js'
+import type { StoreCapabilities } from '../../store/store.js'
 import type { Bench } from './harness.js'
 
 /** What is done to see whether a rule holds. */

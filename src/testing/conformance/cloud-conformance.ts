@@ -39,5 +39,3 @@ export function cloudConformance(options: CloudConformanceOptions): readonly Con
   })
   return rules.map(([name, rule]) => ({ name, run: async () => rule.run(await CloudBench.open(await open())) }))
 }
-
-export type { CloudFeature, CloudOperator, CloudUnderTest } from './cloud-bench.js'

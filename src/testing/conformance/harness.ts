@@ -1,15 +1,7 @@
 import type { Json, KindInfo, KubeObject, ObjectRef } from '../../crd/meta/object.js'
 import type { Failure, Result } from '../../errors/index.js'
-import type {
-  DeleteOptions,
-  JsonPatch,
-  MergePatch,
-  Preconditions,
-  Store,
-  StoreCapabilities,
-  StoreErrorCode,
-  WriteOptions,
-} from '../../store/index.js'
+import type { JsonPatch, MergePatch, Store, StoreErrorCode } from '../../store/index.js'
+import type { DeleteOptions, Preconditions, StoreCapabilities, WriteOptions } from '../../store/store.js'
 
 const GROUP = 'conformance.ipam-kit.dev'
 

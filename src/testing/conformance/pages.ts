@@ -1,4 +1,5 @@
-import type { ListQuery, ObjectList } from '../../store/index.js'
+import type { ListQuery } from '../../store/index.js'
+import type { ObjectList } from '../../store/store.js'
 import type { Rules } from './case.js'
 import { type Bench, ConformanceError, expectEqual, expectFailure, expectOk, expectTrue } from './harness.js'
 import { colorful } from './lists.js'

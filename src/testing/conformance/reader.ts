@@ -1,5 +1,6 @@
 import type { KubeObject } from '../../crd/meta/object.js'
-import type { ListQuery, Store, WatchEvent, WatchOptions } from '../../store/index.js'
+import type { ListQuery, Store, WatchEvent } from '../../store/index.js'
+import type { WatchOptions } from '../../store/store.js'
 import { type Bench, ConformanceError } from './harness.js'
 
 /** What became of an object. */

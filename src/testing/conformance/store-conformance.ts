@@ -54,4 +54,4 @@ export function storeConformance(options: ConformanceOptions): readonly Conforma
   })
 }
 
-export { type ConformanceCase, ConformanceError, type ConformanceOptions, conformanceKinds } from './harness.js'
+export { type ConformanceCase, type ConformanceOptions, conformanceKinds } from './harness.js'

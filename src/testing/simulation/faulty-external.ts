@@ -1,5 +1,6 @@
-import type { AnyCall, AnyResult } from '../../plan/index.js'
-import type { AnyCaller } from '../../run/index.js'
+import type { AnyCall } from '../../plan/effect.js'
+import type { AnyResult } from '../../plan/planner.js'
+import type { AnyCaller } from '../../run/plan/run-plan.js'
 import { SimulatedCrash } from '../crashing-store.js'
 import { type Fault, type FaultSource, STANDING } from './faulty-store.js'
 import type { Network } from './network.js'

@@ -1,4 +1,4 @@
-import type { TaskTurns } from '../../run/index.js'
+import type { TaskTurns } from '../../run/task/task-turns.js'
 import type { Scheduler } from './scheduler.js'
 
 /**

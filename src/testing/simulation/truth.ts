@@ -1,9 +1,10 @@
 import { type KindInfo, type KubeObject, kindKey, type ObjectRef, objectKey, refOf } from '../../crd/meta/object.js'
 import { IpamError, unwrap } from '../../errors/index.js'
 import type { Change, Selection } from '../../plan/index.js'
-import type { ListQuery, ObjectList, Store } from '../../store/index.js'
+import type { ListQuery, Store } from '../../store/index.js'
 import { memoryStore } from '../../store/memory/index.js'
 import { matcherOf } from '../../store/rules/selectors.js'
+import type { ObjectList } from '../../store/store.js'
 
 /** One change of what is stored. */
 export interface LoggedChange {

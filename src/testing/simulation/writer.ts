@@ -1,14 +1,8 @@
 import { kindKey } from '../../crd/meta/object.js'
-import {
-  type Applied,
-  type ApplyOptions,
-  type Change,
-  type EventEffect,
-  ObjectCache,
-  type Planner,
-  type Selection,
-} from '../../plan/index.js'
-import { type AnyCaller, runKey, settle } from '../../run/index.js'
+import { type Change, type EventEffect, ObjectCache, type Planner, type Selection } from '../../plan/index.js'
+import type { Applied, ApplyOptions } from '../../plan/object-cache.js'
+import { runKey, settle } from '../../run/index.js'
+import type { AnyCaller } from '../../run/plan/run-plan.js'
 import type { ListQuery, Store } from '../../store/index.js'
 import { SimulatedCrash } from '../crashing-store.js'
 import type { Dice } from './dice.js'

@@ -1,8 +1,9 @@
 import fc from 'fast-check'
-import { type HoldReason, Ledger, type LedgerEntry, type LedgerQuery, type LedgerSpec } from 'ipam-kit/allocator'
+import { Ledger, type LedgerEntry } from 'ipam-kit/allocator'
 import { Address, type Family, Prefix, RangeSet } from 'ipam-kit/cidr'
-import { ModelLedger } from 'ipam-kit/testing'
 import { describe, expect } from 'vitest'
+import type { HoldReason, LedgerQuery, LedgerSpec } from '../../../src/allocator/ledger/entry.js'
+import { ModelLedger } from '../../../src/testing/model-ledger.js'
 import { property } from '../../cidr/property.js'
 
 /** Windows of 32 addresses; the last one ends with its family. */

@@ -1,15 +1,8 @@
 import fc from 'fast-check'
-import {
-  AddressPool,
-  type AllocationDelta,
-  type AllocationOutcome,
-  type Occupation,
-  type Owner,
-  type Released,
-  type ReleaseOutcome,
-} from 'ipam-kit/allocator'
+import { AddressPool, type AllocationDelta, type AllocationOutcome, type Owner } from 'ipam-kit/allocator'
 import { Address, Range, RangeSet } from 'ipam-kit/cidr'
 import { describe, expect } from 'vitest'
+import type { Occupation, Released, ReleaseOutcome } from '../../../src/allocator/request.js'
 import { property } from '../../cidr/property.js'
 import { ModelOwners, tell } from './model-owners.js'
 import { addressesOf, type Command, run, script, spec, type Window } from './pool-script.js'

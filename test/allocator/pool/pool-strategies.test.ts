@@ -1,6 +1,7 @@
-import { AddressPool, type AddressPoolSpec, type Strategy, staticBandOf } from 'ipam-kit/allocator'
+import { AddressPool, type AddressPoolSpec, type Strategy } from 'ipam-kit/allocator'
 import { Address, RangeSet } from 'ipam-kit/cidr'
 import { describe, expect, test } from 'vitest'
+import { staticBandOf } from '../../../src/allocator/strategy.js'
 
 const at = (text: string) => Address.parse(text)
 const ranges = (...texts: string[]) => RangeSet.parse(texts)

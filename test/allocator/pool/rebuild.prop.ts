@@ -1,7 +1,8 @@
 import fc from 'fast-check'
-import { AddressPool, type ObservedHold, rebuildPool } from 'ipam-kit/allocator'
+import { AddressPool, rebuildPool } from 'ipam-kit/allocator'
 import { Address, RangeSet } from 'ipam-kit/cidr'
 import { describe, expect, test } from 'vitest'
+import type { ObservedHold } from '../../../src/allocator/pool/rebuild.js'
 import { property } from '../../cidr/property.js'
 
 const at = (text: string) => Address.parse(text)

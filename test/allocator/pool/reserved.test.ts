@@ -1,7 +1,8 @@
 import fc from 'fast-check'
-import { confusableAddresses, type ReserveRuleName, reservedAddresses } from 'ipam-kit/allocator'
+import { confusableAddresses, reservedAddresses } from 'ipam-kit/allocator'
 import { Address, Prefix, RangeSet } from 'ipam-kit/cidr'
 import { describe, expect, test } from 'vitest'
+import type { ReserveRuleName } from '../../../src/allocator/pool/reserved.js'
 import { property } from '../../cidr/property.js'
 
 const left = (prefix: string, rule: ReserveRuleName) =>

@@ -1,7 +1,8 @@
 import fc from 'fast-check'
-import { AddressPool, type AllocationDelta, PrefixAllocator, type PrefixDelta, type Want } from 'ipam-kit/allocator'
+import { AddressPool, type AllocationDelta, PrefixAllocator, type Want } from 'ipam-kit/allocator'
 import { Address, Prefix, RangeSet } from 'ipam-kit/cidr'
 import { describe, expect } from 'vitest'
+import type { PrefixDelta } from '../../../src/allocator/prefixes/prefix-allocator.js'
 import { property } from '../../cidr/property.js'
 
 const uids = ['a', 'b', 'c', 'd']

@@ -1,8 +1,9 @@
 import fc from 'fast-check'
-import { PrefixAllocator, type PrefixDelta, type PrefixRequest } from 'ipam-kit/allocator'
+import { PrefixAllocator } from 'ipam-kit/allocator'
 import { Address, Prefix, Range, RangeSet } from 'ipam-kit/cidr'
 import { rangeSetIn } from 'ipam-kit/testing'
 import { describe, expect, test } from 'vitest'
+import type { PrefixDelta, PrefixRequest } from '../../../src/allocator/prefixes/prefix-allocator.js'
 import { property } from '../../cidr/property.js'
 
 const SIZE = 64

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
-import { Bitmap, RangeTree } from 'ipam-kit/allocator'
+import { Bitmap } from 'ipam-kit/allocator'
 import { describe, expect, test } from 'vitest'
+import { RangeTree } from '../../../src/allocator/slots/range-tree.js'
 import type { Slots } from '../../../src/allocator/slots/slots.js'
 import { freeRunIn, type RangeStarts } from '../../../src/allocator/slots/space.js'
 import { property } from '../../cidr/property.js'

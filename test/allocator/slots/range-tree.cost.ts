@@ -1,5 +1,5 @@
-import { RangeTree } from 'ipam-kit/allocator'
 import { describe, expect, test } from 'vitest'
+import { RangeTree } from '../../../src/allocator/slots/range-tree.js'
 import { memory } from '../../setup/cost.js'
 import { randomBelow } from '../random-below.js'
 

@@ -1,5 +1,7 @@
-import { Bitmap, RangeTree, type Slots } from 'ipam-kit/allocator'
+import { Bitmap } from 'ipam-kit/allocator'
 import { describe, expect, test } from 'vitest'
+import { RangeTree } from '../../../src/allocator/slots/range-tree.js'
+import type { Slots } from '../../../src/allocator/slots/slots.js'
 import { share } from '../../setup/depth.js'
 import { randomBelow } from '../random-below.js'
 import { contentOf, expectSameContent } from './slots-script.js'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
-import type { SlotRange, Slots } from 'ipam-kit/allocator'
 import { expect } from 'vitest'
+import type { SlotRange, Slots } from '../../../src/allocator/slots/slots.js'
 
 /** What is done to slots, or asked of them. */
 export type SlotCommand =

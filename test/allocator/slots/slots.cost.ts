@@ -1,5 +1,5 @@
-import { RangeTree } from 'ipam-kit/allocator'
 import { describe, expect, test } from 'vitest'
+import { RangeTree } from '../../../src/allocator/slots/range-tree.js'
 import { bestMsOf, msOf } from '../../setup/cost.js'
 
 describe('free ranges that touch are one, so that nothing gets slower by use', () => {

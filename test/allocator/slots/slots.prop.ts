@@ -1,7 +1,9 @@
 import fc from 'fast-check'
-import { Bitmap, RangeTree, type Slots } from 'ipam-kit/allocator'
-import { ModelSlots } from 'ipam-kit/testing'
+import { Bitmap } from 'ipam-kit/allocator'
 import { describe, expect } from 'vitest'
+import { RangeTree } from '../../../src/allocator/slots/range-tree.js'
+import type { Slots } from '../../../src/allocator/slots/slots.js'
+import { ModelSlots } from '../../../src/testing/model-slots.js'
 import { property } from '../../cidr/property.js'
 import { contentOf, expectSameContent, runOn, type SlotCommand, slotScript } from './slots-script.js'
 

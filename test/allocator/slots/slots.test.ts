@@ -1,5 +1,7 @@
-import { Bitmap, RangeTree, type SlotRange, type Slots } from 'ipam-kit/allocator'
+import { Bitmap } from 'ipam-kit/allocator'
 import { describe, expect, test } from 'vitest'
+import { RangeTree } from '../../../src/allocator/slots/range-tree.js'
+import type { SlotRange, Slots } from '../../../src/allocator/slots/slots.js'
 import { contentOf } from './slots-script.js'
 
 const kinds = [

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { Address, type Address4, type Address6, Prefix } from 'ipam-kit/cidr'
 import { Nat64, SixToFour, Teredo } from 'ipam-kit/cidr/forms'
-import { address, address4, address6, prefix } from 'ipam-kit/testing'
+import { address, prefix } from 'ipam-kit/testing'
 import { describe, expect, test } from 'vitest'
 import { property } from '../property.js'
 
@@ -16,7 +16,7 @@ function bits(address: Address6, from: number, count: number): bigint {
 const four = (value: bigint) => ({ family: 4, value: Number(value) })
 
 describe('Teredo', () => {
-  property([address6()], 10)('an address holds what the model says', (any) => {
+  property([address(6)], 10)('an address holds what the model says', (any) => {
     const inside: Address6 = { ...any, w0: 0x20010000 }
     expect(Teredo.inspect(inside)).toStrictEqual({
       server: four(bits(inside, 32, 32)),
@@ -51,7 +51,7 @@ describe('Teredo', () => {
 })
 
 describe('6to4', () => {
-  property([address6()], 10)('an address holds what the model says', (any) => {
+  property([address(6)], 10)('an address holds what the model says', (any) => {
     const inside: Address6 = { ...any, w0: 0x20020000 + (any.w0 & 0xffff) }
     const site = SixToFour.inspect(inside)
     expect(site).toStrictEqual({
@@ -68,7 +68,7 @@ describe('6to4', () => {
     expect(SixToFour.inspect(any) !== undefined).toBe(isInside)
   })
 
-  property([address4()], 10)('the prefix of a site is that of its router', (router) => {
+  property([address(4)], 10)('the prefix of a site is that of its router', (router) => {
     const site = SixToFour.sitePrefix(router)
     expect(site.length).toBe(48)
     expect(Address.toBigInt(site.address)).toBe((0x2002n << 112n) | (BigInt(router.value) << 80n))
@@ -87,7 +87,7 @@ describe('NAT64', () => {
 
   /** Prefixes as RFC 6052 wants them, with host bits. */
   const natPrefix = fc
-    .tuple(address6(), fc.constantFrom(...lengths))
+    .tuple(address(6), fc.constantFrom(...lengths))
     .map(([base, length]) =>
       Prefix.of(length === 96 ? ({ ...base, w2: base.w2 & 0xffffff } as Address6) : base, length),
     )
@@ -102,7 +102,7 @@ describe('NAT64', () => {
     return Address.fromBytes(Uint8Array.from([...octets, ...Array(16 - octets.length).fill(0)]))
   }
 
-  property([address4(), natPrefix], 20)('an address goes where the model says, and comes back', (any, behind) => {
+  property([address(4), natPrefix], 20)('an address goes where the model says, and comes back', (any, behind) => {
     const embedded = Nat64.embed(any, behind)
     expect(embedded).toEqual(model(any, behind))
     expect(Nat64.extract(embedded, behind)).toEqual(any)
@@ -110,7 +110,7 @@ describe('NAT64', () => {
     expect(bits(embedded, 64, 8)).toBe(0n)
   })
 
-  property([address6(), natPrefix], 20)('what is taken out was put in, whatever stands behind it', (any, behind) => {
+  property([address(6), natPrefix], 20)('what is taken out was put in, whatever stands behind it', (any, behind) => {
     const shared = BigInt(128 - behind.length)
     const mixed = Address.fromBigInt(
       6,

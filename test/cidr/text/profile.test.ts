@@ -1,13 +1,7 @@
-import {
-  Address,
-  Prefix,
-  type PrefixTextOptions,
-  Range,
-  RangeSet,
-  type TextOptions,
-  type TextProfile,
-} from 'ipam-kit/cidr'
+import { Address, Prefix, Range, RangeSet, type TextOptions } from 'ipam-kit/cidr'
 import { describe, expect, test } from 'vitest'
+import type { PrefixTextOptions } from '../../../src/cidr/nouns/prefix-core.js'
+import type { TextProfile } from '../../../src/cidr/text/profile.js'
 
 const K8S: readonly TextProfile[] = ['k8s-field', 'k8s-field-canonical']
 const all: readonly TextProfile[] = ['strict', ...K8S, 'k8s-legacy-read']

@@ -1,5 +1,5 @@
 import { PGlite } from '@electric-sql/pglite'
-import type { NamingClient } from 'ipam-kit/store/postgres'
+import type { NamingClient } from '../../../src/store/postgres/named-statements.js'
 import type { Clients } from './clients.js'
 
 let db: Promise<PGlite> | undefined

@@ -1,10 +1,11 @@
 import { IPBlock, IPPool } from 'ipam-kit/crd/ipam-kit'
 import { unwrap } from 'ipam-kit/errors'
-import { type Applied, ObjectCache, type Planner } from 'ipam-kit/plan'
+import { ObjectCache, type Planner } from 'ipam-kit/plan'
 import { allocate, blockClaims, blocksOperator, blocksWatch, KnownBlocks } from 'ipam-kit/provider/blocks'
 import { runTask } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
 import { beforeEach, describe, expect, test } from 'vitest'
+import type { Applied } from '../../../src/plan/object-cache.js'
 import { blockStore, blocksIn, poolIn, request } from './world.js'
 
 const now = () => 1_000_000

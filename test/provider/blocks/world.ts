@@ -1,10 +1,10 @@
 import { IPBlock, IPDomain, IPHandle, IPPool } from 'ipam-kit/crd/ipam-kit'
 import { unwrap } from 'ipam-kit/errors'
-import type { AllocationRequest } from 'ipam-kit/provider/blocks'
 import type { Store } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
 import { storeOver } from 'ipam-kit/testing'
 import type { IPPoolFamilyStatus, IPPoolSpec } from '../../../src/crd/ipam-kit/ip-pool.js'
+import type { AllocationRequest } from '../../../src/provider/blocks/tasks/request.js'
 
 export const kinds = [IPDomain.info, IPPool.info, IPBlock.info, IPHandle.info] as const
 

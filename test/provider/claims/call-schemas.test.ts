@@ -1,10 +1,11 @@
 import { Address } from 'ipam-kit/cidr'
 import { IPAddressClaim } from 'ipam-kit/crd/cluster-api'
 import type { ExternalCall, ExternalResult } from 'ipam-kit/plan'
-import { AddressLedger, defineProvider, handleCalls, protectPool, type StandardSchema } from 'ipam-kit/provider/claims'
+import { AddressLedger, defineProvider, handleCalls, protectPool } from 'ipam-kit/provider/claims'
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
 import { InfobloxPool } from '../../../docs/examples/external-provider/pool.js'
+import type { StandardSchema } from '../../../src/provider/claims/call-schemas.js'
 import { stored } from '../stored.js'
 import { claim, pool } from './world.js'
 

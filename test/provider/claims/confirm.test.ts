@@ -2,10 +2,11 @@ import { Address } from 'ipam-kit/cidr'
 import { IPAddress, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
 import { InClusterIPPool, type InClusterPool } from 'ipam-kit/crd/in-cluster'
 import { unwrap } from 'ipam-kit/errors'
-import { AddressLedger, type Confirmed, type ConfirmInput, defineProvider } from 'ipam-kit/provider/claims'
+import { AddressLedger, defineProvider } from 'ipam-kit/provider/claims'
 import { runUntilQuiet } from 'ipam-kit/run'
 import { memoryStore } from 'ipam-kit/store/memory'
 import { beforeEach, describe, expect, test } from 'vitest'
+import type { Confirmed, ConfirmInput } from '../../../src/provider/claims/definition.js'
 import { kinds } from './world.js'
 
 type Ledger = AddressLedger<InClusterPool>

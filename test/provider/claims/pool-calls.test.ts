@@ -1,10 +1,11 @@
 import type { Json, KubeObject } from 'ipam-kit/crd/meta'
 import type { ExternalCall, ExternalResult } from 'ipam-kit/plan'
-import { AddressLedger, defineProvider, type PoolPlan, type PoolPlanInput, protectPool } from 'ipam-kit/provider/claims'
+import { AddressLedger, defineProvider, type PoolPlan, protectPool } from 'ipam-kit/provider/claims'
 import { runUntilQuiet } from 'ipam-kit/run'
 import { memoryStore } from 'ipam-kit/store/memory'
 import { describe, expect, test } from 'vitest'
 import { InfobloxPool } from '../../../docs/examples/external-provider/pool.js'
+import type { PoolPlanInput } from '../../../src/provider/claims/definition.js'
 import { stored } from '../stored.js'
 import { claim, kinds, pool } from './world.js'
 

@@ -4,10 +4,11 @@ import { isDeleting, type KubeObject } from 'ipam-kit/crd/meta'
 import { unwrap } from 'ipam-kit/errors'
 import type { Change, Planner } from 'ipam-kit/plan'
 import type { Store } from 'ipam-kit/store'
-import type { Dice, SimulatedSystem, SimulationRules } from 'ipam-kit/testing'
+import type { Dice, SimulatedSystem } from 'ipam-kit/testing'
 import { callerOf } from '../../../docs/examples/external-provider/caller.js'
 import { FakeIpam } from '../../../docs/examples/external-provider/fake-ipam.js'
 import { infoblox } from '../../../docs/examples/external-provider/provider.js'
+import type { SimulationRules } from '../../../src/testing/simulation/simulate.js'
 import { claim, claimRef, kinds, pool } from './world.js'
 
 const NETWORKS = { lab: '10.20.0.0/29', small: '10.30.0.0/30' }

@@ -1,6 +1,6 @@
 import { Cluster, IPAddress, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
 import type { KubeObject, ObjectRef } from 'ipam-kit/crd/meta'
-import { type ExternalCaller, type QuietResult, runUntilQuiet } from 'ipam-kit/run'
+import { type ExternalCaller, runUntilQuiet } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
 import { SimulatedCrash, storeOver } from 'ipam-kit/testing'
@@ -8,6 +8,7 @@ import { callerOf } from '../../../docs/examples/external-provider/caller.js'
 import { FakeIpam } from '../../../docs/examples/external-provider/fake-ipam.js'
 import { InfobloxPool } from '../../../docs/examples/external-provider/pool.js'
 import { infoblox } from '../../../docs/examples/external-provider/provider.js'
+import type { QuietResult } from '../../../src/run/run-until-quiet.js'
 
 export const NETWORK = '10.20.0.0/30'
 export const kinds = [IPAddressClaim, IPAddress, Cluster, InfobloxPool].map((model) => model.info)

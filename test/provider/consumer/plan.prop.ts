@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import type { IPAddressClaim } from 'ipam-kit/crd/cluster-api'
 import type { KubeObject } from 'ipam-kit/crd/meta'
-import { type Effect, isJsonPatch, type Plan } from 'ipam-kit/plan'
+import type { Effect, Plan } from 'ipam-kit/plan'
 import {
   type ConsumerDevice,
   type ConsumerInput,
@@ -15,6 +15,7 @@ import {
 } from 'ipam-kit/provider/consumer'
 import { crashingStore, SimulatedCrash } from 'ipam-kit/testing'
 import { expect, test } from 'vitest'
+import { isJsonPatch } from '../../../src/plan/field-guards.js'
 import { addressOf, type ClaimParts, ConsumerStore, claimOf, machine, poolRef } from './world.js'
 
 const dialect = fc.constantFrom(dialects.capv, dialects.proxmox, dialects.metal3, dialects.openshift, {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { Cluster, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
 import type { KubeObject } from 'ipam-kit/crd/meta'
-import { explain, isJsonPatch, type Plan } from 'ipam-kit/plan'
+import { explain, type Plan } from 'ipam-kit/plan'
 import {
   type ConsumerInput,
   type ConsumerOutcome,
@@ -14,6 +14,7 @@ import {
   releasePlan,
 } from 'ipam-kit/provider/consumer'
 import { describe, expect, test } from 'vitest'
+import { isJsonPatch } from '../../../src/plan/field-guards.js'
 import type { Naming } from '../../../src/provider/consumer/dialects.js'
 import { actionOn, type ConsumerEvent, type ConsumerState } from '../../../src/provider/consumer/table.js'
 import { addressOf, type ClaimParts, claimOf, machine, poolRef } from './world.js'

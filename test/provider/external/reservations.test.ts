@@ -1,8 +1,9 @@
 import { findCondition } from 'ipam-kit/claim'
 import { IPAddressClaim } from 'ipam-kit/crd/cluster-api'
 import { OpenStackFloatingIPPool } from 'ipam-kit/crd/openstack'
-import { RESERVATIONS_ANNOTATION, type Reservation, type Reservations } from 'ipam-kit/provider/external'
+import { RESERVATIONS_ANNOTATION } from 'ipam-kit/provider/external'
 import { describe, expect, test } from 'vitest'
+import type { Reservation, Reservations } from '../../../src/provider/external/reservations.js'
 import { running } from './running.js'
 import { claim, NAMESPACE, pool, unwrap, World } from './world.js'
 

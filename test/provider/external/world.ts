@@ -4,10 +4,11 @@ import type { KubeObject, Model, ObjectRef } from 'ipam-kit/crd/meta'
 import { OpenStackFloatingIPPool } from 'ipam-kit/crd/openstack'
 import { type CloudFacts, cloudCaller } from 'ipam-kit/provider/external'
 import { floatingIPPools } from 'ipam-kit/provider/openstack'
-import { type ExternalCaller, type QuietResult, runUntilQuiet } from 'ipam-kit/run'
+import { type ExternalCaller, runUntilQuiet } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
 import { FakeCloud } from 'ipam-kit/testing'
+import type { QuietResult } from '../../../src/run/run-until-quiet.js'
 
 export const kinds = [IPAddressClaim, IPAddress, Cluster, OpenStackFloatingIPPool].map((model) => model.info)
 export const NAMESPACE = 'team-a'

@@ -1,8 +1,9 @@
 import type { KubeObject, OwnerReference } from 'ipam-kit/crd/meta'
 import { type Effect, explain } from 'ipam-kit/plan'
-import { type GcOptions, gcPlanner } from 'ipam-kit/provider/gc'
+import { gcPlanner } from 'ipam-kit/provider/gc'
 import { runPlan } from 'ipam-kit/run'
 import { beforeEach, describe, expect, test } from 'vitest'
+import type { GcOptions } from '../../../src/provider/gc/planner.js'
 import { Box, blocking, gone, kinds, object, refTo, type Traits, World } from './world.js'
 
 // One planner that lives on while the world changes, and is told of it late, twice or not at all.

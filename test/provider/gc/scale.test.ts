@@ -1,10 +1,11 @@
 import type { KubeObject } from 'ipam-kit/crd/meta'
 import { gcPlanner } from 'ipam-kit/provider/gc'
 import { runUntilQuiet } from 'ipam-kit/run'
-import type { Propagation, Store } from 'ipam-kit/store'
+import type { Store } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
 import { storeOver } from 'ipam-kit/testing'
 import { describe, expect, test } from 'vitest'
+import type { Propagation } from '../../../src/store/store.js'
 import { share } from '../../setup/depth.js'
 import { blocking, kinds, object, ownerOf, refTo } from './world.js'
 

@@ -1,8 +1,9 @@
 import fc from 'fast-check'
 import { groupOf, type KubeObject, type OwnerReference } from 'ipam-kit/crd/meta'
-import type { Propagation, Store } from 'ipam-kit/store'
+import type { Store } from 'ipam-kit/store'
 import { storeOver } from 'ipam-kit/testing'
 import { expect } from 'vitest'
+import type { Propagation } from '../../../src/store/store.js'
 import { blockersOf, isDeleting, isHeldBy, isInRing, ownersOf, type Standing, standingOf } from './truth.js'
 import { kindFor, kinds, object, ownerOf, refTo, type World } from './world.js'
 

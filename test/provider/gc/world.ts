@@ -1,10 +1,13 @@
 import { type KindInfo, type KubeObject, type ObjectRef, type OwnerReference, refOf } from 'ipam-kit/crd/meta'
 import type { EventEffect } from 'ipam-kit/plan'
-import { type GcOutcome, type GcPlanner, gcPlanner } from 'ipam-kit/provider/gc'
-import { type QuietResult, runUntilQuiet } from 'ipam-kit/run'
-import type { Propagation, Store, StoreFailure } from 'ipam-kit/store'
+import { type GcOutcome, gcPlanner } from 'ipam-kit/provider/gc'
+import { runUntilQuiet } from 'ipam-kit/run'
+import type { Store, StoreFailure } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
 import { storeOver } from 'ipam-kit/testing'
+import type { GcPlanner } from '../../../src/provider/gc/planner.js'
+import type { QuietResult } from '../../../src/run/run-until-quiet.js'
+import type { Propagation } from '../../../src/store/store.js'
 
 const START_MS = Date.UTC(2026, 0, 1)
 const kind = (name: string, namespaced: boolean): KindInfo => ({

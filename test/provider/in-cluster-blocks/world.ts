@@ -3,10 +3,11 @@ import { IPBlock, IPDomain, IPPool } from 'ipam-kit/crd/ipam-kit'
 import { unwrap } from 'ipam-kit/errors'
 import type { Planner } from 'ipam-kit/plan'
 import { blocksOperator, blocksSweep } from 'ipam-kit/provider/blocks'
-import { type InClusterBlocks, type InClusterBlocksOptions, inClusterBlocks } from 'ipam-kit/provider/in-cluster-blocks'
+import { inClusterBlocks } from 'ipam-kit/provider/in-cluster-blocks'
 import { runUntilQuiet, taskCaller } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
+import type { InClusterBlocks, InClusterBlocksOptions } from '../../../src/provider/in-cluster-blocks/provider.js'
 import { kinds, World } from '../in-cluster/world.js'
 
 const blockKinds = [...kinds, IPDomain.info, IPPool.info, IPBlock.info]

@@ -1,6 +1,7 @@
 import type { Store } from 'ipam-kit/store'
-import { type CrashingStore, type CrashPoint, crashingStore, SimulatedCrash } from 'ipam-kit/testing'
+import { crashingStore, SimulatedCrash } from 'ipam-kit/testing'
 import { describe, expect, test } from 'vitest'
+import type { CrashingStore, CrashPoint } from '../../../src/testing/crashing-store.js'
 import { cuts } from '../../setup/depth.js'
 import { claim, claimRef, cluster, clusterRef, pool, poolOf, poolRef, World } from './world.js'
 

@@ -1,9 +1,9 @@
 import { IPAddress, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
 import { GlobalInClusterPrefixPool, InClusterIPPool, InClusterPrefixPool } from 'ipam-kit/crd/in-cluster'
 import type { KubeObject, OwnerReference } from 'ipam-kit/crd/meta'
-import { isJsonPatch } from 'ipam-kit/plan'
 import { inCluster, PoolLedger, planClaim, planPool } from 'ipam-kit/provider/in-cluster'
 import { describe, expect, test, vi } from 'vitest'
+import { isJsonPatch } from '../../../src/plan/field-guards.js'
 import { stored } from '../stored.js'
 import { claim, cluster, clusterRef, pool, poolOf, poolRef } from './world.js'
 

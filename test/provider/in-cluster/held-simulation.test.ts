@@ -1,5 +1,7 @@
-import { inClusterBlocksSystem, inClusterSystem, simulate } from 'ipam-kit/testing'
+import { simulate } from 'ipam-kit/testing'
 import { expect, test } from 'vitest'
+import { inClusterBlocksSystem } from '../../../src/testing/simulation/in-cluster-blocks-system.js'
+import { inClusterSystem } from '../../../src/testing/simulation/in-cluster-system.js'
 
 const systems = {
   objects: () => inClusterSystem({ consumers: true }),

@@ -1,13 +1,9 @@
 import { formatRef, type ObjectRef, refOf } from 'ipam-kit/crd/meta'
 import type { EventEffect } from 'ipam-kit/plan'
-import {
-  type InClusterOptions,
-  type InClusterOutcome,
-  type InClusterPlanner,
-  inCluster,
-} from 'ipam-kit/provider/in-cluster'
+import { type InClusterOptions, type InClusterOutcome, inCluster } from 'ipam-kit/provider/in-cluster'
 import { runKey } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
+import type { InClusterPlanner } from '../../../src/provider/in-cluster/planner.js'
 import { kinds, type World } from './world.js'
 
 /**

@@ -5,8 +5,9 @@ import { IPAddress, type IPAddressClaim } from 'ipam-kit/crd/cluster-api'
 import { addressSpace, InClusterIPPool } from 'ipam-kit/crd/in-cluster'
 import type { KubeObject } from 'ipam-kit/crd/meta'
 import type { Store } from 'ipam-kit/store'
-import { crashingStore, ModelPool, SimulatedCrash, storeOver } from 'ipam-kit/testing'
+import { crashingStore, SimulatedCrash, storeOver } from 'ipam-kit/testing'
 import { expect, test } from 'vitest'
+import { ModelPool } from '../../../src/testing/model-pool.js'
 import { addressRef, claim, claimRef, cluster, clusterRef, pool, poolRef, World } from './world.js'
 
 const CLAIMS = ['a', 'b', 'c', 'd', 'e', 'f', 'g']

@@ -1,7 +1,8 @@
 import type { InClusterIPPool } from 'ipam-kit/crd/in-cluster'
 import { type KubeObject, type ObjectRef, refOf } from 'ipam-kit/crd/meta'
-import { type InClusterPlanner, inCluster } from 'ipam-kit/provider/in-cluster'
+import { inCluster } from 'ipam-kit/provider/in-cluster'
 import { beforeEach, describe, expect, test } from 'vitest'
+import type { InClusterPlanner } from '../../../src/provider/in-cluster/planner.js'
 import { addressRef, claim, cluster, pool, poolOf, poolRef } from './world.js'
 
 // One planner that lives on while the world changes, as in a controller: nothing is reset between

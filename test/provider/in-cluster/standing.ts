@@ -2,9 +2,10 @@ import { IPAddress, type IPAddressClaim } from 'ipam-kit/crd/cluster-api'
 import { formatRef, type ObjectRef, refOf } from 'ipam-kit/crd/meta'
 import type { EventEffect } from 'ipam-kit/plan'
 import { type InClusterOutcome, inCluster } from 'ipam-kit/provider/in-cluster'
-import { type KeyResult, runKey } from 'ipam-kit/run'
+import { runKey } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
 import { storeOver } from 'ipam-kit/testing'
+import type { KeyResult } from '../../../src/run/plan/run-key.js'
 import { kinds, type World } from './world.js'
 
 export const SWEEP_SECONDS = 60

@@ -1,10 +1,10 @@
 import { IPAddress } from 'ipam-kit/crd/cluster-api'
-import { explainEffect } from 'ipam-kit/plan'
 import type { InClusterOptions } from 'ipam-kit/provider/in-cluster'
 import { runPlan } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
 import { crashingStore, SimulatedCrash, storeOver } from 'ipam-kit/testing'
 import { describe, expect, test } from 'vitest'
+import { explainEffect } from '../../../src/plan/plan.js'
 import { Host } from './host.js'
 import { addressRef, claim, claimRef, cluster, clusterRef, pool, poolRef, World } from './world.js'
 

@@ -1,11 +1,13 @@
 import { Cluster, IPAddress, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
 import { InClusterIPPool, type InClusterPool, poolModels } from 'ipam-kit/crd/in-cluster'
 import type { KubeObject, ObjectRef } from 'ipam-kit/crd/meta'
-import { type InClusterPlanner, inCluster } from 'ipam-kit/provider/in-cluster'
-import { type QuietResult, runUntilQuiet } from 'ipam-kit/run'
+import { inCluster } from 'ipam-kit/provider/in-cluster'
+import { runUntilQuiet } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
 import type { InClusterIPPoolSpec } from '../../../src/crd/in-cluster/pools.js'
+import type { InClusterPlanner } from '../../../src/provider/in-cluster/planner.js'
+import type { QuietResult } from '../../../src/run/run-until-quiet.js'
 
 const START_MS = Date.UTC(2026, 0, 1)
 

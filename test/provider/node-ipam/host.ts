@@ -1,6 +1,8 @@
 import type { KubeObject } from 'ipam-kit/crd/meta'
-import { type Change, type EventEffect, isJsonPatch, type PatchEffect } from 'ipam-kit/plan'
+import type { Change, EventEffect } from 'ipam-kit/plan'
 import { type NodeIPAMOptions, type NodeIPAMOutcome, nodeIPAM } from 'ipam-kit/provider/node-ipam'
+import type { PatchEffect } from '../../../src/plan/effect.js'
+import { isJsonPatch } from '../../../src/plan/field-guards.js'
 import { absent, present } from './objects.js'
 
 type Stored = KubeObject & { readonly spec?: { readonly podCIDRs?: readonly string[] } }

@@ -1,5 +1,6 @@
-import { serviceIPSystem, simulate } from 'ipam-kit/testing'
+import { simulate } from 'ipam-kit/testing'
 import { expect, test } from 'vitest'
+import { serviceIPSystem } from '../../../src/testing/simulation/service-ip-system.js'
 import { share } from '../../setup/depth.js'
 
 /** The seeds from 1 that go wrong, with what was found. */

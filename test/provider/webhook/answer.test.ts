@@ -1,10 +1,11 @@
 import { fc, test as property } from '@fast-check/vitest'
 import { ClusterApi, InCluster, IpamKit, Meta, Metal3, Networking, NodeIpam, OpenStack } from 'ipam-kit/crd'
-import { failure, unwrap } from 'ipam-kit/errors'
+import { unwrap } from 'ipam-kit/errors'
 import { ObjectCache } from 'ipam-kit/plan'
-import { answerReview, type ReviewOptions, type ReviewReader, reviewedKinds } from 'ipam-kit/provider/webhook'
+import { answerReview, type ReviewReader, reviewedKinds } from 'ipam-kit/provider/webhook'
 import { memoryStore } from 'ipam-kit/store/memory'
 import { describe, expect, test } from 'vitest'
+import { failure } from '../../../src/errors/failure.js'
 
 type Answer<K> = Extract<Awaited<ReturnType<typeof answerReview>>, { readonly kind: K }>
 
@@ -86,7 +87,7 @@ const READERS: readonly [string, (objects: readonly Meta.KubeObject[]) => Promis
   ],
 ]
 
-async function said(review: unknown, reader: ReviewReader, options?: ReviewOptions) {
+async function said(review: unknown, reader: ReviewReader, options?: Parameters<typeof answerReview>[2]) {
   const { response } = (await answerReview(review, reader, options)) as Answer<'AdmissionReview'>
   if (response.allowed) return response.warnings?.join('; ') ?? 'allowed'
   return `${response.status?.code} ${response.status?.reason}: ${response.status?.message}`

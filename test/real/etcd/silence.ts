@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createServer, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { EtcdGatewayOptions } from 'ipam-kit/store/etcd'
+import type { EtcdGatewayOptions } from '../../../src/store/etcd/gateway.js'
 import { paced, pause, slowness } from '../pace.js'
 import { outline, pool, pools, versionOf } from '../pools.js'
 import { type Setup, storeAt } from './part.js'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Propagation } from '../../../src/store/index.js'
+import type { Propagation } from '../../../src/store/store.js'
 import { paced } from '../pace.js'
 import type { Report } from '../report.js'
 import type { RealKubernetes } from '../servers/kubernetes.js'

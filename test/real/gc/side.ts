@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { KindInfo, KubeObject, ObjectRef, OwnerReference } from '../../../src/crd/meta/object.js'
 import { describe, type Result } from '../../../src/errors/index.js'
-import type { Propagation, Store } from '../../../src/store/index.js'
+import type { Store } from '../../../src/store/index.js'
+import type { Propagation } from '../../../src/store/store.js'
 
 // Objects for the collectors, and one of the two places where they are collected: each has uids of
 // its own for the same objects.

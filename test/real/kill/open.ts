@@ -1,5 +1,5 @@
-import { inClusterSystem } from 'ipam-kit/testing'
 import { type Load, openStore as openAny, type StoreAddress } from '../../../docs/examples/open-store.js'
+import { inClusterSystem } from '../../../src/testing/simulation/in-cluster-system.js'
 
 export type Engine = Exclude<StoreAddress['engine'], 'pglite' | 'kubernetes'>
 

@@ -6,7 +6,8 @@ import { formatRef, type KubeObject, type ObjectRef, refOf } from 'ipam-kit/crd/
 import { inCluster } from 'ipam-kit/provider/in-cluster'
 import { runUntilQuiet } from 'ipam-kit/run'
 import type { Store, StoreResult } from 'ipam-kit/store'
-import { Dice, inClusterSystem, storeOver } from 'ipam-kit/testing'
+import { Dice, storeOver } from 'ipam-kit/testing'
+import { inClusterSystem } from '../../../src/testing/simulation/in-cluster-system.js'
 import { type Engine, openStore } from './open.js'
 import type { Told } from './told.js'
 

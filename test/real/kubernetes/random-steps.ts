@@ -1,7 +1,7 @@
 import type { KindInfo, KubeObject, OwnerReference } from '../../../src/crd/meta/object.js'
+import type { JsonPatch } from '../../../src/crd/meta/patch.js'
 import type { Result } from '../../../src/errors/index.js'
 import type {
-  JsonPatchOperation,
   LabelRequirement,
   ListQuery,
   ObjectList,
@@ -342,7 +342,7 @@ const ROOTS = ['', '/', '/metadata', '/spec', '/status', '/kind', '/apiVersion']
  * What is written to metadata may not be what it should be, and neither may `spec` become anything
  * but an object: that is the schema's.
  */
-function randomOperation(dice: Dice, { subresource }: WriteOptions): JsonPatchOperation {
+function randomOperation(dice: Dice, { subresource }: WriteOptions): JsonPatch[number] {
   if (dice.chance(0.1)) return { op: dice.pick(['add', 'replace']), path: '/spec', value: randomFields(dice) }
   // with a status the server still looks whether all of it can be read
   const isMetadata = subresource === undefined && dice.chance(0.3)

@@ -1,4 +1,5 @@
-import type { NamingClient, PostgresClient } from 'ipam-kit/store/postgres'
+import type { PostgresClient } from 'ipam-kit/store/postgres'
+import type { NamingClient } from '../../../src/store/postgres/named-statements.js'
 
 /**
  * What the tests use of pg. That the store fits its types is for the compiler to say, in types/.

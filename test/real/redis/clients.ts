@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type RedisCaller, type RedisSender, type RedisStoreOptions, redisStore } from 'ipam-kit/store/redis'
+import { redisStore } from 'ipam-kit/store/redis'
 import { conformanceKinds } from 'ipam-kit/testing'
+import type { RedisCaller, RedisSender } from '../../../src/store/redis/client.js'
+import type { RedisStoreOptions } from '../../../src/store/redis/redis-store.js'
 import { importClient } from '../servers/install.js'
 
 // what is used of the clients: that they fit is for the compiler to say, in types/

@@ -7,14 +7,16 @@ import {
   type ClientNodeConfig,
   type ClientNodeWatch,
   fromClientNode,
-  type KubernetesAnswer,
   type KubernetesClient,
-  type KubernetesRequest,
-  type KubernetesWatchConnection,
-  type KubernetesWatchQuery,
   kubernetesStore,
 } from 'ipam-kit/store/kubernetes'
 import type { Load } from '../../../docs/examples/open-store.js'
+import type {
+  KubernetesAnswer,
+  KubernetesRequest,
+  KubernetesWatchConnection,
+  KubernetesWatchQuery,
+} from '../../../src/store/kubernetes/client.js'
 import { paced } from '../pace.js'
 
 /** A list of all Pods in one request takes seconds, of the API server and of the client. */

@@ -1,14 +1,7 @@
 import { Pod } from 'ipam-kit/crd/core'
 import type { KubeObject } from 'ipam-kit/crd/meta'
-import {
-  type AnyWatch,
-  type Delta,
-  definePlanner,
-  type Planner,
-  type Selection,
-  type TrimmedWatch,
-  type Watch,
-} from 'ipam-kit/plan'
+import { type Delta, definePlanner, type Planner, type Selection, type TrimmedWatch, type Watch } from 'ipam-kit/plan'
+import type { AnyWatch } from '../../../src/plan/cached-objects.js'
 
 type PodSpec = NonNullable<Pod['spec']>
 type PodStatus = NonNullable<Pod['status']>

@@ -1,4 +1,5 @@
-import { Controller, type ControllerOptions } from 'ipam-kit/run'
+import { Controller } from 'ipam-kit/run'
+import type { ControllerOptions } from '../../../src/run/controller/controller.js'
 import { waitFor } from '../servers/tools.js'
 
 const PATIENCE_SECONDS = 30

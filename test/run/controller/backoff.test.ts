@@ -1,5 +1,6 @@
-import { Backoff, type BackoffOptions } from 'ipam-kit/run'
+import { Backoff } from 'ipam-kit/run'
 import { describe, expect, test } from 'vitest'
+import type { BackoffOptions } from '../../../src/run/controller/backoff.js'
 
 describe('Backoff', () => {
   test('doubles with every failure in a row, up to the longest wait', () => {

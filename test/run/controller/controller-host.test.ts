@@ -1,11 +1,12 @@
 import { fail, unwrap } from 'ipam-kit/errors'
 import type { Planner } from 'ipam-kit/plan'
 import { inCluster } from 'ipam-kit/provider/in-cluster'
-import { Controller, type ControllerOptions, type ControllerProblem } from 'ipam-kit/run'
+import { Controller, type ControllerProblem } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
 import { storeOver } from 'ipam-kit/testing'
 import { beforeEach, describe, expect, test } from 'vitest'
+import type { ControllerOptions } from '../../../src/run/controller/controller.js'
 import { claim, claimRef, kinds, pool } from '../../provider/in-cluster/world.js'
 import { VirtualTimers } from './virtual-timers.js'
 

@@ -1,8 +1,9 @@
 import type { Change, Effect, Outcome, Plan, Planner } from 'ipam-kit/plan'
-import { Controller, type ControllerOptions, type ControllerProblem } from 'ipam-kit/run'
+import { Controller, type ControllerProblem } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
 import { beforeEach, describe, expect, test } from 'vitest'
+import type { ControllerOptions } from '../../../src/run/controller/controller.js'
 import { counter, counterKind, ref } from '../task/counter.js'
 import { VirtualTimers } from './virtual-timers.js'
 

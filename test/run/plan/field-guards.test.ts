@@ -1,11 +1,12 @@
 import type { Json, KubeObject } from 'ipam-kit/crd/meta'
 import { fail, unwrap } from 'ipam-kit/errors'
-import { type Effect, explainEffect, type JsonPatchEffect, type Plan, patchIfFields } from 'ipam-kit/plan'
+import { type Effect, type JsonPatchEffect, type Plan, patchIfFields } from 'ipam-kit/plan'
 import { runPlan, settle } from 'ipam-kit/run'
 import type { JsonPatch, Store } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
 import { storeOver } from 'ipam-kit/testing'
 import { describe, expect, test } from 'vitest'
+import { explainEffect } from '../../../src/plan/plan.js'
 
 const ref = { apiVersion: 'example.com/v1', kind: 'Node', name: 'n' }
 const plan = (...effects: Effect[]): Plan => ({ outcome: { kind: 'test', message: 'a test' }, effects })

@@ -1,11 +1,12 @@
 import type { KubeObject } from 'ipam-kit/crd/meta'
 import { fail, ok, unwrap } from 'ipam-kit/errors'
 import type { Change, Effect, Plan, Planner } from 'ipam-kit/plan'
-import { type RunKeyOptions, runKey } from 'ipam-kit/run'
+import { runKey } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
 import { storeOver } from 'ipam-kit/testing'
 import { beforeEach, describe, expect, test } from 'vitest'
+import type { RunKeyOptions } from '../../../src/run/plan/run-key.js'
 
 const ref = { apiVersion: 'example.com/v1', kind: 'Counter', namespace: 'default', name: 'x' }
 const COUNTER = { ...ref, plural: 'counters', namespaced: true, statusSubresource: true }

@@ -1,11 +1,12 @@
 import type { KubeObject, ObjectRef } from 'ipam-kit/crd/meta'
 import { unwrap } from 'ipam-kit/errors'
-import { type Change, type Effect, type EventEffect, explainEffect, guard, type Plan } from 'ipam-kit/plan'
+import { type Change, type Effect, type EventEffect, guard, type Plan } from 'ipam-kit/plan'
 import { runPlan } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
 import { storeOver } from 'ipam-kit/testing'
 import { describe, expect, test } from 'vitest'
+import { explainEffect } from '../../../src/plan/plan.js'
 
 const ref: ObjectRef = { apiVersion: 'example.com/v1', kind: 'Thing', namespace: 'default', name: 'x' }
 const thing = (metadata: object = {}): KubeObject => ({

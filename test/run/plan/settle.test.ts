@@ -1,11 +1,12 @@
 import type { KubeObject } from 'ipam-kit/crd/meta'
 import { fail, ok } from 'ipam-kit/errors'
 import type { Effect } from 'ipam-kit/plan'
-import { type SettleOptions, settle, type Unsettled } from 'ipam-kit/run'
+import { settle } from 'ipam-kit/run'
 import type { Store, StoreFailure } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
 import { storeOver } from 'ipam-kit/testing'
 import { beforeEach, describe, expect, test } from 'vitest'
+import type { SettleOptions, Unsettled } from '../../../src/run/plan/settle.js'
 
 const ref = { apiVersion: 'x.dev/v1', kind: 'Thing', namespace: 'n', name: 'a' }
 const object: KubeObject = { apiVersion: ref.apiVersion, kind: ref.kind, metadata: { namespace: 'n', name: 'a' } }

@@ -1,10 +1,12 @@
 import { fail, unwrap } from 'ipam-kit/errors'
-import type { CallGroup, CallSeat, Change, Step, Task, TaskRefusal } from 'ipam-kit/plan'
+import type { Change, Step, Task } from 'ipam-kit/plan'
 import { runTask, taskCaller } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
 import { storeOver } from 'ipam-kit/testing'
 import { beforeEach, describe, expect, test } from 'vitest'
+import type { CallGroup, CallSeat } from '../../../src/plan/call-tasks.js'
+import type { TaskRefusal } from '../../../src/plan/task.js'
 
 const KIND = { apiVersion: 'v1', kind: 'ConfigMap', plural: 'configmaps', namespaced: true, statusSubresource: false }
 const ref = { apiVersion: 'v1', kind: 'ConfigMap', namespace: 'default', name: 'a' }

@@ -1,10 +1,11 @@
 import type { ObjectRef } from 'ipam-kit/crd/meta'
 import type { Step, Task, TaskTime } from 'ipam-kit/plan'
-import { runTask, type TaskTurn, taskTurns } from 'ipam-kit/run'
+import { runTask, taskTurns } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
 import { Dice, storeOver } from 'ipam-kit/testing'
 import { beforeEach, describe, expect, test } from 'vitest'
+import type { TaskTurn } from '../../../src/run/task/task-turns.js'
 
 /** All that can be done without timers. */
 async function rest(): Promise<void> {

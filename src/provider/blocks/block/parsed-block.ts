@@ -4,7 +4,7 @@ import { IPBlock, type IPBlockRow } from '../../../crd/ipam-kit/ip-block.js'
 import { UNIT_PATTERN } from '../../../crd/ipam-kit/versions.js'
 import { formatRef, type KubeObject, refOf } from '../../../crd/meta/object.js'
 import { describe } from '../../../errors/index.js'
-import type { ParseResult } from '../../../plan/index.js'
+import type { ParseResult } from '../../../plan/cached-objects.js'
 import { blockSize } from './grid.js'
 
 const UNIT = /* @__PURE__ */ new RegExp(UNIT_PATTERN, 'u')

@@ -13,7 +13,7 @@ import type {
   ProviderFinalizers,
   Released,
   ReleaseInput,
-} from '../../claims/index.js'
+} from '../../claims/definition.js'
 import type { Allocation } from '../tasks/request.js'
 
 /** What a claim wants of a pool. */

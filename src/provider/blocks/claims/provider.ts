@@ -5,41 +5,39 @@ import { IPBlock } from '../../../crd/ipam-kit/ip-block.js'
 import type { IPPool } from '../../../crd/ipam-kit/ip-pool.js'
 import type { Model } from '../../../crd/meta/model.js'
 import { formatRef, type KubeObject, type ObjectRef } from '../../../crd/meta/object.js'
+import type { Parsed } from '../../../plan/cached-objects.js'
+import type { CallTasks } from '../../../plan/call-tasks.js'
+import type { Refusal } from '../../../plan/effect.js'
 import {
-  type Applied,
   type CallResult,
-  type CallTasks,
   type Change,
   type Delta,
   type ExternalResult,
   modelWatch,
   ObjectCache,
   type Outcome,
-  type Parsed,
   type Plan,
   type Planner,
   type PlanTime,
-  type Refusal,
   type Selection,
   type Task,
   type Watch,
 } from '../../../plan/index.js'
+import type { Applied } from '../../../plan/object-cache.js'
 import { controllersOf, isControlledBy } from '../../claims/address-object.js'
 import type { SchemasOf } from '../../claims/call-schemas.js'
-import {
-  type ClaimLedger,
-  type ClaimOutcome,
-  type Confirmed,
-  type ConfirmInput,
-  defineProvider,
-  type Ensured,
-  type EnsureInput,
-  type Provider,
-  type Released,
-  type ReleaseInput,
-  type Resolved,
-  type UnreadableOutcome,
-} from '../../claims/index.js'
+import type {
+  ClaimLedger,
+  Confirmed,
+  ConfirmInput,
+  Ensured,
+  EnsureInput,
+  Released,
+  ReleaseInput,
+  Resolved,
+} from '../../claims/definition.js'
+import { type ClaimOutcome, defineProvider, type Provider } from '../../claims/index.js'
+import type { UnreadableOutcome } from '../../claims/outcome.js'
 import { addressOf } from '../block/allocation.js'
 import { addressOfUnit } from '../block/grid.js'
 import { type BlockEntry, isBound, type ParsedBlock } from '../block/parsed-block.js'

@@ -1,4 +1,5 @@
-import { type Condition, setCondition } from '../../../claim/index.js'
+import type { Condition } from '../../../claim/conditions.js'
+import { setCondition } from '../../../claim/index.js'
 import { type FamilyGrid, gridOf, gridProblem } from '../../../crd/ipam-kit/grid.js'
 import { IPDomain, type IPDomainSpec } from '../../../crd/ipam-kit/ip-domain.js'
 import type { IPPool } from '../../../crd/ipam-kit/ip-pool.js'

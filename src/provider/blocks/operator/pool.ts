@@ -1,4 +1,5 @@
-import { type Condition, type ConditionUpdate, poolReady } from '../../../claim/index.js'
+import type { Condition, ConditionUpdate } from '../../../claim/conditions.js'
+import { poolReady } from '../../../claim/index.js'
 import type { IPDomain } from '../../../crd/ipam-kit/ip-domain.js'
 import type { IPPool, IPPoolFamilyStatus, IPPoolStatus } from '../../../crd/ipam-kit/ip-pool.js'
 import { BLOCKS_FINALIZER } from '../../../crd/ipam-kit/names.js'

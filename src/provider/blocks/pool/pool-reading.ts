@@ -2,7 +2,7 @@ import { IPPool, type IPPoolFamilyStatus } from '../../../crd/ipam-kit/ip-pool.j
 import { type PoolSpace, poolSpace } from '../../../crd/ipam-kit/space.js'
 import type { KubeObject } from '../../../crd/meta/object.js'
 import { describe, type Result } from '../../../errors/index.js'
-import type { ParseResult } from '../../../plan/index.js'
+import type { ParseResult } from '../../../plan/cached-objects.js'
 
 /** A version of a pool as it was read. Immutable. */
 export class PoolReading {

@@ -1,13 +1,9 @@
 import { IPAddressClaim } from '../../../crd/cluster-api/ip-address-claim.js'
 import { labelProblem, subdomainProblem } from '../../../crd/meta/names.js'
 import { groupOf, type KindInfo, type KubeObject, type ObjectRef, refOf } from '../../../crd/meta/object.js'
-import {
-  type AbsentEffect,
-  type AnyWatch,
-  type CachedObjects,
-  type Delta,
-  proofOfAbsence,
-} from '../../../plan/index.js'
+import type { AnyWatch } from '../../../plan/cached-objects.js'
+import type { AbsentEffect } from '../../../plan/effect.js'
+import { type CachedObjects, type Delta, proofOfAbsence } from '../../../plan/index.js'
 
 /** The uid of a static Pod, on its mirror in the API, which has one of its own. */
 const MIRROR = 'kubernetes.io/config.mirror'

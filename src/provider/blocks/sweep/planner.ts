@@ -2,15 +2,8 @@ import { IPAddress } from '../../../crd/cluster-api/ip-address.js'
 import { IPAddressClaim } from '../../../crd/cluster-api/ip-address-claim.js'
 import { type KindInfo, kindKey } from '../../../crd/meta/object.js'
 import { refuse } from '../../../errors/refuse.js'
-import {
-  Absences,
-  type Delta,
-  definePlanner,
-  modelWatch,
-  type Planner,
-  type Watch,
-  type Watches,
-} from '../../../plan/index.js'
+import type { Watches } from '../../../plan/define-planner.js'
+import { Absences, type Delta, definePlanner, modelWatch, type Planner, type Watch } from '../../../plan/index.js'
 import type { OperatorOutcome } from '../operator/outcome.js'
 import { blockWatch, poolWatch } from '../tasks/watches.js'
 import { handleIn, handleKey, handleWatch, planHandle } from './handles.js'

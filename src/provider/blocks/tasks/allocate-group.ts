@@ -1,20 +1,19 @@
 import { parseBlockName } from '../../../crd/ipam-kit/block-name.js'
 import { IPBlock, type IPBlockRow } from '../../../crd/ipam-kit/ip-block.js'
 import type { ObjectRef } from '../../../crd/meta/object.js'
+import type { CallGroup } from '../../../plan/call-tasks.js'
+import type { MergePatchEffect } from '../../../plan/effect.js'
 import type {
-  CallGroup,
   Change,
   Effect,
   ExternalCall,
   ExternalResult,
-  MergePatchEffect,
   Outcome,
   PlanTime,
   Step,
-  TaskQuery,
-  TaskRefusal,
   TaskTime,
 } from '../../../plan/index.js'
+import type { TaskQuery, TaskRefusal } from '../../../plan/task.js'
 import { ParsedBlock } from '../block/parsed-block.js'
 import { allocateBeside, type GroupedTask, type SharedWrite } from './allocate.js'
 import type { BlockCall, BlockOutcome } from './calls.js'

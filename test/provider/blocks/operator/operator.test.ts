@@ -2,11 +2,12 @@ import { Address } from 'ipam-kit/cidr'
 import { admitIPPool, IPBlock, IPDomain, IPPool } from 'ipam-kit/crd/ipam-kit'
 import { unwrap } from 'ipam-kit/errors'
 import type { Change, Outcome, Plan, Planner } from 'ipam-kit/plan'
-import { type AllocationRequest, allocate, blocksOperator, KnownBlocks, release } from 'ipam-kit/provider/blocks'
+import { allocate, blocksOperator, KnownBlocks, release } from 'ipam-kit/provider/blocks'
 import { runPlan, runTask, runUntilQuiet } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { IPPoolSpec } from '../../../../src/crd/ipam-kit/ip-pool.js'
+import type { AllocationRequest } from '../../../../src/provider/blocks/tasks/request.js'
 import { blockStore, blocksIn, request } from '../world.js'
 
 let store: Store

@@ -2,20 +2,13 @@ import { Cluster, IPAddress, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
 import { admitIPBlock, IPBlock, IPPool } from 'ipam-kit/crd/ipam-kit'
 import { type Result, unwrap } from 'ipam-kit/errors'
 import type { Planner } from 'ipam-kit/plan'
-import {
-  type AllocationRequest,
-  allocate,
-  blockClaims,
-  blocksOperator,
-  blocksSweep,
-  KnownBlocks,
-  release,
-} from 'ipam-kit/provider/blocks'
+import { allocate, blockClaims, blocksOperator, blocksSweep, KnownBlocks, release } from 'ipam-kit/provider/blocks'
 import { runTask, runUntilQuiet, taskCaller } from 'ipam-kit/run'
 import type { Store, StoreErrorCode } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
 import { storeOver } from 'ipam-kit/testing'
 import { beforeEach, expect, test } from 'vitest'
+import type { AllocationRequest } from '../../../../src/provider/blocks/tasks/request.js'
 import { kinds, poolIn, request } from '../world.js'
 
 let store: Store

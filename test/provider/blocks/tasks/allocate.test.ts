@@ -1,22 +1,19 @@
 import { Address, Prefix } from 'ipam-kit/cidr'
 import { IPBlock } from 'ipam-kit/crd/ipam-kit'
 import { unwrap } from 'ipam-kit/errors'
-import {
-  type AdoptionRequest,
-  type AllocationOutcome,
-  type AllocationRequest,
-  adopt,
-  allocate,
-  KnownBlocks,
-  poolsFor,
-  type ReleaseRequest,
-  release,
-} from 'ipam-kit/provider/blocks'
+import { adopt, allocate, KnownBlocks, release } from 'ipam-kit/provider/blocks'
 import { runTask } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
 import { standingStore } from 'ipam-kit/testing'
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { IPPoolSpec } from '../../../../src/crd/ipam-kit/ip-pool.js'
+import { poolsFor } from '../../../../src/provider/blocks/pool/eligible.js'
+import type { AllocationOutcome } from '../../../../src/provider/blocks/tasks/outcome.js'
+import type {
+  AdoptionRequest,
+  AllocationRequest,
+  ReleaseRequest,
+} from '../../../../src/provider/blocks/tasks/request.js'
 import { blockStore, blocksIn, type Grids, kinds, poolIn, request } from '../world.js'
 
 let store: Store

@@ -2,18 +2,14 @@ import { Address, Prefix } from 'ipam-kit/cidr'
 import { IPBlock, IPPool } from 'ipam-kit/crd/ipam-kit'
 import { fail, unwrap } from 'ipam-kit/errors'
 import type { Outcome, Task } from 'ipam-kit/plan'
-import {
-  type AllocationOutcome,
-  type AllocationRequest,
-  allocate,
-  KnownBlocks,
-  release,
-} from 'ipam-kit/provider/blocks'
+import { allocate, KnownBlocks, release } from 'ipam-kit/provider/blocks'
 import { runTask } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
 import { storeOver } from 'ipam-kit/testing'
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { IPPoolSpec } from '../../../../src/crd/ipam-kit/ip-pool.js'
+import type { AllocationOutcome } from '../../../../src/provider/blocks/tasks/outcome.js'
+import type { AllocationRequest } from '../../../../src/provider/blocks/tasks/request.js'
 import { blockStore, blocksIn, poolIn, request } from '../world.js'
 
 let store: Store

@@ -1,10 +1,11 @@
 import { Address, Prefix, Range } from 'ipam-kit/cidr'
 import { blockName } from 'ipam-kit/crd/ipam-kit'
 import type { KubeObject } from 'ipam-kit/crd/meta'
-import { type AllocationRequest, allocate, KnownBlocks } from 'ipam-kit/provider/blocks'
+import { allocate, KnownBlocks } from 'ipam-kit/provider/blocks'
 import { describe, expect, test, vi } from 'vitest'
 import type { IPPoolSpec } from '../../../../src/crd/ipam-kit/ip-pool.js'
 import { API_VERSION } from '../../../../src/crd/ipam-kit/names.js'
+import type { AllocationRequest } from '../../../../src/provider/blocks/tasks/request.js'
 import { request } from '../world.js'
 
 const UNITS = 16

@@ -1,11 +1,12 @@
 import { Address } from 'ipam-kit/cidr'
 import { IPBlock } from 'ipam-kit/crd/ipam-kit'
 import { fail, unwrap } from 'ipam-kit/errors'
-import { type AllocationRequest, allocate, KnownBlocks } from 'ipam-kit/provider/blocks'
+import { allocate, KnownBlocks } from 'ipam-kit/provider/blocks'
 import { runTask } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
 import { storeOver } from 'ipam-kit/testing'
 import { beforeEach, describe, expect, test } from 'vitest'
+import type { AllocationRequest } from '../../../../src/provider/blocks/tasks/request.js'
 import { blockStore, blocksIn, countingStore, poolIn, type Requests, request } from '../world.js'
 
 const FIRST = 'default-4-0a000000-28'

@@ -2,10 +2,11 @@ import { IPBlock, IPPool } from 'ipam-kit/crd/ipam-kit'
 import { unwrap } from 'ipam-kit/errors'
 import type { Outcome, Task } from 'ipam-kit/plan'
 import { allocate, KnownBlocks, release } from 'ipam-kit/provider/blocks'
-import { runTask, type TaskTurns, taskTurns } from 'ipam-kit/run'
+import { runTask, taskTurns } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
 import { Dice, storeOver } from 'ipam-kit/testing'
 import { beforeEach, describe, expect, test } from 'vitest'
+import type { TaskTurns } from '../../../../src/run/task/task-turns.js'
 import { blockStore, blocksIn, poolIn, request } from '../world.js'
 
 const NOW_MS = 1_000_000

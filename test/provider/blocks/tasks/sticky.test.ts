@@ -1,9 +1,10 @@
 import { Address } from 'ipam-kit/cidr'
-import { type AllocationRequest, allocate, KnownBlocks, release } from 'ipam-kit/provider/blocks'
+import { allocate, KnownBlocks, release } from 'ipam-kit/provider/blocks'
 import { runTask } from 'ipam-kit/run'
 import { memoryStore } from 'ipam-kit/store/memory'
 import { describe, expect, test } from 'vitest'
 import type { IPPoolSpec } from '../../../../src/crd/ipam-kit/ip-pool.js'
+import type { AllocationRequest } from '../../../../src/provider/blocks/tasks/request.js'
 import { blocksIn, kinds, poolIn, request } from '../world.js'
 
 const FAMILIES = [4, 6] as const

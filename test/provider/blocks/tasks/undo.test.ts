@@ -1,16 +1,12 @@
 import { Address } from 'ipam-kit/cidr'
 import type { Outcome, Task } from 'ipam-kit/plan'
-import {
-  type AllocationOutcome,
-  type AllocationRequest,
-  allocate,
-  KnownBlocks,
-  release,
-} from 'ipam-kit/provider/blocks'
+import { allocate, KnownBlocks, release } from 'ipam-kit/provider/blocks'
 import { runTask } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
 import { storeOver } from 'ipam-kit/testing'
 import { beforeEach, expect, test } from 'vitest'
+import type { AllocationOutcome } from '../../../../src/provider/blocks/tasks/outcome.js'
+import type { AllocationRequest } from '../../../../src/provider/blocks/tasks/request.js'
 import { blockStore, blocksIn, poolIn, request } from '../world.js'
 
 const nowMs = 1_000_000

@@ -1,7 +1,8 @@
 import { neutron } from 'ipam-kit/provider/openstack'
-import { FakeCloud, type NeutronHandlerOptions, neutronHandler } from 'ipam-kit/testing'
+import { FakeCloud, neutronHandler } from 'ipam-kit/testing'
 import type { NeutronOptions } from '../../../../src/provider/openstack/neutron/neutron.js'
 import type { CloudRequest, CloudResponse } from '../../../../src/provider/openstack/neutron/request.js'
+import type { NeutronHandlerOptions } from '../../../../src/testing/cloud/neutron-options.js'
 
 export const pool = { namespace: 'office', name: 'public' }
 export const access = { namespace: 'office', identityRef: { name: 'clouds', cloudName: 'one' } }
