@@ -1,5 +1,6 @@
 export { Absences, proofOfAbsence } from './absence.js'
 export { byAge, type CachedObjects, type Delta, modelWatch, type TrimmedWatch, type Watch } from './cached-objects.js'
+export type { CallSeat } from './call-tasks.js'
 export type { Change } from './change.js'
 export { definePlanner, type PlannerContext, type PlannerDefinition } from './define-planner.js'
 export {

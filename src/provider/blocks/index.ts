@@ -1,6 +1,7 @@
 export { ADDRESS_ANNOTATION, blockClaims, FAMILY_ANNOTATION } from './claims/claims.js'
 export { defineBlockProvider } from './claims/provider.js'
 export { blocksOperator } from './operator/planner.js'
+export { poolsFor } from './pool/eligible.js'
 export { blocksSweep } from './sweep/planner.js'
 export { adopt, allocate } from './tasks/allocate.js'
 export { KnownBlocks } from './tasks/known-blocks.js'
