@@ -1,13 +1,7 @@
 import { Meta } from 'ipam-kit/crd'
 import { fail } from 'ipam-kit/errors'
 import { answerReview, reviewedKinds } from 'ipam-kit/provider/webhook'
-import type {
-  JsonPatch,
-  MergePatch,
-  Store,
-  StoreFailure,
-  StoreResult,
-} from 'ipam-kit/store'
+import type { JsonPatch, MergePatch, Store, StoreFailure, StoreResult } from 'ipam-kit/store'
 
 /** What an API server asks its webhooks about a write. */
 type Question =
@@ -121,7 +115,10 @@ export class AdmittedStore implements Store {
 }
 
 /** Whether there are rules for the kind. Webhooks are for the object, not for its status. */
-function isAsked({ apiVersion, kind }: Pick<Meta.KindInfo, 'apiVersion' | 'kind'>, options: Pick<PatchOptions, 'subresource'> = {}) {
+function isAsked(
+  { apiVersion, kind }: Pick<Meta.KindInfo, 'apiVersion' | 'kind'>,
+  options: Pick<PatchOptions, 'subresource'> = {},
+) {
   const group = Meta.groupOf(apiVersion)
   const isOf = (info: Meta.KindInfo) => info.kind === kind && Meta.groupOf(info.apiVersion) === group
   return options.subresource === undefined && reviewedKinds.some(isOf)
