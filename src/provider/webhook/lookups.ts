@@ -1,8 +1,10 @@
 import type { KubeObject } from '../../crd/meta/object.js'
 import { formatRef } from '../../crd/meta/object.js'
-import { ipamError, unwrap } from '../../errors/index.js'
+import { ipamError } from '../../errors/failure.js'
+import { unwrap } from '../../errors/index.js'
 import { refuse } from '../../errors/refuse.js'
-import type { NameRef, ObjectCache, Watch } from '../../plan/index.js'
+import type { NameRef } from '../../plan/cached-objects.js'
+import type { ObjectCache, Watch } from '../../plan/index.js'
 import type { Store } from '../../store/index.js'
 
 /**
