@@ -14,7 +14,9 @@ export interface PublicExport {
   readonly kind: ExportKind
   /** The first sentence of its doc comment; empty if it has none. */
   readonly says: string
-  /** Where it is declared, `src/plan/effect.ts#guard`: two exports that agree in it are one thing. */
+  /**
+   * Where it is declared, `src/plan/effect.ts#guard`: two exports that agree in it are one thing.
+   */
   readonly declared: string
   /** What it is to the compiler: its value and its type, where they are declared apart. */
   readonly symbols: readonly ts.Symbol[]

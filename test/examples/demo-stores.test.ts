@@ -173,7 +173,7 @@ describe('manifests', () => {
   })
 })
 
-test('objects that cannot be read are told, and the rest goes on', async () => {
+test('objects that cannot be read are reported, and the others are loaded', async () => {
   await resultOf([pool(), web(0)])
   const broken = { ...web(1), metadata: { name: 'broken', namespace: 'default' }, spec: { poolRef: 'lab' } }
   expect((await postgresStore(database, options).create(broken)).ok).toBe(true)

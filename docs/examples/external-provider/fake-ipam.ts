@@ -1,5 +1,5 @@
 // An IPAM product in memory, shaped like Infoblox's: networks, and host records in them, each with
-// one address and a marker of whoever made it.
+// one address and the marker of its creator.
 import { Address, Prefix } from 'ipam-kit/cidr'
 
 export interface HostRecord {

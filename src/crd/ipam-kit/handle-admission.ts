@@ -8,7 +8,7 @@ import { admissionBy } from './judge.js'
 export type IPHandleAdmissionRequest = AdmissionRequest<IPHandle>
 
 /**
- * Whether a handle is one: it has the name of the uid of its owner ({@link handleName}), and stays
+ * Whether a handle is one: its name is made of the uid of its owner, and it stays
  * with that owner. It may go at any time: one that is lost costs a search. An update that leaves
  * the spec as it is is always allowed.
  *

@@ -10,8 +10,8 @@ import { poolVersions } from './versions.js'
 /**
  * A pool of addresses, or of prefixes, of one family or both (ipam-kit.dev/v1alpha1). What is given
  * of it is in the rows of {@link IPBlock} objects: the pool itself is a mask over the blocks of its
- * domain, and may change at any time. `IPPool` is the name of the kind in this API group: metal3 has
- * a kind of the same name.
+ * domain, and may change at any time. `IPPool` is the name of the kind in this API group: metal3
+ * has a kind of the same name.
  */
 export interface IPPool extends KubeObject {
   readonly spec: IPPoolSpec

@@ -34,7 +34,7 @@ export interface ClusterCIDRAdmissionOptions extends FieldValidationOptions, Clu
 /**
  * Whether the rules of node-ipam-controller admit a ClusterCIDR
  * (pkg/apis/clustercidr/v1/validation, which upstream itself only tests): its name is a DNS label,
- * and its spec has no {@link clusterCIDRErrors}. The spec never changes; an update that leaves the
+ * and its spec breaks none of them. The spec never changes; an update that leaves the
  * spec as it is is always allowed.
  *
  * Warnings tell of what these rules accept and a reader may not expect: a range with host bits or

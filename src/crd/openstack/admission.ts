@@ -45,7 +45,7 @@ export interface ImmutabilityOptions extends FieldValidationOptions {
 }
 
 /**
- * Whether a pool is admitted: it has no {@link floatingIPPoolErrors}, and its region never changes.
+ * Whether a pool is admitted: its spec is valid, and its region never changes.
  *
  * Upstream has no rules for pools but its definition. So a change is not refused for an error that
  * the object had before: it is warned of.

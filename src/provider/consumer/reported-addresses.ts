@@ -25,8 +25,8 @@ const DEFAULT_ENTRY = 'default'
  *
  * Source: cluster-api-provider-proxmox, internal/service/vmservice.
  *
- * @param options.lastStatus what the status of a running machine says now. It stays as it is, unless
- *   it is empty, as after a restore, and all claims are Bound
+ * @param options.lastStatus what the status of a running machine says now. It stays as it is,
+ *   unless it is empty, as after a restore, and all claims are Bound
  * @example
  * reportedAddresses([]).size // 0
  */

@@ -185,6 +185,8 @@ class Reserving<P extends KubeObject> {
     const { callMs, settleMs } = this.#rules
     const { inventory } = this.#ledger
     const call = this.#callOf(entry)
+    // of a claim that does not wait now it is not known which calls were sent
+    if (entry.by === this.#ledger.identity && entry.claim !== '' && !this.#waiting.has(entry.uid)) return entry
     const sinceMs = unknownSince(entry, call, this.#ledger.identity)
     if (sinceMs === undefined) {
       const address = call?.answer === undefined ? undefined : this.#ledger.take(this.#reserved)

@@ -1,5 +1,5 @@
 import { findCondition } from 'ipam-kit/claim'
-import { IPAddressClaim } from 'ipam-kit/crd/cluster-api'
+import { IPAddress, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
 import { OpenStackFloatingIPPool } from 'ipam-kit/crd/openstack'
 import { RESERVATIONS_ANNOTATION } from 'ipam-kit/provider/external'
 import { describe, expect, test } from 'vitest'
@@ -177,4 +177,26 @@ describe('the annotations of a pool', () => {
     await world.runFor(120)
     expect(Object.values(await world.claims()).sort()).toEqual([...addresses].sort())
   })
+})
+
+test('an address that a call without an answer has created goes to its claim, also if that was paused meanwhile', async () => {
+  const { store, timers, cloud, stop } = await running({}, { facts: { marker: 'after' }, metadata: {} })
+  await timers.pass(10_000)
+  cloud.inject('createAddress', 'lostAnswer')
+  await store.create(claim('c1'))
+  await timers.pass(2000)
+  const ref = { apiVersion: IPAddressClaim.info.apiVersion, kind: 'IPAddressClaim', namespace: NAMESPACE, name: 'c1' }
+  const pause = (text: string | null) =>
+    store.patch(ref, { metadata: { annotations: { 'cluster.x-k8s.io/paused': text } } })
+  await pause('')
+  await timers.pass(8000)
+  // the pool is planned while the claim does not wait
+  await store.patch(blue, { metadata: { labels: { planned: 'again' } } })
+  await timers.pass(1000)
+  await pause(null)
+  await timers.pass(400_000)
+  const bound = unwrap(await store.list(IPAddress.info)).items.map((object) => IPAddress.parse(object).spec.address)
+  expect(bound).toEqual(cloud.floatingIPs.map(({ address }) => address))
+  expect(bound).toHaveLength(1)
+  await stop()
 })

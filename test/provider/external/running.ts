@@ -1,6 +1,6 @@
 import type { IPAddressClaim } from 'ipam-kit/crd/cluster-api'
 import { OpenStackFloatingIPPool } from 'ipam-kit/crd/openstack'
-import { cloudCaller } from 'ipam-kit/provider/external'
+import { type CloudFacts, cloudCaller } from 'ipam-kit/provider/external'
 import { Controller } from 'ipam-kit/run'
 import { memoryStore } from 'ipam-kit/store/memory'
 import { FakeCloud } from 'ipam-kit/testing'
@@ -10,19 +10,25 @@ import { kinds, NAMESPACE, pool, unwrap, World } from './world.js'
 export const spares = { annotations: { 'ipam-kit.dev/min-free': '3' } }
 
 /** A controller on a pool of a cloud, for virtual time. */
-export async function running(spec: Parameters<typeof pool>[0] = {}) {
+export async function running(
+  spec: Parameters<typeof pool>[0] = {},
+  { facts = {}, metadata = spares }: { facts?: Partial<CloudFacts>; metadata?: object } = {},
+) {
   const timers = new VirtualTimers()
   const store = memoryStore({ now: () => timers.now(), kinds })
-  const cloud = new FakeCloud({ now: () => timers.now() })
+  const cloud = new FakeCloud({
+    now: () => timers.now(),
+    facts: { marker: 'atomic', choosesAddress: false, listsByMarker: true, ...facts },
+  })
   const network = cloud.addNetwork({ name: 'public', cidrs: ['203.0.113.0/24'] }).id
   const controller = new Controller({
-    ...{ store, timers, planners: [new World().start()], external: cloudCaller(cloud) },
+    ...{ store, timers, planners: [new World(facts).start()], external: cloudCaller(cloud) },
     onProblem: (problem) => {
       throw new Error(problem.kind)
     },
   })
   const ended = controller.run()
-  await store.create(pool(spec, spares))
+  await store.create(pool(spec, metadata))
   const remove = (
     { info: { apiVersion, kind } }: typeof OpenStackFloatingIPPool | typeof IPAddressClaim,
     name: string,

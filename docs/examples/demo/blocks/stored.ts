@@ -48,8 +48,8 @@ async function readAll<T extends Meta.KubeObject>(store: Store, model: Meta.Mode
 }
 
 /**
- * The rows of a block, by plain arithmetic: a unit is so many addresses, and a row has one unit or
- * more.
+ * The rows of a block, by plain arithmetic: all units of a block have the same number of addresses,
+ * and a row has one unit or more.
  */
 export function rowsOf(block: IPBlock): readonly StoredRow[] {
   const { cidr, allocationPrefixLength, pool, rows } = block.spec

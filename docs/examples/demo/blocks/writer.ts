@@ -69,8 +69,9 @@ export class Writer {
   }
 
   /**
-   * What a process does first that may have been here before: whoever knows its rows gives nobody a
-   * second one. @returns the uids of all owners
+   * Reads the rows of an earlier run of this process, so that no owner gets a second row.
+   *
+   * @returns the uids of all owners
    */
   async #look(): Promise<ReadonlySet<string>> {
     const { apiVersion, kind } = IPBlock.info

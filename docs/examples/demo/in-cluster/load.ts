@@ -20,8 +20,8 @@ export interface Source {
 type Found = Manifest | Finding
 
 /**
- * Reads files, folders and standard input (`-`), in order. What cannot be read is a finding, and
- * the rest goes on.
+ * Reads files, folders and standard input (`-`), in order. An object that cannot be read is a
+ * finding, and the others are loaded.
  */
 export async function load(
   names: readonly string[],
@@ -112,8 +112,8 @@ function* contentOf(document: Document.Parsed, file: string, place: Place): Gene
   }
   let value: unknown
   try {
-    // throws for aliases without an anchor, and for so many of them that they could only be meant
-    // to exhaust us
+    // throws for aliases without an anchor, and for more aliases than its limit against exhaustion
+    // of memory
     value = document.toJS()
   } catch (failure) {
     yield unreadable(`${file}:${line}:${col}`, describeYamlError(failure as Error))
