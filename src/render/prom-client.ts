@@ -1,26 +1,27 @@
 import { refuse } from '../errors/refuse.js'
 import type { HistogramSample, Metric, MetricSample } from './prometheus.js'
 
-/** A `Registry` of prom-client, as far as it is used: version 14 and 15. */
+/** The part of a `Registry` of prom-client 15 that is used here. */
 export interface PromRegistry {
   // biome-ignore lint/suspicious/noExplicitAny: prom-client names its own classes, and reads what PromMetric has
   registerMetric(metric: any): void
 }
 
 /**
- * Has a registry of prom-client serve metrics of this library, beside those of the program. They are
- * asked for at each scrape, all at once. Programs without prom-client serve `prometheusText`.
+ * Registers metrics of this library with a registry of prom-client, beside those of the program.
+ * Programs without prom-client serve `prometheusText`.
  *
- * A count is a number there: a bigint above 2^53 loses its last digits, as it does in Prometheus.
+ * A bigint becomes a number: above 2^53 it loses its last digits, as it does in Prometheus. A value
+ * of another type fails the scrape with `INVALID_ARGUMENT`, which names the metric.
  *
- * @param metrics answers the metrics as they are now, such as `() => metrics.metrics(controller)`.
- *   Those that it names when this is called are registered; names that come later are not served
- * @throws IpamError `INVALID_ARGUMENT` for a registry or a function that is not one
- * @throws what the registry throws at a name that it has already
+ * @param metrics returns the metrics as they are now. It is called once here and once for each
+ *   scrape. Metrics whose name it does not return here are not served later either
+ * @throws IpamError `INVALID_ARGUMENT` for a value that is not a registry or not a function
+ * @throws the error of the registry if it has a metric of the same name
  * @example
  * import { Registry } from 'prom-client'
  * const registry = new Registry()
- * const free = { type: 'gauge', name: 'ipam_free', help: 'Free addresses', samples: [{ labels: { pool: 'lab' }, value: 3n }] }
+ * const free = { type: 'gauge', name: 'ipam_free', help: 'Free addresses', samples: [{ labels: { pool: 'lab' }, value: 3 }] }
  * registerMetrics(registry, () => [free])
  * await registry.metrics()
  * // '# HELP ipam_free Free addresses\n# TYPE ipam_free gauge\nipam_free{pool="lab"} 3\n'
@@ -32,7 +33,7 @@ export function registerMetrics(registry: PromRegistry, metrics: () => readonly 
   for (const { name, help, type } of metrics()) registry.registerMetric(new PromMetric(name, help, type, scrape))
 }
 
-/** A registry asks each metric in one turn of the event loop. */
+/** One call for all metrics of a scrape: a registry reads them all before it waits for any. */
 function onceAScrape(metrics: () => readonly Metric[]): () => ReadonlyMap<string, Metric> {
   let known: ReadonlyMap<string, Metric> | undefined
   return () => {
@@ -55,7 +56,7 @@ interface PromValue {
 class PromMetric {
   readonly type: Metric['type']
   readonly help: string
-  /** What a cluster of processes does with their values. */
+  /** How prom-client combines the values of a cluster of processes. */
   readonly aggregator = 'sum'
   readonly #name: string
   readonly #scrape: () => ReadonlyMap<string, Metric>

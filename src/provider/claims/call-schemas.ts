@@ -24,7 +24,7 @@ interface SchemaIssue {
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined
 }
 
-/** The schemas of calls, by operation. */
+/** The schemas of the input and the answer of each call, by operation. */
 export type CallSchemas = {
   readonly [operation: string]: { readonly input: AnySchema; readonly answer: AnySchema }
 }
@@ -34,16 +34,16 @@ type AnySchema = StandardSchema<any, any>
 type InputOf<S extends AnySchema> = NonNullable<S['~standard']['types']>['input']
 type OutputOf<S extends AnySchema> = NonNullable<S['~standard']['types']>['output']
 
-/** What calls ask and are answered, by operation. */
+/** The types of the input and the answer of each call, by operation. */
 export type CallTypes = { readonly [operation: string]: { readonly input: unknown; readonly answer: unknown } }
 
-/** Calls without schemas. */
+/** Calls without schemas: JSON that nothing has checked. */
 export type JsonCalls = { readonly [operation: string]: { readonly input: Json; readonly answer: Json } }
 
-/** Calls of which nothing is known here. */
+/** Calls of any types, where the code does not look at input and answers. */
 export type UnknownCalls = { readonly [operation: string]: { readonly input: unknown; readonly answer: unknown } }
 
-/** Schemas of calls that are known by their types alone. */
+/** The schemas that calls of these types would have. */
 export type SchemasOf<C extends CallTypes> = {
   readonly [K in keyof C]: {
     readonly input: StandardSchema<C[K]['input']>
@@ -51,15 +51,18 @@ export type SchemasOf<C extends CallTypes> = {
   }
 }
 
-/** The operations of calls. */
+/** The names of the operations. */
 export type OperationOf<C> = keyof C & string
 
-/** What a provider asks by its calls, and what it is answered, as their schemas have it. */
+/**
+ * The types of calls on the side of the provider: inputs before their schemas have read them,
+ * answers after that.
+ */
 export type TypesOf<S extends CallSchemas> = {
   readonly [K in keyof S]: { readonly input: InputOf<S[K]['input']>; readonly answer: OutputOf<S[K]['answer']> }
 }
 
-/** What carries the calls of a provider out, one function for each operation. */
+/** The functions that carry out the calls of a provider, one for each operation. */
 export type CallHandlers<S extends CallSchemas> = {
   readonly [K in keyof S]: (
     input: OutputOf<S[K]['input']>,
@@ -68,12 +71,13 @@ export type CallHandlers<S extends CallSchemas> = {
 }
 
 /**
- * Carries the calls of a provider out, each by the function of its operation: what hosts take as
- * their caller (`ExternalCaller` of ipam-kit/run). A call of another operation, or with an input
- * that does not fit its schema, is a failure that is not retryable, and nothing is done.
+ * Makes the caller of a host (`ExternalCaller` of ipam-kit/run) from one function for each
+ * operation. A call of another operation, or with an input that does not fit its schema, is a
+ * failure that is not retryable, and no function is called.
  *
  * @param calls the schemas that `defineProvider` was given
- * @throws IpamError `INVALID_ARGUMENT` for schemas that are none, or an operation without a function
+ * @throws IpamError `INVALID_ARGUMENT` for a value that is not a Standard Schema, or an operation
+ *   without a function
  * @example
  * const text = { '~standard': { version: 1, vendor: 'own', validate: (value) => ({ value }) } }
  * const caller = handleCalls(
@@ -95,7 +99,7 @@ export function handleCalls<S extends CallSchemas>(
     const schemas = Object.hasOwn(calls, operation) ? calls[operation] : undefined
     if (schemas === undefined) return refused(`there is no operation ${operation}`)
     const read = readWith(schemas.input, input)
-    if (!read.ok) return refused(`${operation} was asked wrongly: ${read.problem}`)
+    if (!read.ok) return refused(`invalid input of ${operation}: ${read.problem}`)
     return handlers[operation]!(read.value, { operation, key, about })
   }
 }
@@ -105,8 +109,8 @@ function refused(message: string): ExternalResult<never> {
 }
 
 /**
- * A result with its answer as the schema of its operation reads it. One that does not fit, or that
- * is not a result at all, is a failure of a call that may have done something.
+ * A result with its answer as the schema of its operation reads it. An answer that does not fit the
+ * schema, or that is not a result, becomes a failure of a call that may have done something.
  */
 export function readResult(
   result: CallResult<unknown, unknown>,
@@ -116,7 +120,7 @@ export function readResult(
   const schema = calls && Object.hasOwn(calls, call.operation) ? calls[call.operation]!.answer : undefined
   if (schema === undefined) return result
   const failed = (problem: string) => {
-    const failure: ExternalFailure = { message: `${call.operation} was answered wrongly: ${problem}`, retryable: true }
+    const failure: ExternalFailure = { message: `invalid answer to ${call.operation}: ${problem}`, retryable: true }
     return { ...result, answer: { ok: false, failure } } as const
   }
   const { ok, value, failure } = Object(answer) as { readonly [field: string]: unknown }
@@ -138,7 +142,7 @@ export function assertCalls(calls: CallSchemas): void {
   }
 }
 
-/** How much of what is wrong is told. */
+/** How many issues a message names. */
 const MAX_ISSUES = 3
 
 function readWith(
@@ -148,8 +152,9 @@ function readWith(
   try {
     const read = schema['~standard'].validate(value)
     if (read instanceof Promise) {
+      // nothing waits for it: a rejection would end the process
       read.catch(() => {})
-      // zod tries once more in this way after a check or a transform has thrown
+      // zod answers a promise also after a check or a transform has thrown
       return { ok: false, problem: 'its schema has thrown, or is asynchronous' }
     }
     if (read.issues === undefined) return { ok: true, value: read.value }

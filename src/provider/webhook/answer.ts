@@ -17,14 +17,14 @@ import { type ReviewOptions, type Rule, rules } from './rules.js'
  *
  * The answer is always a review, to be sent as JSON with status 200. A request that cannot be
  * judged is refused, and `response.status.code` says why: 400 for a body that is not a review, for
- * a kind without rules or an object that cannot be read; 500 where a look-up has failed. Nothing
- * in a review makes it reject.
+ * a kind without rules or an object that cannot be read; 500 where a look-up has failed, or 403
+ * with the message of Cluster API for the claim of an address. Nothing in a review makes it reject.
  *
  * A look-up costs one request of the reader: a list of the namespace of the pool for namespaced
- * pools, of all namespaces for others. With a cache it costs O(answer).
+ * pools, of all namespaces for others. In the objects of a controller it costs O(answer).
  *
  * @param review the body of the request, parsed from JSON
- * @throws IpamError `INVALID_ARGUMENT` for a reader that is not one, or an option out of range
+ * @throws IpamError `INVALID_ARGUMENT` for a value that is not a reader, or an option out of range
  * @example
  * import { memoryStore } from 'ipam-kit/store/memory'
  * const claim = (name) => ({
@@ -53,10 +53,10 @@ export async function answerReview(
   return subject.isConversion ? answerConversion(review, subject) : answerAdmission(review, subject, lookups, options)
 }
 
-/** What an answer repeats of a review, also of one that is not complete. */
+/** The fields of a review that its answer repeats. A review that is not complete may lack them. */
 interface Subject {
   readonly isConversion: boolean
-  /** Empty: it has none. */
+  /** Empty if the review has none. So are the texts below. */
   readonly uid: string
   readonly group: string
   readonly kind: string
@@ -129,7 +129,7 @@ function answerConversion(review: unknown, { uid }: Subject): ConversionReview {
   }
 }
 
-/** Whether a model is one of a definition with versions, and not of a kind of Kubernetes itself. */
+/** Whether the kind has a CustomResourceDefinition: kinds of Kubernetes itself have none. */
 function isCrdModel(model: Model<KubeObject>): model is CrdModel<KubeObject> {
   return 'safeConvert' in model
 }

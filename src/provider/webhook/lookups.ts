@@ -4,22 +4,21 @@ import { ipamError } from '../../errors/failure.js'
 import { unwrap } from '../../errors/index.js'
 import { refuse } from '../../errors/refuse.js'
 import type { NameRef } from '../../plan/cached-objects.js'
-import type { ObjectCache, Watch } from '../../plan/index.js'
+import type { CachedObjects, Watch } from '../../plan/index.js'
 import type { Store } from '../../store/index.js'
 
 /**
- * Where the rules look up the other objects that they need: a store, or the object cache of a
- * controller. A cache costs no request, and has to know all objects of the kind: its host lists and
- * watches them. What a cache has not seen yet, the rules do not see either.
+ * The objects that rules look up: a store, or the objects of a controller. Those cost no request. A
+ * planner of the controller has to watch the kind, without a selector. What the watch has not told
+ * yet, the rules do not see either.
  */
-export type ReviewReader = Pick<Store, 'get' | 'list'> | Pick<ObjectCache, 'open'>
+export type ReviewReader = Pick<Store, 'get' | 'list'> | WatchedObjects
 
-/**
- * The objects of a reader.
- *
- * Both methods reject with an IpamError for what cannot be found out: that is not an answer to a
- * rule.
- */
+interface WatchedObjects {
+  open<T>(watch: Watch<T>): CachedObjects<T>
+}
+
+/** Look-ups in a reader. Both methods reject with an IpamError if the look-up fails. */
 export interface Lookups {
   /** The object of a name; `undefined`: it does not exist. */
   get<T>(watch: Watch<T>, ref: NameRef): Promise<T | undefined>
@@ -31,13 +30,13 @@ export interface Lookups {
   by<T>(watch: Watch<T>, index: string, key: string, namespace?: string | undefined): Promise<readonly T[]>
 }
 
-/** @throws IpamError `INVALID_ARGUMENT` for what is not a reader */
+/** @throws IpamError `INVALID_ARGUMENT` for a value that is not a reader */
 export function lookupsOf(reader: ReviewReader): Lookups {
   const { get, list, open } = Object(reader) as Partial<Record<'get' | 'list' | 'open', unknown>>
-  if (typeof open === 'function') return lookupsInCache(reader as Pick<ObjectCache, 'open'>)
+  if (typeof open === 'function') return lookupsInCache(reader as WatchedObjects)
   if (typeof get === 'function' && typeof list === 'function')
     return lookupsInStore(reader as Pick<Store, 'get' | 'list'>)
-  return refuse('reader', 'a store (get and list), or an ObjectCache', reader)
+  return refuse('reader', 'a store (get and list), or the objects of a controller (open)', reader)
 }
 
 function lookupsInStore(store: Pick<Store, 'get' | 'list'>): Lookups {
@@ -59,7 +58,7 @@ function lookupsInStore(store: Pick<Store, 'get' | 'list'>): Lookups {
   }
 }
 
-function lookupsInCache(cache: Pick<ObjectCache, 'open'>): Lookups {
+function lookupsInCache(cache: WatchedObjects): Lookups {
   return {
     async get(watch, ref) {
       const objects = cache.open(watch)
@@ -69,7 +68,7 @@ function lookupsInCache(cache: Pick<ObjectCache, 'open'>): Lookups {
     },
     async by(watch, index, key) {
       const objects = cache.open(watch)
-      // of a name that no object has: whether the cache knows what does not exist
+      // no object has this name: absent says that the cache knows all objects
       return objects.presence('') === 'absent' ? objects.by(index, key) : unknown(watch)
     },
   }
@@ -83,6 +82,6 @@ function readAs<T>(watch: Watch<T>, object: KubeObject): T {
 }
 
 function unknown({ kind }: { readonly kind: string }): never {
-  const problem = 'the cache does not know all objects of the kind: a planner of its controller has to watch it'
+  const problem = 'the cache does not know all objects of the kind: a running controller has to watch them'
   throw ipamError('STORE_IO', { operation: `look up ${kind}`, problem })
 }

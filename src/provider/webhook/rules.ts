@@ -29,13 +29,13 @@ import type { Lookups } from './lookups.js'
 /** How strict the rules are. Each option is read by the kinds that have it. */
 export interface ReviewOptions extends PoolAdmissionOptions, ClusterCIDRAdmissionOptions {}
 
-/** What the rules of all kinds are told beside the objects. */
+/** The options that the rules of all kinds take. */
 type RuleOptions = ReviewOptions & ImmutabilityOptions
 
 /** The admission rules of a kind, with the look-ups that they need. */
 export interface Rule {
   readonly model: Model<KubeObject>
-  /** Rejects with an IpamError for what could not be looked up. */
+  /** Rejects with an IpamError if a look-up fails. */
   admit(request: AdmissionRequest, lookups: Lookups, options: RuleOptions): Promise<Admission>
 }
 
@@ -160,7 +160,7 @@ const POOL_KINDS = {
   emptyGroup: GROUP,
 }
 
-/** By the pool that an address is from. One that cannot be read is in use as far as it can be. */
+/** Addresses by their pool. One that does not fit its schema counts, as far as it can be read. */
 const ADDRESSES: Watch<ClusterApi.IPAddress> = {
   ...ClusterApi.IPAddress.info,
   parse: (object) => {
@@ -175,7 +175,7 @@ const ADDRESSES: Watch<ClusterApi.IPAddress> = {
   },
 }
 
-/** As they are: the rules of addresses read the claim, and say so if it cannot be read. */
+/** Claims are not parsed here: the rules of addresses read them, and refuse what cannot be read. */
 const CLAIMS: Watch<KubeObject> = { ...ClusterApi.IPAddressClaim.info, parse: (value) => ({ ok: true, value }) }
 
 const DOMAINS = /* @__PURE__ */ modelWatch(IpamKit.IPDomain)
@@ -198,7 +198,7 @@ function addressesOf(
 
 async function claimOf(address: KubeObject, lookups: Lookups): Promise<ClusterApi.ClaimLookup> {
   const read = ClusterApi.IPAddress.safeParse(address)
-  // what is wrong with it is for the rules to say
+  // the rules say what is wrong with it
   if (!read.ok) return { kind: 'absent' }
   const { metadata, spec } = read.value
   try {
@@ -217,7 +217,7 @@ function specOf<T extends KubeObject & { readonly spec: object }>(request: Asked
   return request.operation === 'DELETE' ? request.oldObject.spec : request.object.spec
 }
 
-/** Such an update is allowed, whatever else there is. */
+/** Whether an update leaves the spec as it is: it is allowed without a look-up. */
 function isSpecSame(request: AskedAdmission<KubeObject>): boolean {
   return request.operation === 'UPDATE' && differences('spec', request.oldObject.spec, request.object.spec).length === 0
 }

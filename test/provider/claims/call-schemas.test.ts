@@ -62,16 +62,12 @@ test('a verb is given the answer as its schema reads it', () => {
 })
 
 const WRONG: readonly [string, unknown, RegExp][] = [
-  [
-    'has another form',
-    { ok: true, value: { address: 5 } },
-    /^allocate was answered wrongly: address: .*expected string/,
-  ],
-  ['has no value', { ok: true }, /^allocate was answered wrongly: /],
+  ['has another form', { ok: true, value: { address: 5 } }, /^invalid answer to allocate: address: .*expected string/],
+  ['has no value', { ok: true }, /^invalid answer to allocate: /],
   [
     'makes its schema throw',
     { ok: true, value: { address: 'x' } },
-    /^allocate was answered wrongly: its schema has thrown/,
+    /^invalid answer to allocate: its schema has thrown/,
   ],
   ['is not a result', undefined, /neither a value nor a failure/],
   ['is null', null, /neither a value nor a failure/],
@@ -107,17 +103,17 @@ describe('a schema', () => {
 
   test('that is asynchronous is not waited for', () => {
     expect(said(async (value) => ({ value }))).toBe(
-      'allocate was answered wrongly: its schema has thrown, or is asynchronous',
+      'invalid answer to allocate: its schema has thrown, or is asynchronous',
     )
     expect(said(() => Promise.reject(new Error('late')))).toBe(
-      'allocate was answered wrongly: its schema has thrown, or is asynchronous',
+      'invalid answer to allocate: its schema has thrown, or is asynchronous',
     )
   })
 
   test('of any library says what is wrong, of up to three fields', () => {
     const issues = [1, 2, 3, 4].map((n) => ({ message: `no ${n}`, path: ['a', { key: n }] }))
-    expect(said(() => ({ issues }))).toBe('allocate was answered wrongly: a.1: no 1; a.2: no 2; a.3: no 3')
-    expect(said(() => ({ issues: [] }))).toBe('allocate was answered wrongly: it does not fit')
+    expect(said(() => ({ issues }))).toBe('invalid answer to allocate: a.1: no 1; a.2: no 2; a.3: no 3')
+    expect(said(() => ({ issues: [] }))).toBe('invalid answer to allocate: it does not fit')
   })
 })
 
@@ -142,8 +138,8 @@ describe('what carries calls out', () => {
   test.each([
     ['release', {}, 'there is no operation release'],
     ['constructor', {}, 'there is no operation constructor'],
-    ['allocate', { name: 5 }, 'allocate was asked wrongly: name: '],
-    ['allocate', undefined, 'allocate was asked wrongly: '],
+    ['allocate', { name: 5 }, 'invalid input of allocate: name: '],
+    ['allocate', undefined, 'invalid input of allocate: '],
   ])('refuses %s with %j, and nothing is done', async (operation, input, message) => {
     const before = asked.length
     expect(await call(operation, input)).toEqual({
