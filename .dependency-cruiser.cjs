@@ -60,6 +60,24 @@ module.exports = {
       to: { path: '^src/cidr/forms/' },
     },
 
+    {
+      name: 'node-entry',
+      comment:
+        'src/node reads the clock and the randomness of the platform: an entry for programs. src/ takes them as arguments.',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/node/' },
+      to: { path: '^src/node/' },
+    },
+    {
+      name: 'root-stores',
+      comment: 'The root entry has one store, that of tests and first programs.',
+      severity: 'error',
+      from: { path: '^src/[^/]+\\.ts$' },
+      to: { path: '^src/store/', pathNot: '^src/store/(memory/|index\\.ts$)' },
+    },
+
+    typesOnly('render-run', '^src/render/', '^src/run/'),
+    typesOnly('node-run', '^src/node/', '^src/run/'),
     typesOnly('webhook-store', '^src/provider/webhook/', '^src/store/'),
     typesOnly('in-cluster-cluster-api', '^src/crd/in-cluster/', '^src/crd/cluster-api/'),
     // object.ts, patch.ts and names.ts are the vocabulary of Kubernetes objects, without a schema: references, patches and valid names

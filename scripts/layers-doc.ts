@@ -16,8 +16,13 @@ export const layers: readonly Layer[] = JSON.parse(readFileSync(new URL('../laye
 export function withLayers(page: string): string {
   const rows = layers.map(({ layer, folder, what, may }) => {
     const allowed = may === '*' ? 'all of the above' : may.join(', ') || 'nothing'
-    return `| ${layer} \`${folder.replaceAll('|', '\\|')}\` | ${what} | ${allowed} |`
+    return `| ${layer} \`${escaped(folder)}\` | ${what} | ${escaped(allowed)} |`
   })
   const table = ['| layer | what | may import |', '|---|---|---|', ...rows].join('\n')
   return page.replace(/^\| layer \| what \|[\s\S]*?(?=\n\n)/m, () => table)
+}
+
+/** A text in a cell of a table. */
+function escaped(text: string): string {
+  return text.replaceAll('|', '\\|')
 }

@@ -1,6 +1,8 @@
 // What follows its owner, on a store without a collector: docs/guides/garbage-collection.md shows
 // this file, and what it prints.
+
 import { IPAddress, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
+import { unwrap } from 'ipam-kit/errors'
 import { explain, type Outcome, type Planner } from 'ipam-kit/plan'
 import { gcPlanner } from 'ipam-kit/provider/gc'
 import { inCluster } from 'ipam-kit/provider/in-cluster'
@@ -12,38 +14,41 @@ const machine = { apiVersion: 'example.com/v1', kind: 'Machine', namespace: 'lab
 const machines = { ...machine, plural: 'machines', namespaced: true, statusSubresource: false }
 
 const store = memoryStore({ now: Date.now })
-await store.create({
-  apiVersion: `${group}/v1alpha2`,
-  kind: 'InClusterIPPool',
-  metadata: { name: 'nodes', namespace: 'lab' },
-  spec: { addresses: ['10.0.0.0/28'], prefix: 28, gateway: '10.0.0.1' },
-})
-const owner = await store.create({
-  apiVersion: 'example.com/v1',
-  kind: 'Machine',
-  metadata: { name: 'web', namespace: 'lab' },
-})
-if (!owner.ok) throw new Error(owner.failure.code)
-await store.create({
-  apiVersion: `${group}/v1beta2`,
-  kind: 'IPAddressClaim',
-  metadata: {
-    name: 'web-eth0',
-    namespace: 'lab',
-    ownerReferences: [
-      { apiVersion: 'example.com/v1', kind: 'Machine', name: 'web', uid: owner.value.metadata.uid ?? '' },
-    ],
-  },
-  spec: { poolRef: { apiGroup: group, kind: 'InClusterIPPool', name: 'nodes' } },
-})
+unwrap(
+  await store.create({
+    apiVersion: `${group}/v1alpha2`,
+    kind: 'InClusterIPPool',
+    metadata: { name: 'nodes', namespace: 'lab' },
+    spec: { addresses: ['10.0.0.0/28'], prefix: 28, gateway: '10.0.0.1' },
+  }),
+)
+const { uid = '' } = unwrap(
+  await store.create({
+    apiVersion: 'example.com/v1',
+    kind: 'Machine',
+    metadata: { name: 'web', namespace: 'lab' },
+  }),
+).metadata
+unwrap(
+  await store.create({
+    apiVersion: `${group}/v1beta2`,
+    kind: 'IPAddressClaim',
+    metadata: {
+      name: 'web-eth0',
+      namespace: 'lab',
+      ownerReferences: [{ apiVersion: 'example.com/v1', kind: 'Machine', name: 'web', uid }],
+    },
+    spec: { poolRef: { apiGroup: group, kind: 'InClusterIPPool', name: 'nodes' } },
+  }),
+)
 
 const gc = gcPlanner({ kinds: [machines, IPAddressClaim.info, IPAddress.info] })
 const planners: Planner<Outcome>[] = [inCluster(), gc]
 await runUntilQuiet(store, planners, { now: Date.now })
 console.log(await addresses())
 
-await store.delete(machine)
-for (const key of gc.observe({ kind: 'absent', ref: machine, uid: owner.value.metadata.uid })) {
+unwrap(await store.delete(machine))
+for (const key of gc.observe({ kind: 'absent', ref: machine, uid })) {
   const plan = gc.plan(key, { nowMs: Date.now() })
   if (plan !== undefined) console.log(explain(plan))
 }

@@ -1,6 +1,8 @@
 // A machine with two devices, both families: docs/guides/consumer.md shows this file, and what it
 // prints.
+
 import { IPAddress, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
+import { unwrap } from 'ipam-kit/errors'
 import { explain } from 'ipam-kit/plan'
 import {
   type ConsumerInput,
@@ -13,6 +15,7 @@ import {
 } from 'ipam-kit/provider/consumer'
 import { inCluster } from 'ipam-kit/provider/in-cluster'
 import { runPlan, runUntilQuiet } from 'ipam-kit/run'
+import { readAll } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
 
 const group = 'ipam.cluster.x-k8s.io'
@@ -24,10 +27,12 @@ const pools = [
 ]
 for (const { name, spec } of pools) {
   const metadata = { name, namespace: 'lab' }
-  await store.create({ apiVersion: `${group}/v1alpha2`, kind: 'InClusterIPPool', metadata, spec })
+  unwrap(await store.create({ apiVersion: `${group}/v1alpha2`, kind: 'InClusterIPPool', metadata, spec }))
 }
 const machine = { apiVersion: 'example.com/v1', kind: 'ExampleMachine', namespace: 'lab', name: 'web' }
-await store.create({ ...machine, metadata: { namespace: 'lab', name: 'web', finalizers: ['example.com/machine'] } })
+unwrap(
+  await store.create({ ...machine, metadata: { namespace: 'lab', name: 'web', finalizers: ['example.com/machine'] } }),
+)
 
 const mine = { ...dialects.contract, name: 'mine', ...protectedBy('example.com/ip-claim') }
 const fromPool = (name: string) => ({ apiGroup: group, kind: 'InClusterIPPool', name })
@@ -38,7 +43,7 @@ const devices = [
 
 const first = planClaims(await observed())
 console.log(explain(first))
-await runPlan(first, store)
+unwrap(await runPlan(first, store))
 await runUntilQuiet(store, [inCluster()], { now: Date.now })
 
 const { outcome } = planClaims(await observed())
@@ -69,26 +74,19 @@ switch (config.kind) {
   }
 }
 
-await store.delete(machine)
+unwrap(await store.delete(machine))
 console.log(planClaims(await observed()).outcome.message)
 // ... and when the machine is gone:
 const last = releasePlan(await observed())
 console.log(explain(last).split('\n').slice(0, 3).join('\n'))
-await runPlan(last, store)
+unwrap(await runPlan(last, store))
 await runUntilQuiet(store, [inCluster()], { now: Date.now })
-await store.patch(machine, { metadata: { finalizers: [] } })
+unwrap(await store.patch(machine, { metadata: { finalizers: [] } }))
 
 /** What a controller has in its caches. */
 async function observed(): Promise<ConsumerInput> {
-  const owner = await store.get(machine)
-  const claims = await store.list({ ...IPAddressClaim.info, namespace: 'lab' })
-  const addresses = await store.list({ ...IPAddress.info, namespace: 'lab' })
-  if (!owner.ok || !claims.ok || !addresses.ok) throw new Error('the store does not answer')
-  return {
-    owner: owner.value,
-    naming: mine,
-    devices,
-    claims: claims.value.items.map(IPAddressClaim.parse),
-    addresses: addresses.value.items.map(IPAddress.parse),
-  }
+  const owner = unwrap(await store.get(machine))
+  const claims = unwrap(await readAll(store, IPAddressClaim, { namespace: 'lab' }))
+  const addresses = unwrap(await readAll(store, IPAddress, { namespace: 'lab' }))
+  return { owner, naming: mine, devices, claims, addresses }
 }

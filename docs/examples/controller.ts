@@ -1,5 +1,6 @@
+import { timers } from 'ipam-kit/node'
 import { inCluster } from 'ipam-kit/provider/in-cluster'
-import { Controller } from 'ipam-kit/run'
+import { Controller, ProblemLog } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
 
 /**
@@ -7,19 +8,15 @@ import type { Store } from 'ipam-kit/store'
  * begun is ended.
  */
 export async function serveClaims(store: Store, stop: AbortSignal, log = console.error): Promise<void> {
+  const problems = new ProblemLog({ timers, log })
   const controller = new Controller({
     store,
     planners: [inCluster()],
-    timers: {
-      now: Date.now,
-      after: (ms, action) => {
-        const timer = setTimeout(action, ms)
-        return () => clearTimeout(timer)
-      },
-    },
-    onProblem: (problem) => log(problem),
+    timers,
+    onProblem: problems.report,
     onResult: ({ key, outcome }) => log(`${key}: ${outcome?.kind ?? 'gone'}`),
   })
   stop.addEventListener('abort', () => controller.stop(), { once: true })
   await controller.run()
+  problems.flush()
 }

@@ -1,7 +1,9 @@
 // A pool of floating IPs, two claims and a server, over a fake cloud in memory: npx tsx
 // docs/examples/floating-ips.ts
+
 import { Cluster, IPAddress, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
 import { OpenStackFloatingIPPool, OpenStackServer } from 'ipam-kit/crd/openstack'
+import { unwrap } from 'ipam-kit/errors'
 import type { Outcome, Planner } from 'ipam-kit/plan'
 import { cloudCaller, isCloudCall } from 'ipam-kit/provider/external'
 import { floatingIPPools, floatingServers, serverCloudCaller } from 'ipam-kit/provider/openstack'
@@ -17,16 +19,18 @@ cloud.addNetwork({ name: 'public', cidrs: ['203.0.113.0/24'] })
 const identityRef = { name: 'clouds', cloudName: 'openstack' }
 const { apiVersion, kind } = OpenStackFloatingIPPool.info
 const spec = { identityRef, reclaimPolicy: 'Delete' }
-await store.create({ apiVersion, kind, metadata: { namespace: 'shop', name: 'blue' }, spec })
+unwrap(await store.create({ apiVersion, kind, metadata: { namespace: 'shop', name: 'blue' }, spec }))
 const poolRef = { apiGroup: 'infrastructure.cluster.x-k8s.io', kind, name: 'blue' }
 for (const name of ['mail', 'web']) {
   const claim = { apiVersion: IPAddressClaim.info.apiVersion, kind: 'IPAddressClaim', spec: { poolRef } }
-  await store.create({ ...claim, metadata: { namespace: 'shop', name } })
+  unwrap(await store.create({ ...claim, metadata: { namespace: 'shop', name } }))
 }
-await store.create({
-  ...{ apiVersion, kind: 'OpenStackServer', metadata: { namespace: 'shop', name: 'w1' } },
-  spec: { floatingIPPoolRef: poolRef, identityRef },
-})
+unwrap(
+  await store.create({
+    ...{ apiVersion, kind: 'OpenStackServer', metadata: { namespace: 'shop', name: 'w1' } },
+    spec: { floatingIPPoolRef: poolRef, identityRef },
+  }),
+)
 
 const [ofPools, ofServers] = [cloudCaller(cloud), serverCloudCaller(cloud)]
 const planners: Planner<Outcome>[] = [floatingIPPools({ identity: 'process-1' }), floatingServers()]

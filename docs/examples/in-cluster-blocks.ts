@@ -4,6 +4,7 @@ import { Cluster, IPAddress, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
 import { InClusterIPPool, poolModels } from 'ipam-kit/crd/in-cluster'
 import { IPBlock, IPDomain, IPPool } from 'ipam-kit/crd/ipam-kit'
 import { unwrap } from 'ipam-kit/errors'
+import { timers } from 'ipam-kit/node'
 import type { Outcome } from 'ipam-kit/plan'
 import { blocksOperator, blocksSweep } from 'ipam-kit/provider/blocks'
 import { inClusterBlocks } from 'ipam-kit/provider/in-cluster-blocks'
@@ -20,13 +21,7 @@ function controllerOn(store: Store, identity: string): Controller {
     planners: [inCluster, blocksOperator(), sweep],
     external: taskCaller({ store, tasks: inCluster.tasks, now: Date.now }),
     identity,
-    timers: {
-      now: Date.now,
-      after: (ms, action) => {
-        const timer = setTimeout(action, ms)
-        return () => clearTimeout(timer)
-      },
-    },
+    timers,
     onProblem: (problem) => console.error(problem),
   })
 }

@@ -1,9 +1,11 @@
 // Which addresses do the Pods of a cluster have? docs/guides/network-view.md shows this file, and
 // what it prints.
+
 import { Prefix, RangeSet } from 'ipam-kit/cidr'
 import { Node } from 'ipam-kit/crd/core'
 import { ClusterNetwork } from 'ipam-kit/crd/ipam-kit'
 import { ClusterCIDR } from 'ipam-kit/crd/node-ipam'
+import { unwrap } from 'ipam-kit/errors'
 import {
   networkView,
   networkViewPlanner,
@@ -13,6 +15,7 @@ import {
 } from 'ipam-kit/provider/network-view'
 import { asciiMap } from 'ipam-kit/render'
 import { runUntilQuiet } from 'ipam-kit/run'
+import { read } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
 
 const range = (name: string, ipv4: string, deletionTimestamp?: string) =>
@@ -58,17 +61,18 @@ for (const { content, lost } of [renderKubeProxy(view), renderFlannel(view), ren
 // to accept it.
 const store = memoryStore({ now: () => 0, kinds: [Node.info, ClusterCIDR.info, ClusterNetwork.info] })
 const network = { apiVersion: ClusterNetwork.info.apiVersion, kind: 'ClusterNetwork', name: 'pods' }
-await store.create({
-  ...ClusterNetwork.parse({ ...network, metadata: { name: 'pods' }, spec: { consumers: [{ name: 'flannel' }] } }),
-})
-await store.create(range('green', '10.0.8.0/24'))
+unwrap(
+  await store.create({
+    ...ClusterNetwork.parse({ ...network, metadata: { name: 'pods' }, spec: { consumers: [{ name: 'flannel' }] } }),
+  }),
+)
+unwrap(await store.create(range('green', '10.0.8.0/24')))
 const publish = async () => {
   await runUntilQuiet(store, [networkViewPlanner()], { now: () => 0 })
-  const read = await store.get(network)
-  const { families = [], ranges = [] } = (read.ok && ClusterNetwork.parse(read.value).status) || {}
+  const { families = [], ranges = [] } = unwrap(await read(store, ClusterNetwork, network)).status ?? {}
   console.log('published:', families.flatMap(({ known }) => known).join(), ranges.map(({ state }) => state).join())
 }
 await publish()
 const answers = [{ cidr: '10.0.8.0/24', consumer: 'flannel', accepted: true }]
-await store.patch(network, { status: { answers } }, { subresource: 'status' })
+unwrap(await store.patch(network, { status: { answers } }, { subresource: 'status' }))
 await publish()

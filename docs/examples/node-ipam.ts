@@ -1,8 +1,9 @@
 #!/usr/bin/env node
-// Nodes get the subnets of their Pods from a range: tsx docs/examples/node-ipam.ts
 import { Prefix, RangeSet } from 'ipam-kit/cidr'
 import { Node } from 'ipam-kit/crd/core'
 import { ClusterCIDR } from 'ipam-kit/crd/node-ipam'
+// Nodes get the subnets of their Pods from a range: tsx docs/examples/node-ipam.ts
+import { unwrap } from 'ipam-kit/errors'
 import { nodeIPAM } from 'ipam-kit/provider/node-ipam'
 import { asciiMap } from 'ipam-kit/render'
 import { runUntilQuiet } from 'ipam-kit/run'
@@ -10,9 +11,11 @@ import { memoryStore } from 'ipam-kit/store/memory'
 
 const store = memoryStore({ now: Date.now, kinds: [Node.info, ClusterCIDR.info] })
 const spec = { perNodeHostBits: 8, ipv4: '10.0.0.0/20', ipv6: 'fd00::/116' }
-await store.create({ apiVersion: 'networking.x-k8s.io/v1', kind: 'ClusterCIDR', metadata: { name: 'pods' }, spec })
+unwrap(
+  await store.create({ apiVersion: 'networking.x-k8s.io/v1', kind: 'ClusterCIDR', metadata: { name: 'pods' }, spec }),
+)
 for (const name of ['n1', 'n2', 'n3']) {
-  await store.create({ apiVersion: 'v1', kind: 'Node', metadata: { name }, spec: {} })
+  unwrap(await store.create({ apiVersion: 'v1', kind: 'Node', metadata: { name }, spec: {} }))
 }
 const planner = nodeIPAM()
 await runUntilQuiet(store, [planner], { now: Date.now })

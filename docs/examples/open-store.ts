@@ -1,10 +1,9 @@
-import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { delimiter, join, resolve } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { KindInfo } from 'ipam-kit/crd/meta'
 import { describe } from 'ipam-kit/errors'
+import { now, sleep, timers, uid } from 'ipam-kit/node'
 import type { Store } from 'ipam-kit/store'
 import { etcdGateway, etcdStore } from 'ipam-kit/store/etcd'
 import {
@@ -75,7 +74,7 @@ export async function openStore(address: StoreAddress, options: OpenOptions): Pr
   const { engine } = address
   let opened: OpenStore | undefined
   try {
-    opened = await OPENERS[engine](address.place, { engine, now: Date.now, uid: randomUUID, sleep, ...options })
+    opened = await OPENERS[engine](address.place, { engine, now, uid, sleep, ...options })
     const [first] = options.kinds
     if (first === undefined) return opened
     const listed = await inTime(opened.store.list({ apiVersion: first.apiVersion, kind: first.kind }, { limit: 1 }))
@@ -359,15 +358,14 @@ const MISSING: ReadonlySet<unknown> = new Set([
 
 /** Not every client gives up by itself. */
 async function inTime<T>(answer: Promise<T>): Promise<T> {
-  const timer = new AbortController()
-  const late = sleep(PATIENCE_MS, undefined, { signal: timer.signal }).then(() => {
-    throw new Error(`no answer within ${PATIENCE_MS / 1000} s`)
+  let cancel = () => {}
+  const late = new Promise<never>((_, reject) => {
+    cancel = timers.after(PATIENCE_MS, () => reject(new Error(`no answer within ${PATIENCE_MS / 1000} s`)))
   })
   try {
     return await Promise.race([answer, late])
   } finally {
-    timer.abort()
-    late.catch(() => {})
+    cancel()
   }
 }
 

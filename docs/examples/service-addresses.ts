@@ -36,7 +36,7 @@ console.log(full.outcomes.get('Service default/more-60')?.message)
 
 // A larger range takes its place: it has all addresses of the first one, which is then not needed.
 await create(ServiceCIDR.info, { name: 'larger' }, { cidrs: ['10.96.0.0/25'] })
-await store.delete({ ...ServiceCIDR.info, name: 'kubernetes' })
+unwrap(await store.delete({ ...ServiceCIDR.info, name: 'kubernetes' }))
 const soon = await runUntilQuiet(store, [planner], { now })
 console.log(soon.outcomes.get('ServiceCIDR kubernetes')?.message, soon.requeueAfterSeconds)
 nowMs += 10_000

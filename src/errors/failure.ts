@@ -64,14 +64,34 @@ export function ipamError<C extends ErrorCode>(code: C, context: ErrorContexts[C
 }
 
 /**
- * The value of a result, or its failure thrown as an {@link IpamError}.
+ * The value of a result, or its failure thrown as an {@link IpamError}: for callers that have
+ * nothing better to do with a failure than to end.
  *
- * @throws IpamError with the code of the failure
+ * It also takes what `runPlan`, `runKey` and `runTask` of `ipam-kit/run` answer: one without a
+ * failure is returned as it is.
+ *
+ * @throws IpamError with the code of the failure; `INVALID_ARGUMENT` for what is no result, such as
+ *   a promise: `unwrap(await store.get(ref))`
+ * @example
+ * unwrap(ok(3)) // 3
  */
-export function unwrap<T, C extends ErrorCode>(result: Result<T, C>): T {
-  if (result.ok) return result.value
-  throw new IpamError<C>(result.failure)
+export function unwrap<A extends Result<unknown> | { readonly kind: string; readonly failure?: Failure | undefined }>(
+  result: A,
+): Unwrapped<A> {
+  const { ok, kind, failure: failed, value, then } = (result ?? {}) as { readonly [member: string]: unknown }
+  if (ok === true) return value as Unwrapped<A>
+  if (typeof failed === 'object' && failed !== null) throw new IpamError(failed as Failure)
+  if (ok === undefined && typeof kind === 'string') return result as Unwrapped<A>
+  const got = typeof then === 'function' ? 'a promise' : typeof result
+  throw ipamError('INVALID_ARGUMENT', { argument: 'result', expected: 'a result, after `await`', got })
 }
+
+/** What {@link unwrap} gives: the value of a result, or an answer that has no failure. */
+export type Unwrapped<A> = A extends { readonly ok: true; readonly value: infer T }
+  ? T
+  : A extends { readonly ok: false } | { readonly failure: Failure }
+    ? never
+    : A
 
 /**
  * Whether `error` is an {@link IpamError}, of one code if `code` is given. Works across copies and

@@ -85,6 +85,7 @@ export interface DefinedPlanner<O extends Outcome, W extends Watches, S> extends
   readonly context: PlannerContext<W, S>
   share(objects: ObjectCache): void
   wakes(applied: Applied): readonly string[]
+  complete(selection: Selection): void
 }
 
 /**
@@ -130,6 +131,10 @@ class PlannerOf<O extends Outcome, W extends Watches, S> implements DefinedPlann
     if (reserve !== undefined) this.reserve = (plan) => reserve(plan, this.context)
     if (isServed !== undefined) this.isServed = (key) => isServed(key, this.context)
     if (isBegun !== undefined) this.isBegun = (key) => isBegun(key, this.context)
+  }
+
+  complete(selection: Selection): void {
+    this.#objects.complete(selection)
   }
 
   share(objects: ObjectCache): void {

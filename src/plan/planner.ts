@@ -111,6 +111,12 @@ export interface Planner<O extends Outcome = Outcome> {
    */
   observe(change: Change): readonly string[]
   /**
+   * Takes in that all objects of a selection were shown: what was not, does not exist. Call it when
+   * the first list of a selection was observed. Until then a planner waits where it matters whether
+   * an object exists. A shared cache is told in its place: {@link ObjectCache.complete}.
+   */
+  complete?(selection: Selection): void
+  /**
    * Takes the answer to an `external` effect of one of its plans in. `runKey` does it. A planner
    * that has this needs a host that can carry such effects out; one that does not has no such
    * effects in its plans.

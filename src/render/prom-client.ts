@@ -14,8 +14,9 @@ export interface PromRegistry {
  * A bigint becomes a number: above 2^53 it loses its last digits, as it does in Prometheus. A value
  * of another type fails the scrape with `INVALID_ARGUMENT`, which names the metric.
  *
- * @param metrics returns the metrics as they are now. It is called once here and once for each
- *   scrape. Metrics whose name it does not return here are not served later either
+ * @param metrics returns the metrics as they are now, such as those of a `ControllerMetrics`. It is
+ *   called once here and once for each scrape. Metrics whose name it does not return here are not
+ *   served later either
  * @throws IpamError `INVALID_ARGUMENT` for a value that is not a registry or not a function
  * @throws the error of the registry if it has a metric of the same name
  * @example

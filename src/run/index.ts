@@ -5,7 +5,9 @@ export {
   type ControllerProblem,
   type ControllerResult,
 } from './controller/controller.js'
+export { ProblemLog } from './controller/problem-log.js'
 export type { Timers } from './controller/timers.js'
+export { EVENT, EventRecorder } from './events/event-recorder.js'
 export { LEASE, LeaderElection, type LeaderTerm } from './leader-election.js'
 export { runKey } from './plan/run-key.js'
 export { type ExternalCaller, runPlan } from './plan/run-plan.js'

@@ -1,5 +1,5 @@
 import { refuse } from '../errors/refuse.js'
-import type { Planner } from '../plan/index.js'
+import type { ObjectCache, Planner, Selection } from '../plan/index.js'
 
 /**
  * @throws IpamError `INVALID_ARGUMENT` for what is no bound. Infinity is one: without an end, on
@@ -28,4 +28,13 @@ export function assertPlanners(planners: readonly Planner[], external: unknown):
   if (caller === undefined || external !== undefined) return
   const expected = `a function: the planner ${caller.name} calls an external system`
   refuse('external', expected, 'undefined')
+}
+
+/** Tells planners that do not share a cache that all objects of a selection were shown. */
+export function completeUnshared(planners: readonly Planner[], cache: ObjectCache, selection: Selection): void {
+  const key = cache.selectionKey(selection)
+  for (const planner of planners) {
+    if (planner.share !== undefined) continue
+    for (const watched of planner.watches) if (cache.selectionKey(watched) === key) planner.complete?.(watched)
+  }
 }

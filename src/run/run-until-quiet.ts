@@ -14,7 +14,7 @@ import type { Applied, ApplyOptions } from '../plan/object-cache.js'
 import type { Store, StoreFailure } from '../store/index.js'
 import { assertCanWrite, type CanWrite } from './can-write.js'
 import { Fifo } from './controller/fifo.js'
-import { assertLimit, assertPlanners } from './limits.js'
+import { assertLimit, assertPlanners, completeUnshared } from './limits.js'
 import { type KeyResult, runKey } from './plan/run-key.js'
 import type { AnyCaller } from './plan/run-plan.js'
 import { UnsettledError } from './plan/settle.js'
@@ -174,6 +174,7 @@ class Run<O extends Outcome> {
     }
     for (const change of found.changes) this.#show(change, { selection })
     this.#cache.complete(selection, listed.value.resourceVersion)
+    completeUnshared(this.#planners, this.#cache, selection)
   }
 
   /**

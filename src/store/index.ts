@@ -1,3 +1,4 @@
+export { read, readAll } from './read.js'
 export type {
   JsonPatch,
   ListQuery,

@@ -31,12 +31,13 @@ async function bundled(code: string): Promise<string[]> {
 }
 
 const ZOD_FREE = [
-  'ipam-kit',
   'ipam-kit/errors',
   'ipam-kit/cidr',
   'ipam-kit/allocator',
   'ipam-kit/claim',
   'ipam-kit/plan',
+  'ipam-kit/node',
+  'ipam-kit/store',
 ]
 const zodFree = entries().filter((entry) => ZOD_FREE.includes(entry.specifier))
 
@@ -65,6 +66,37 @@ describe('bundles', () => {
     expect(await bundled(`import '${specifier}'`)).toEqual([])
     expect(await bundled(`import * as all from '${specifier}'\nexport const used = 1`)).toEqual([])
   })
+
+  test.each(['Address', 'Prefix', 'Range', 'RangeSet'])(
+    '%s from ipam-kit costs what it costs from /cidr',
+    async (noun) => {
+      const from = (entry: string) => bundled(`import { ${noun} } from '${entry}'\nexport const parse = ${noun}.parse`)
+      expect(await from('ipam-kit')).toEqual(await from('ipam-kit/cidr'))
+    },
+  )
+
+  test.each([
+    ['AddressPool', 'ipam-kit/allocator'],
+    ['PrefixAllocator', 'ipam-kit/allocator'],
+    ['IpamError', 'ipam-kit/errors'],
+    ['unwrap', 'ipam-kit/errors'],
+    ['inCluster', 'ipam-kit/provider/in-cluster'],
+    ['Controller', 'ipam-kit/run'],
+    ['runUntilQuiet', 'ipam-kit/run'],
+    ['memoryStore', 'ipam-kit/store/memory'],
+  ])('%s from ipam-kit costs what it costs from %s', async (name, entry) => {
+    expect(await bundled(`export { ${name} } from 'ipam-kit'`)).toEqual(
+      await bundled(`export { ${name} } from '${entry}'`),
+    )
+  })
+
+  test.each(entries().filter(({ specifier }) => specifier !== 'ipam-kit/node'))(
+    '$specifier carries nothing of ipam-kit/node',
+    async ({ specifier }) => {
+      const files = await bundled(`export * from '${specifier}'`)
+      expect(files.filter((file) => file.startsWith('src/node/'))).toEqual([])
+    },
+  )
 
   test('one function of a namespace does not carry the other nouns', async () => {
     const files = await bundled("import { Address } from 'ipam-kit/cidr'\nexport const format = Address.format")

@@ -29,7 +29,6 @@ describe('the exports of every entry are those of exports.snapshot.json', () => 
 const SHARED_NAMES: Readonly<Record<string, string>> = {
   IPAddress: 'a kind of Cluster API, of metal3 and of networking.k8s.io',
   IPPool: 'a kind of this project and of metal3',
-  Plan: 'the entry `ipam-kit/plan` in the root, and what a planner returns',
 }
 
 describe('a name means one thing', () => {

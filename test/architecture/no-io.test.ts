@@ -2,7 +2,7 @@ import { relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
 import { describe, expect, test } from 'vitest'
-import { findIo, PLATFORM_FILE } from './no-io.js'
+import { findIo, NODE_FOLDER, PLATFORM_FILE } from './no-io.js'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -123,6 +123,15 @@ describe('the check', () => {
     const whats = (name: string) => findIn(planted, 0, name).map(({ what }) => what.split(':')[0])
     expect(whats(PLATFORM_FILE)).toEqual(['process'])
     expect(whats('src/bytes/utf8.ts')).toEqual(declared)
+  })
+
+  test('lets one folder have clock, timers and randomness of the platform, and nothing else', () => {
+    const declared = ['setTimeout', 'clearTimeout', 'crypto', 'process', 'fetch']
+    const sources = declared.map((global) => `declare const ${global}: object\nexport const of${global} = ${global}`)
+    const planted = plant([['export const now = () => Date.now()', ...sources].join('\n')])
+    const whats = (name: string) => findIn(planted, 0, name).map(({ what }) => what.split(':')[0])
+    expect(whats(`${NODE_FOLDER}index.ts`)).toEqual(['process', 'fetch'])
+    expect(whats('src/run/node/index.ts')).toEqual(['Date.now', ...declared])
   })
 
   test('names the line', () => {

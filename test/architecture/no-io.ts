@@ -31,6 +31,13 @@ export const PLATFORM_FILE = 'src/bytes/platform.ts'
 const PLATFORM_GLOBALS: readonly string[] = ['TextEncoder', 'TextDecoder', 'atob', 'btoa']
 
 /**
+ * What one folder may take from the host: the clock, timers and randomness that programs hand to
+ * the rest of the library. No other folder may import it (.dependency-cruiser.cjs).
+ */
+export const NODE_FOLDER = 'src/node/'
+const NODE_GLOBALS: readonly string[] = ['Date', 'setTimeout', 'clearTimeout', 'crypto']
+
+/**
  * Host globals, for a better message than "unknown global", and for files that declare one by
  * themselves.
  */
@@ -101,6 +108,7 @@ export function findIo(program: ts.Program, file: ts.SourceFile, name: string): 
     const global = node.text
     if (global === 'undefined') return undefined
     if (name === PLATFORM_FILE && PLATFORM_GLOBALS.includes(global)) return undefined
+    if (name.startsWith(NODE_FOLDER) && NODE_GLOBALS.includes(global)) return undefined
     if (global === 'Date') return refusalOfDate(node)
     if (global === 'Math') return refusalOfMath(node)
     if (global === 'Function') return isInstanceofOperand(node) ? undefined : 'Function: code from text'

@@ -46,6 +46,32 @@ describe('a result', () => {
   })
 })
 
+describe('what carrying a plan out comes to', () => {
+  test('unwraps to itself, or throws the failure that it carries', () => {
+    const done = { kind: 'done', changes: [] } as const
+    expect(unwrap(done)).toBe(done)
+    const stopped = { kind: 'failed', failure: failure('INVALID_RANGE', context), changes: [] } as const
+    expect(() => unwrap(stopped)).toThrow(expect.objectContaining({ code: 'INVALID_RANGE', context }))
+  })
+
+  test.each([
+    ['a promise', Promise.resolve(ok(1))],
+    ['undefined', undefined],
+    ['object', null],
+    ['object', {}],
+    ['string', 'ok'],
+    ['object', { ok: 1 }],
+    ['object', { ok: false, kind: 'done' }],
+  ])('and %s is no result', (got, wrong) => {
+    expect(() => unwrap(wrong as never)).toThrow(
+      expect.objectContaining({
+        code: 'INVALID_ARGUMENT',
+        context: expect.objectContaining({ argument: 'result', got }),
+      }),
+    )
+  })
+})
+
 describe('an IpamError', () => {
   test('is an Error with the code, the context and the sentence of its failure', () => {
     const error = ipamError('INVALID_RANGE', context)

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { KindInfo, KubeObject } from 'ipam-kit/crd/meta'
 import { unwrap } from 'ipam-kit/errors'
+import { prometheusText } from 'ipam-kit/render'
 import { Controller } from 'ipam-kit/run'
 import { memoryStore } from 'ipam-kit/store/memory'
 import { FakeCloud } from 'ipam-kit/testing'
@@ -19,7 +20,6 @@ import {
 import { CloudFigures } from '../../docs/examples/floating-ip-controller/figures.js'
 import { FLAGS, optionsOf } from '../../docs/examples/floating-ip-controller/flags.js'
 import { COMMON_FLAGS, parseFlags, readSettings } from '../../docs/examples/program/flags.js'
-import { Metrics } from '../../docs/examples/program/metrics.js'
 import { claim, kinds, pool, World } from '../provider/external/world.js'
 import { VirtualTimers } from '../run/controller/virtual-timers.js'
 
@@ -187,13 +187,12 @@ test('the metrics tell how addresses and pools are, and how calls end', async ()
   cloud.byHand.create({ network, address: '203.0.113.9' })
   const planner = new World().start()
   const figures = new CloudFigures(planner)
-  const metrics = new Metrics(figures)
   const controller = new Controller({
     ...{ store, timers, planners: [planner], external: figures.counted(callerOf(cloud)) },
     onProblem: (problem) => {
       throw new Error(problem.kind)
     },
-    onResult: (result) => metrics.observe(result),
+    onResult: (result) => figures.observe(result),
   })
   const spec = { preAllocatedFloatingIPs: ['203.0.113.9', '203.0.113.10'], maxIPs: 3 }
   unwrap(await store.create(pool(spec)))
@@ -202,7 +201,7 @@ test('the metrics tell how addresses and pools are, and how calls end', async ()
   const ended = controller.run()
   // until the second list
   await timers.pass(310_000)
-  const lines = metrics.text().split('\n')
+  const lines = prometheusText(figures.metrics()).split('\n')
   const told = (start: string) => lines.filter((line) => line.startsWith(start))
   const labels = 'namespace="team-a",pool="blue"'
   expect(told('ipam_floating_ip_addresses')).toEqual([

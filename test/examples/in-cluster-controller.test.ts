@@ -2,11 +2,11 @@ import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { unwrap } from 'ipam-kit/errors'
 import { inCluster } from 'ipam-kit/provider/in-cluster'
+import { prometheusText } from 'ipam-kit/render'
 import { Controller } from 'ipam-kit/run'
 import { memoryStore } from 'ipam-kit/store/memory'
 import { describe, expect, test } from 'vitest'
 import { PoolFigures } from '../../docs/examples/in-cluster-controller/figures.js'
-import { Metrics } from '../../docs/examples/program/metrics.js'
 import { claim, claimRef, kinds, pool, poolRef } from '../provider/in-cluster/world.js'
 import { VirtualTimers } from '../run/controller/virtual-timers.js'
 import { isDeep } from '../setup/depth.js'
@@ -71,20 +71,19 @@ describe('the flags of the in-cluster controller', () => {
 test('the metrics tell of the pools that give addresses, and of no other', async () => {
   const timers = new VirtualTimers()
   const store = memoryStore({ now: () => timers.now(), kinds })
-  const metrics = new Metrics(new PoolFigures())
+  const figures = new PoolFigures()
   const problems: unknown[] = []
   const controller = new Controller({
     store,
     planners: [inCluster()],
     timers,
     onProblem: (problem) => problems.push(problem),
-    onResult: (result) => metrics.observe(result),
+    onResult: (result) => figures.observe(result),
   })
   const running = controller.run()
   const told = async () => {
     await timers.pass(2000)
-    return metrics
-      .text()
+    return prometheusText(figures.metrics())
       .split('\n')
       .filter((line) => line.startsWith('ipam_pool_'))
   }
@@ -113,29 +112,4 @@ test('the metrics tell of the pools that give addresses, and of no other', async
   controller.stop()
   await running
   expect(problems).toEqual([])
-})
-
-test('the metrics tell of the keys that wait for a plan, and of the age of the oldest one', () => {
-  const metrics = new Metrics(new PoolFigures())
-  const linesOf = (name: string) =>
-    metrics
-      .text()
-      .split('\n')
-      .filter((line) => line.startsWith(name))
-  expect([...linesOf('ipam_queue_depth'), ...linesOf('ipam_queue_oldest_key_seconds')]).toEqual([])
-  metrics.controller = {
-    load: { waiting: 4, running: 1 },
-    queues: [
-      { planner: 'claims', waiting: 4, oldestKey: 'claim default/a', oldestMs: 61_500 },
-      { planner: 'pools', waiting: 0, oldestKey: undefined, oldestMs: 0 },
-    ],
-  } as unknown as Metrics['controller']
-  expect(linesOf('ipam_queue_depth')).toEqual([
-    'ipam_queue_depth{planner="claims"} 4',
-    'ipam_queue_depth{planner="pools"} 0',
-  ])
-  expect(linesOf('ipam_queue_oldest_key_seconds')).toEqual([
-    'ipam_queue_oldest_key_seconds{planner="claims"} 61.5',
-    'ipam_queue_oldest_key_seconds{planner="pools"} 0',
-  ])
 })

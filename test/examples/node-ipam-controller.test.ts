@@ -7,6 +7,7 @@ import { crdManifest } from 'ipam-kit/crd/manifest'
 import { ClusterCIDR } from 'ipam-kit/crd/node-ipam'
 import { unwrap } from 'ipam-kit/errors'
 import { type NodeIPAMOutcome, nodeIPAM } from 'ipam-kit/provider/node-ipam'
+import { prometheusText } from 'ipam-kit/render'
 import { Controller } from 'ipam-kit/run'
 import { memoryStore } from 'ipam-kit/store/memory'
 import { describe, expect, test } from 'vitest'
@@ -14,7 +15,6 @@ import { parse, parseAllDocuments, stringify } from 'yaml'
 import { SubnetFigures } from '../../docs/examples/node-ipam-controller/figures.js'
 import { FLAGS, type Parity, planOf } from '../../docs/examples/node-ipam-controller/flags.js'
 import { COMMON_FLAGS, parseFlags, readSettings } from '../../docs/examples/program/flags.js'
-import { Metrics } from '../../docs/examples/program/metrics.js'
 import { node, range } from '../provider/node-ipam/objects.js'
 import { VirtualTimers } from '../run/controller/virtual-timers.js'
 
@@ -134,7 +134,7 @@ async function running(parity: Parity | undefined) {
   const timers = new VirtualTimers()
   const store = memoryStore({ now: () => timers.now(), kinds: [Node.info, ClusterCIDR.info] })
   const planner = nodeIPAM()
-  const metrics = new Metrics(new SubnetFigures(planner, parity))
+  const figures = new SubnetFigures(planner, parity)
   const controller = new Controller<NodeIPAMOutcome>({
     store,
     planners: [planner],
@@ -142,7 +142,7 @@ async function running(parity: Parity | undefined) {
     onProblem: (problem) => {
       throw new Error(problem.kind)
     },
-    onResult: (result) => metrics.observe(result),
+    onResult: (result) => figures.observe(result),
   })
   // the first subnet is a part of a larger one that a Node has, and the third is in use by half
   unwrap(await store.create(range('a', { ipv4: '10.0.0.0/21' })))
@@ -151,8 +151,7 @@ async function running(parity: Parity | undefined) {
   const ended = controller.run()
   const told = async (start: string) => {
     await timers.pass(2000)
-    return metrics
-      .text()
+    return prometheusText(figures.metrics())
       .split('\n')
       .filter((line) => line.startsWith(start))
   }

@@ -1,4 +1,5 @@
-import { type ErrorCode, type Failure, type IpamError, isIpamError, type Result } from 'ipam-kit/errors'
+import { type ErrorCode, type Failure, type IpamError, isIpamError, type Result, unwrap } from 'ipam-kit/errors'
+import type { runKey, runPlan, runTask } from 'ipam-kit/run'
 import { expectTypeOf, test } from 'vitest'
 import type { ErrorContexts } from '../../src/errors/codes.js'
 
@@ -34,4 +35,28 @@ test('every code has a context, and an exception carries both', () => {
   expectTypeOf<IpamError<'INVALID_RANGE'>['context']>().toEqualTypeOf<ErrorContexts['INVALID_RANGE']>()
   expectTypeOf<IpamError>().toExtend<Error>()
   expectTypeOf(isIpamError).toBeFunction()
+})
+
+type RunResult = Awaited<ReturnType<typeof runPlan>>
+type TaskResult = Awaited<ReturnType<typeof runTask>>
+type KeyResult = Awaited<ReturnType<typeof runKey>>
+
+test('unwrap gives the value of a result, and of an answer what has no failure', () => {
+  const unwrapped = (
+    result: Result<number, 'FAMILY_MISMATCH'>,
+    ran: RunResult,
+    task: TaskResult,
+    key: KeyResult,
+    late: Promise<RunResult>,
+    results: Result<string>[],
+  ) => {
+    expectTypeOf(unwrap(result)).toEqualTypeOf<number>()
+    expectTypeOf(results.map(unwrap)).toEqualTypeOf<string[]>()
+    expectTypeOf(unwrap(ran)).toEqualTypeOf<Extract<RunResult, { kind: 'done' }>>()
+    expectTypeOf(unwrap(task)).toEqualTypeOf<Extract<TaskResult, { kind: 'done' }>>()
+    expectTypeOf(unwrap(key)).toEqualTypeOf<Extract<KeyResult, { kind: 'done' }>>()
+    // @ts-expect-error: a promise is not a result yet
+    unwrap(late)
+  }
+  expectTypeOf(unwrapped).toBeFunction()
 })

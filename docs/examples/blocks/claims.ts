@@ -4,6 +4,7 @@
 import { Cluster, IPAddress, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
 import { IPBlock, IPDomain, IPPool } from 'ipam-kit/crd/ipam-kit'
 import { unwrap } from 'ipam-kit/errors'
+import { timers } from 'ipam-kit/node'
 import type { Outcome } from 'ipam-kit/plan'
 import { blockClaims, blocksOperator, blocksSweep } from 'ipam-kit/provider/blocks'
 import { Controller, taskCaller } from 'ipam-kit/run'
@@ -19,13 +20,7 @@ function controllerOn(store: Store, identity: string): Controller {
     planners: [claims, blocksOperator(), sweep],
     external: taskCaller({ store, tasks: claims.tasks, now: Date.now }),
     identity,
-    timers: {
-      now: Date.now,
-      after: (ms, action) => {
-        const timer = setTimeout(action, ms)
-        return () => clearTimeout(timer)
-      },
-    },
+    timers,
     onProblem: (problem) => console.error(problem),
   })
 }

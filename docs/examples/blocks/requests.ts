@@ -71,6 +71,6 @@ await ask('nowhere', { pools: ['old'], families: [4] })
 // who comes again with its MAC within the hour has what it had
 const desk = { pools: ['desks'], families: [4] as const, mac: '02:00:00:00:00:0a' }
 await ask('desk', desk)
-await runTask(release({ owner: { uid: 'desk' }, pools: ['desks'] }, known), store, { now })
+unwrap(await runTask(release({ owner: { uid: 'desk' }, pools: ['desks'] }, known), store, { now }))
 nowMs += 1_800_000
 await ask('desk once more', desk)

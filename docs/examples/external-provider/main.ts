@@ -1,7 +1,8 @@
 #!/usr/bin/env node
+import { Cluster, IPAddress, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
 // Three claims of a network with two addresses, in an IPAM product outside: tsx
 // docs/examples/external-provider/main.ts
-import { Cluster, IPAddress, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
+import { unwrap } from 'ipam-kit/errors'
 import { explain } from 'ipam-kit/plan'
 import { runUntilQuiet } from 'ipam-kit/run'
 import { memoryStore } from 'ipam-kit/store/memory'
@@ -17,16 +18,28 @@ const store = memoryStore({
 const ipam = new FakeIpam()
 ipam.addNetwork('10.20.0.0/30')
 
-await store.create({
-  ...{ apiVersion: 'ipam.example.com/v1alpha1', kind: 'InfobloxPool', metadata: { namespace: 'default', name: 'lab' } },
-  spec: { network: '10.20.0.0/30', prefix: 30, gateway: '10.20.0.3' },
-})
+unwrap(
+  await store.create({
+    ...{
+      apiVersion: 'ipam.example.com/v1alpha1',
+      kind: 'InfobloxPool',
+      metadata: { namespace: 'default', name: 'lab' },
+    },
+    spec: { network: '10.20.0.0/30', prefix: 30, gateway: '10.20.0.3' },
+  }),
+)
 for (const name of ['web-0', 'web-1', 'web-2']) {
   const poolRef = { apiGroup: 'ipam.example.com', kind: 'InfobloxPool', name: 'lab' }
-  await store.create({
-    ...{ apiVersion: IPAddressClaim.info.apiVersion, kind: 'IPAddressClaim', metadata: { namespace: 'default', name } },
-    spec: { poolRef },
-  })
+  unwrap(
+    await store.create({
+      ...{
+        apiVersion: IPAddressClaim.info.apiVersion,
+        kind: 'IPAddressClaim',
+        metadata: { namespace: 'default', name },
+      },
+      spec: { poolRef },
+    }),
+  )
 }
 
 const run = async (title: string) => {
@@ -42,10 +55,12 @@ const run = async (title: string) => {
 ipam.inject('lost-answer')
 await run('three claims')
 await run('once more, when the answer has been lost')
-await store.delete({
-  apiVersion: IPAddressClaim.info.apiVersion,
-  kind: 'IPAddressClaim',
-  namespace: 'default',
-  name: 'web-1',
-})
+unwrap(
+  await store.delete({
+    apiVersion: IPAddressClaim.info.apiVersion,
+    kind: 'IPAddressClaim',
+    namespace: 'default',
+    name: 'web-1',
+  }),
+)
 await run('web-1 has gone')

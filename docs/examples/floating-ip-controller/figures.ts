@@ -1,7 +1,7 @@
 import type { Meta } from 'ipam-kit/crd'
 import { OpenStackFloatingIPPool, OpenStackServer } from 'ipam-kit/crd/openstack'
 import type { ExternalLedger } from 'ipam-kit/provider/external'
-import type { Metric } from 'ipam-kit/render'
+import { Histogram, type Metric } from 'ipam-kit/render'
 import type { ControllerResult, ExternalCaller } from 'ipam-kit/run'
 import type { Figures } from '../program/metrics.js'
 
@@ -20,19 +20,13 @@ export interface Ledgers {
   ): Pick<ExternalLedger<OpenStackFloatingIPPool>, 'size' | 'created' | 'failed' | 'quarantined' | 'free'>
 }
 
-interface Timed {
-  readonly buckets: { readonly atMost: number; count: number }[]
-  sum: number
-  count: number
-}
-
 /** How pools and servers are, and how the calls to the cloud end. */
 export class CloudFigures implements Figures {
   readonly #ledgers: Ledgers
   readonly #outcomes = new Map<string, string>()
   /** By operation and result. */
   readonly #calls = new Map<string, number>()
-  readonly #times = new Map<string, Timed>()
+  readonly #times = new Map<string, Histogram>()
 
   constructor(ledgers: Ledgers) {
     this.#ledgers = ledgers
@@ -76,7 +70,7 @@ export class CloudFigures implements Figures {
         type: 'histogram',
         name: 'ipam_cloud_call_seconds',
         help: 'From a call to the cloud to its answer',
-        samples: [...this.#times].map(([operation, time]) => ({ labels: { operation }, ...time })),
+        samples: [...this.#times].map(([operation, time]) => time.sample({ operation })),
       },
     ]
   }
@@ -115,15 +109,9 @@ export class CloudFigures implements Figures {
   }
 
   #time(operation: string, seconds: number): void {
-    const timed = this.#times.get(operation) ?? {
-      buckets: BOUNDS_SECONDS.map((atMost) => ({ atMost, count: 0 })),
-      sum: 0,
-      count: 0,
-    }
-    for (const bucket of timed.buckets) if (seconds <= bucket.atMost) bucket.count++
-    timed.sum += seconds
-    timed.count++
-    this.#times.set(operation, timed)
+    const times = this.#times.get(operation) ?? new Histogram(BOUNDS_SECONDS)
+    times.observe(seconds)
+    this.#times.set(operation, times)
   }
 }
 

@@ -11,7 +11,7 @@
 // With --leader-elect any number of processes may run, and one of them works. Ends on SIGTERM and
 // SIGINT when everything that it has begun is ended; with status 1 when it has lost its lease or
 // cannot start, with 2 for wrong flags. rbac.yaml is what it may do.
-import { randomUUID } from 'node:crypto'
+import { now, uid } from 'ipam-kit/node'
 import { floatingIPPools, floatingServers, neutron } from 'ipam-kit/provider/openstack'
 import { runProgram } from '../program/program.js'
 import { callerOf } from './caller.js'
@@ -28,7 +28,7 @@ await runProgram({
   work(values) {
     const { controllers, callSeconds, listSeconds, onExhausted, releaseWhen, clusterIdentities } = optionsOf(values)
     // of this process and no other: what it has reserved, only it has made calls for
-    const pools = floatingIPPools({ identity: randomUUID(), callSeconds, listSeconds })
+    const pools = floatingIPPools({ identity: uid(), callSeconds, listSeconds })
     const servers = floatingServers({ onExhausted, releaseWhen, callSeconds })
     const figures = new CloudFigures(pools)
     return {
@@ -39,8 +39,8 @@ await runProgram({
       kinds: [SECRET, ...(clusterIdentities ? [CLUSTER_IDENTITY, NAMESPACE] : [])],
       figures,
       controller: ({ store, identity }) => {
-        const { read: credentials } = new Credentials({ store, parse, now: Date.now, clusterIdentities })
-        const cloud = neutron({ send: sendRequest, now: Date.now, credentials, callSeconds })
+        const { read: credentials } = new Credentials({ store, parse, now, clusterIdentities })
+        const cloud = neutron({ send: sendRequest, now, credentials, callSeconds })
         return { external: figures.counted(callerOf(cloud)), identity }
       },
     }

@@ -12,6 +12,7 @@
 // leads. Ends on SIGTERM and SIGINT when everything that it has begun is ended; with status 1 when
 // it has lost its lease or cannot start, with 2 for wrong flags. rbac.yaml is what it may do.
 import { IPAddressClaim } from 'ipam-kit/crd/cluster-api'
+import { now } from 'ipam-kit/node'
 import { blocksOperator, blocksSweep } from 'ipam-kit/provider/blocks'
 import { inCluster } from 'ipam-kit/provider/in-cluster'
 import { inClusterBlocks } from 'ipam-kit/provider/in-cluster-blocks'
@@ -42,7 +43,7 @@ await runProgram({
       planners: [blocks, blocksOperator(), blocksSweep({ owners: [IPAddressClaim.info], graceSeconds })],
       figures,
       controller: ({ store, canWrite, identity }) => ({
-        external: taskCaller({ store, tasks: blocks.tasks, now: Date.now, canWrite }),
+        external: taskCaller({ store, tasks: blocks.tasks, now, canWrite }),
         identity,
       }),
     }

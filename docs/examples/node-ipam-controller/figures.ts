@@ -1,6 +1,6 @@
 import { Prefix, RangeSet } from 'ipam-kit/cidr'
 import type { NodeIPAMOutcome, NodeIPAMPlanner, NodeRange, SubnetSpace } from 'ipam-kit/provider/node-ipam'
-import type { Metric } from 'ipam-kit/render'
+import { Histogram, type Metric } from 'ipam-kit/render'
 import type { ControllerResult } from 'ipam-kit/run'
 import type { Figures } from '../program/metrics.js'
 import type { Parity } from './flags.js'
@@ -17,9 +17,7 @@ interface Space extends SubnetSpace {
   allocated: number
   released: number
   /** How many subnets were passed over before each that was given, by upper bounds. */
-  readonly tries: { readonly atMost: number; count: number }[]
-  triesSum: number
-  triesCount: number
+  readonly tries: Histogram
   /** The subnet behind the one that was given last. */
   next: bigint
 }
@@ -112,8 +110,7 @@ export class SubnetFigures implements Figures {
     const key = `${range} ${Prefix.format(space.prefix)} ${space.length}`
     let known = this.#spaces.get(key)
     if (known === undefined) {
-      const tries = TRIES.map((atMost) => ({ atMost, count: 0 }))
-      known = { ...space, range, allocated: 0, released: 0, tries, triesSum: 0, triesCount: 0, next: 0n }
+      known = { ...space, range, allocated: 0, released: 0, tries: new Histogram(TRIES), next: 0n }
       this.#spaces.set(key, known)
     }
     return known
@@ -170,12 +167,7 @@ function upstreamMetrics(spaces: readonly Measured[], parity: Parity): readonly 
       type: 'histogram',
       name: `${subsystem}_allocation_tries_per_request`,
       help: 'Subnets in use that were passed over before the one that was given',
-      samples: spaces.map((space) => ({
-        labels: labelsOf(space),
-        buckets: space.tries,
-        sum: space.triesSum,
-        count: space.triesCount,
-      })),
+      samples: spaces.map((space) => space.tries.sample(labelsOf(space))),
     },
   ]
 }
@@ -186,9 +178,7 @@ function tried(space: Space, subnet: Prefix): void {
   const index = RangeSet.rank(space.within, subnet.address) / sizeOf(space)
   const passed = Number((index - space.next + total) % total)
   space.next = (index + 1n) % total
-  for (const bucket of space.tries) if (passed <= bucket.atMost) bucket.count++
-  space.triesSum += passed
-  space.triesCount++
+  space.tries.observe(passed)
 }
 
 /** Of how many subnets of a space a prefix takes a part. */

@@ -16,8 +16,8 @@
 // With --shared all of them work. Ends on SIGTERM and SIGINT when everything that it has begun is
 // ended; with status 1 when it has lost its lease or cannot start, with 2 for wrong flags.
 // rbac.yaml is what it may do.
-import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
+import { uid } from 'ipam-kit/node'
 import { nodeIPAM } from 'ipam-kit/provider/node-ipam'
 import { FlagError } from '../program/flags.js'
 import { runProgram } from '../program/program.js'
@@ -29,7 +29,7 @@ await runProgram({
   flags: FLAGS,
   work(values, { elects }) {
     if (elects && values.shared === true) throw new FlagError('--shared is for processes without --leader-elect')
-    const { options, warnings, parity } = planOf(values, `${hostname()}_${randomUUID()}`)
+    const { options, warnings, parity } = planOf(values, `${hostname()}_${uid()}`)
     const planner = nodeIPAM(options)
     return { planners: [planner], figures: new SubnetFigures(planner, parity), warnings }
   },

@@ -1,13 +1,22 @@
-import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { hostname } from 'node:os'
-import type { KindInfo } from 'ipam-kit/crd/meta'
+import { formatRef, type KindInfo } from 'ipam-kit/crd/meta'
 import { describe, isIpamError } from 'ipam-kit/errors'
+import { now, timers, uid } from 'ipam-kit/node'
 import type { Outcome, Planner } from 'ipam-kit/plan'
-import { Controller, type ControllerOptions, LEASE, LeaderElection, type LeaderTerm, type Timers } from 'ipam-kit/run'
+import { ControllerMetrics, prometheusText } from 'ipam-kit/render'
+import {
+  Controller,
+  type ControllerOptions,
+  EVENT,
+  EventRecorder,
+  LEASE,
+  LeaderElection,
+  type LeaderTerm,
+  ProblemLog,
+} from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
 import { type OpenStore, openStore, StoreNotOpened } from '../open-store.js'
-import { EVENT, EventRecorder } from './events.js'
 import {
   COMMON_FLAGS,
   FlagError,
@@ -17,8 +26,7 @@ import {
   readSettings,
   type Settings,
 } from './flags.js'
-import { type Figures, Metrics, problemLine, problemNames, serveMetrics } from './metrics.js'
-import { ProblemLog } from './problem-log.js'
+import { type Figures, serveMetrics } from './metrics.js'
 
 /**
  * A controller as a program: planners at work on an API server, through @kubernetes/client-node.
@@ -57,24 +65,8 @@ export interface ControllerParts extends Pick<ControllerOptions, 'canWrite'> {
   readonly identity: string
 }
 
-const timers: Timers = {
-  now: Date.now,
-  after(ms, action) {
-    const timer = setTimeout(action, ms)
-    return () => clearTimeout(timer)
-  },
-}
-/** The same, and no reason for the process to stay. */
-const idleTimers: Timers = {
-  now: Date.now,
-  after(ms, action) {
-    const timer = setTimeout(action, ms).unref()
-    return () => clearTimeout(timer)
-  },
-}
-
 const log = (text: string) => console.error(`${new Date().toISOString()} ${text.replace(/\s*[\r\n]+\s*/g, ' ')}`)
-const problems = new ProblemLog(idleTimers, log)
+const problems = new ProblemLog({ timers, log })
 
 /**
  * Runs a program with the arguments of the process until SIGTERM or SIGINT, and until everything
@@ -119,20 +111,21 @@ class Run {
   readonly #name: string
   readonly #settings: Settings
   readonly #work: Work
-  readonly #identity = `${hostname()}_${randomUUID()}`
-  readonly #metrics: Metrics
+  readonly #identity = `${hostname()}_${uid()}`
+  readonly #metrics = new ControllerMetrics()
+  /** Set while this process leads. */
+  #controller: Controller | undefined
 
   constructor(name: string, settings: Settings, work: Work) {
     this.#name = name
     this.#settings = settings
     this.#work = work
-    this.#metrics = new Metrics(work.figures)
   }
 
   async run(): Promise<void> {
     const { metricsPort, elects } = this.#settings
     const opened = await this.#open()
-    const server = metricsPort === 0 ? undefined : serveMetrics(this.#metrics, metricsPort)
+    const server = metricsPort === 0 ? undefined : serveMetrics(() => this.#metricsText(), metricsPort)
     server?.once('error', (error) => end(1, `metrics cannot be served on port ${metricsPort}: ${error.message}`))
     // a port that is in use ends the process before it leads
     if (server !== undefined) await once(server, 'listening')
@@ -145,6 +138,10 @@ class Run {
     log('ended')
     server?.close()
     await opened.close()
+  }
+
+  #metricsText(): string {
+    return prometheusText([...this.#metrics.metrics(this.#controller), ...(this.#work.figures?.metrics() ?? [])])
   }
 
   #open(): Promise<OpenStore> {
@@ -166,7 +163,7 @@ class Run {
       renewDeadlineSeconds,
       retryPeriodSeconds,
       writeTimeoutSeconds,
-      onProblem: (failure) => problems.tell(`lease: ${describe(failure)}`),
+      onProblem: (failure) => problems.add(`lease: ${describe(failure)}`),
     })
     void stopped.then(() => election.stop())
     if ((await election.run((term) => this.#lead(store, term))) === 'lost') process.exitCode = 1
@@ -181,11 +178,12 @@ class Run {
     const events = new EventRecorder({
       store,
       component: this.#name,
-      now: Date.now,
-      unique: randomUUID,
-      log: (text) => problems.tell(text),
+      now,
+      uid,
+      onProblem: (failure, about) =>
+        problems.add(`no event about ${formatRef(about)}: ${describe(failure)}`, [about.name]),
     })
-    const { planners, controller: more } = this.#work
+    const { planners, figures, controller: more } = this.#work
     const metrics = this.#metrics
     const controller = new Controller<Outcome>({
       store,
@@ -195,14 +193,17 @@ class Run {
       timers,
       concurrency: this.#settings.concurrency,
       onProblem: (problem) => {
-        metrics.count(problem)
-        problems.tell(problemLine(problem), problemNames(problem))
+        metrics.onProblem(problem)
+        problems.report(problem)
       },
-      onResult: (result) => metrics.observe(result),
+      onResult: (result) => {
+        metrics.onResult(result)
+        figures?.observe(result)
+      },
       // that all is well is in the objects: an Event of each address would be one write more for it
       onEvent: (event) => event.type === 'Warning' && void events.record(event),
     })
-    metrics.controller = controller
+    this.#controller = controller
     void ending.then(() => controller.stop())
     void lost.then(() => {
       // another process writes now: nothing may follow what is in flight here
@@ -210,6 +211,6 @@ class Run {
       process.exit(1)
     })
     await controller.run()
-    metrics.controller = undefined
+    this.#controller = undefined
   }
 }

@@ -50,6 +50,10 @@ export function planClaim(rules: ProviderRules, input: ClaimInput, time: PlanTim
   const planning: Planning = { rules, input, reads, time }
   const outcome = gateOf(planning)
   if (outcome !== undefined) return { outcome, effects: [] }
+  if (pool === undefined && input.poolProblem === undefined && input.isPoolUnknown === true) {
+    const message = `${formatRef(reads.pool as ObjectRef)} was not seen yet: pools of its kind were not listed`
+    return { outcome: waiting('PoolNotReady', message), effects: [], requeueAfterSeconds: RETRY_SECONDS }
+  }
   if (isDeleting(claim)) return planHeld(planning, () => addressFor(planning)) ?? planRelease(planning)
   const effects: Effect[] = []
   if (!hasFinalizer(claim, rules.finalizers.claim)) {

@@ -38,6 +38,11 @@ export class ClaimObjects {
     return this.#pools.get(key.slice(0, key.indexOf(' ')))?.entry(nameIn(key))
   }
 
+  /** Whether a pool may exist, and its kind was not listed yet. */
+  isPoolUnknown(key: string): boolean {
+    return this.#pools.get(key.slice(0, key.indexOf(' ')))?.presence(nameIn(key)) === 'unknown'
+  }
+
   pool(key: string): KubeObject | undefined {
     return readable(this.poolEntry(key))
   }

@@ -275,6 +275,7 @@ class ClaimWork {
         clusterProblem: problemOf(cluster),
         poolProblem: problemOf(pool),
         pool: readable(pool),
+        isPoolUnknown: reads.pool && this.#objects.isPoolUnknown(formatRef(reads.pool)),
         ledger: record?.ledger ?? this.#rules.ledger(),
         poolCalls: pool?.ok === true ? record?.calls.resultsOf(pool.value, time.nowMs) : undefined,
         former: former && fulfils(former, claim, this.#rules) ? former.spec : undefined,

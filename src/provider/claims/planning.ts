@@ -33,6 +33,11 @@ export interface ClaimInput<P extends KubeObject = KubeObject, L extends ClaimLe
   readonly clusterProblem?: string | undefined
   /** The pool of the claim, if it exists. */
   readonly pool?: P | undefined
+  /**
+   * Whether the pool may exist and was not seen yet, as its kind was not listed: the claim waits,
+   * and nothing is written. Left out: a pool that is not given does not exist.
+   */
+  readonly isPoolUnknown?: boolean | undefined
   /** The Cluster that the claim names, if it names one and it exists. */
   readonly cluster?: Cluster | undefined
   /** The ledger of the pool. */

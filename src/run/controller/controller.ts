@@ -17,7 +17,7 @@ import {
 import type { Applied, ApplyOptions } from '../../plan/object-cache.js'
 import type { Store, StoreFailure } from '../../store/index.js'
 import { assertCanWrite, type CanWrite } from '../can-write.js'
-import { assertPlanners } from '../limits.js'
+import { assertPlanners, completeUnshared } from '../limits.js'
 import { rankOf } from '../plan/rendezvous.js'
 import { type KeyResult, type RunKeyOptions, runKey } from '../plan/run-key.js'
 import type { AnyCaller, ExternalCaller } from '../plan/run-plan.js'
@@ -253,6 +253,7 @@ export class Controller<O extends Outcome = Outcome> {
         cache,
         show: (change, isKept) => this.#show(change, { selection, isKept }),
         synced: () => {
+          completeUnshared(planners, cache, selection)
           this.#unsynced--
           this.#pump()
         },

@@ -72,7 +72,9 @@ function address(name: string, metadata: object = {}): KubeObject {
 
 type Planner = ReturnType<typeof provider>
 
+/** Shows objects. A pool that was not shown does not exist. */
 function show(planner: Planner, ...objects: readonly KubeObject[]): readonly string[] {
+  planner.complete?.(InfobloxPool.info)
   return objects.flatMap((object) => planner.observe({ kind: 'present', object }))
 }
 

@@ -39,6 +39,56 @@ function bind(name: string): string | undefined {
   return (effect.object.spec as { address: string }).address
 }
 
+describe('a claim of a pool that was not seen yet', () => {
+  const pools = () => planner.watches.find(({ kind }) => kind === 'InClusterIPPool')!
+  const key = 'IPAddressClaim default/a'
+
+  test('waits without an event and a status until pools were listed', () => {
+    show(claim('a'))
+    expect(plan(key)).toEqual({
+      outcome: {
+        kind: 'waiting',
+        reason: 'PoolNotReady',
+        message: 'InClusterIPPool default/pool was not seen yet: pools of its kind were not listed',
+      },
+      effects: [],
+      requeueAfterSeconds: 30,
+    })
+    planner.complete?.(pools())
+    expect(plan(key)?.outcome).toMatchObject({ message: 'InClusterIPPool default/pool not found' })
+    expect(plan(key)?.effects.map(({ kind }) => kind)).toEqual(['patch', 'patch', 'event'])
+  })
+
+  test('is woken by its pool, and served', () => {
+    show(claim('a'))
+    plan(key)
+    expect(show(pool(['10.0.0.5']))).toContain(key)
+    expect(bind('a')).toBe('10.0.0.5')
+  })
+
+  test('says that there is no pool where the planner was told so of this one', () => {
+    show(claim('a'))
+    gone(poolRef())
+    expect(plan(key)?.outcome).toMatchObject({ message: 'InClusterIPPool default/pool not found' })
+  })
+
+  test('gives nothing back when it is deleted: its pool may have a grace period, or be paused', () => {
+    const deleted = { deletionTimestamp: '2026-01-01T00:00:00Z', finalizers: ['ipam.cluster.x-k8s.io/ReleaseAddress'] }
+    show(ofPool('pool', '10.0.0.5'))
+    show(claim('a'), deleted)
+    expect(plan(key)).toMatchObject({ outcome: { kind: 'waiting', reason: 'PoolNotReady' }, effects: [] })
+    planner.complete?.(pools())
+    expect(plan(key)?.effects).not.toEqual([])
+  })
+
+  test('begins anew after a reset', () => {
+    planner.complete?.(pools())
+    planner.reset()
+    show(claim('a'))
+    expect(plan(key)?.effects).toEqual([])
+  })
+})
+
 describe('a planner that lives on', () => {
   test('never gives two claims one address, however soon they come', () => {
     show(pool(['10.0.0.5-10.0.0.7']))

@@ -164,6 +164,10 @@ class BlockClaimProvider<P extends KubeObject, L extends ClaimLedger<P>, R exten
     for (const watch of this.#poolWatches.values()) objects.open(watch)
   }
 
+  complete(selection: Selection): void {
+    this.#objects.complete(selection)
+  }
+
   observe(change: Change): readonly string[] {
     return this.wakes(this.#objects.apply(change))
   }

@@ -1,0 +1,60 @@
+// The clock, the timers and the randomness of the platform: what the rest of the library takes as
+// arguments. Nothing else in src/ imports this folder, and no other file may name these globals.
+
+import { refuse } from '../errors/refuse.js'
+import type { Timers } from '../run/index.js'
+
+declare const setTimeout: (action: () => void, ms: number) => unknown
+declare const clearTimeout: (timer: unknown) => void
+declare const crypto: { randomUUID(): string }
+
+/** The longest time that the timers of a platform count, in milliseconds: 24.8 days. */
+const LONGEST_MS = 2 ** 31 - 1
+
+/**
+ * The clock of the platform: milliseconds since 1970.
+ *
+ * @example
+ * import { memoryStore } from 'ipam-kit/store/memory'
+ * const store = memoryStore({ now })
+ */
+export function now(): number {
+  return Date.now()
+}
+
+/**
+ * The clock and the timers of the platform, for a `Controller` or a `LeaderElection`. A timer that
+ * was not called off keeps a process of Node alive.
+ */
+export const timers: Timers = {
+  now,
+  after(ms, action) {
+    assertMs(ms)
+    const timer = setTimeout(action, ms)
+    return () => clearTimeout(timer)
+  },
+}
+
+/**
+ * A random UUID (RFC 9562, version 4) from `crypto.randomUUID`, for the uids of a store and the
+ * identity of a process. A browser has it on pages that were loaded over HTTPS.
+ */
+export function uid(): string {
+  return crypto.randomUUID()
+}
+
+/**
+ * Resolves after a time.
+ *
+ * @param ms from 0 to 2,147,483,647
+ * @throws IpamError `INVALID_ARGUMENT` (as a rejection) for any other time
+ */
+export async function sleep(ms: number): Promise<void> {
+  assertMs(ms)
+  await new Promise<void>((resolve) => setTimeout(resolve, ms))
+}
+
+/** A timer of the platform takes a time that is too long, or none at all, for 1 ms. */
+function assertMs(ms: unknown): void {
+  if (typeof ms !== 'number' || !(ms >= 0 && ms <= LONGEST_MS)) refuse('ms', 'from 0 to 2,147,483,647', ms)
+}

@@ -1,0 +1,129 @@
+import { describe, type Failure } from '../../errors/index.js'
+import { refuse } from '../../errors/refuse.js'
+import type { ControllerProblem } from './controller.js'
+import type { Timers } from './timers.js'
+
+export interface ProblemLogOptions {
+  readonly timers: Timers
+  /** Takes one line, without a line break at its end. */
+  readonly log: (line: string) => void
+}
+
+/** How long a kind of problem is quiet after its first line, and at most after later ones. */
+const FIRST_QUIET_MS = 10_000
+const LONGEST_QUIET_MS = 600_000
+/** How many kinds of problems are told apart. */
+const MAX_KINDS = 100
+
+interface Folded {
+  quietMs: number
+  count: number
+  last: string
+  cancel: () => void
+}
+
+/**
+ * Logs what goes wrong in a controller without a flood: give {@link report} as `onProblem` of a
+ * `Controller`.
+ *
+ * The first problem of a kind is a line at once. Those that follow are counted, and are one line
+ * after 10 s, 20 s and so on, up to 10 minutes. A kind that was quiet for that time begins anew.
+ * Problems are of one kind if their lines differ in names of objects and in numbers only; up to 100
+ * kinds are told apart.
+ */
+export class ProblemLog {
+  readonly #timers: Timers
+  readonly #log: (line: string) => void
+  readonly #kinds = new Map<string, Folded>()
+
+  /** @throws IpamError `INVALID_ARGUMENT` */
+  constructor({ timers, log }: ProblemLogOptions) {
+    if (typeof timers?.after !== 'function') refuse('timers', 'timers', timers)
+    if (typeof log !== 'function') refuse('log', 'a function', typeof log)
+    this.#timers = timers
+    this.#log = log
+  }
+
+  /** Logs a problem of a controller, or counts it. */
+  readonly report = (problem: ControllerProblem): void => this.add(lineOf(problem), namesIn(problem))
+
+  /**
+   * Logs a line about another part of the program, or counts it.
+   *
+   * @param names what differs between lines of one kind: names of objects
+   */
+  add(line: string, names: readonly string[] = []): void {
+    const kind = this.#kindOf(line, names)
+    const known = this.#kinds.get(kind)
+    if (known !== undefined) {
+      known.count++
+      known.last = line
+      return
+    }
+    this.#log(line)
+    const folded = { quietMs: FIRST_QUIET_MS, count: 0, last: '', cancel: () => {} }
+    this.#kinds.set(kind, folded)
+    this.#waitFor(kind, folded)
+  }
+
+  /** Logs what was counted, and begins anew without a timer: before the end of the process. */
+  flush(): void {
+    for (const folded of this.#kinds.values()) {
+      folded.cancel()
+      this.#logCount(folded)
+    }
+    this.#kinds.clear()
+  }
+
+  #kindOf(line: string, names: readonly string[]): string {
+    const longestFirst = names.filter((name) => name !== '').sort((left, right) => right.length - left.length)
+    const text = longestFirst
+      .reduce((rest, name) => rest.replaceAll(name, '*'), line)
+      .replace(/\b[0-9a-f-]*[0-9][0-9a-f-]*\b/gi, '#')
+    return this.#kinds.has(text) || this.#kinds.size < MAX_KINDS ? text : 'other'
+  }
+
+  #waitFor(kind: string, folded: Folded): void {
+    folded.cancel = this.#timers.after(folded.quietMs, () => {
+      if (folded.count === 0) return void this.#kinds.delete(kind)
+      this.#logCount(folded)
+      folded.quietMs = Math.min(2 * folded.quietMs, LONGEST_QUIET_MS)
+      this.#waitFor(kind, folded)
+    })
+  }
+
+  #logCount(folded: Folded): void {
+    const { count, last, quietMs } = folded
+    if (count > 0) this.#log(`${count} more of this kind within ${quietMs / 1000} s, the last: ${last}`)
+    folded.count = 0
+  }
+}
+
+/** What differs between problems of one kind: the key, and the names of objects in it. */
+function namesIn(problem: ControllerProblem): readonly string[] {
+  if (problem.kind === 'feed') return [problem.of.kind]
+  const [, namespacedName = problem.key] = problem.key.split(' ')
+  return [problem.key, namespacedName, namespacedName.split('/').at(-1) as string]
+}
+
+/** A problem in one line. */
+function lineOf(problem: ControllerProblem): string {
+  switch (problem.kind) {
+    case 'feed':
+      return `${problem.of.kind} cannot be watched: ${describe(problem.failure as Failure)}`
+    case 'thrown': {
+      const { key, error } = problem
+      return `${key}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`
+    }
+    case 'stalled': {
+      const { key, planner, keys, plans, forMs } = problem
+      const seconds = Math.round(forMs / 1000)
+      return problem.reason === 'waiting'
+        ? `${key}: has waited for a plan for ${seconds} s; keys of ${planner} in the queue: ${keys}`
+        : `${key}: no progress for ${seconds} s in ${plans} plans; keys of ${planner} without progress: ${keys}`
+    }
+    case 'failed':
+    case 'unsettled':
+      return `${problem.key}: ${problem.kind}: ${describe(problem.failure as Failure)}`
+  }
+}
