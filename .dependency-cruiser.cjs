@@ -78,6 +78,7 @@ module.exports = {
 
     typesOnly('render-run', '^src/render/', '^src/run/'),
     typesOnly('node-run', '^src/node/', '^src/run/'),
+    typesOnly('webhook-store', '^src/provider/webhook/', '^src/store/'),
     typesOnly('in-cluster-cluster-api', '^src/crd/in-cluster/', '^src/crd/cluster-api/'),
     // object.ts, patch.ts and names.ts are the vocabulary of Kubernetes objects, without a schema: references, patches and valid names
     typesOnly('plan-crd', '^src/plan/', '^src/crd/', '^src/crd/meta/(object|patch)\\.ts$'),

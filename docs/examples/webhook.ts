@@ -1,50 +1,15 @@
 // What a webhook answers to an API server: docs/guides/webhooks.md shows this file, and what it
 // prints.
-import {
-  admitIPAddress,
-  admitIPAddressClaim,
-  type ClaimLookup,
-  IPAddress,
-  IPAddressClaim,
-} from 'ipam-kit/crd/cluster-api'
-import { poolModels } from 'ipam-kit/crd/in-cluster'
+import { IPAddressClaim } from 'ipam-kit/crd/cluster-api'
 import { admitIPPool, IPPool } from 'ipam-kit/crd/ipam-kit'
 import { crdManifest } from 'ipam-kit/crd/manifest'
 import { formatFieldError } from 'ipam-kit/crd/meta'
 import { admitClusterCIDR, ClusterCIDR } from 'ipam-kit/crd/node-ipam'
-import {
-  type AdmissionRequest,
-  answerAdmissionReview,
-  answerConversionReview,
-  parseAdmissionReview,
-} from 'ipam-kit/crd/webhook'
-import { describe } from 'ipam-kit/errors'
+import { answerReview } from 'ipam-kit/provider/webhook'
 import { memoryStore } from 'ipam-kit/store/memory'
 
-const models = [IPAddressClaim, IPAddress, ...poolModels]
 const store = memoryStore({ now: Date.now })
-
-async function answer(path: string, body: unknown): Promise<unknown> {
-  if (path === '/convert') return answerConversionReview(body, models)
-  const request = parseAdmissionReview(body)
-  return answerAdmissionReview(request, await admit(request))
-}
-
-async function admit(request: AdmissionRequest) {
-  if (request.kind.kind === 'IPAddressClaim') return admitIPAddressClaim(request)
-  if (request.operation !== 'CREATE') return admitIPAddress(request)
-  return admitIPAddress({ ...request, claim: await claimOf(request) })
-}
-
-async function claimOf({ object, namespace }: AdmissionRequest & { operation: 'CREATE' }): Promise<ClaimLookup> {
-  const address = IPAddress.safeParse(object)
-  if (!address.ok) return { kind: 'absent' } // what is wrong with it is for the rules to say
-  const { apiVersion, kind } = IPAddressClaim.info
-  const found = await store.get({ apiVersion, kind, namespace, name: address.value.spec.claimRef.name })
-  if (found.ok) return { kind: 'found', claim: found.value }
-  const { failure } = found
-  return failure.code === 'STORE_NOT_FOUND' ? { kind: 'absent' } : { kind: 'failed', problem: describe(failure) }
-}
+const answer = (body: unknown) => answerReview(body, store)
 
 const group = 'ipam.cluster.x-k8s.io'
 const review = (operation: string, object: object, oldObject: object | null) => ({
@@ -66,14 +31,14 @@ const claim = (pool: string) => ({
   metadata: { name: 'web-0', namespace: 'lab' },
   spec: { clusterName: 'c1', poolRef: { apiGroup: group, kind: 'InClusterIPPool', name: pool } },
 })
-print(await answer('/validate', review('UPDATE', claim('red'), claim('blue'))))
+print(await answer(review('UPDATE', claim('red'), claim('blue'))))
 
 const conversion = {
   apiVersion: 'apiextensions.k8s.io/v1',
   kind: 'ConversionReview',
   request: { uid: '9e2c71aa', desiredAPIVersion: `${group}/v1alpha1`, objects: [claim('blue')] },
 }
-print(await answer('/convert', conversion))
+print(await answer(conversion))
 
 const service = { namespace: 'ipam-system', name: 'webhook', path: '/convert' }
 const manifest = crdManifest(IPAddressClaim, { conversion: { service } })

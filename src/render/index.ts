@@ -7,6 +7,7 @@
 export { asciiMap, asciiMapLegend } from './ascii-map.js'
 export { ControllerMetrics } from './controller-metrics.js'
 export { Histogram } from './histogram.js'
+export { registerMetrics } from './prom-client.js'
 export { type Metric, prometheusText } from './prometheus.js'
 export { svgMap } from './svg-map.js'
 export { table } from './table.js'

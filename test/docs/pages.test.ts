@@ -97,6 +97,10 @@ describe.each([
   })
 })
 
+test('docs/guides/write-a-provider.md shows a whole program as it is', () => {
+  expect(blocks('docs/guides/write-a-provider.md', 'ts')[0]).toBe(read('docs/examples/write-a-provider.ts'))
+})
+
 test.each([
   ['cidr', ['cidr']],
   ['allocators', ['allocators']],
@@ -106,6 +110,7 @@ test.each([
   ['floating-ips', ['floating-ips']],
   ['network-view', ['network-view']],
   ['webhooks', ['webhook']],
+  ['write-a-provider', ['write-a-provider']],
   ['blocks', ['blocks/main', 'blocks/requests', 'blocks/claims']],
   ['service-addresses', ['service-addresses']],
 ])('docs/guides/%s.md shows what its examples print', async (name, shown) => {

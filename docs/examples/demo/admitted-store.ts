@@ -1,7 +1,13 @@
 import { Meta } from 'ipam-kit/crd'
-import { fail, type IpamError, isIpamError } from 'ipam-kit/errors'
-import type { JsonPatch, MergePatch, Store, StoreErrorCode, StoreFailure, StoreResult } from 'ipam-kit/store'
-import { type AdmissionRequest, denialOf, type Rule, ruleFor } from './admission.js'
+import { fail } from 'ipam-kit/errors'
+import { answerReview, reviewedKinds } from 'ipam-kit/provider/webhook'
+import type { JsonPatch, MergePatch, Store, StoreFailure, StoreResult } from 'ipam-kit/store'
+
+/** What an API server asks its webhooks about a write. */
+type Question =
+  | { readonly operation: 'CREATE'; readonly object: Meta.KubeObject }
+  | { readonly operation: 'UPDATE'; readonly object: Meta.KubeObject; readonly oldObject: Meta.KubeObject }
+  | { readonly operation: 'DELETE'; readonly oldObject: Meta.KubeObject }
 
 type Written = StoreResult<Meta.KubeObject>
 type PatchOptions = NonNullable<Parameters<Store['patch']>[2]>
@@ -12,7 +18,7 @@ type PatchOptions = NonNullable<Parameters<Store['patch']>[2]>
 const MAX_ATTEMPTS = 5
 
 /**
- * A store that asks the admission rule of the kind before each write, as an API server asks its
+ * A store that asks the admission rules of the kind before each write, as an API server asks its
  * webhooks: users and components alike. The status is not asked about. A refusal is
  * `STORE_INVALID`, with the sentence of an API server as its problem.
  */
@@ -41,26 +47,23 @@ export class AdmittedStore implements Store {
 
   create: Store['create'] = (object) => {
     const write = () => this.#store.create(object)
-    const rule = ruleFor(object)
-    return rule === undefined ? write() : this.#ask(rule, { operation: 'CREATE', object }, write)
+    return isAsked(object) ? this.#ask({ operation: 'CREATE', object }, write) : write()
   }
 
   update: Store['update'] = async (object, options) => {
     const write = () => this.#store.update(object, options)
-    const rule = ruleToAsk(object, options)
-    if (rule === undefined) return write()
+    if (!isAsked(object, options)) return write()
     const stored = await this.#store.get(Meta.refOf(object))
     // that it is not there is for the store to say
     if (!stored.ok) return stored.failure.code === 'STORE_NOT_FOUND' ? write() : stored
-    return this.#ask(rule, { operation: 'UPDATE', object, oldObject: stored.value }, write)
+    return this.#ask({ operation: 'UPDATE', object, oldObject: stored.value }, write)
   }
 
   patch: Store['patch'] = async (ref, patch, options = {}) => {
-    const rule = ruleToAsk(ref, options)
-    if (rule === undefined) return this.#store.patch(ref, patch, options)
+    if (!isAsked(ref, options)) return this.#store.patch(ref, patch, options)
     if (!isMergePatch(patch)) return refuse(ref, 'the demo asks its rules about merge patches only')
     for (let attempt = 1; ; attempt++) {
-      const written = await this.#patchOnce(rule, ref, patch, options)
+      const written = await this.#patchOnce(ref, patch, options)
       const isOvertaken = !written.ok && written.failure.code === 'STORE_CONFLICT'
       if (!isOvertaken || hasVersion(patch, options) || attempt === MAX_ATTEMPTS) return written
     }
@@ -68,18 +71,17 @@ export class AdmittedStore implements Store {
 
   delete: Store['delete'] = async (ref, options) => {
     const write = () => this.#store.delete(ref, options)
-    const rule = ruleFor(ref)
-    if (rule === undefined) return write()
+    if (!isAsked(ref)) return write()
     const stored = await this.#store.get(ref)
     if (!stored.ok) return stored.failure.code === 'STORE_NOT_FOUND' ? write() : stored
-    return this.#ask(rule, { operation: 'DELETE', oldObject: stored.value }, write)
+    return this.#ask({ operation: 'DELETE', oldObject: stored.value }, write)
   }
 
   /**
    * Asks about what the patch makes of the object as it is now, and patches that version of it and
    * no other.
    */
-  async #patchOnce(rule: Rule, ref: Meta.ObjectRef, patch: MergePatch, options: PatchOptions): Written {
+  async #patchOnce(ref: Meta.ObjectRef, patch: MergePatch, options: PatchOptions): Written {
     const stored = await this.#store.get(ref)
     if (!stored.ok) return stored.failure.code === 'STORE_NOT_FOUND' ? this.#store.patch(ref, patch, options) : stored
     const oldObject = stored.value
@@ -89,33 +91,37 @@ export class AdmittedStore implements Store {
       return this.#store.patch(ref, patch, options)
     }
     const object = mergePatch(oldObject, patch) as Meta.KubeObject
-    return this.#ask(rule, { operation: 'UPDATE', object, oldObject }, () =>
+    return this.#ask({ operation: 'UPDATE', object, oldObject }, () =>
       this.#store.patch(ref, patch, { ...options, resourceVersion }),
     )
   }
 
-  async #ask(rule: Rule, request: AdmissionRequest, write: () => Written): Written {
-    try {
-      const admission = await rule.admit(request, this.#store)
-      for (const warning of admission.warnings ?? []) this.#onWarning(warning)
-      if (!admission.allowed) {
-        const { metadata, kind } = request.operation === 'DELETE' ? request.oldObject : request.object
-        return refuse({ kind, ...metadata }, denialOf(rule, admission.message))
-      }
-    } catch (error) {
-      if (isStoreError(error)) return fail(error.code, error.context, error.cause)
-      throw error
-    }
-    return write()
+  async #ask(question: Question, write: () => Written): Written {
+    const object = question.operation === 'DELETE' ? question.oldObject : question.object
+    const group = Meta.groupOf(object.apiVersion)
+    const kind = { group, version: object.apiVersion.split('/').at(-1), kind: object.kind }
+    const request = { uid: 'demo', kind, name: object.metadata.name, ...question }
+    const review = { apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview', request }
+    const answer = await answerReview(review, this.#store)
+    if (answer.kind !== 'AdmissionReview') throw new TypeError(`a review was answered with a ${answer.kind}`)
+    const { warnings = [], status } = answer.response
+    for (const warning of warnings) this.#onWarning(warning)
+    if (status === undefined) return write()
+    if (status.code === 500) return fail('STORE_IO', { operation: 'admission', problem: status.message })
+    const webhook = `validation.${object.kind.toLowerCase()}.${group}`
+    const denial = `admission webhook ${JSON.stringify(webhook)} denied the request: ${status.message}`
+    return refuse({ kind: object.kind, ...object.metadata }, denial)
   }
 }
 
-/** Webhooks are for the object, not for its status. */
-function ruleToAsk(
-  object: { readonly apiVersion: string; readonly kind: string },
+/** Whether there are rules for the kind. Webhooks are for the object, not for its status. */
+function isAsked(
+  { apiVersion, kind }: Pick<Meta.KindInfo, 'apiVersion' | 'kind'>,
   options: Pick<PatchOptions, 'subresource'> = {},
 ) {
-  return options.subresource === undefined ? ruleFor(object) : undefined
+  const group = Meta.groupOf(apiVersion)
+  const isOf = (info: Meta.KindInfo) => info.kind === kind && Meta.groupOf(info.apiVersion) === group
+  return options.subresource === undefined && reviewedKinds.some(isOf)
 }
 
 /** The path of a failure that is about an object as a whole. */
@@ -132,11 +138,6 @@ function refuse(
 export function reasonIn(failure: Extract<StoreFailure, { readonly code: 'STORE_INVALID' }>): string {
   const { path, problem } = failure.context
   return path === WHOLE ? problem : `${path}: ${problem}`
-}
-
-/** What a rule could not look up. */
-function isStoreError(error: unknown): error is IpamError<StoreErrorCode> {
-  return isIpamError(error) && error.code.startsWith('STORE_')
 }
 
 function isMergePatch(patch: MergePatch | JsonPatch): patch is MergePatch {

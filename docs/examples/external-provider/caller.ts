@@ -1,32 +1,29 @@
 // The only code that talks to the external system: it carries calls out, and turns what goes wrong
 // into answers.
-import type { Json } from 'ipam-kit/crd/meta'
 import type { ExternalFailure, ExternalResult } from 'ipam-kit/plan'
+import { handleCalls } from 'ipam-kit/provider/claims'
 import type { Cloud, CloudAddress } from 'ipam-kit/provider/external'
 import type { ExternalCaller } from 'ipam-kit/run'
 import { ApiError, type FakeIpam, type HostRecord } from './fake-ipam.js'
 import { FACTS } from './floating.js'
+import { calls } from './provider.js'
 
 export function callerOf(ipam: FakeIpam): ExternalCaller {
-  return async ({ operation, key, input }) => {
-    try {
-      if (operation === 'release') return { ok: true, value: { released: await ipam.release(key) } }
-      const { network, name } = input as { readonly network: string; readonly name: string }
-      const request = { marker: key, network, name }
-      let record = await ipam.allocate(request)
-      if (record.network !== network) {
-        // an earlier call with this key was answered after its pool had changed: that answer was
-        // dropped
-        await ipam.release(key)
-        record = await ipam.allocate(request)
-      }
-      const { address } = record
-      return { ok: true, value: { address } satisfies Json }
-    } catch (error) {
-      if (error instanceof ApiError) return answerOf(error)
-      throw error
-    }
-  }
+  return handleCalls(calls, {
+    allocate: ({ network, name }, { key: marker }) =>
+      answered(async () => {
+        const request = { marker, network, name }
+        let record = await ipam.allocate(request)
+        if (record.network !== network) {
+          // an earlier call with this key was answered after its pool had changed: that answer was
+          // dropped
+          await ipam.release(marker)
+          record = await ipam.allocate(request)
+        }
+        return { address: record.address }
+      }),
+    release: (_, { key }) => answered(async () => ({ released: await ipam.release(key) })),
+  })
 }
 
 /** The product as a cloud, for pools with addresses of their own: see floating.ts. */

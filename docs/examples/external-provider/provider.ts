@@ -1,15 +1,25 @@
 // A provider in three verbs, for an IPAM product outside of the cluster. Nothing here waits, reads
 // or writes.
 import { Address, Prefix } from 'ipam-kit/cidr'
-import type { Json } from 'ipam-kit/crd/meta'
 import { AddressLedger, defineProvider, protectPool } from 'ipam-kit/provider/claims'
+import * as z from 'zod'
 import { InfobloxPool } from './pool.js'
+
+/** What the product is asked, and what it answers. */
+export const calls = {
+  allocate: {
+    input: z.object({ network: z.string(), name: z.string() }),
+    answer: z.object({ address: z.string().refine((text) => Address.safeParse(text).ok, 'not an IP address') }),
+  },
+  release: { input: z.object({}), answer: z.object({ released: z.boolean() }) },
+}
 
 export const infoblox = () =>
   defineProvider({
     name: 'infoblox',
     pools: [InfobloxPool],
     external: { marker: 'kept' },
+    calls,
     ledger: () => new AddressLedger<InfobloxPool>(),
 
     resolve({ pool }) {
@@ -23,10 +33,9 @@ export const infoblox = () =>
         const input = { network, name: `${claim.metadata.namespace}.${claim.metadata.name}` }
         return { kind: 'call', operation: 'allocate', input, why: 'the claim has no address' }
       }
-      const address = Address.safeParse(textIn(results.allocate, 'address'))
-      if (!address.ok) return { kind: 'wait', reason: 'AllocationFailed', message: 'the answer has no address in it' }
+      const address = Address.parse(results.allocate.address)
       const { prefix, gateway } = pool.spec
-      return { kind: 'address', address: address.value, prefix, gateway, why: `it was allocated in ${network}` }
+      return { kind: 'address', address, prefix, gateway, why: `it was allocated in ${network}` }
     },
 
     release({ results }) {
@@ -36,8 +45,3 @@ export const infoblox = () =>
 
     planPool: ({ pool, ledger, claims }) => protectPool({ pool, addresses: ledger.size, claims }),
   })
-
-function textIn(json: Json, field: string): string {
-  const value = typeof json === 'object' && json !== null ? (json as { readonly [key: string]: unknown })[field] : ''
-  return typeof value === 'string' ? value : ''
-}

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { assertObject, assertParts } from '../../errors/checks.js'
+import { type Result, unwrap } from '../../errors/index.js'
 import type { Admission } from '../meta/admission.js'
 import { type FieldError, type FieldErrorType, formatFieldErrorBody } from '../meta/field-error.js'
 import type { KubeObject } from '../meta/object.js'
@@ -20,6 +21,8 @@ interface AdmissionSubject {
   /** Empty for an object whose name is yet to be made. */
   readonly name: string
   readonly namespace?: string | undefined
+  /** Whether nothing will be stored, whatever the answer is. Left out: it will. */
+  readonly dryRun?: boolean | undefined
 }
 
 /** Why a request was refused, as a `Status` of Kubernetes. */
@@ -58,6 +61,7 @@ const subject = {
   kind: z.object({ group: z.string().default(''), version: z.string(), kind: z.string() }),
   name: z.string().default(''),
   namespace: z.string().optional(),
+  dryRun: z.boolean().optional(),
 }
 
 const reviewKind: ReviewKind<AdmissionRequest> = {
@@ -72,13 +76,21 @@ const reviewKind: ReviewKind<AdmissionRequest> = {
 
 /**
  * The request of the AdmissionReview that an API server sends. What the rules need to know beside
- * the objects, such as the claim of an address, is the caller's to look up.
+ * the objects, such as the claim of an address, is the caller's to look up: `answerReview` of
+ * `ipam-kit/provider/webhook` does it.
  *
- * @throws IpamError `OBJECT_KIND_MISMATCH` for what is no AdmissionReview of admission.k8s.io/v1,
- *   `INVALID_OBJECT` for one whose request is not whole or has another operation than CREATE,
- *   UPDATE and DELETE
+ * @throws IpamError `OBJECT_KIND_MISMATCH` for what is not an AdmissionReview of
+ *   admission.k8s.io/v1, `INVALID_OBJECT` for one whose request is not complete or has another
+ *   operation than CREATE, UPDATE and DELETE
  */
 export function parseAdmissionReview(review: unknown): AdmissionRequest {
+  return unwrap(safeParseAdmissionReview(review))
+}
+
+/** As {@link parseAdmissionReview}, with the failure as a value. */
+export function safeParseAdmissionReview(
+  review: unknown,
+): Result<AdmissionRequest, 'OBJECT_KIND_MISMATCH' | 'INVALID_OBJECT'> {
   return requestOf(review, reviewKind)
 }
 
@@ -99,15 +111,14 @@ export function parseAdmissionReview(review: unknown): AdmissionRequest {
  * answerAdmissionReview(request, admitIPAddressClaim(request)).response // { uid: '705ab4f5', allowed: true }
  */
 export function answerAdmissionReview(request: AdmissionRequest, admission: Admission): AdmissionReview {
-  assertParts('answerAdmissionReview', 'request', request, { uid: 'text' })
+  assertParts('answerAdmissionReview', 'request', request, { uid: 'text', kind: 'object' })
   assertObject('answerAdmissionReview', 'admission', admission)
+  return admissionAnswer(request.uid, verdict(request, admission))
+}
 
-  const { uid } = request
-  return {
-    apiVersion: 'admission.k8s.io/v1',
-    kind: 'AdmissionReview',
-    response: { uid, ...verdict(request, admission) },
-  }
+/** The answer to the admission review of a uid. */
+export function admissionAnswer(uid: string, response: Omit<AdmissionReview['response'], 'uid'>): AdmissionReview {
+  return { apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview', response: { uid, ...response } }
 }
 
 const REASONS = { 400: 'BadRequest', 403: 'Forbidden', 422: 'Invalid' } as const

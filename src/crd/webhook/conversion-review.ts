@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { describe } from '../../errors/index.js'
+import { describe, unwrap } from '../../errors/index.js'
 import { describeObject } from '../meta/conversion.js'
 import type { CrdModel } from '../meta/crd-model.js'
 import { asObject } from '../meta/json.js'
@@ -48,14 +48,15 @@ const reviewKind: ReviewKind<{ uid: string; desiredAPIVersion: string; objects: 
  * // { status: 'Failed', message: 'objects[0]: Pod cannot be converted: this webhook serves IPAddressClaim' }
  */
 export function answerConversionReview(review: unknown, models: readonly CrdModel<KubeObject>[]): ConversionReview {
-  const { uid, desiredAPIVersion, objects } = requestOf(review, reviewKind)
+  const { uid, desiredAPIVersion, objects } = unwrap(requestOf(review, reviewKind))
   const converted: KubeObject[] = []
   for (const [index, object] of objects.entries()) {
     const result = convertOne(object, desiredAPIVersion, models)
-    if (!result.ok) return answer(uid, { status: 'Failed', message: `objects[${index}]: ${result.problem}` }, [])
+    if (!result.ok)
+      return conversionAnswer(uid, { status: 'Failed', message: `objects[${index}]: ${result.problem}` }, [])
     converted.push(result.value)
   }
-  return answer(uid, { status: 'Success' }, converted)
+  return conversionAnswer(uid, { status: 'Success' }, converted)
 }
 
 function convertOne(
@@ -83,7 +84,8 @@ function convertOne(
   }
 }
 
-function answer(
+/** The answer to the conversion review of a uid. */
+export function conversionAnswer(
   uid: string,
   result: ConversionReview['response']['result'],
   convertedObjects: readonly KubeObject[],

@@ -1,6 +1,5 @@
 import * as z from 'zod'
-import { ipamError } from '../../errors/failure.js'
-import { unwrap } from '../../errors/index.js'
+import { fail, type Result } from '../../errors/index.js'
 import { pathText } from '../meta/json.js'
 import { knownObject } from '../meta/model.js'
 
@@ -11,16 +10,15 @@ export interface ReviewKind<T> {
   readonly request: z.ZodType<T>
 }
 
-/**
- * The request of a review.
- *
- * @throws IpamError `OBJECT_KIND_MISMATCH` for anything but a review of this kind and version,
- * `INVALID_OBJECT` for one whose request is not whole
- */
-export function requestOf<T>(review: unknown, { apiVersion, kind, request }: ReviewKind<T>): T {
-  const known = unwrap(knownObject(review, kind, [apiVersion]))
-  const parsed = z.looseObject({ request }).safeParse(known)
-  if (parsed.success) return parsed.data.request
+/** The request of a review, or why it is not one of this kind and version, or not complete. */
+export function requestOf<T>(
+  review: unknown,
+  { apiVersion, kind, request }: ReviewKind<T>,
+): Result<T, 'OBJECT_KIND_MISMATCH' | 'INVALID_OBJECT'> {
+  const known = knownObject(review, kind, [apiVersion])
+  if (!known.ok) return known
+  const parsed = z.looseObject({ request }).safeParse(known.value)
+  if (parsed.success) return { ok: true, value: parsed.data.request }
   const issues = parsed.error.issues.map((issue) => ({ path: pathText(issue.path), message: issue.message }))
-  throw ipamError('INVALID_OBJECT', { kind, name: '', issues })
+  return fail('INVALID_OBJECT', { kind, name: '', issues })
 }

@@ -6,6 +6,7 @@ import { listedInOrder } from '../../errors/listed.js'
 import { refuse } from '../../errors/refuse.js'
 import { addFinalizer, type Effect, guard, type Plan, type PlanTime, patchObject } from '../../plan/index.js'
 import { fulfils, isControlledBy, isStale, newIPAddress, repairOf } from './address-object.js'
+import type { UnknownCalls } from './call-schemas.js'
 import type { Confirmed, Ensured, PoolCallResults } from './definition.js'
 import { type Asked, markerOf } from './external.js'
 import { planHeld } from './held-claim.js'
@@ -208,7 +209,7 @@ function unconfirmedOf(planning: Planning, address: IPAddress): Asked | Unconfir
   const { claim, pool, ledger } = input
   if (rules.confirm === undefined || pool === undefined) return undefined
   const key = markerOf(rules.external, claim, { pool }) ?? ''
-  const confirmed = askVerb<Confirmed<unknown>>(planning, key, (results) =>
+  const confirmed = askVerb<Confirmed<UnknownCalls>>(planning, key, (results) =>
     rules.confirm!({ claim, pool, address, ledger, isBound: isBound(claim), key, results, nowMs: time.nowMs }),
   )
   if (confirmed.kind === 'ask') return confirmed
@@ -220,7 +221,7 @@ function unconfirmedOf(planning: Planning, address: IPAddress): Asked | Unconfir
   return value.kind === 'no' || value.kind === 'stale' ? value : undefined
 }
 
-const NO_RESULTS: PoolCallResults = { of: () => undefined }
+const NO_RESULTS: PoolCallResults<UnknownCalls> = { of: () => undefined }
 
 type Found =
   | { readonly kind: 'found'; readonly address: IPAddress; readonly why: string }
@@ -239,7 +240,7 @@ function findAddress(planning: Planning): Found {
   if (resolved.kind === 'notReady') return { kind: 'wait', reason: 'PoolNotReady', message: resolved.message }
   const key = markerOf(rules.external, claim, { pool }) ?? ''
   const { offer } = resolved
-  const ensured = askVerb<Ensured<unknown>>(planning, key, (results) =>
+  const ensured = askVerb<Ensured<UnknownCalls>>(planning, key, (results) =>
     rules.ensure({
       claim,
       pool,

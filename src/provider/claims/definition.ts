@@ -5,6 +5,7 @@ import type { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import type { Model } from '../../crd/meta/model.js'
 import type { Json, KubeObject, ObjectRef } from '../../crd/meta/object.js'
 import type { CachedObjects, ExternalFailure, ExternalResult, Outcome, Plan } from '../../plan/index.js'
+import type { CallSchemas, CallTypes, JsonCalls, OperationOf } from './call-schemas.js'
 
 /**
  * What a provider is, apart from the life of a claim, which is the same for all of them: its pools,
@@ -14,16 +15,15 @@ import type { CachedObjects, ExternalFailure, ExternalResult, Outcome, Plan } fr
  * asked again at any time, for the same claim as often as something changes.
  *
  * `P` are the pools as their models read them, `L` the ledger, `O` what `resolve` hands to
- * `ensure`, `R` what a plan for a pool comes to. `I` is what calls ask, and `V` what they are
- * answered: JSON, but for calls to a part of the same process.
+ * `ensure`, `R` what a plan for a pool comes to. `C` is what calls ask and are answered, by
+ * operation: JSON, unless `calls` has schemas for them.
  */
 export interface ProviderDefinition<
   P extends KubeObject,
   L extends ClaimLedger<P>,
   O,
   R extends Outcome,
-  I = Json,
-  V = Json,
+  C extends CallTypes = JsonCalls,
 > {
   /** Tells it from other providers in logs and metrics. */
   readonly name: string
@@ -42,22 +42,22 @@ export interface ProviderDefinition<
    * What a pool offers to a claim. Asked only while the pool is there, can be read and is not being
    * deleted.
    */
-  resolve(input: ResolveInput<P, L, V>): Resolved<O>
+  resolve(input: ResolveInput<P, L, C>): Resolved<O>
   /** An address for a claim that has none. The ledger holds it from the moment it is written. */
-  ensure(input: EnsureInput<P, L, O, V>): Ensured<I>
+  ensure(input: EnsureInput<P, L, O, C>): Ensured<C>
   /**
    * Whether a claim may be Bound to an IPAddress that was there before: left by an earlier claim of
    * its name, restored, or written by a plan that was cut; and whether one that is Bound may stay
    * so. Left out: it may, if the ledger knows nobody else who has the address. For ledgers that
    * know more than what IPAddress objects say.
    */
-  confirm?(input: ConfirmInput<P, L, V>): Confirmed<I>
+  confirm?(input: ConfirmInput<P, L, C>): Confirmed<C>
   /**
    * Whether the address of a claim that is being deleted may go now. Left out: at once. Asked also
    * for a claim without an IPAddress that has our finalizer: an external system may have given it
    * an address of which nobody has heard.
    */
-  release?(input: ReleaseInput<P, L, V>): Released<I>
+  release?(input: ReleaseInput<P, L, C>): Released<C>
   /**
    * Whether a finalizer on a claim that is being deleted says that the address is still in use:
    * while the claim has such a finalizer, its IPAddress stays, and its address is given to no other
@@ -72,10 +72,17 @@ export interface ProviderDefinition<
   /** Whether verbs call external systems. Left out: they do not, and a `call` is a mistake. */
   readonly external?: ExternalOptions | undefined
   /**
+   * The schemas of the calls, by operation: of what is asked, and of what is answered. Verbs are
+   * given answers as their schemas read them. An answer that does not fit is a failure of its call
+   * that is retryable, and a verb can only make calls that are here. Left out: input and answers
+   * are JSON that nothing has looked at.
+   */
+  readonly calls?: CallSchemas | undefined
+  /**
    * The affairs of a pool itself: its finalizer, its status, and what it has in external systems.
    * It may make one call at a time, and is asked again with the result.
    */
-  planPool(input: PoolPlanInput<P, L, V>): PoolPlan<R, I>
+  planPool(input: PoolPlanInput<P, L, C>): PoolPlan<R, C>
   /**
    * The claims, by their names in the namespace of the pool, for which a pool says in its
    * annotations or its status that something is reserved: those that wait are planned again when it
@@ -164,16 +171,8 @@ export interface ExternalOptions {
 }
 
 /** A call that a verb wants to be made, and to be asked again with its answer. */
-export interface CallRequest<I = Json> {
+export type CallRequest<C extends CallTypes = JsonCalls> = AskedOf<C> & {
   readonly kind: 'call'
-  /**
-   * What is asked for. The answer is found under this name; a verb may make several calls one after
-   * the other, of different names. A successful answer stays valid until the IPAddress of the claim
-   * or the spec of the pool changes: time alone does not make it stale. An answer to a call that
-   * was sent before such a change is dropped, and the call is made again under the same key.
-   */
-  readonly operation: string
-  readonly input: I
   /** Why, in words: `explain` repeats it. */
   readonly why: string
   /**
@@ -183,11 +182,26 @@ export interface CallRequest<I = Json> {
   readonly pending?: Offer | undefined
 }
 
+/** What is asked for, by one of the operations, with the input of that operation. */
+type AskedOf<C extends CallTypes> = {
+  readonly [K in OperationOf<C>]: {
+    /**
+     * What is asked for. The answer is found under this name; a verb may make several calls one
+     * after the other, of different names. A successful answer stays valid until the IPAddress of
+     * the claim or the spec of the pool changes: time alone does not make it stale. An answer to a
+     * call that was sent before such a change is dropped, and the call is made again under the same
+     * key.
+     */
+    readonly operation: K
+    readonly input: C[K]['input']
+  }
+}[OperationOf<C>]
+
 /**
  * What external systems have said to the calls of a verb, by operation. Only what was done is here:
  * failures never come to a verb.
  */
-export type CallValues<V = Json> = { readonly [operation: string]: V }
+export type CallValues<C extends CallTypes = JsonCalls> = { readonly [K in keyof C]?: C[K]['answer'] }
 
 /** The finalizers that a provider puts on objects. */
 export interface ProviderFinalizers {
@@ -225,7 +239,7 @@ export interface ClaimLedger<P extends KubeObject> {
   othersHolding(address: IPAddress): readonly string[]
 }
 
-export interface ResolveInput<P, L, V = Json> {
+export interface ResolveInput<P, L, C extends CallTypes = JsonCalls> {
   readonly claim: IPAddressClaim
   readonly pool: P
   readonly ledger: L
@@ -233,7 +247,7 @@ export interface ResolveInput<P, L, V = Json> {
    * What external systems have said to the calls of `planPool`: an inventory that all claims of the
    * pool share. New results have waiting claims planned again.
    */
-  readonly poolCalls: PoolCallResults<V>
+  readonly poolCalls: PoolCallResults<C>
 }
 
 /** What a pool offers to a claim. */
@@ -242,12 +256,12 @@ export type Resolved<O> =
   /** The claim waits with the reason PoolNotReady until the pool changes. */
   | { readonly kind: 'notReady'; readonly message: string }
 
-export interface EnsureInput<P, L, O, V = Json> extends ResolveInput<P, L, V> {
+export interface EnsureInput<P, L, O, C extends CallTypes = JsonCalls> extends ResolveInput<P, L, C> {
   /** What `resolve` has found. */
   readonly offer: O
   /** The marker of the calls for this claim: the uids of pool and claim, or that of the claim. */
   readonly key: string
-  readonly results: CallValues<V>
+  readonly results: CallValues<C>
   /**
    * What this very claim had of the pool before somebody removed its IPAddress. Not known after a
    * restart. A provider gives it again if it is free: whoever uses the address does not know that
@@ -258,7 +272,7 @@ export interface EnsureInput<P, L, O, V = Json> extends ResolveInput<P, L, V> {
    * The last call of an operation for this claim; left out: none was planned since the claim came,
    * or since its IPAddress came or went.
    */
-  callOf(operation: string): LastCall<V> | undefined
+  callOf<K extends OperationOf<C>>(operation: K): LastCall<C[K]['answer']> | undefined
   readonly nowMs: number
 }
 
@@ -273,17 +287,17 @@ export interface LastCall<V = Json> {
 }
 
 /** A claim without an address, as its pool sees it. */
-export interface WaitingClaim<V = Json> {
+export interface WaitingClaim<C extends CallTypes = JsonCalls> {
   readonly claim: IPAddressClaim
   /** As {@link EnsureInput.callOf}. */
-  callOf(operation: string): LastCall<V> | undefined
+  callOf<K extends OperationOf<C>>(operation: K): LastCall<C[K]['answer']> | undefined
 }
 
 /** What an IPAddress holds, as its spec says it. */
 export type AddressAndPrefix = Pick<IPAddressSpec, 'address' | 'prefix'>
 
 /** What a claim without an address gets. */
-export type Ensured<I = Json> =
+export type Ensured<C extends CallTypes = JsonCalls> =
   /** This address, or this prefix. */
   | (Offer & {
       readonly kind: 'address'
@@ -305,7 +319,7 @@ export type Ensured<I = Json> =
    * that wait. Nothing is written to the claim.
    */
   | { readonly kind: 'reserve'; readonly message: string }
-  | CallRequest<I>
+  | CallRequest<C>
 
 /** Why a claim has no address, as the condition Ready says it. */
 export type WaitReason = NotReadyReason
@@ -319,7 +333,7 @@ export interface Offer {
   readonly gateway?: string | undefined
 }
 
-export interface ConfirmInput<P, L, V = Json> {
+export interface ConfirmInput<P, L, C extends CallTypes = JsonCalls> {
   readonly claim: IPAddressClaim
   readonly pool: P
   /** The IPAddress of the name of the claim. */
@@ -332,12 +346,12 @@ export interface ConfirmInput<P, L, V = Json> {
   readonly isBound: boolean
   /** The marker of the calls for this claim. */
   readonly key: string
-  readonly results: CallValues<V>
+  readonly results: CallValues<C>
   readonly nowMs: number
 }
 
 /** Whether an IPAddress that is there is the claim's. */
-export type Confirmed<I = Json> =
+export type Confirmed<C extends CallTypes = JsonCalls> =
   | { readonly kind: 'yes' }
   /** The claim waits, with the reason AllocationFailed, until something changes. */
   | { readonly kind: 'no'; readonly message: string }
@@ -346,9 +360,9 @@ export type Confirmed<I = Json> =
    * Of a claim that is Bound to it: as `no`.
    */
   | { readonly kind: 'stale'; readonly message: string }
-  | CallRequest<I>
+  | CallRequest<C>
 
-export interface ReleaseInput<P, L, V = Json> {
+export interface ReleaseInput<P, L, C extends CallTypes = JsonCalls> {
   readonly claim: IPAddressClaim
   /** `undefined` if it is gone. */
   readonly pool: P | undefined
@@ -364,12 +378,12 @@ export interface ReleaseInput<P, L, V = Json> {
    * tells it.
    */
   readonly key: string | undefined
-  readonly results: CallValues<V>
+  readonly results: CallValues<C>
   readonly nowMs: number
 }
 
 /** Whether an address may go. */
-export type Released<I = Json> =
+export type Released<C extends CallTypes = JsonCalls> =
   | { readonly kind: 'done' }
   /** Not yet: look again after so many whole seconds, from 1. */
   | { readonly kind: 'wait'; readonly remainingSeconds: number }
@@ -378,9 +392,9 @@ export type Released<I = Json> =
    * again when its IPAddress has gone.
    */
   | { readonly kind: 'later' }
-  | CallRequest<I>
+  | CallRequest<C>
 
-export interface PoolPlanInput<P, L, V = Json> {
+export interface PoolPlanInput<P, L, C extends CallTypes = JsonCalls> {
   readonly pool: P
   readonly ledger: L
   /**
@@ -389,12 +403,12 @@ export interface PoolPlanInput<P, L, V = Json> {
    */
   readonly claims: number
   /** The results of the calls that were made for the pool. */
-  readonly calls: PoolCallResults<V>
+  readonly calls: PoolCallResults<C>
   /**
    * The claims of the pool that wait for room, for a reservation, or for an external system, the
    * oldest first. O(n log n) in their number after it has changed.
    */
-  waiting(): Iterable<WaitingClaim<V>>
+  waiting(): Iterable<WaitingClaim<C>>
   /** A claim by its name in the namespace of the pool, if it is known, whichever pool it is of. */
   claimOf(name: string): IPAddressClaim | undefined
   /**
@@ -406,14 +420,14 @@ export interface PoolPlanInput<P, L, V = Json> {
 }
 
 /** A plan for a pool, and the call that is made when its effects are done. */
-export interface PoolPlan<R extends Outcome, I = Json> extends Plan<R> {
+export interface PoolPlan<R extends Outcome, C extends CallTypes = JsonCalls> extends Plan<R> {
   /**
    * Write down what it is for before: the effects of a plan are done before its call, so a crash
    * leaves the note, and the call is made again under the same key. A call that has failed is made
    * when its time has come, one that was refused for good when the pool changes; until then the
    * plan is carried out without it.
    */
-  readonly call?: PoolCall<I> | undefined
+  readonly call?: PoolCall<C> | undefined
   /**
    * Claims of the pool that are planned again after it, by their names in its namespace: what the
    * plan has found out concerns them.
@@ -422,14 +436,12 @@ export interface PoolPlan<R extends Outcome, I = Json> extends Plan<R> {
 }
 
 /** A call on behalf of a pool: list, create, delete, resolve a name. */
-export interface PoolCall<I = Json> {
-  readonly operation: string
+export type PoolCall<C extends CallTypes = JsonCalls> = AskedOf<C> & {
   /**
    * Tells calls of one operation apart: a number, an address, a uid. Up to the provider, without
    * blanks.
    */
   readonly id?: string | undefined
-  readonly input: I
   /** Why, in words: `explain` repeats it. */
   readonly why: string
   /**
@@ -449,9 +461,9 @@ export interface PoolCall<I = Json> {
  * or when the spec of the pool has changed. A result is kept as long as each plan of `planPool`
  * reads it or returns its call; a failure also until its call can be made again.
  */
-export interface PoolCallResults<V = Json> {
+export interface PoolCallResults<C extends CallTypes = JsonCalls> {
   /** Of the last call of an operation and id; `undefined`: none was answered. */
-  of(operation: string, id?: string): PoolCallResult<V> | undefined
+  of<K extends OperationOf<C>>(operation: K, id?: string): PoolCallResult<C[K]['answer']> | undefined
 }
 
 export interface PoolCallResult<V = Json> {

@@ -3,6 +3,7 @@ import type { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import type { KubeObject } from '../../crd/meta/object.js'
 import { refuse } from '../../errors/refuse.js'
 import type { ExternalFailure, ExternalResult } from '../../plan/index.js'
+import type { UnknownCalls } from './call-schemas.js'
 import type { CallRequest, CallValues, ExternalOptions } from './definition.js'
 
 /**
@@ -29,7 +30,7 @@ const MAX_WAIT_SECONDS = 300
 /** A call that is to be made, and its marker. */
 export interface Asked {
   readonly kind: 'ask'
-  readonly request: CallRequest<unknown>
+  readonly request: CallRequest<UnknownCalls>
   readonly key: string
 }
 
@@ -48,15 +49,15 @@ export type VerbResult<T> =
  */
 export function resolveCalls<T extends { readonly kind: string }>(
   key: string,
-  verb: (results: CallValues<unknown>) => T,
+  verb: (results: CallValues<UnknownCalls>) => T,
   resultOf: ResultOf | undefined,
   nowMs: number,
-): VerbResult<Exclude<T, CallRequest<unknown>>> {
+): VerbResult<Exclude<T, CallRequest<UnknownCalls>>> {
   const results: { [operation: string]: unknown } = {}
   for (;;) {
     const result = verb(results)
     if (!isRequest(result)) {
-      const value = result as Exclude<T, CallRequest<unknown>>
+      const value = result as Exclude<T, CallRequest<UnknownCalls>>
       return { kind: 'settled', value, hasAsked: Object.keys(results).length > 0 }
     }
     const { operation } = result
@@ -72,7 +73,7 @@ export function resolveCalls<T extends { readonly kind: string }>(
   }
 }
 
-function isRequest(result: { readonly kind: string }): result is CallRequest<unknown> {
+function isRequest(result: { readonly kind: string }): result is CallRequest<UnknownCalls> {
   return result.kind === 'call'
 }
 

@@ -4,6 +4,7 @@
  *
  * @module ipam-kit/provider/claims
  */
+export { type CallSchemas, handleCalls } from './call-schemas.js'
 export type { PoolCall, PoolPlan, PoolPlanInput, ProviderDefinition } from './definition.js'
 export { MARKER_ANNOTATION } from './external.js'
 export { type AddressHolder, AddressLedger } from './ledger.js'

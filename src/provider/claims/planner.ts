@@ -2,14 +2,7 @@ import type { Cluster } from '../../crd/cluster-api/cluster.js'
 import { isClusterPaused } from '../../crd/cluster-api/cluster.js'
 import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
-import {
-  formatRef,
-  hasFinalizer,
-  isDeleting,
-  type Json,
-  type KubeObject,
-  type ObjectRef,
-} from '../../crd/meta/object.js'
+import { formatRef, hasFinalizer, isDeleting, type KubeObject, type ObjectRef } from '../../crd/meta/object.js'
 import { refuse } from '../../errors/refuse.js'
 import type { Watches } from '../../plan/define-planner.js'
 import type { Refusal } from '../../plan/effect.js'
@@ -26,6 +19,14 @@ import {
 import type { Applied } from '../../plan/object-cache.js'
 import { fulfils, isControlledBy } from './address-object.js'
 import { CallResults } from './call-results.js'
+import {
+  type CallSchemas,
+  type JsonCalls,
+  readResult,
+  type SchemasOf,
+  type TypesOf,
+  type UnknownCalls,
+} from './call-schemas.js'
 import { planClaim } from './claim.js'
 import type { ClaimLedger, ProviderDefinition, WaitingClaim } from './definition.js'
 import { markerOf } from './external.js'
@@ -75,9 +76,8 @@ export function defineProvider<
   L extends ClaimLedger<P>,
   O,
   R extends Outcome,
-  I = Json,
-  V = Json,
->(definition: ProviderDefinition<P, L, O, R, I, V>): Provider<P, L, R> {
+  S extends CallSchemas = SchemasOf<JsonCalls>,
+>(definition: ProviderDefinition<P, L, O, R, TypesOf<S>> & { readonly calls?: S | undefined }): Provider<P, L, R> {
   const rules = rulesOf(definition)
   const { pools, ...common } = claimWatches(rules)
   const planner = definePlanner<ClaimOutcome | UnreadableOutcome | R, Watches, ClaimWork>({
@@ -91,7 +91,7 @@ export function defineProvider<
       clusters: (delta, { state }) => state.wakeForCluster(delta),
     },
     plan: (key, { state }, time) => state.plan(key, time) as Plan<ClaimOutcome | UnreadableOutcome | R> | undefined,
-    onResult: rules.external && ((result, { state }) => state.onResult(result)),
+    onResult: rules.external && ((result, { state }) => state.onResult(readResult(result, rules.calls))),
     refused: (key, refusal, { state }, time) => state.refused(key, refusal, time),
     reserve: (plan, { state }) => state.reserve(plan),
     isAggregate: (key, { state }) => state.isAggregate(key),
@@ -228,7 +228,7 @@ class ClaimWork {
     return planned
   }
 
-  *#waitingFor(record: PoolRecord, pool: KubeObject): Iterable<WaitingClaim<unknown>> {
+  *#waitingFor(record: PoolRecord, pool: KubeObject): Iterable<WaitingClaim<UnknownCalls>> {
     for (const key of record.exhausted) {
       const claim = this.#objects.claim(key)
       if (claim === undefined) continue

@@ -6,6 +6,7 @@ import { list } from '../../errors/quote.js'
 import { refuse } from '../../errors/refuse.js'
 import { type Effect, guard, type Plan, type PlanTime, removeFinalizer } from '../../plan/index.js'
 import { deletionOf, newIPAddress } from './address-object.js'
+import type { UnknownCalls } from './call-schemas.js'
 import type { AddressAndPrefix, CallRequest, CallValues, ClaimLedger, LastCall, PoolCallResults } from './definition.js'
 import { type Asked, type ResultOf, resolveCalls, type VerbResult } from './external.js'
 import type { ClaimOutcome } from './outcome.js'
@@ -42,7 +43,7 @@ export interface ClaimInput<P extends KubeObject = KubeObject, L extends ClaimLe
   /** The ledger of the pool. */
   readonly ledger: L
   /** What external systems have said to the calls for the pool. Left out: nothing. */
-  readonly poolCalls?: PoolCallResults<unknown> | undefined
+  readonly poolCalls?: PoolCallResults<UnknownCalls> | undefined
   /** The pool that the IPAddress is from, if that is another one than that of the claim. */
   readonly addressPool?: P | undefined
   /**
@@ -72,8 +73,8 @@ export interface Planning {
 export function askVerb<T extends { readonly kind: string }>(
   { input, time }: Planning,
   key: string | undefined,
-  verb: (results: CallValues<unknown>) => T,
-): VerbResult<Exclude<T, CallRequest<unknown>>> {
+  verb: (results: CallValues<UnknownCalls>) => T,
+): VerbResult<Exclude<T, CallRequest<UnknownCalls>>> {
   return resolveCalls(key ?? '', verb, input.resultOf, time.nowMs)
 }
 

@@ -3,6 +3,7 @@ import { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import { groupOf, type KubeObject, refOf } from '../../crd/meta/object.js'
 import { refuse } from '../../errors/refuse.js'
 import { type CallResult, type Effect, guard, type Outcome, type Plan } from '../../plan/index.js'
+import type { UnknownCalls } from './call-schemas.js'
 import type { Offer, PoolCall, PoolCallResult, PoolCallResults, PoolPlan } from './definition.js'
 import { type LastResult, retryAfter } from './external.js'
 
@@ -22,7 +23,7 @@ export class PoolCalls {
   readonly #inFlight = new Map<string, number>()
 
   /** What a verb is given. @param reads collects what it reads */
-  resultsOf(pool: KubeObject, nowMs: number, reads?: Set<string>): PoolCallResults<unknown> {
+  resultsOf(pool: KubeObject, nowMs: number, reads?: Set<string>): PoolCallResults<UnknownCalls> {
     return {
       of: (operation, id) => {
         const key = callKey(operation, markerOf(pool, id))
@@ -42,7 +43,7 @@ export class PoolCalls {
   plan<R extends Outcome>(
     pool: KubeObject,
     nowMs: number,
-    planPool: (calls: PoolCallResults<unknown>) => PoolPlan<R, unknown>,
+    planPool: (calls: PoolCallResults<UnknownCalls>) => PoolPlan<R, UnknownCalls>,
   ): Plan<R> {
     const used = new Set<string>()
     const { call, concerns: _, ...plan } = planPool(this.resultsOf(pool, nowMs, used))
@@ -156,7 +157,7 @@ function callKey(operation: string, marker: string): string {
 }
 
 /** @throws IpamError `INVALID_ARGUMENT` */
-function assertCall({ operation, id, maxAgeSeconds }: PoolCall<unknown>): void {
+function assertCall({ operation, id, maxAgeSeconds }: PoolCall<UnknownCalls>): void {
   if (typeof operation !== 'string' || operation === '') refuse('call.operation', 'a text', operation)
   if (id !== undefined && (typeof id !== 'string' || id === '')) refuse('call.id', 'a text', id)
   if (maxAgeSeconds !== undefined && !(maxAgeSeconds >= 1)) {

@@ -2,6 +2,7 @@ import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import { hasFinalizer } from '../../crd/meta/object.js'
 import { type Effect, guard, type Plan, proofOfAbsence, removeFinalizer } from '../../plan/index.js'
 import { isOf } from './address-object.js'
+import type { UnknownCalls } from './call-schemas.js'
 import type { Released } from './definition.js'
 import { markerOf } from './external.js'
 import type { ClaimOutcome } from './outcome.js'
@@ -50,7 +51,7 @@ export function planBeforeRelease(
   const { claim, ledger } = input
   const pool = isStale ? (input.addressPool ?? input.pool) : input.pool
   const key = markerOf(rules.external, claim, { pool, address })
-  const released = askVerb<Released<unknown>>(planning, key, (results) =>
+  const released = askVerb<Released<UnknownCalls>>(planning, key, (results) =>
     rules.release === undefined
       ? { kind: 'done' }
       : rules.release({ claim, pool, address, isStale, ledger, key, results, nowMs: time.nowMs }),

@@ -5,6 +5,7 @@ import { PROTECT_ADDRESS_FINALIZER, RELEASE_ADDRESS_FINALIZER } from '../../crd/
 import { groupOf, type KindInfo, type KubeObject } from '../../crd/meta/object.js'
 import { refuse } from '../../errors/refuse.js'
 import type { Outcome } from '../../plan/index.js'
+import { assertCalls, type CallTypes, type UnknownCalls } from './call-schemas.js'
 import type { ClaimLedger, ProviderDefinition, ProviderFinalizers } from './definition.js'
 
 /**
@@ -16,7 +17,7 @@ export const DEFAULT_FINALIZERS: ProviderFinalizers = {
   address: PROTECT_ADDRESS_FINALIZER,
 }
 
-type AnyDefinition = ProviderDefinition<KubeObject, ClaimLedger<KubeObject>, unknown, Outcome, unknown, unknown>
+type AnyDefinition = ProviderDefinition<KubeObject, ClaimLedger<KubeObject>, unknown, Outcome, UnknownCalls>
 
 /**
  * A definition that was checked, with its defaults filled in. The types of its pools, its ledger
@@ -51,8 +52,8 @@ export interface PoolKinds {
 }
 
 /** @throws IpamError `INVALID_ARGUMENT` */
-export function rulesOf<P extends KubeObject, L extends ClaimLedger<P>, O, R extends Outcome, I, V>(
-  of: ProviderDefinition<P, L, O, R, I, V>,
+export function rulesOf<P extends KubeObject, L extends ClaimLedger<P>, O, R extends Outcome, C extends CallTypes>(
+  of: ProviderDefinition<P, L, O, R, C>,
 ): ProviderRules {
   const definition = of as unknown as AnyDefinition
   assertDefinition(definition)
@@ -71,7 +72,7 @@ const MARKERS: readonly unknown[] = ['kept', 'claim', 'none']
 
 /** @throws IpamError `INVALID_ARGUMENT` */
 function assertDefinition(definition: AnyDefinition): void {
-  const { name, pools, finalizers, external, sweepAfterSeconds } = definition ?? {}
+  const { name, pools, finalizers, external, calls, sweepAfterSeconds } = definition ?? {}
   if (!isText(name)) refuse('name', 'a text', name)
   if (!Array.isArray(pools) || pools.length === 0) refuse('pools', 'a list of models, one at least', pools)
   // keys have no group in them
@@ -94,6 +95,7 @@ function assertDefinition(definition: AnyDefinition): void {
   for (const [of, finalizer] of Object.entries(finalizers ?? {})) {
     if (finalizer !== undefined && !isText(finalizer)) refuse(`finalizers.${of}`, 'a text', finalizer)
   }
+  if (calls !== undefined) assertCalls(calls)
   if (external !== undefined && !MARKERS.includes(external?.marker))
     refuse('external.marker', MARKERS.join(', '), external?.marker)
   if (sweepAfterSeconds !== undefined && !(sweepAfterSeconds >= 0)) {

@@ -139,6 +139,14 @@ export const MAX_CALL_SECONDS = 60
 /** The operations of a pool, by the names that calls have. */
 export type CloudOperation = Exclude<keyof Cloud, 'facts'>
 
+/** What the calls of a pool ask and are answered, as {@link Cloud} has it. */
+export type CloudCalls = {
+  readonly [K in CloudOperation]: {
+    readonly input: Parameters<Cloud[K]>[0]
+    readonly answer: Extract<Awaited<ReturnType<Cloud[K]>>, { readonly ok: true }>['value']
+  }
+}
+
 const OPERATIONS: readonly string[] = [
   'findNetwork',
   'listAddresses',

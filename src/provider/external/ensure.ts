@@ -1,8 +1,8 @@
 import * as Address from '../../cidr/nouns/address.js'
 import type { KubeObject } from '../../crd/meta/object.js'
-import type { Ensured, EnsureInput, Released, ReleaseInput, WaitReason } from '../claims/definition.js'
+import type * as Claims from '../claims/definition.js'
 import { readCreated } from './answer.js'
-import { type CloudAddress, markerText } from './cloud.js'
+import { type CloudCalls, markerText } from './cloud.js'
 import type { ExternalRules } from './definition.js'
 import type { ExternalLedger } from './ledger.js'
 import type { ExternalPolicy } from './pool-kind.js'
@@ -10,7 +10,9 @@ import { type Reservation, reservationsOf } from './reservations.js'
 import { about } from './situation.js'
 import { unknownSince } from './unknown.js'
 
-type Input<P extends KubeObject> = EnsureInput<P, ExternalLedger<P>, ExternalPolicy>
+type Input<P extends KubeObject> = Claims.EnsureInput<P, ExternalLedger<P>, ExternalPolicy, CloudCalls>
+type Ensured = Claims.Ensured<CloudCalls>
+type Released = Claims.Released<CloudCalls>
 
 /** The address that the pool has reserved for a claim, or the call that creates it. */
 export function ensure<P extends KubeObject>(rules: ExternalRules<P>, input: Input<P>): Ensured {
@@ -70,7 +72,7 @@ function confirmNew<P extends KubeObject>(
   const { marker: mode } = rules.facts
   const { address = '', uid } = entry
   const said = input.callOf('createAddress')?.answer
-  const object = (said?.ok === true ? answerOf(said.value) : undefined) ?? ledger.inventory?.get(address)
+  const object = (said?.ok === true ? said.value : undefined) ?? ledger.inventory?.get(address)
   if (object === undefined) {
     if (rules.facts.choosesAddress) return creation(rules, input, entry, { network, address })
     return { kind: 'reserve', message: `waits for a list that shows ${address}` }
@@ -82,10 +84,6 @@ function confirmNew<P extends KubeObject>(
   }
   if (mode === 'after' && object.marker !== marker) ledger.answered(address, { ...object, marker }, nowMs)
   return offer(input, address, 'it was created for the claim')
-}
-
-function answerOf(value: unknown): CloudAddress | undefined {
-  return typeof value === 'object' && value !== null && 'id' in value ? (value as CloudAddress) : undefined
 }
 
 /**
@@ -144,7 +142,7 @@ function unsettled<P extends KubeObject>(
   }
 }
 
-function wait(reason: WaitReason, message: string): Ensured {
+function wait(reason: Claims.WaitReason, message: string): Ensured {
   return { kind: 'wait', reason, message }
 }
 
@@ -154,7 +152,7 @@ function wait(reason: WaitReason, message: string): Ensured {
  */
 export function release<P extends KubeObject>(
   rules: ExternalRules<P>,
-  { pool, address, ledger, results, claim, nowMs }: ReleaseInput<P, ExternalLedger<P>>,
+  { pool, address, ledger, results, claim, nowMs }: Claims.ReleaseInput<P, ExternalLedger<P>, CloudCalls>,
 ): Released {
   if (pool === undefined || address === undefined || results.deleteAddress !== undefined) return { kind: 'done' }
   const read = rules.kind.policyOf(pool)

@@ -1,10 +1,9 @@
 import type { KubeObject } from '../../crd/meta/object.js'
 import { removeFinalizer } from '../../plan/index.js'
-import type { PoolCall } from '../claims/definition.js'
-import type { CloudAddress } from './cloud.js'
+import type { CloudAddress, CloudOperation } from './cloud.js'
 import { type ExternalRules, LIST_PAUSE_MS } from './definition.js'
 import { claimOfMarker } from './inventory.js'
-import { about, type Input, listCall, type Planned, type Situation } from './situation.js'
+import { about, type Input, listCall, type Planned, type PoolCall, type Situation } from './situation.js'
 import { statusEffects } from './status.js'
 
 /**
@@ -77,14 +76,16 @@ function leftOf<P extends KubeObject>(input: Input<P>, situation: Situation) {
   const wanted = doomed
     .filter(([, { isAttached }]) => !(isDelete && isAttached))
     .map(([address, { id }]): PoolCall => {
-      const input = { ...about(pool, policy), id, ...(isDelete ? { address } : { marker: '' }) }
-      const why = isDelete ? 'the pool is being deleted' : 'the pool is being deleted, and the address stays'
-      return { operation: isDelete ? 'deleteAddress' : 'markAddress', id, input, why }
+      const input = { ...about(pool, policy), id }
+      const why = 'the pool is being deleted'
+      if (isDelete) return { operation: 'deleteAddress', id, input: { ...input, address }, why }
+      const whyMarked = `${why}, and the address stays`
+      return { operation: 'markAddress', id, input: { ...input, marker: '' }, why: whyMarked }
     })
   return { attached, calls: wanted.filter(({ operation, id }) => calls.of(operation, id)?.value === undefined) }
 }
 
-function isDue<P extends KubeObject>({ calls }: Input<P>, operation: string, id: string | undefined): boolean {
+function isDue<P extends KubeObject>({ calls }: Input<P>, operation: CloudOperation, id: string | undefined): boolean {
   const known = calls.of(operation, id)
   return known?.failure === undefined || known.retryAfterSeconds === 0
 }

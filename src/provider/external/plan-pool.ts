@@ -2,8 +2,6 @@ import * as Address from '../../cidr/nouns/address.js'
 import { hasPausedAnnotation } from '../../crd/cluster-api/cluster.js'
 import { hasFinalizer, isDeleting, type KubeObject } from '../../crd/meta/object.js'
 import { addFinalizer, type Effect, type ExternalFailure, patchObject } from '../../plan/index.js'
-import type { PoolCall } from '../claims/definition.js'
-import type { CloudAddress, CloudNetwork } from './cloud.js'
 import { type ExternalPoolOutcome, type ExternalRules, LIST_PAUSE_MS } from './definition.js'
 import type { ExternalLedger } from './ledger.js'
 import { planEnd } from './plan-end.js'
@@ -16,7 +14,7 @@ import {
   reservationsOf,
 } from './reservations.js'
 import { reserve } from './reserve.js'
-import { about, type Input, listCall, type Planned, type Situation } from './situation.js'
+import { about, type Input, listCall, type Planned, type PoolCall, type Situation } from './situation.js'
 import { statusEffects } from './status.js'
 
 /**
@@ -54,10 +52,10 @@ export function planPool<P extends KubeObject>(rules: ExternalRules<P>, input: I
     const call: PoolCall = { operation: 'findNetwork', input: { ...about(pool, policy), network: policy.network }, why }
     return notReady(rules, input, shortageOf('findNetwork', found?.failure), call)
   }
-  const { id: wanted } = found.value as unknown as CloudNetwork
+  const { id: wanted } = found.value
   const { network = wanted } = reserved.value
   const listed = calls.of('listAddresses')
-  const { addresses } = (listed?.value ?? {}) as { readonly addresses?: readonly CloudAddress[] }
+  const addresses = listed?.value?.addresses
   const inventory = addresses && { value: addresses, askedAtMs: listed?.askedAtMs ?? 0 }
   const situation: Situation = { policy, reservations: reserved.value, network }
   ledger.sync({ ...situation, key: policyKey(pool, reserved.value) }, inventory, nowMs)

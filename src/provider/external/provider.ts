@@ -2,9 +2,10 @@ import type { KubeObject } from '../../crd/meta/object.js'
 import { assertParts } from '../../errors/checks.js'
 import { refuse } from '../../errors/refuse.js'
 import type { AnyResult } from '../../plan/planner.js'
+import type { SchemasOf } from '../claims/call-schemas.js'
 import { defineProvider, type Provider } from '../claims/index.js'
 import { checkedResult } from './answer.js'
-import { MAX_CALL_SECONDS } from './cloud.js'
+import { type CloudCalls, MAX_CALL_SECONDS } from './cloud.js'
 import {
   type ExternalPoolOutcome,
   type ExternalPoolsDefinition,
@@ -37,7 +38,7 @@ export function externalPools<P extends KubeObject>(
   const { kind, facts, callMs, lagMs } = rules
   let ledgers = 0
   const neighbours = new PoolsByAddress<P>()
-  const provider = defineProvider<P, ExternalLedger<P>, ExternalPolicy, ExternalPoolOutcome>({
+  const provider = defineProvider<P, ExternalLedger<P>, ExternalPolicy, ExternalPoolOutcome, SchemasOf<CloudCalls>>({
     name: rules.name,
     pools: [kind.model],
     finalizers: kind.finalizers,

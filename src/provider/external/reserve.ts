@@ -3,9 +3,9 @@ import { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import { isDeleting, type KubeObject } from '../../crd/meta/object.js'
 import type { AbsentEffect } from '../../plan/effect.js'
 import { proofOfAbsence } from '../../plan/index.js'
-import type { PoolCall, WaitingClaim } from '../claims/definition.js'
+import type { WaitingClaim } from '../claims/definition.js'
 import { readCreated } from './answer.js'
-import { type CloudAddress, markerText } from './cloud.js'
+import { type CloudAddress, type CloudCalls, markerText } from './cloud.js'
 import { type ExternalRules, LIST_PAUSE_MS } from './definition.js'
 import { claimOfMarker } from './inventory.js'
 import { canonical, type ExternalLedger } from './ledger.js'
@@ -18,7 +18,7 @@ import {
   type Reservations,
   sizeOfEntry,
 } from './reservations.js'
-import { about, type Input, type Situation } from './situation.js'
+import { about, type Input, type PoolCall, type Situation } from './situation.js'
 import { isSettled, unknownSince } from './unknown.js'
 
 /** What becomes of the reservations of a pool. */
@@ -62,7 +62,7 @@ class Reserving<P extends KubeObject> {
   readonly #situation: Situation
   readonly #ledger: ExternalLedger<P>
   readonly #nowMs: number
-  readonly #waiting: ReadonlyMap<string, WaitingClaim>
+  readonly #waiting: ReadonlyMap<string, WaitingClaim<CloudCalls>>
   #entries: Reservation[] = []
   readonly #reserved = new Set<string>()
   readonly #proofs: AbsentEffect[] = []
@@ -277,7 +277,9 @@ class Reserving<P extends KubeObject> {
       this.#ledger.answered(address, undefined, this.#nowMs)
       return true
     }
-    this.#ask('deleteAddress', object.id, { id: object.id, address }, 'its claim is gone')
+    const { id } = object
+    const input = { ...this.#about, id, address }
+    this.#ask({ operation: 'deleteAddress', id, input, why: 'its claim is gone' })
     return false
   }
 
@@ -294,7 +296,9 @@ class Reserving<P extends KubeObject> {
       this.#ledger.answered(address, { ...object, marker: text }, this.#nowMs)
       return true
     }
-    this.#ask('markAddress', object.id, { id: object.id, marker: text }, 'so that it is found again')
+    const { id } = object
+    const input = { ...this.#about, id, marker: text }
+    this.#ask({ operation: 'markAddress', id, input, why: 'so that it is found again' })
     return false
   }
 
@@ -458,12 +462,9 @@ class Reserving<P extends KubeObject> {
 
   #createSpare({ uid }: Reservation): void {
     const { network } = this.#situation
-    const isAsked = this.#ask(
-      'createAddress',
-      uid,
-      { network, marker: this.#markerOf(uid), address: null },
-      'the pool keeps addresses in advance',
-    )
+    const input = { ...this.#about, network, marker: this.#markerOf(uid), address: null }
+    const why = 'the pool keeps addresses in advance'
+    const isAsked = this.#ask({ operation: 'createAddress', id: uid, input, why })
     if (isAsked) this.#ledger.asked.set(uid, this.#nowMs)
   }
 
@@ -485,6 +486,10 @@ class Reserving<P extends KubeObject> {
     return this.#ledger.free(minFree, this.#reserved).length < minFree && this.#ledger.count(entries) < max
   }
 
+  get #about() {
+    return about(this.#input.pool, this.#situation.policy)
+  }
+
   #markerOf(uid: string): string {
     return markerText(this.#input.pool.metadata.uid ?? '', uid)
   }
@@ -493,14 +498,14 @@ class Reserving<P extends KubeObject> {
    * @returns whether it is the call of this plan: there is one at a time, and one that waits after
    * a failure lets others go first
    */
-  #ask(operation: string, id: string, input: PoolCall['input'] & object, why: string): boolean {
-    const { pool, calls } = this.#input
-    const waits = calls.of(operation, id)?.failure !== undefined && calls.of(operation, id)?.retryAfterSeconds !== 0
+  #ask(call: PoolCall): boolean {
+    const known = this.#input.calls.of(call.operation, call.id)
+    const waits = known?.failure !== undefined && known.retryAfterSeconds !== 0
     if (this.#call !== undefined || waits) {
       this.#again(this.#nowMs + BEHIND_MS * 5)
       return false
     }
-    this.#call = { operation, id, input: { ...about(pool, this.#situation.policy), ...input }, why }
+    this.#call = call
     return true
   }
 

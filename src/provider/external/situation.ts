@@ -1,15 +1,15 @@
 import * as Address from '../../cidr/nouns/address.js'
 import type { KubeObject } from '../../crd/meta/object.js'
-import type { PoolCall, PoolPlanInput } from '../claims/definition.js'
-import type { PoolPlan } from '../claims/index.js'
-import { markerText } from './cloud.js'
+import type * as Claims from '../claims/definition.js'
+import { type CloudCalls, markerText } from './cloud.js'
 import type { ExternalPoolOutcome } from './definition.js'
 import type { ExternalLedger } from './ledger.js'
 import type { ExternalPolicy } from './pool-kind.js'
 import type { Reservations } from './reservations.js'
 
-export type Input<P extends KubeObject> = PoolPlanInput<P, ExternalLedger<P>>
-export type Planned = PoolPlan<ExternalPoolOutcome>
+export type Input<P extends KubeObject> = Claims.PoolPlanInput<P, ExternalLedger<P>, CloudCalls>
+export type Planned = Claims.PoolPlan<ExternalPoolOutcome, CloudCalls>
+export type PoolCall = Claims.PoolCall<CloudCalls>
 
 /** A pool whose network and addresses are known. */
 export interface Situation {

@@ -1,7 +1,6 @@
 import type { KubeObject } from '../../crd/meta/object.js'
 import { plain } from '../../errors/quote.js'
 import { type Effect, patchStatus } from '../../plan/index.js'
-import type { CloudNetwork } from './cloud.js'
 import type { ExternalRules } from './definition.js'
 import { inOrder } from './ledger.js'
 import type { PoolReport } from './pool-kind.js'
@@ -43,7 +42,7 @@ function reportOf<P extends KubeObject>({ pool, ledger, calls }: Input<P>, netwo
   const entries = reserved.ok ? reserved.value.entries : []
   const taken = new Set(entries.flatMap(({ address }) => address ?? []))
   const isKnown = network !== undefined
-  const found = calls.of('findNetwork')?.value as CloudNetwork | undefined
+  const found = calls.of('findNetwork')?.value
   const available = isKnown ? [...ledger.allFree(taken)] : []
   return {
     network: found?.id === network ? found : undefined,

@@ -3,6 +3,7 @@ import { assertObject } from '../../errors/checks.js'
 import { ipamError } from '../../errors/failure.js'
 import { refuse } from '../../errors/refuse.js'
 import {
+  type CachedObjects,
   type Change,
   type EventEffect,
   type ExternalCall,
@@ -12,6 +13,7 @@ import {
   type Plan,
   type Planner,
   type Selection,
+  type Watch,
 } from '../../plan/index.js'
 import type { Applied, ApplyOptions } from '../../plan/object-cache.js'
 import type { Store, StoreFailure } from '../../store/index.js'
@@ -178,11 +180,21 @@ export class Controller<O extends Outcome = Outcome> {
   #ended: () => void = () => {}
 
   /** @throws IpamError `INVALID_ARGUMENT` */
+  /**
+   * The objects that the planners watch, for a webhook in the same process to look up. Before the
+   * first list of a kind, and after {@link stop}, none is known: neither which objects exist nor
+   * which do not.
+   */
+  readonly objects: { open<T>(watch: Watch<T>): CachedObjects<T> }
+
   constructor(options: ControllerOptions<O>) {
     assertObject('Controller', 'options', options)
 
     assertOptions(options)
     this.#options = options
+    this.objects = {
+      open: (watch) => (this.#state === 'running' ? this.#cache : new ObjectCache()).open(watch),
+    }
     this.#concurrency = options.concurrency ?? 8
     this.#backoff = new Backoff(options.backoff)
     const { timers, summaryDelayMs = 500, identity } = options

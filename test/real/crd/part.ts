@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
-import { type ClaimLookup, IPAddress, IPAddressClaim } from '../../../src/crd/cluster-api/index.js'
-import { poolModels } from '../../../src/crd/in-cluster/index.js'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { IPAddress, IPAddressClaim } from '../../../src/crd/cluster-api/index.js'
+import { InClusterIPPool, poolModels } from '../../../src/crd/in-cluster/index.js'
 import * as IpamKit from '../../../src/crd/ipam-kit/index.js'
 import { type CrdManifest, crdManifest } from '../../../src/crd/manifest/index.js'
 import { formatFieldErrorBody } from '../../../src/crd/meta/field-error.js'
@@ -9,7 +10,16 @@ import { versionOf } from '../../../src/crd/meta/object.js'
 import * as Metal3 from '../../../src/crd/metal3/index.js'
 import * as NodeIpam from '../../../src/crd/node-ipam/index.js'
 import * as OpenStack from '../../../src/crd/openstack/index.js'
+import type { Store } from '../../../src/store/index.js'
+import {
+  type ClientNodeConfig,
+  type ClientNodeWatch,
+  fromClientNode,
+  kubernetesStore,
+} from '../../../src/store/kubernetes/index.js'
+import { memoryStore } from '../../../src/store/memory/index.js'
 import type { Part, Report } from '../report.js'
+import { importClient, installClients } from '../servers/install.js'
 import { type RealKubernetes, startKubernetes } from '../servers/kubernetes.js'
 import { blockTests } from './blocks.js'
 import { networkTests } from './networks.js'
@@ -41,12 +51,15 @@ export const crd: Part = {
   about:
     'an API server takes our definitions, says of objects what validate says, and is content with our answers to its reviews',
   async run(report) {
-    let find: (namespace: string, name: string) => Promise<ClaimLookup> = async () => ({ kind: 'absent' })
-    const reviews = await startReviewServer(models, (namespace, name) => find(namespace, name))
+    let store: Store = memoryStore({ now: Date.now })
+    const reviews = await startReviewServer({
+      get: (ref) => store.get(ref),
+      list: (query, options) => store.list(query, options),
+    })
     try {
       const definitions = models.map((model) => definitionOf(model, reviews))
       const server = await startKubernetes({ crds: [...definitions, crdManifest(IpamKit.SubnetReservations)] })
-      find = (namespace, name) => findClaim(server, namespace, name)
+      store = await storeOf(server)
       try {
         for (const definition of definitions) {
           await report.test(`${definition.metadata.name} is established as it is`, () =>
@@ -91,6 +104,7 @@ interface Cause {
 }
 
 interface Status {
+  readonly status: string
   readonly message: string
   readonly reason: string
   readonly details?: { readonly causes?: readonly Cause[] }
@@ -216,11 +230,18 @@ function withoutBook(object: KubeObject): unknown {
   return JSON.parse(JSON.stringify({ ...object, metadata }, (_key, value) => value ?? undefined))
 }
 
-async function findClaim(server: RealKubernetes, namespace: string, name: string): Promise<ClaimLookup> {
-  const path = `/apis/${IPAddressClaim.info.apiVersion}/namespaces/${namespace}/${IPAddressClaim.info.plural}/${name}`
-  const { status, body } = await server.request<KubeObject>('GET', path)
-  if (status === 404) return { kind: 'absent' }
-  return status === 200 ? { kind: 'found', claim: body } : { kind: 'failed', problem: `status ${status}` }
+/** @kubernetes/client-node, as far as it is used. */
+interface ClientNode {
+  readonly KubeConfig: new () => ClientNodeConfig & { loadFromString(text: string): void }
+  readonly Watch: new (config: ClientNodeConfig) => ClientNodeWatch
+}
+
+async function storeOf(server: RealKubernetes): Promise<Store> {
+  await installClients()
+  const { KubeConfig, Watch } = await importClient<ClientNode>('@kubernetes/client-node')
+  const config = new KubeConfig()
+  config.loadFromString(server.kubeconfig.text)
+  return kubernetesStore(fromClientNode(config, new Watch(config)), { sleep })
 }
 
 async function admissions(report: Report, server: RealKubernetes, reviews: ReviewServer): Promise<void> {
@@ -300,6 +321,25 @@ async function admissions(report: Report, server: RealKubernetes, reviews: Revie
     },
   )
 
+  await report.test('a pool is not deleted while it has addresses in use, which the webhook finds itself', async () => {
+    const poolRef = { apiGroup: group, kind: 'InClusterIPPool', name: 'in-use' }
+    const metadata = { name: 'in-use', namespace: 'default' }
+    const { apiVersion, kind } = InClusterIPPool.info
+    const pool = { apiVersion, kind, metadata, spec: { addresses: ['10.9.0.1-10.9.0.9'], prefix: 24 } }
+    const spec = { claimRef: { name: 'in-use' }, poolRef, address: '10.9.0.1', prefix: 24 }
+    const held = { ...address, metadata, spec }
+    for (const object of [pool, held]) {
+      const answer = await server.request('POST', pathOf(object), { body: object })
+      assert.equal(answer.status, 201, JSON.stringify(answer.body))
+    }
+    const gone = async (object: KubeObject) =>
+      (await server.request<Status>('DELETE', `${pathOf(object)}/${object.metadata.name}`)).body
+    assert.match((await gone(pool)).message, /Pool has IPAddresses allocated/)
+    await gone(held)
+    assert.notEqual((await gone(pool)).status, 'Failure')
+    return undefined
+  })
+
   await report.test('everything may be deleted', async () => {
     for (const object of rightObjects) {
       const answer = await server.request('DELETE', `${pathOf(object)}/${object.metadata.name}`)
@@ -318,6 +358,12 @@ function configurationOf({ url, caBundle }: ReviewServer) {
     operations,
     resources: [IPAddressClaim.info.plural, plural],
   }
+  const ofPools = {
+    apiGroups: [groupOf(InClusterIPPool.info.apiVersion)],
+    apiVersions: [versionOf(InClusterIPPool.info.apiVersion)],
+    operations,
+    resources: poolModels.map(({ info }) => info.plural),
+  }
   const own = {
     apiGroups: [groupOf(IpamKit.IPPool.info.apiVersion)],
     apiVersions: ['v1alpha1'],
@@ -333,7 +379,7 @@ function configurationOf({ url, caBundle }: ReviewServer) {
   const webhook = {
     name: 'reviews.ipam-kit.dev',
     clientConfig: { url: `${url}/admit`, caBundle },
-    rules: [ofClusterApi, own, ofNodes],
+    rules: [ofClusterApi, ofPools, own, ofNodes],
     matchPolicy: 'Equivalent',
     failurePolicy: 'Fail',
     sideEffects: 'None',

@@ -1,5 +1,5 @@
 import { createServer } from 'node:https'
-import { createAuthority } from '../servers/certificates.js'
+import { createAuthority } from '../../setup/certificates.js'
 
 /** A validating webhook on 127.0.0.1. */
 export interface Webhook {
@@ -24,8 +24,8 @@ export async function startWebhook(
   label: { readonly [name: string]: string },
   { allowsAfterMs }: WebhookOptions = {},
 ): Promise<Webhook> {
-  const authority = createAuthority('ipam-kit-test-webhook')
-  const { cert, key } = authority.issue({ commonName: 'webhook' }, 'server')
+  const authority = await createAuthority('ipam-kit-test-webhook')
+  const { cert, key } = await authority.issue({ commonName: 'webhook' }, 'server')
   const server = createServer({ cert, key }, (request, response) => {
     let text = ''
     request.on('data', (more) => {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Certificate, createAuthority, createKeyPair } from './certificates.js'
+import { type Certificate, createAuthority, createKeyPair } from '../../setup/certificates.js'
 import { etcdProgram } from './etcd.js'
 import { type AnyObject, type KubeAccess, KubeApi, type KubeRequest, kubeconfigOf } from './kube-api.js'
 import { kubeBinary } from './kube-binaries.js'
@@ -43,15 +43,15 @@ export async function startKubernetes(options: KubernetesOptions = {}): Promise<
   const folder = dataFolder('kubernetes')
   try {
     const etcd = await etcdProgram(folder, { fast: options.durable !== true })
-    const authority = createAuthority('ipam-kit-test')
-    const admin = authority.issue({ commonName: 'admin', organization: 'system:masters' }, 'client')
+    const authority = await createAuthority('ipam-kit-test')
+    const admin = await authority.issue({ commonName: 'admin', organization: 'system:masters' }, 'client')
     const url = `https://127.0.0.1:${await freePort()}`
     const access = { url, ca: authority.cert, clientCert: admin.cert, clientKey: admin.key }
     const api = new KubeApi(access)
     const kubeconfig = { path: join(folder, 'kubeconfig'), text: kubeconfigOf(access) }
     writeFileSync(kubeconfig.path, kubeconfig.text, { mode: 0o600 })
     writeFileSync(join(folder, 'ca.crt'), access.ca)
-    const serving = authority.issue({ commonName: 'kube-apiserver' }, 'server')
+    const serving = await authority.issue({ commonName: 'kube-apiserver' }, 'server')
     const programs = [
       etcd.program,
       apiserverProgram({ command: apiserver, folder, api, url, etcd: etcd.url, serving, crds: options.crds ?? [] }),

@@ -26,6 +26,7 @@ import {
 } from '../../../plan/index.js'
 import type { Applied } from '../../../plan/object-cache.js'
 import { controllersOf, isControlledBy } from '../../claims/address-object.js'
+import type { SchemasOf } from '../../claims/call-schemas.js'
 import type {
   ClaimLedger,
   Confirmed,
@@ -47,7 +48,7 @@ import { PoolView } from '../pool/pool-view.js'
 import { WantedAddresses } from '../pool/wanted.js'
 import { adopt, allocate } from '../tasks/allocate.js'
 import { AllocateGroup } from '../tasks/allocate-group.js'
-import { answerOf, type BlockCall, type BlockOutcome, DENIALS } from '../tasks/calls.js'
+import { answerOf, type BlockCall, type BlockCalls, type BlockOutcome, DENIALS } from '../tasks/calls.js'
 import { KnownBlocks } from '../tasks/known-blocks.js'
 import { release } from '../tasks/release.js'
 import { type AdoptionRequest, type Allocation, type AllocationRequest, isAdoption } from '../tasks/request.js'
@@ -115,7 +116,7 @@ class BlockClaimProvider<P extends KubeObject, L extends ClaimLedger<P>, R exten
     this.#definition = definition
     this.name = name
     this.#poolWatches = new Map(pools.map((model) => [model.info.kind, poolWatchOf(model, definition.ipPoolOf)]))
-    this.#provider = defineProvider<P, L, PoolView, R, BlockCall, BlockOutcome>({
+    this.#provider = defineProvider<P, L, PoolView, R, SchemasOf<BlockCalls>>({
       name,
       pools,
       poolAnnotations,
@@ -332,13 +333,7 @@ class BlockClaimProvider<P extends KubeObject, L extends ClaimLedger<P>, R exten
       : { kind: 'notReady', message: `cannot be used: ${refusal.message}` }
   }
 
-  #ensure({
-    claim,
-    pool,
-    ledger,
-    offer: view,
-    results,
-  }: EnsureInput<P, L, PoolView, BlockOutcome>): Ensured<BlockCall> {
+  #ensure({ claim, pool, ledger, offer: view, results }: EnsureInput<P, L, PoolView, BlockCalls>): Ensured<BlockCalls> {
     const wanted = this.#definition.request({ claim, pool, ledger, families: [...view.families] })
     if (wanted.kind === 'wait') return wanted
     const given = results.allocate
@@ -364,7 +359,7 @@ class BlockClaimProvider<P extends KubeObject, L extends ClaimLedger<P>, R exten
     address,
     results,
     isBound: isClaimBound,
-  }: ConfirmInput<P, L, BlockOutcome>): Confirmed<BlockCall> {
+  }: ConfirmInput<P, L, BlockCalls>): Confirmed<BlockCalls> {
     const { keepsOutOfRange = false } = this.#definition
     const said = results.confirm?.kind
     const problem = said && DENIALS[said]
@@ -390,7 +385,7 @@ class BlockClaimProvider<P extends KubeObject, L extends ClaimLedger<P>, R exten
     return { kind: 'call', operation: 'confirm', input, why: 'the address that is there is the one of the claim' }
   }
 
-  #release(input: ReleaseInput<P, L, BlockOutcome>): Released<BlockCall> {
+  #release(input: ReleaseInput<P, L, BlockCalls>): Released<BlockCalls> {
     const { claim, address, isStale, results } = input
     const { uid } = claim.metadata
     const said = this.#definition.mayRelease?.(input)

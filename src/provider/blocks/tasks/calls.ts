@@ -15,6 +15,14 @@ export type BlockCall =
 /** What becomes of it. */
 export type BlockOutcome = AllocationOutcome | ReleaseOutcome
 
+/** The calls of a provider on blocks, which its own process carries out. */
+export type BlockCalls = {
+  readonly [operation in 'allocate' | 'confirm' | 'release']: {
+    readonly input: BlockCall
+    readonly answer: BlockOutcome
+  }
+}
+
 /** Why a claim cannot have a row for an IPAddress, by the outcome of the task. */
 export const DENIALS: { readonly [kind: string]: string | undefined } = {
   taken: 'its address is that of another owner',

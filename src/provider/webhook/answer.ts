@@ -1,0 +1,145 @@
+import type { CrdModel, KubeObject, Model } from '../../crd/meta/index.js'
+import { asObject } from '../../crd/meta/json.js'
+import { groupOf } from '../../crd/meta/object.js'
+import { type AdmissionReview, admissionAnswer, safeParseAdmissionReview } from '../../crd/webhook/admission-review.js'
+import { type ConversionReview, conversionAnswer } from '../../crd/webhook/conversion-review.js'
+import { type AdmissionRequest, answerAdmissionReview, answerConversionReview } from '../../crd/webhook/index.js'
+import { errorText } from '../../errors/cause.js'
+import { describe } from '../../errors/index.js'
+import { refuse } from '../../errors/refuse.js'
+import { type Lookups, lookupsOf, type ReviewReader } from './lookups.js'
+import { type ReviewOptions, type Rule, rules } from './rules.js'
+
+/**
+ * Answers a review that an API server sends to a webhook: an AdmissionReview by the rules of the
+ * kind, a ConversionReview by its model. It looks up what the rules need beside the object: the
+ * claim of an address, the addresses in use of a pool, the domain and blocks of a pool.
+ *
+ * The answer is always a review, to be sent as JSON with status 200. A request that cannot be
+ * judged is refused, and `response.status.code` says why: 400 for a body that is not a review, for
+ * a kind without rules or an object that cannot be read; 500 where a look-up has failed, or 403
+ * with the message of Cluster API for the claim of an address. Nothing in a review makes it reject.
+ *
+ * A look-up costs one request of the reader: a list of the namespace of the pool for namespaced
+ * pools, of all namespaces for others. In the objects of a controller it costs O(answer).
+ *
+ * @param review the body of the request, parsed from JSON
+ * @throws IpamError `INVALID_ARGUMENT` for a value that is not a reader, or an option out of range
+ * @example
+ * import { memoryStore } from 'ipam-kit/store/memory'
+ * const claim = (name) => ({
+ *   apiVersion: 'ipam.cluster.x-k8s.io/v1beta2', kind: 'IPAddressClaim', metadata: { name: 'web' },
+ *   spec: { poolRef: { apiGroup: 'ipam.cluster.x-k8s.io', kind: 'InClusterIPPool', name } },
+ * })
+ * const review = {
+ *   apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview',
+ *   request: {
+ *     uid: '705ab4f5', kind: { group: 'ipam.cluster.x-k8s.io', version: 'v1beta2', kind: 'IPAddressClaim' },
+ *     operation: 'UPDATE', object: claim('blue'), oldObject: claim('red'),
+ *   },
+ * }
+ * const { response } = await answerReview(review, memoryStore({ now: () => 0 }))
+ * response.status.message
+ * // 'spec: Forbidden: IPAddressClaim spec is immutable. Diff: spec.poolRef.name: "red" -> "blue"'
+ */
+export async function answerReview(
+  review: unknown,
+  reader: ReviewReader,
+  options: ReviewOptions = {},
+): Promise<AdmissionReview | ConversionReview> {
+  const lookups = lookupsOf(reader)
+  assertOptions(options)
+  const subject = subjectOf(review)
+  return subject.isConversion ? answerConversion(review, subject) : answerAdmission(review, subject, lookups, options)
+}
+
+/** The fields of a review that its answer repeats. A review that is not complete may lack them. */
+interface Subject {
+  readonly isConversion: boolean
+  /** Empty if the review has none. So are the texts below. */
+  readonly uid: string
+  readonly group: string
+  readonly kind: string
+  readonly name: string
+}
+
+function subjectOf(review: unknown): Subject {
+  const text = (value: unknown) => (typeof value === 'string' ? value : '')
+  const { kind, request } = asObject(review) ?? {}
+  const { uid, name, kind: of } = asObject(request) ?? {}
+  const names = asObject(of) ?? {}
+  return {
+    isConversion: kind === 'ConversionReview',
+    uid: text(uid),
+    group: text(names.group),
+    kind: text(names.kind),
+    name: text(name),
+  }
+}
+
+async function answerAdmission(
+  review: unknown,
+  subject: Subject,
+  lookups: Lookups,
+  options: ReviewOptions,
+): Promise<AdmissionReview> {
+  try {
+    const read = safeParseAdmissionReview(review)
+    if (!read.ok) return refused(subject, 400, describe(read.failure))
+    const request = read.value
+    const rule = ruleFor(request)
+    if ('problem' in rule) return refused(subject, 400, rule.problem)
+    const admission = await rule.admit(request, lookups, { ...options, isDryRun: request.dryRun })
+    return answerAdmissionReview(request, admission)
+  } catch (error) {
+    return refused(subject, 500, `the rules cannot be applied: ${errorText(error)}`)
+  }
+}
+
+/** The rule of the kind that a request is about: all of its objects have to be of that kind. */
+function ruleFor(request: AdmissionRequest): Rule | { readonly problem: string } {
+  const { group, kind } = request.kind
+  const objects = [
+    ...(request.operation === 'DELETE' ? [] : [request.object]),
+    ...(request.operation === 'CREATE' ? [] : [request.oldObject]),
+  ]
+  const other = objects.find((object) => object.kind !== kind || groupOf(object.apiVersion) !== group)
+  if (other !== undefined) {
+    return {
+      problem: `the request is about ${kind} of ${group || 'the core group'}, and its object is ${other.apiVersion} ${other.kind}`,
+    }
+  }
+  const found = rules.find(({ model }) => model.info.kind === kind && groupOf(model.info.apiVersion) === group)
+  return found ?? { problem: `this webhook has no admission rules for ${kind} of ${group || 'the core group'}` }
+}
+
+const REASONS = { 400: 'BadRequest', 500: 'InternalError' } as const
+
+function refused({ uid, group, kind, name }: Subject, code: keyof typeof REASONS, message: string): AdmissionReview {
+  const details = { group, kind, name, causes: [] }
+  const status = { status: 'Failure', code, message, reason: REASONS[code], details } as const
+  return admissionAnswer(uid, { allowed: false, status })
+}
+
+function answerConversion(review: unknown, { uid }: Subject): ConversionReview {
+  try {
+    return answerConversionReview(review, rules.map(({ model }) => model).filter(isCrdModel))
+  } catch (error) {
+    return conversionAnswer(uid, { status: 'Failed', message: errorText(error) }, [])
+  }
+}
+
+/** Whether the kind has a CustomResourceDefinition: kinds of Kubernetes itself have none. */
+function isCrdModel(model: Model<KubeObject>): model is CrdModel<KubeObject> {
+  return 'safeConvert' in model
+}
+
+const FIELD_VALIDATIONS: readonly unknown[] = ['Strict', 'Warn', 'Ignore', undefined]
+
+/** @throws IpamError `INVALID_ARGUMENT` */
+function assertOptions(options: ReviewOptions): void {
+  const { fieldValidation, ipv4Prefixes = false, maxIPv6SubnetBits: bits = 0 } = Object(options) as ReviewOptions
+  if (!FIELD_VALIDATIONS.includes(fieldValidation)) refuse('fieldValidation', 'Strict, Warn or Ignore', fieldValidation)
+  if (typeof ipv4Prefixes !== 'boolean') refuse('ipv4Prefixes', 'true or false', ipv4Prefixes)
+  if (!(Number.isInteger(bits) && bits >= 0 && bits <= 128)) refuse('maxIPv6SubnetBits', 'bits, 0 to 128', bits)
+}

@@ -1,0 +1,223 @@
+import * as ClusterApi from '../../crd/cluster-api/index.js'
+import type { PoolAdmissionOptions } from '../../crd/in-cluster/admission.js'
+import * as InCluster from '../../crd/in-cluster/index.js'
+import { GROUP } from '../../crd/in-cluster/names.js'
+import * as IpamKit from '../../crd/ipam-kit/index.js'
+import {
+  type Admission,
+  type AdmissionRequest as AskedAdmission,
+  allowed,
+  badRequest,
+} from '../../crd/meta/admission.js'
+import { differences } from '../../crd/meta/differences.js'
+import type { Model } from '../../crd/meta/model.js'
+import { formatRef, type KindInfo, type KubeObject } from '../../crd/meta/object.js'
+import * as Metal3 from '../../crd/metal3/index.js'
+import * as Networking from '../../crd/networking/index.js'
+import type { ClusterCIDRAdmissionOptions } from '../../crd/node-ipam/admission.js'
+import * as NodeIpam from '../../crd/node-ipam/index.js'
+import type { ImmutabilityOptions } from '../../crd/openstack/admission.js'
+import * as OpenStack from '../../crd/openstack/index.js'
+import type { AdmissionRequest } from '../../crd/webhook/index.js'
+import { errorText } from '../../errors/cause.js'
+import { describe } from '../../errors/index.js'
+import { modelWatch, type Watch } from '../../plan/index.js'
+import { poolOfAddress } from '../claims/references.js'
+import { addressIn } from '../claims/salvage.js'
+import type { Lookups } from './lookups.js'
+
+/** How strict the rules are. Each option is read by the kinds that have it. */
+export interface ReviewOptions extends PoolAdmissionOptions, ClusterCIDRAdmissionOptions {}
+
+/** The options that the rules of all kinds take. */
+type RuleOptions = ReviewOptions & ImmutabilityOptions
+
+/** The admission rules of a kind, with the look-ups that they need. */
+export interface Rule {
+  readonly model: Model<KubeObject>
+  /** Rejects with an IpamError if a look-up fails. */
+  admit(request: AdmissionRequest, lookups: Lookups, options: RuleOptions): Promise<Admission>
+}
+
+/** All rules, one for each kind. */
+export const rules: readonly Rule[] = /* @__PURE__ */ allRules()
+
+/**
+ * The kinds that `answerReview` has admission rules for: what a ValidatingWebhookConfiguration may
+ * register.
+ */
+export const reviewedKinds: readonly KindInfo[] = /* @__PURE__ */ rules.map(({ model }) => model.info)
+
+function allRules(): readonly Rule[] {
+  return [
+    // the rules of Cluster API read objects of any version themselves
+    {
+      model: ClusterApi.IPAddressClaim,
+      admit: async (request, _, options) => ClusterApi.admitIPAddressClaim(request, options),
+    },
+    {
+      model: ClusterApi.IPAddress,
+      async admit(request, lookups, options) {
+        if (request.operation !== 'CREATE') return ClusterApi.admitIPAddress(request, options)
+        return ClusterApi.admitIPAddress({ ...request, claim: await claimOf(request.object, lookups) }, options)
+      },
+    },
+    ...InCluster.poolModels.map(poolRule),
+    ruleOf(IpamKit.IPPool, async (request, lookups, options) => {
+      if (isSpecSame(request)) return IpamKit.admitIPPool(request, options)
+      const { domain } = specOf(request)
+      const blocks = await lookups.by(BLOCKS, 'domain', domain)
+      if (request.operation === 'DELETE') return IpamKit.admitIPPool({ ...request, blocks }, options)
+      const others = await lookups.by(POOLS, 'domain', domain)
+      return IpamKit.admitIPPool({ ...request, domain: await domainOf(domain, lookups), others, blocks }, options)
+    }),
+    ruleOf(IpamKit.IPBlock, async (request, lookups, options) => {
+      if (request.operation === 'DELETE' || isSpecSame(request)) return IpamKit.admitIPBlock(request, options)
+      const domain = await domainOf(specOf(request).domain, lookups)
+      return IpamKit.admitIPBlock({ ...request, domain }, options)
+    }),
+    ruleOf(IpamKit.IPDomain, async (request, lookups, options) => {
+      if (request.operation !== 'DELETE') return IpamKit.admitIPDomain(request, options)
+      const blocks = await lookups.by(BLOCKS, 'domain', request.oldObject.metadata.name)
+      return IpamKit.admitIPDomain({ ...request, blocks }, options)
+    }),
+    ruleOf(IpamKit.IPHandle, (request, _, options) => IpamKit.admitIPHandle(request, options)),
+    ruleOf(IpamKit.ClusterNetwork, (request, _, options) => IpamKit.admitClusterNetwork(request, options)),
+    ruleOf(Metal3.IPPool, (request, _, options) => Metal3.admitMetal3IPPool(request, options)),
+    ruleOf(Metal3.IPClaim, (request, _, options) => Metal3.admitMetal3IPClaim(request, options)),
+    ruleOf(Metal3.IPAddress, (request, _, options) => Metal3.admitMetal3IPAddress(request, options)),
+    ruleOf(Networking.ServiceCIDR, (request) => Networking.admitServiceCIDR(request)),
+    ruleOf(Networking.IPAddress, (request) => Networking.admitServiceIPAddress(request)),
+    ruleOf(NodeIpam.ClusterCIDR, (request, _, options) => NodeIpam.admitClusterCIDR(request, options)),
+    ruleOf(OpenStack.OpenStackFloatingIPPool, (request, _, options) =>
+      OpenStack.admitOpenStackFloatingIPPool(request, options),
+    ),
+    ruleOf(OpenStack.OpenStackServer, (request, _, options) => OpenStack.admitOpenStackServer(request, options)),
+    ruleOf(OpenStack.OpenStackMachine, (request, _, options) => OpenStack.admitOpenStackMachine(request, options)),
+    ruleOf(OpenStack.OpenStackMachineTemplate, (request, _, options) =>
+      OpenStack.admitOpenStackMachineTemplate(request, options),
+    ),
+  ]
+}
+
+type Judge<T extends KubeObject> = (
+  request: AskedAdmission<T>,
+  lookups: Lookups,
+  options: RuleOptions,
+) => Admission | Promise<Admission>
+
+/**
+ * The rule of a kind, for objects as its model reads them. A stored object that cannot be read has
+ * no state to compare the new one with: its update is judged as a creation, and its deletion is
+ * allowed.
+ */
+function ruleOf<T extends KubeObject>(model: Model<T>, judge: Judge<T>): Rule {
+  return {
+    model,
+    async admit(request, lookups, options) {
+      const before = request.operation === 'CREATE' ? undefined : model.safeParse(request.oldObject)
+      const oldObject = before?.ok ? before.value : undefined
+      if (request.operation === 'DELETE') {
+        return oldObject === undefined ? allowed() : judge({ operation: 'DELETE', oldObject }, lookups, options)
+      }
+      const after = model.safeParse(request.object)
+      if (!after.ok) return badRequest(describe(after.failure))
+      const object = after.value
+      const asked: AskedAdmission<T> =
+        oldObject === undefined ? { operation: 'CREATE', object } : { operation: 'UPDATE', object, oldObject }
+      return judge(asked, lookups, options)
+    },
+  }
+}
+
+/**
+ * The rule of a kind of in-cluster pools. Addresses in use keep their pool also where the pool as
+ * it is stored cannot be read.
+ */
+function poolRule(model: Model<InCluster.InClusterPool>): Rule {
+  return {
+    model,
+    async admit(request, lookups, options) {
+      if (request.operation === 'DELETE') {
+        const oldObject = request.oldObject as InCluster.InClusterPool
+        const inUse = await addressesOf(oldObject, model, lookups)
+        return InCluster.admitInClusterPool({ operation: 'DELETE', oldObject, inUse }, options)
+      }
+      const after = model.safeParse(request.object)
+      if (!after.ok) return badRequest(describe(after.failure))
+      const object = after.value
+      if (request.operation === 'CREATE') return InCluster.admitInClusterPool({ operation: 'CREATE', object }, options)
+      const before = model.safeParse(request.oldObject)
+      const oldObject = before.ok ? before.value : object
+      const inUse = await addressesOf(object, model, lookups)
+      return InCluster.admitInClusterPool({ operation: 'UPDATE', object, oldObject, inUse }, options)
+    },
+  }
+}
+
+const POOL_KINDS = {
+  kinds: InCluster.poolModels.map(({ info }) => ({ ...info, group: GROUP })),
+  emptyGroup: GROUP,
+}
+
+/** Addresses by their pool. One that does not fit its schema counts, as far as it can be read. */
+const ADDRESSES: Watch<ClusterApi.IPAddress> = {
+  ...ClusterApi.IPAddress.info,
+  parse: (object) => {
+    const value = addressIn(object)
+    return value === undefined ? { ok: false, problem: 'not an IPAddress of a pool' } : { ok: true, value }
+  },
+  indexes: {
+    pool: (address) => {
+      const pool = poolOfAddress(address, POOL_KINDS)
+      return pool === undefined ? [] : [formatRef(pool)]
+    },
+  },
+}
+
+/** Claims are not parsed here: the rules of addresses read them, and refuse what cannot be read. */
+const CLAIMS: Watch<KubeObject> = { ...ClusterApi.IPAddressClaim.info, parse: (value) => ({ ok: true, value }) }
+
+const DOMAINS = /* @__PURE__ */ modelWatch(IpamKit.IPDomain)
+const POOLS = /* @__PURE__ */ modelWatch(IpamKit.IPPool, {
+  indexes: { domain: (pool: IpamKit.IPPool) => [pool.spec.domain] },
+})
+const BLOCKS = /* @__PURE__ */ modelWatch(IpamKit.IPBlock, {
+  indexes: { domain: (block: IpamKit.IPBlock) => [block.spec.domain] },
+})
+
+/** The addresses in use of a pool. */
+function addressesOf(
+  { metadata: { name, namespace } }: KubeObject,
+  { info }: Model<InCluster.InClusterPool>,
+  lookups: Lookups,
+): Promise<readonly ClusterApi.IPAddress[]> {
+  const ref = { kind: info.kind, name, namespace: info.namespaced ? namespace : undefined }
+  return lookups.by(ADDRESSES, 'pool', formatRef(ref), ref.namespace)
+}
+
+async function claimOf(address: KubeObject, lookups: Lookups): Promise<ClusterApi.ClaimLookup> {
+  const read = ClusterApi.IPAddress.safeParse(address)
+  // the rules say what is wrong with it
+  if (!read.ok) return { kind: 'absent' }
+  const { metadata, spec } = read.value
+  try {
+    const claim = await lookups.get(CLAIMS, { name: spec.claimRef.name, namespace: metadata.namespace })
+    return claim === undefined ? { kind: 'absent' } : { kind: 'found', claim }
+  } catch (error) {
+    return { kind: 'failed', problem: errorText(error) }
+  }
+}
+
+function domainOf(name: string, lookups: Lookups): Promise<IpamKit.IPDomain | undefined> {
+  return lookups.get(DOMAINS, { name })
+}
+
+function specOf<T extends KubeObject & { readonly spec: object }>(request: AskedAdmission<T>): T['spec'] {
+  return request.operation === 'DELETE' ? request.oldObject.spec : request.object.spec
+}
+
+/** Whether an update leaves the spec as it is: it is allowed without a look-up. */
+function isSpecSame(request: AskedAdmission<KubeObject>): boolean {
+  return request.operation === 'UPDATE' && differences('spec', request.oldObject.spec, request.object.spec).length === 0
+}
