@@ -87,13 +87,12 @@ export class ObjectCache {
   #clock = 0
 
   /**
-   * @param onAnnounced of the host: has its planners take in what another part of the process has
-   * found out, and applied: {@link announce}
+   * @param options `onAnnounced` is set by the host: it passes what another part of the process has
+   *   found out, and applied, to the planners of the host ({@link announce})
    */
   constructor(options: { readonly onAnnounced?: ((applied: Applied) => void) | undefined } = {}) {
     assertObject('ObjectCache', 'options', options)
     const { onAnnounced } = options
-
     this.#onAnnounced = onAnnounced
   }
 
