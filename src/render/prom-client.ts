@@ -102,7 +102,10 @@ function histogramValues(name: string, { labels = {}, buckets, sum, count }: His
   ]
 }
 
-/** @throws IpamError `INVALID_ARGUMENT` for a value that is not a number: a registry would print `-Inf` */
+/**
+ * @throws IpamError `INVALID_ARGUMENT` for a value that is not a number: a registry would print
+ * `-Inf`
+ */
 function numberOf(metric: string, value: unknown): number {
   if (typeof value === 'bigint') return Number(value)
   return typeof value === 'number' ? value : refuse('value', `a number or a bigint in metric ${metric}`, value)

@@ -29,8 +29,8 @@ export interface HistogramSample {
  * Metrics in the text format of Prometheus (version 0.0.4), to be served as
  * `text/plain; version=0.0.4`. O(samples).
  *
- * @throws IpamError `INVALID_ARGUMENT` for a value that is not a number, a name that Prometheus does
- * not take, or a name that comes twice
+ * @throws IpamError `INVALID_ARGUMENT` for a value that is not a number, a name that Prometheus
+ * does not take, or a name that comes twice
  * @example
  * prometheusText([{ type: 'gauge', name: 'ipam_free', help: 'Free addresses', samples: [{ labels: { pool: 'lab' }, value: 3 }] }])
  * // '# HELP ipam_free Free addresses\n# TYPE ipam_free gauge\nipam_free{pool="lab"} 3\n'

@@ -313,18 +313,18 @@ export class Controller<O extends Outcome = Outcome> {
   #wake(applied: Applied, job?: Job<O>): void {
     const { change } = applied
     const kind = kindKey(change.kind === 'present' ? change.object : change.ref)
-    const news = { id: idOf(change), isNews: applied.isNews }
+    const cause = { id: idOf(change), isNewer: applied.isNewer }
     for (const planner of this.#options.planners) {
       if (!planner.watches.some((watched) => kindKey(watched) === kind)) continue
-      this.#enqueue(planner, planner.wakes?.(applied) ?? planner.observe(change), job, news)
+      this.#enqueue(planner, planner.wakes?.(applied) ?? planner.observe(change), job, cause)
     }
   }
 
-  #enqueue(planner: Planner<O>, keys: Iterable<string>, by?: Job<O>, { id, isNews }: News = RELEASED): void {
+  #enqueue(planner: Planner<O>, keys: Iterable<string>, by?: Job<O>, { id, isNewer }: WakeCause = RELEASED): void {
     for (const key of keys) {
       const isOwn = by?.planner === planner && by.key === key
-      const ofOwn = isOwn && !isNews ? id : undefined
-      this.#queue.add(planner, key, { own: ofOwn, news: isNews && !isOwn ? id : undefined })
+      const ofOwn = isOwn && !isNewer ? id : undefined
+      this.#queue.add(planner, key, { own: ofOwn, news: isNewer && !isOwn ? id : undefined })
     }
     this.#pump()
   }
@@ -538,17 +538,17 @@ export class Controller<O extends Outcome = Outcome> {
   }
 }
 
-/** What keys are woken by. */
-interface News {
+/** The change that wakes a key. */
+interface WakeCause {
   readonly id: string
-  /** Whether it was not known before. */
-  readonly isNews: boolean
+  /** Whether the change was newer than the cache. */
+  readonly isNewer: boolean
 }
 
-/** What was reserved for a plan, and is not any more. */
-const RELEASED: News = { id: 'released', isNews: true }
+/** A reservation of another plan ended. */
+const RELEASED: WakeCause = { id: 'released', isNewer: true }
 
-/** Names a change: what a write has shown and what a watch tells of it are the same. */
+/** Names a change: the response of a write and the event of that write have the same name. */
 function idOf(change: Change): string {
   if (change.kind === 'absent') return `${objectKey(change.ref)} ${change.uid} gone`
   const { uid, resourceVersion } = change.object.metadata

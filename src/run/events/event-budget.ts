@@ -13,7 +13,9 @@ export class EventBudget {
   readonly #most: number
   readonly #objects = new Map<string, Tokens>()
 
-  /** @param most how many objects are remembered: those that wrote longest ago are forgotten first */
+  /**
+   * @param most how many objects are remembered: those that wrote longest ago are forgotten first
+   */
   constructor(most: number) {
     this.#most = most
   }

@@ -76,10 +76,10 @@ export async function* pollChanges(
       return
     }
     for (const change of page.changes) yield { kind: 'change', ...change }
-    const isNews = page.revision !== after && page.changes.length === 0
+    const isNewer = page.revision !== after && page.changes.length === 0
     after = page.revision
     if (page.hasMore) continue
-    if (isNews || !isTold) yield { kind: 'at', revision: page.revision }
+    if (isNewer || !isTold) yield { kind: 'at', revision: page.revision }
     isTold = true
     await alarm.ring()
   }

@@ -13,7 +13,7 @@ import type {
   StoreEngine,
 } from '../engine/engine.js'
 import type { EtcdClient, EtcdKeyValue } from './client.js'
-import { verdictOf } from './errors.js'
+import { classOf } from './errors.js'
 import { Follower } from './follow.js'
 import { Keys, keyAfter } from './keys.js'
 
@@ -55,7 +55,7 @@ export class EtcdEngine implements StoreEngine {
       try {
         return await this.#scan(scope, part)
       } catch (error) {
-        if (attempt === MAX_ATTEMPTS || verdictOf(error) !== 'compacted') throw error
+        if (attempt === MAX_ATTEMPTS || classOf(error) !== 'compacted') throw error
       }
     }
   }
@@ -68,9 +68,9 @@ export class EtcdEngine implements StoreEngine {
       const { revision, succeeded } = await this.#client.txn({ compare, success: [operation] })
       return succeeded ? { kind: 'done', revision } : { kind: 'stale' }
     } catch (error) {
-      const verdict = verdictOf(error)
-      if (verdict === 'unknown') throw error
-      if (verdict !== 'too-large') return refused(error)
+      const errorClass = classOf(error)
+      if (errorClass === 'unknown') throw error
+      if (errorClass !== 'too-large') return refused(error)
       const sizeBytes = utf8Length(after ?? '')
       // what this server takes is not said: no more than as it comes, if that was too much, else
       // less than this

@@ -1,7 +1,7 @@
 import { NEVER_CONNECTED } from '../rules/unsent.js'
 
 /** What an error of a client says about the call that it ended. */
-export type Verdict =
+export type ErrorClass =
   /** The revision that was asked for is no longer kept. */
   | 'compacted'
   /** The request is larger than the server takes. */
@@ -11,12 +11,12 @@ export type Verdict =
   /** It may have been written. */
   | 'unknown'
 
-export function verdictOf(error: unknown): Verdict {
+export function classOf(error: unknown): ErrorClass {
   const { code, message, cause } = (error ?? {}) as Parts
   const text = typeof message === 'string' ? message : ''
   // also of a client that has no codes: what has asked for a revision has only read
   if (text.includes('required revision has been compacted')) return 'compacted'
-  if (typeof code === 'number') return verdictOfStatus(code, text)
+  if (typeof code === 'number') return classOfStatus(code, text)
   // fetch has the code of the system in its cause
   const codes = [code, (cause as Parts | undefined)?.code]
   return codes.some((each) => NEVER_CONNECTED.has(each)) ? 'refused' : 'unknown'
@@ -36,7 +36,7 @@ const REFUSALS: ReadonlySet<number> = new Set([
   // handed on and not seen come back.
 ])
 
-function verdictOfStatus(code: number, message: string): Verdict {
+function classOfStatus(code: number, message: string): ErrorClass {
   if (/request is too large|message larger than max/.test(message)) return 'too-large'
   return REFUSALS.has(code) ? 'refused' : 'unknown'
 }

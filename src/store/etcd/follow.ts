@@ -1,8 +1,8 @@
 import type { DocumentChange, EngineEvent, Stop } from '../engine/engine.js'
 import type { EtcdClient, EtcdEvent, EtcdWatch, EtcdWatchResponse } from './client.js'
-import { UnreadableAnswer, verdictOf } from './errors.js'
+import { classOf, UnreadableAnswer } from './errors.js'
 import type { KeyRange } from './keys.js'
-import { Lookout, Reading } from './lookout.js'
+import { Reading, WatchProbe } from './watch-probe.js'
 
 export interface FollowOptions {
   readonly sleep: (milliseconds: number) => Promise<unknown>
@@ -23,7 +23,7 @@ export class Follower {
   readonly #client: EtcdClient
   readonly #range: KeyRange
   readonly #options: FollowOptions
-  readonly #lookout: Lookout
+  readonly #watchProbe: WatchProbe
   #watch: EtcdWatch | undefined
   #reading: Reading | undefined
   /** What has been told. `undefined`: nothing yet, and it begins now. */
@@ -35,7 +35,7 @@ export class Follower {
     this.#client = client
     this.#range = range
     this.#options = options
-    this.#lookout = new Lookout(client, range, options.sleep)
+    this.#watchProbe = new WatchProbe(client, range, options.sleep)
   }
 
   async *follow(after: string | undefined, stop: Stop): AsyncGenerator<EngineEvent, undefined> {
@@ -61,7 +61,7 @@ export class Follower {
       }
       if (stop.isStopped || this.#isGone) return
       if (problem instanceof UnreadableAnswer) throw problem
-      this.#lookout.assertSighted()
+      this.#watchProbe.assertAnswered()
       if (this.#failures >= MAX_FAILURES) throw problem
       await this.#options.sleep(this.#options.retryMs)
     }
@@ -69,9 +69,9 @@ export class Follower {
 
   /** Continues after the revisions that probes have checked: there were no changes up to there. */
   *#lookedAt(): Generator<EngineEvent, undefined> {
-    const { vouched } = this.#lookout
-    if (vouched <= BigInt(this.#reached ?? '0')) return
-    this.#reached = String(vouched)
+    const { verifiedRevision } = this.#watchProbe
+    if (verifiedRevision <= BigInt(this.#reached ?? '0')) return
+    this.#reached = String(verifiedRevision)
     yield { kind: 'at', revision: this.#reached }
   }
 
@@ -93,7 +93,7 @@ export class Follower {
       const isPast = !this.#isGone && this.#reached !== revision && this.#reached !== '0'
       if (isPast) await this.#client.range({ ...look, revision: this.#reached })
     } catch (error) {
-      if (verdictOf(error) !== 'compacted') throw error
+      if (classOf(error) !== 'compacted') throw error
       this.#isGone = true
     }
     return this.#isGone ? revision : this.#reached
@@ -108,7 +108,7 @@ export class Follower {
     const reading = new Reading(reached)
     this.#reading = reading
     // without a clock nothing is looked at
-    this.#lookout.guard(watch, reading).catch(() => {})
+    this.#watchProbe.guard(watch, reading).catch(() => {})
     try {
       for await (const response of watch) {
         reading.begin()

@@ -14,11 +14,11 @@ import {
   assertSubresource,
   assertWatchOptions,
 } from '../rules/arguments.js'
+import { formatName } from '../rules/format.js'
 import { invalid } from '../rules/input.js'
 import type { JsonObject } from '../rules/json.js'
 import { comparePlaces, placeOf } from '../rules/pages.js'
 import { copyOf } from '../rules/selectors.js'
-import { formatName } from '../rules/shown.js'
 import { conflict, scopeProblem, subresourceProblem } from '../rules/writes.js'
 import type {
   DeleteOptions,
@@ -43,11 +43,11 @@ import type { KubernetesClient } from './client.js'
 import { conditionsOf, formatConditions, isVersion } from './conditions.js'
 import { patchBody, readObjectInput, readPatchInput } from './input.js'
 import { collectionPath, nameProblem, namespaceProblem, objectPath, queryOf } from './paths.js'
+import { RecentWrites } from './recent-writes.js'
 import { type About, type Asking, Requests } from './requests.js'
 import { type Resource, Resources } from './resources.js'
 import { type Selection, selectionOf } from './selection.js'
 import { KubernetesWatch } from './watch.js'
-import { Written } from './written.js'
 
 export interface KubernetesStoreOptions {
   /** Waits before a watch is resumed: `(ms) => new Promise((done) => setTimeout(done, ms))`. */
@@ -136,7 +136,7 @@ class KubernetesStore implements Store {
   /** As the server reads it. */
   readonly #writeTimeout: string | undefined
   readonly #maxBytes: number
-  readonly #written = new Written()
+  readonly #recentWrites = new RecentWrites()
 
   constructor(client: KubernetesClient, options: KubernetesStoreOptions) {
     assertObject('client', client)
@@ -254,7 +254,7 @@ class KubernetesStore implements Store {
     const send = (guards: Preconditions) => this.#patch(target, patchBody(read.value, guards), subresource, guards)
     // in a merge patch of a status the server does not look at the uid
     const looksAway = read.value.kind === 'merge' && subresource === 'status'
-    if (looksAway && wanted.uid !== undefined && !this.#written.isOf(target.shown, ref.apiVersion, wanted)) {
+    if (looksAway && wanted.uid !== undefined && !this.#recentWrites.isOf(target.shown, ref.apiVersion, wanted)) {
       return this.#onRead(target, wanted, ({ metadata: { resourceVersion } }) => send({ resourceVersion }))
     }
     const written = await send(looksAway ? { resourceVersion: wanted.resourceVersion } : wanted)
@@ -319,7 +319,7 @@ class KubernetesStore implements Store {
 
   async #write(asking: Asking, about: About): StoreResult<KubeObject> {
     const answer = await this.#requests.object(asking, about)
-    if (answer.ok) this.#written.note(about.shown, answer.value)
+    if (answer.ok) this.#recentWrites.note(about.shown, answer.value)
     return answer
   }
 

@@ -48,10 +48,10 @@ export class Reading {
 type Finding = 'quiet' | 'missed' | 'compacted'
 
 /**
- * What a look finds. `nothing`: there is nothing new, or there is no server to ask. `blind`: there
- * is, and no watch is answered.
+ * What a look finds. `nothing`: there is nothing new, or there is no server to ask. `unanswered`:
+ * there is, and no watch is answered.
  */
-type Look = Finding | 'nothing' | 'blind'
+type Look = Finding | 'nothing' | 'unanswered'
 
 const STEP_MS = 1_000
 /** How many steps of silence there are before something is looked at. */
@@ -62,7 +62,7 @@ const LOOK_STEPS = 15
  */
 const PROBE_STEPS = 5
 /** How many looks in a row may find out nothing: some minutes. */
-const MAX_BLIND_LOOKS = 14
+const MAX_UNANSWERED = 14
 
 /**
  * Looks whether a watch to which nothing comes has missed something: a connection can go silent
@@ -82,19 +82,19 @@ const MAX_BLIND_LOOKS = 14
  *                                        |------------->| if seenTwice is compacted; if seenOnce is, too, the watch is ended
  *
  * Revisions that two have checked are verified: a new watch may start after them. If seenTwice was
- * compacted, what follows it will never be looked at by two. The watch continues, but `vouched`
- * stays where it is, until the watch itself is told something.
+ * compacted, what follows it will never be looked at by two. The watch continues, but
+ * `verifiedRevision` stays where it is, until the watch itself is told something.
  *
  * A probe that is not answered, or refused, says nothing. If many in a row do, something may be
  * missed without an end, and it is time to say so.
  */
-export class Lookout {
+export class WatchProbe {
   readonly #client: EtcdClient
   readonly #range: KeyRange
   readonly #sleep: (milliseconds: number) => Promise<unknown>
-  #blindLooks = 0
+  #unanswered = 0
   #problem: unknown
-  #vouched = 0n
+  #verifiedRevision = 0n
   #seenTwice = 0n
   #seenOnce = 0n
 
@@ -105,13 +105,13 @@ export class Lookout {
   }
 
   /** Up to where nothing has happened that was not told. */
-  get vouched(): bigint {
-    return this.#vouched
+  get verifiedRevision(): bigint {
+    return this.#verifiedRevision
   }
 
   /** @throws what the last one of many watches had to say, if none of them was answered */
-  assertSighted(): void {
-    if (this.#blindLooks >= MAX_BLIND_LOOKS) throw this.#problem
+  assertAnswered(): void {
+    if (this.#unanswered >= MAX_UNANSWERED) throw this.#problem
   }
 
   /**
@@ -127,13 +127,13 @@ export class Lookout {
       await this.#wait(LOOK_STEPS, isOver)
       const look = isSilent() ? await this.#look(reading) : 'quiet'
       if (reading.isOver) return
-      if (look !== 'nothing') this.#blindLooks = look === 'blind' ? this.#blindLooks + 1 : 0
-      const isBlind = this.#blindLooks >= MAX_BLIND_LOOKS
-      if (look !== 'missed' && look !== 'compacted' && !isBlind) continue
+      if (look !== 'nothing') this.#unanswered = look === 'unanswered' ? this.#unanswered + 1 : 0
+      const isUnanswered = this.#unanswered >= MAX_UNANSWERED
+      if (look !== 'missed' && look !== 'compacted' && !isUnanswered) continue
       // it may be on its way
       await this.#wait(1, isOver)
       if (isSilent()) return watch.cancel()
-      this.#blindLooks = 0
+      this.#unanswered = 0
     }
   }
 
@@ -143,7 +143,7 @@ export class Lookout {
       const { revision } = await this.#client.range({ key: this.#range.key, limit: 1, keysOnly: true })
       isAnswered = true
       const reached = BigInt(reading.reached)
-      this.#vouched = later(this.#vouched, reached)
+      this.#verifiedRevision = later(this.#verifiedRevision, reached)
       this.#seenTwice = later(this.#seenTwice, reached)
       if (reading.isOver || BigInt(revision) <= this.#seenTwice) return 'nothing'
       const finding = await this.#probe(this.#seenTwice, reading)
@@ -154,7 +154,7 @@ export class Lookout {
       // was missed
       if (error instanceof UnreadableAnswer) return 'missed'
       this.#problem = error
-      return isAnswered ? 'blind' : 'nothing'
+      return isAnswered ? 'unanswered' : 'nothing'
     }
   }
 
@@ -192,7 +192,7 @@ export class Lookout {
     }
     if (now === undefined || left > 0) throw new Error('a watch was not answered')
     const seenTwice = now < this.#seenOnce ? now : this.#seenOnce
-    if (seen <= this.#vouched) this.#vouched = later(this.#vouched, seenTwice)
+    if (seen <= this.#verifiedRevision) this.#verifiedRevision = later(this.#verifiedRevision, seenTwice)
     this.#seenTwice = later(this.#seenTwice, seenTwice)
     this.#seenOnce = later(this.#seenOnce, now)
     return 'quiet'

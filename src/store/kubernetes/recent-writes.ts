@@ -8,7 +8,7 @@ const MOST = 4096
  * Which object the last writes have made which version of. A version belongs to one object for
  * ever: a write on a version does not need the uid as a second condition.
  */
-export class Written {
+export class RecentWrites {
   readonly #uids = new Map<string, string>()
 
   /** @param shown names the object */
