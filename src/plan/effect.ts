@@ -81,19 +81,19 @@ export interface DeleteEffect {
 }
 
 /**
- * Changes nothing, and stops the plan if this object is there: the reverse of a {@link guard}.
- * Nobody under that name, or another object, is fine. Goes before an effect that would do harm if
- * the object lived.
+ * Changes nothing, and stops the plan if this object exists: the reverse of a {@link guard}. The
+ * plan continues if the name is free, or if another object has the name. Put it before an effect
+ * that would do harm if the object existed.
  *
- * A planner cannot look, and what it was shown may be old. Its host reads the store when the plan
- * is carried out, and never a cache. The planner is then shown the absence as `confirmed`.
+ * The cache of a planner may be old. So the host reads the store when the plan is carried out, and
+ * never a cache. The planner then observes the absence as `confirmed`.
  */
 export interface AbsentEffect {
   readonly kind: 'absent'
   readonly ref: ObjectRef
   /**
-   * Left out: nobody may have the name, whichever object it is. That is soon not true any more, if
-   * it ever was: nothing is shown to the planner then.
+   * The uid of the object. Left out: no object at all may have the name. Such an absence can end at
+   * any time, so the planner does not observe it.
    */
   readonly uid?: string | undefined
   /**

@@ -56,7 +56,7 @@ export function explainEffect(effect: Effect): string {
       const part = effect.subresource === undefined ? '' : `${effect.subresource} of `
       const fields = fieldsOf(effect)
       const condition = conditionOf(effect.if, fieldGuardsOf(effect))
-      if (fields.length === 0) return `go on only with ${formatRef(effect.ref)}${condition}: ${effect.why}`
+      if (fields.length === 0) return `continue only with ${formatRef(effect.ref)}${condition}: ${effect.why}`
       return `patch ${part}${formatRef(effect.ref)} (${fields.join(', ')})${condition}: ${effect.why}`
     }
     case 'delete': {
@@ -64,7 +64,7 @@ export function explainEffect(effect: Effect): string {
       return `delete ${formatRef(effect.ref)}${how}${conditionOf(effect.if)}: ${effect.why}`
     }
     case 'absent':
-      return `go on only if there is no ${formatRef(effect.ref)}${effect.uid === undefined ? '' : ` with uid ${effect.uid}`}: ${effect.why}`
+      return `continue only if there is no ${formatRef(effect.ref)}${effect.uid === undefined ? '' : ` with uid ${effect.uid}`}: ${effect.why}`
     case 'external':
       return `ask the external system to ${effect.call.operation} for ${formatRef(effect.call.about)} under ${effect.call.key}: ${effect.why}`
     case 'event':

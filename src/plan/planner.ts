@@ -81,10 +81,10 @@ export interface Planner<O extends Outcome = Outcome> {
   /** The objects that it has to be shown: those of some kinds, or some of them. */
   readonly watches: readonly Selection[]
   /**
-   * All keys that have a plan are planned again in each period of so many seconds, from 1 to
-   * 86,400, spread evenly over it: for a planner that depends on what no watch tells, such as an
-   * external system. Left out: a key is planned again when it is woken, or when its plan asks for
-   * that.
+   * The period in which all keys that have a plan are planned again, in seconds, from 1 to 86,400.
+   * The plans are spread evenly over the period. For a planner that depends on a system without a
+   * watch, such as an external IPAM. Left out: a key is planned again when it is woken, or when its
+   * plan asks for that.
    */
   readonly resyncSeconds?: number | undefined
   /**

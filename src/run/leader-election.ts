@@ -54,13 +54,13 @@ export interface LeaderElectionOptions {
 /** How long a leader leads. */
 export interface LeaderTerm {
   /**
-   * Resolves when it has to come to an end, because of `stop` or because the lease is lost: begin
-   * nothing else.
+   * Resolves when the leader has to end, because of `stop` or because the lease is lost. Begin
+   * nothing new after that.
    */
   readonly ending: Promise<void>
   /**
-   * Resolves when the lease is lost: somebody else may write now, so **nothing may be written any
-   * more**, not even to find out what has become of a write. End the process.
+   * Resolves when the lease is lost: another process may write now. **Write nothing any more**, not
+   * even to find out the outcome of a write. End the process.
    */
   readonly lost: Promise<void>
   /**
@@ -140,8 +140,8 @@ export class LeaderElection {
    * has begun, where another holder may still have a write on its way: it expires.
    *
    * @param lead what the leader does. It resolves when everything that it has begun is ended
-   * @returns `stopped`, or `lost`: somebody else may lead by now. Then end the process, or run
-   * again: it waits until what it has sent can no longer arrive
+   * @returns `stopped`, or `lost`: another process may lead by now. Then end the process, or call
+   * `run` again: it waits until what it has sent can no longer arrive
    * @throws what `lead` throws
    */
   async run(lead: (term: LeaderTerm) => Promise<void>): Promise<'stopped' | 'lost'> {
@@ -268,7 +268,7 @@ export class LeaderElection {
     const lease = found.value
     const spec = specOf(lease)
     const holder = spec.holderIdentity ?? ''
-    // of a leader whose process stood still: somebody else has led since, and given the lease back
+    // this process was suspended: another leader has acquired the lease since, and released it
     if (isRenewal && holder !== identity) return 'taken'
     if (holder !== identity && holder !== '' && !this.#isExpired(lease, spec)) return 'taken'
     // of an earlier term of this process, or of one before it with the same identity: its last
@@ -284,7 +284,7 @@ export class LeaderElection {
     return { holderIdentity: this.#options.identity, leaseDurationSeconds, acquireTime, renewTime, leaseTransitions }
   }
 
-  /** Whether a lease of somebody else has not changed for as long as that one has asked for. */
+  /** Whether the lease of another holder has not been renewed for its whole duration. */
   #isExpired(lease: KubeObject, spec: LeaseSpec): boolean {
     const endsMs = this.#endsMs(lease, spec)
     if (this.#nowMs() < endsMs - this.#lateMs) return false
@@ -308,7 +308,7 @@ export class LeaderElection {
 
   #answered(answer: Awaited<ReturnType<Store['update']>>): 'held' | 'taken' | 'unknown' {
     if (answer.ok) return 'held'
-    // somebody else was faster, or it is not known: the next attempt tells
+    // another process acquired the lease, or the outcome is unknown: the next attempt tells
     return this.#failed(answer.failure)
   }
 
@@ -319,8 +319,7 @@ export class LeaderElection {
   }
 
   /**
-   * Says that nobody leads. If that cannot be written, the others wait until the lease is old
-   * enough.
+   * Releases the lease. If that write fails, other processes wait until the lease expires.
    */
   async #giveBack(): Promise<void> {
     const { store, identity, onProblem } = this.#options
@@ -333,8 +332,8 @@ export class LeaderElection {
   }
 
   /**
-   * An answer; `undefined` a while after it is told to stop: a store that does not answer at all
-   * keeps nobody from that.
+   * The answer of a request; `undefined` a while after `stop` was called, so that a store which
+   * does not answer cannot delay the stop for ever.
    */
   #whileWanted<T>(answer: Promise<T>): Promise<T | undefined> {
     return new Promise((resolve, reject) => {

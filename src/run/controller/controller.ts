@@ -117,12 +117,14 @@ export interface ControllerOptions<O extends Outcome = Outcome> {
    * one in 16 of the keys that wait is begun at a time, calls counted, and at least `concurrency`.
    */
   readonly concurrency?: number | undefined
-  /** How long a key that sums up others waits for more of them, in milliseconds. Default 500. */
+  /**
+   * How long an aggregate key collects wakes before it is planned, in milliseconds. Default 500.
+   */
   readonly summaryDelayMs?: number | undefined
   /**
-   * After this time nobody has a write any more that was not answered: above the limits of the
-   * server for a request and of all that is before it (`serverHasGivenUp` of `settle`), in
-   * milliseconds. Default 600,000.
+   * The time after which an unanswered write can no longer be done, in milliseconds. It must exceed
+   * the request time-outs of the server and of all proxies before it (`serverHasGivenUp` of
+   * `settle`). Default 600,000.
    */
   readonly serverLimitMs?: number | undefined
   readonly backoff?: BackoffOptions | undefined
@@ -213,14 +215,14 @@ export class Controller<O extends Outcome = Outcome> {
   }
 
   /**
-   * Runs until {@link stop}, and until everything that was begun is ended. Whoever holds a lease
-   * for it gives it back after that. The planners are reset first.
+   * Runs until {@link stop}, and until everything that was begun has ended. Release a lease only
+   * after that. The planners are reset first.
    *
-   * @throws IpamError `INVALID_ARGUMENT` if it was called before; `STORE_IO` when what is listed
-   *   again is older than it was, or had gone: the database was restored to an earlier state, and
-   *   addresses that were given back since are in use again
-   * @throws what {@link Planner.observe} throws at what was listed or watched. What it throws at a
-   * write of its own plan is a problem of kind `thrown`
+   * @throws IpamError `INVALID_ARGUMENT` if it was called before. `STORE_IO` if a list is older
+   *   than the cache: the database was restored to an earlier state, and addresses that were
+   *   released since then are in use again
+   * @throws what {@link Planner.observe} throws for an object of a list or a watch. What it throws
+   *   for a write of its own plan is a problem of kind `thrown`
    *
    * Either is thrown as after {@link stop}, when everything that was begun is ended. What a planner
    * knows is wrong by then and it must plan nothing more: end the process, or run a new controller.
@@ -490,7 +492,7 @@ export class Controller<O extends Outcome = Outcome> {
     let sentMs = timers.now()
     try {
       for (let times = 1; ; times++) {
-        // also when it is to stop: nobody else could find out
+        // also during a stop: no other component can find out the outcome
         await this.#wait(waitMs(times), { isFinal: true })
         // the next leader sees what is stored, and this one plans nothing more
         if (!this.#canWrite()) return
@@ -506,7 +508,7 @@ export class Controller<O extends Outcome = Outcome> {
         onProblem({ kind: 'unsettled', planner: job.planner.name, key: job.key, failure: settled.failure })
       }
     } finally {
-      // also after a throw of the planner that is shown it: whoever stops would wait for ever
+      // also if the planner throws: otherwise `stop` would never resolve
       this.#unsettled--
       this.#running++
     }
@@ -578,8 +580,8 @@ function yieldMs(conflicts: number, rank: number): number {
 }
 
 /**
- * How long to wait before a store is asked again that has failed so many times in a row: 5 ms,
- * twice as long each time, up to half a minute.
+ * The wait before the next request to a store after this number of failures in a row: 5 ms, doubled
+ * each time, up to 30 s.
  */
 function waitMs(times: number): number {
   return Math.min(5 * 2 ** Math.min(times - 1, 20), 30_000)

@@ -56,8 +56,8 @@ export class Informer {
   /**
    * Runs until {@link stop}.
    *
-   * @throws IpamError `STORE_IO` when what is stored has gone back to an earlier state: nothing
-   * that is known of it can be trusted any more
+   * @throws IpamError `STORE_IO` if the database was restored to an earlier state: the cache is no
+   * longer valid
    */
   async run(): Promise<void> {
     let hasSynced = false
@@ -126,7 +126,7 @@ export class Informer {
     }
   }
 
-  /** Watches from a version on. @returns from where to go on; `undefined`: list again */
+  /** Watches from a version on. @returns where to continue; `undefined`: list again */
   async #follow(from: string): Promise<string | undefined> {
     let version = from
     const watch = this.#host.store.watch(this.#query, { resourceVersion: from })[Symbol.asyncIterator]()

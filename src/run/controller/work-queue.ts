@@ -29,7 +29,7 @@ export interface Job<O extends Outcome> {
   dueMs: number
 }
 
-/** How a key is to go on after it was planned. */
+/** What the queue does with a key after its plan. */
 export interface JobEnd {
   /** To be planned again after this, in milliseconds. */
   readonly againMs?: number | undefined
@@ -191,8 +191,8 @@ export class WorkQueue<O extends Outcome> {
   }
 
   /**
-   * A job was planned, and that is over. @returns when it comes again, in milliseconds;
-   * `undefined`: when it is woken
+   * Ends the plan of a job. @returns the time until its next plan, in milliseconds; `undefined`:
+   * when it is woken
    */
   done(job: Job<O>, { againMs, hasFailed = false, isHeld = false }: JobEnd = {}): number | undefined {
     if (this.#isStopped) return undefined

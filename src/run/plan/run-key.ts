@@ -90,10 +90,10 @@ type KeyEnd<O extends Outcome> =
       readonly failure: StoreFailure
       readonly attempts: number
       /**
-       * Ends what is reserved for the plan, and returns the keys to plan again: call it when
-       * `settle` has told, and its change was shown. Until then the planner gives to nobody what
-       * may have been created; one that reserves nothing ({@link Planner.reserve}) must make no
-       * plan at all.
+       * Ends the reservation of the plan, and returns the keys to plan again. Call it when `settle`
+       * has answered and the planner has observed its change. Until then the planner offers no
+       * address that may have been created. A planner that reserves nothing
+       * ({@link Planner.reserve}) must make no plan until then.
        */
       readonly release: () => readonly string[]
     }

@@ -91,7 +91,7 @@ export interface StoppedRun<K extends string> {
  * it would not be seen whether others had written in between.
  *
  * @throws IpamError `INVALID_ARGUMENT` before anything is done, for a plan with an `external`
- * effect that is not its last or that nobody can carry out, or with a field guard that cannot be
+ * effect that is not its last or for which there is no caller, or with a field guard that cannot be
  * tested
  */
 export async function runPlan(plan: Plan, store: Store, options: RunPlanOptions = {}): Promise<RunResult> {

@@ -42,12 +42,16 @@ export interface Settlement {
 
 export interface SettleOptions {
   /**
-   * The server has given up by now: it ends what it is asked for within a time
-   * (`statement_timeout`, the request time-out of an API server), that time is over **since the
-   * write, and since every `settle` that answered `STORE_OUTCOME_UNKNOWN`**, because each of those
-   * has sent it once more, and nothing else can still have it. A read is an answer then. For where
-   * nothing can be created any more: a namespace that is being deleted, a quota, a webhook that
-   * says no. Default false.
+   * Whether the write can no longer be done, so that a read tells its outcome. That is so if both
+   * hold:
+   *
+   * - The server ends each request within a time limit (`statement_timeout`, the request time-out
+   *   of an API server). That time has passed **since the write, and since every `settle` that
+   *   answered `STORE_OUTCOME_UNKNOWN`**, because each of those has sent the write once more.
+   * - No proxy or connection can still hold the write.
+   *
+   * For stores that accept no create any more: the namespace is being deleted, a quota is reached,
+   * or a webhook denies it. Default false.
    */
   readonly serverHasGivenUp?: boolean | undefined
   /**

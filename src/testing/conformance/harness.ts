@@ -130,11 +130,11 @@ export interface Parts {
   readonly status?: unknown
 }
 
-/** A case at work: a namespace of its own, and short words for what cases do all the time. */
+/** One running case: a namespace of its own, and helpers for common operations. */
 export class Bench {
   readonly store: Store
   readonly options: ConformanceOptions
-  /** Two namespaces that nobody else uses; the first sorts before the second. */
+  /** Two namespaces that no other case uses. The first sorts before the second. */
   readonly namespace: string
   readonly otherNamespace: string
 
