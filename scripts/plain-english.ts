@@ -93,6 +93,7 @@ function inParagraph(file: string, { text, line }: Prose): Finding[] {
 export function findingsInSource(file: string, text: string): Finding[] {
   const found: Finding[] = []
   let [isExample, isBlock] = [false, false]
+  let before = ''
   text.split('\n').forEach((content, index) => {
     const line = index + 1
     const begin = isBlock ? /^\s*\*?\s?(.*?)(?:\*\/)?$/ : /^\s*(?:\/\/|\/\*\*?)\s?(.*?)(?:\*\/)?$/
@@ -100,6 +101,7 @@ export function findingsInSource(file: string, text: string): Finding[] {
     isBlock = (isBlock || /^\s*\/\*/.test(content)) && !content.includes('*/')
     if (comment === undefined) {
       isExample = false
+      before = ''
       const quoted = [...content.matchAll(/'[^']*'|"[^"]*"|`[^`]*`/g)].map(([text]) => text)
       const texts = quoted.map((text) => text.replace(/\$\{[^}]*\}/g, '0'))
       for (const text of texts) found.push(...refused(file, { text, line }))
@@ -107,7 +109,9 @@ export function findingsInSource(file: string, text: string): Finding[] {
     }
     if (/^\s*@/.test(comment)) isExample = comment.trimStart().startsWith('@example')
     if (isExample) return
-    found.push(...refused(file, { text: comment, line }))
+    const findings = refused(file, { text: comment, line })
+    found.push(...(findings.length > 0 ? findings : refusedAcross(file, { text: comment, line }, before)))
+    before = comment.trim()
     const isTable = /\S {2,}\S|^\s*\|/.test(comment)
     if (content.length > MAX_COLUMNS && !isTable && content.trim().includes(' ')) {
       found.push({ at: `${file}:${line}`, what: `${content.length} columns` })
@@ -139,6 +143,13 @@ function proseLinesOf(text: string, form: RegExp): Prose[] {
     const [, found] = (isCode ? null : form.exec(content)) ?? []
     return found === undefined ? [] : [{ text: found.replace(/`[^`]*`/g, 'code'), line: index + 1 }]
   })
+}
+
+/** What is refused in a line of a comment together with the line before it. */
+function refusedAcross(file: string, { text, line }: Prose, before: string): Finding[] {
+  const end = before.split(' ').slice(-2).join(' ')
+  if (end === '' || refused(file, { text: end, line }).length > 0) return []
+  return refused(file, { text: `${end} ${text.trim()}`, line })
 }
 
 /** The paragraphs and the entries of lists. */

@@ -78,9 +78,6 @@ describe('a page', () => {
   })
 
   test('is not refused for its code', () => {
-    expect(found('```\n# nobody\n| nobody | can not |\n```\n\nThe column `| nobody |` stays.\n')).not.toContain(
-      'page.md:2',
-    )
     expect(found('```\n# nobody\n| nobody | can not |\n```')).toEqual([])
     expect(found('| `nobody` | a user of Linux |')).toEqual([])
   })
@@ -102,6 +99,13 @@ describe('a source file', () => {
       'file.ts:3',
       'file.ts:5',
     ])
+  })
+
+  test('is refused for words that stand on two lines of a comment', () => {
+    expect(inSource('// it goes\n// on')).toEqual(['file.ts:2'])
+    expect(inSource('/**\n * It is told to those\n * who watch.\n */')).toEqual(['file.ts:3'])
+    expect(inSource('// it goes\nconst a = 1\n// on')).toEqual([])
+    expect(inSource('// nobody\n// knows')).toEqual(['file.ts:1'])
   })
 
   test('is refused for texts in quotes, and not for its code', () => {
