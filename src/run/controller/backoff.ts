@@ -11,7 +11,7 @@ export interface BackoffOptions {
    * retry together. Default 0. Needs `random`.
    */
   readonly jitter?: number | undefined
-  /** A number from 0 up to 1: `Math.random`, or the draws of a seed. */
+  /** Returns a number from 0 up to 1: `Math.random`, or a seeded generator. */
   readonly random?: (() => number) | undefined
 }
 
@@ -52,12 +52,12 @@ export class Backoff {
     this.#random = random ?? (() => 0)
   }
 
-  /** How many keys have failed and not succeeded since. */
+  /** The number of keys that have failed and not succeeded since. */
   get size(): number {
     return this.#failures.size
   }
 
-  /** Notes a failure. @returns how long to wait, in whole milliseconds */
+  /** Notes a failure. @returns the wait, in whole milliseconds */
   failed(key: string): number {
     const failures = this.#failures.get(key) ?? 0
     this.#failures.set(key, failures + 1)
@@ -66,7 +66,7 @@ export class Backoff {
     return Math.round(waitMs * (1 - this.#jitter * this.#random()))
   }
 
-  /** Forgets the failures of a key. */
+  /** Removes the failures of a key. */
   succeeded(key: string): void {
     this.#failures.delete(key)
   }
