@@ -16,7 +16,9 @@ interface Prose {
   readonly line: number
 }
 
-/** Words that name no component, and forms that have to be read twice, with what to write instead. */
+/**
+ * Words that name no component, and forms that have to be read twice, with what to write instead.
+ */
 export const patterns: readonly (readonly [refused: RegExp, instead: string])[] = [
   [/\bcan not\b/i, 'write "cannot"'],
   [/\b(?:nobody|somebody|anybody|whoever|whomever)\b/i, 'name the component that does it'],
