@@ -55,7 +55,7 @@ sticky.releaseOwner('before', { nowMs: 1000 })
 console.log(sticky.counts().cooling, sticky.allocate(pod('after'), { nowMs: 300_000 }).kind)
 
 // Prefixes of many lengths from one space.
-const delegation = new PrefixAllocator({ parents: ['fd00:20::/44'], childLength: 64 })
+const delegation = new PrefixAllocator({ ranges: ['fd00:20::/44'], childLength: 64 })
 for (const [uid, length] of [
   ['site-a', 48],
   ['lab', 64],

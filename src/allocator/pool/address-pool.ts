@@ -1,6 +1,7 @@
 import { assertBytes, isBytes, notBytes } from '../../cidr/internal.js'
 import { fail, type Result, unwrap } from '../../errors/index.js'
 import { refuseIn } from '../../errors/refuse.js'
+import { firstDifference } from '../util/state-codec.js'
 import { Pool } from './pool.js'
 import { decodePool, encodePool, notAsWritten } from './pool-codec.js'
 
@@ -65,11 +66,4 @@ export class AddressPool extends Pool {
     const position = firstDifference(bytes, AddressPool.encode(pool))
     return position < 0 ? { ok: true, value: pool } : notAsWritten(position)
   }
-}
-
-/** Where two arrays of bytes begin to differ; -1: nowhere. */
-function firstDifference(left: Uint8Array, right: Uint8Array): number {
-  const length = Math.max(left.length, right.length)
-  for (let i = 0; i < length; i++) if (left[i] !== right[i]) return i
-  return -1
 }

@@ -1,11 +1,10 @@
-import { ByteReader, ByteWriter } from '../../bytes/varints.js'
-import type { Address, RangeSet } from '../../cidr/index.js'
-import { readSet, writeSet } from '../../cidr/internal.js'
+import type { Address } from '../../cidr/index.js'
 import * as Addresses from '../../cidr/nouns/address.js'
 import * as Sets from '../../cidr/nouns/range-set.js'
 import { fail, isIpamError, type Result } from '../../errors/index.js'
-import { type Hold, isName, MOST_COUNTED, type Owner, ownerId } from '../request.js'
+import { type Hold, ownerId } from '../request.js'
 import type { Strategy } from '../strategy.js'
+import { StateReader, StateWriter, TWICE } from '../util/state-codec.js'
 import type { ReleasedAddress } from './cooldown.js'
 import { type BookState, FAMILIES } from './pool-book.js'
 import { type AddressPoolSpec, type PoolPlan, planOf, STRATEGIES } from './pool-spec.js'
@@ -14,14 +13,10 @@ import { newHold } from './want.js'
 // The stored form of a pool: a version; its addresses, and those of its ranges that it does not
 // hand out, as sets; its options, with what is preallocated by address; its last sequence and its
 // time; what its strategy goes by; its holds by sequence; what is released, in the order of
-// release. Numbers are varints, those of up to 53 bits in two halves. A text is the place of the
-// same text before it, or 0 and its characters. A checksum comes last. A pool has one form: whoever
-// reads one compares it with what it would write.
+// release. A pool has one form: whoever reads one compares it with what it would write.
 
 const VERSION = 3
 const WHAT = 'a pool of addresses'
-const HALF = 2 ** 32
-const TWICE = 'what can be there once is there twice'
 /** The last time that a `Date` can have, in milliseconds since 1970. */
 const LAST_MS = 8_640_000_000_000_000
 
@@ -109,43 +104,11 @@ function problemOf(spec: AddressPoolSpec): string | undefined {
   }
 }
 
-class PoolWriter extends ByteWriter {
-  readonly #texts = new Map<string, number>()
-
-  /** A whole number from 0 to 2^53 - 1. */
-  large(value: number): void {
-    this.number(value % HALF)
-    this.number(Math.floor(value / HALF))
-  }
-
-  set(set: RangeSet): void {
-    writeSet(set, this)
-  }
-
-  text(text: string): void {
-    const known = this.#texts.get(text)
-    this.number(known ?? 0)
-    if (known !== undefined) return
-    this.#texts.set(text, this.#texts.size + 1)
-    this.number(text.length)
-    for (let i = 0; i < text.length; i++) this.number(text.charCodeAt(i))
-  }
-
-  address(address: Address): void {
-    this.byte(address.family)
-    if (address.family === 4) this.number(address.value)
-    else this.words(Uint32Array.of(address.w0, address.w1, address.w2, address.w3))
-  }
-
-  optional<T>(value: T | undefined, write: (value: T) => void): void {
-    this.byte(value === undefined ? 0 : 1)
-    if (value !== undefined) write(value)
-  }
-
+class PoolWriter extends StateWriter {
   hold({ address, owner, sequence, stickyKey }: Hold): void {
     this.address(address)
-    this.text(owner.uid)
-    for (const text of [owner.key, owner.kind, owner.interface, stickyKey]) this.optional(text, (one) => this.text(one))
+    this.owner(owner)
+    this.optional(stickyKey, (text) => this.text(text))
     this.large(sequence)
   }
 
@@ -156,95 +119,12 @@ class PoolWriter extends ByteWriter {
   }
 }
 
-class PoolReader extends ByteReader {
-  readonly #texts: string[] = []
-
-  large(): number {
-    const at = this.position
-    const low = this.number()
-    const high = this.number()
-    if (high >= 2 ** 21) this.refuse(at, 'a number of more than 53 bits')
-    return high * HALF + low
-  }
-
-  set(): RangeSet {
-    return readSet(this)
-  }
-
-  text(): string {
-    const at = this.position
-    const place = this.number()
-    if (place > 0) {
-      const known = this.#texts[place - 1]
-      if (known === undefined) this.refuse(at, 'a text that does not stand before it')
-      return known ?? ''
-    }
-    const length = this.number()
-    if (length > this.rest().length) {
-      this.refuse(at, 'the bytes end too early')
-      return ''
-    }
-    const parts: string[] = []
-    for (let i = 0; i < length; i++) {
-      const code = this.number()
-      if (code > 0xffff) this.refuse(at, 'a character of more than 16 bits')
-      parts.push(String.fromCharCode(code))
-    }
-    const text = parts.join('')
-    this.#texts.push(text)
-    return text
-  }
-
-  address(): Address {
-    const at = this.position
-    const family = this.byte()
-    if (family === 4) return { family, value: this.number() }
-    if (family !== 6) this.refuse(at, `the family ${family}`)
-    const words = new Uint32Array(4)
-    this.words(words)
-    return { family: 6, w0: words[0]!, w1: words[1]!, w2: words[2]!, w3: words[3]! }
-  }
-
-  optional<T>(read: () => T): T | undefined {
-    const at = this.position
-    const flag = this.byte()
-    if (flag > 1) this.refuse(at, 'neither 0 nor 1')
-    return flag === 1 ? read() : undefined
-  }
-
-  /** Things of two bytes at least. */
-  list<T>(read: (nth: number) => T): T[] {
-    const count = this.count()
-    const things: T[] = []
-    for (let i = 0; i < count && this.problem === undefined; i++) things.push(read(i))
-    return things
-  }
-
-  /** A number of a kind that goes up, or a time. */
-  counted(): number {
-    const at = this.position
-    const value = this.large()
-    if (value > MOST_COUNTED) this.refuse(at, 'a number of more than 52 bits')
-    return value
-  }
-
-  hold(most: number): Hold {
-    const at = this.position
+class PoolReader extends StateReader {
+  hold(last: number): Hold {
     const address = this.address()
-    const uid = this.text()
-    if (!isName(uid)) this.refuse(at, uid === '' ? 'an owner without a uid' : 'a uid that no owner has')
-    const [key, kind, name, stickyKey] = [0, 1, 2, 3].map(() => this.optional(() => this.text()))
-    if (name !== undefined && !isName(name))
-      this.refuse(at, name === '' ? 'an interface without a name' : 'a name that no interface has')
-    const owner: Owner = {
-      uid,
-      ...(key === undefined ? {} : { key }),
-      ...(kind === undefined ? {} : { kind }),
-      ...(name === undefined ? {} : { interface: name }),
-    }
-    const sequence = this.large()
-    if (sequence > most) this.refuse(at, 'a sequence that the pool has not come to')
-    return newHold(address, owner, sequence, stickyKey)
+    const owner = this.owner()
+    const stickyKey = this.optional(() => this.text())
+    return newHold(address, owner, this.sequence(last, 'the pool'), stickyKey)
   }
 
   /** A released address: the higher the order, the later it was released. */

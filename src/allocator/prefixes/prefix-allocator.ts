@@ -1,96 +1,29 @@
 import type { Family } from '../../cidr/index.js'
-import { assertPrefix, PrefixMap } from '../../cidr/internal.js'
+import { assertBytes, assertPrefix, isBytes, notBytes, PrefixMap } from '../../cidr/internal.js'
 import * as Address from '../../cidr/nouns/address.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
 import * as Sets from '../../cidr/nouns/range-set.js'
 import { assertObject, assertObjects, assertString } from '../../errors/checks.js'
-import { refuse } from '../../errors/refuse.js'
+import { fail, type Result, unwrap } from '../../errors/index.js'
+import { refuse, refuseIn } from '../../errors/refuse.js'
 import { HoldsByOwner, inOrder } from '../pool/holds-by-owner.js'
 import { assertOwner, MOST_COUNTED, type Owner, ownerId } from '../request.js'
 import { assertWithin } from '../slots/slots.js'
+import { firstDifference } from '../util/state-codec.js'
+import { decodePrefixes, encodePrefixes, notAsWritten } from './prefix-codec.js'
+import type {
+  PrefixCounts,
+  PrefixDelta,
+  PrefixHold,
+  PrefixOutcome,
+  PrefixReleaseOutcome,
+  PrefixRequest,
+} from './prefix-request.js'
 import { type PrefixAllocatorSpec, type PrefixPlan, planOf } from './prefix-spec.js'
 import { PrefixTree } from './prefix-tree.js'
 
 type Address = Address.Address
 type Prefix = Prefix.Prefix
-
-/** What an owner asks for. */
-export interface PrefixRequest {
-  readonly owner: Owner
-  /**
-   * The length of the prefix. Default: that of a child, or of `prefix`, beside which it may say
-   * nothing else.
-   */
-  readonly length?: number | undefined
-  /** This prefix or none, host bits cleared. */
-  readonly prefix?: Prefix | undefined
-}
-
-/** One owner's hold on a prefix. */
-export interface PrefixHold {
-  readonly prefix: Prefix
-  readonly owner: Owner
-  /**
-   * Another number for each time that a prefix is given: a release that names it ends no later hold
-   * of the same owner.
-   */
-  readonly sequence: number
-}
-
-/** What a call has changed: enough to persist it, or to take it back with `undo`. */
-export interface PrefixDelta {
-  readonly kind: 'allocate' | 'release'
-  readonly holds: readonly PrefixHold[]
-  /** For `undo` on the same allocator. */
-  readonly memory: {
-    readonly cursor: Address | undefined
-    readonly sequence: number
-    /** Of a release: who went on holding what overlaps it. */
-    readonly others: readonly PrefixHold[]
-  }
-}
-
-/** The answer to a request. Only `allocated` has changed anything. */
-export type PrefixOutcome =
-  | { readonly kind: 'allocated'; readonly prefix: Prefix; readonly delta: PrefixDelta }
-  /** The owner holds this one of that length already; asking again gives the same. */
-  | { readonly kind: 'already'; readonly prefix: Prefix }
-  /** No prefix of the length is free. */
-  | { readonly kind: 'exhausted' }
-  /** Somebody holds the wanted prefix, a part of it, or one around it. */
-  | { readonly kind: 'taken'; readonly prefix: Prefix; readonly by: Owner; readonly held: Prefix }
-  /** Not all of the wanted prefix is in the space. */
-  | { readonly kind: 'outOfPool'; readonly prefix: Prefix }
-  /** The owner holds another prefix of that length. */
-  | { readonly kind: 'refused'; readonly reason: 'OwnerHoldsAnother'; readonly prefix: Prefix }
-
-/** What a release has done. Only `released` has changed anything. */
-export type PrefixReleaseOutcome =
-  | { readonly kind: 'released'; readonly delta: PrefixDelta }
-  | { readonly kind: 'notHeld' }
-  /** The owner holds the prefix, but has been given it anew since. */
-  | { readonly kind: 'otherSequence'; readonly sequence: number }
-
-/** Of children where nothing else is said. */
-export interface PrefixCounts {
-  /** Children that the allocator may hand out, in use or not. */
-  readonly total: bigint
-  /** Of those, without one that overlaps what is in use. */
-  readonly free: bigint
-  /** Prefixes in use, of whatever length. */
-  readonly held: number
-  /** Of those, not or no longer wholly in the space. */
-  readonly outOfRange: number
-}
-
-/**
- * A prefix in use, and who holds it: more than one owner only where observed facts contradict each
- * other.
- */
-export interface PrefixEntry {
-  readonly prefix: Prefix
-  readonly owners: readonly Owner[]
-}
 
 /**
  * Which prefix next? Carves prefixes, of one length or of many, from a space, each to one owner.
@@ -102,11 +35,11 @@ export interface PrefixEntry {
  * O(length of a prefix), where nothing else is said; nothing of the size 2^n is ever built: a /64
  * of ::/0 costs what a /64 of a /48 costs.
  *
- * @throws IpamError `FAMILY_MISMATCH` for parents that are not of one family,
- *   `INVALID_PREFIX_LENGTH`; `INVALID_ARGUMENT` for an unknown strategy, and where neither parents
+ * @throws IpamError `FAMILY_MISMATCH` for ranges that are not of one family,
+ *   `INVALID_PREFIX_LENGTH`; `INVALID_ARGUMENT` for an unknown strategy, and where neither ranges
  *   nor `family` tell what the children are
  * @example
- * const allocator = new PrefixAllocator({ parents: RangeSet.parse(['fd00::/48']), childLength: 64 })
+ * const allocator = new PrefixAllocator({ ranges: ['fd00::/48'], childLength: 64 })
  * allocator.occupy(Prefix.parse('fd00::/64'), { uid: 'a' })
  * const outcome = allocator.allocate({ owner: { uid: 'b' }, length: 56 })
  * outcome.kind === 'allocated' && Prefix.format(outcome.prefix) // 'fd00:0:0:100::/56'
@@ -128,6 +61,50 @@ export class PrefixAllocator {
     this.#plan = planOf(spec)
     this.#tree = treeOf(this.#plan)
     this.#total = this.#tree.countFree(this.#plan.childLength)
+  }
+
+  /**
+   * An allocator as compact bytes, with a version and a checksum: its space, options, owners, and
+   * where its strategy has come to. Two allocators of one state have the same bytes. O(n log n).
+   *
+   * @example
+   * const allocator = new PrefixAllocator({ ranges: ['fd00::/48'], childLength: 64 })
+   * allocator.allocate({ owner: { uid: 'a' } })
+   * PrefixAllocator.decode(PrefixAllocator.encode(allocator)).counts().held // 1
+   */
+  static encode(allocator: PrefixAllocator): Uint8Array {
+    if (!(allocator instanceof PrefixAllocator)) {
+      refuseIn('PrefixAllocator.encode', 'allocator', 'a PrefixAllocator', allocator)
+    }
+    const holds = allocator.entries().flatMap((entry) => entry.holds)
+    const [plan, cursor, sequence] = [allocator.#plan, allocator.#cursor, allocator.#sequence]
+    return encodePrefixes({ plan, cursor, sequence, holds: inOrder(holds, byPrefix) })
+  }
+
+  /**
+   * The allocator that {@link encode} made bytes of: it gives the same answers. O(n log n).
+   *
+   * @throws IpamError `MALFORMED_BYTES` for what `encode` does not write: another version, damage
+   *   by the checksum, an allocator that contradicts itself; `INVALID_ARGUMENT` for what is no
+   *   Uint8Array
+   */
+  static decode(bytes: Uint8Array): PrefixAllocator {
+    assertBytes('PrefixAllocator.decode', bytes)
+    return unwrap(PrefixAllocator.safeDecode(bytes))
+  }
+
+  /** As {@link decode}, with the failure as a value. */
+  static safeDecode(bytes: Uint8Array): Result<PrefixAllocator, 'MALFORMED_BYTES'> {
+    if (!isBytes(bytes)) return fail('MALFORMED_BYTES', notBytes('an allocator of prefixes', bytes))
+    const stored = decodePrefixes(bytes)
+    if (!stored.ok) return stored
+    const { spec, cursor, sequence, holds } = stored.value
+    const allocator = new PrefixAllocator(spec)
+    for (const hold of holds) allocator.#begin(hold)
+    allocator.#cursor = cursor
+    allocator.#sequence = sequence
+    const position = firstDifference(bytes, PrefixAllocator.encode(allocator))
+    return position < 0 ? { ok: true, value: allocator } : notAsWritten(position)
   }
 
   get family(): Family {
@@ -295,16 +272,22 @@ export class PrefixAllocator {
     return true
   }
 
-  /** What an owner holds, for whichever interface, in the order in which it got it. */
-  holdsOf(uid: string): PrefixHold[] {
-    assertString('PrefixAllocator.holdsOf', 'uid', uid)
-    return this.#held.ofUid(uid)
-  }
-
-  /** The owners of exactly this prefix; none if nobody holds it. */
+  /** The owners of exactly this prefix. */
   ownersOf(prefix: Prefix): Owner[] {
     assertPrefix('PrefixAllocator.ownersOf', 'prefix', prefix)
-    return ownersIn(this.#holders.get(prefix))
+    return holdsIn(this.#holders.get(prefix)).map((hold) => hold.owner)
+  }
+
+  /** The holds on exactly this prefix, in the order in which they began. */
+  holdsOf(prefix: Prefix): PrefixHold[] {
+    assertPrefix('PrefixAllocator.holdsOf', 'prefix', prefix)
+    return holdsIn(this.#holders.get(prefix))
+  }
+
+  /** The prefixes that an owner holds, for all its interfaces, in the order in which it got them. */
+  prefixesOf(uid: string): Prefix[] {
+    assertString('PrefixAllocator.prefixesOf', 'uid', uid)
+    return this.#held.ofUid(uid).map((hold) => hold.prefix)
   }
 
   /**
@@ -319,9 +302,15 @@ export class PrefixAllocator {
     return [...around, ...inside].flatMap((entry) => inOrder([...entry.value.values()], byPrefix))
   }
 
-  /** Every prefix in use with its owners, in order, wide before narrow. O(n). */
-  entries(): PrefixEntry[] {
-    return Array.from(this.#holders, ([prefix, holds]) => ({ prefix, owners: ownersIn(holds) }))
+  /**
+   * Every prefix in use with its owners, in order, wide before narrow: more than one owner only
+   * where observed facts contradict each other. O(n).
+   */
+  entries(): { readonly prefix: Prefix; readonly owners: readonly Owner[]; readonly holds: readonly PrefixHold[] }[] {
+    return Array.from(this.#holders, ([prefix, held]) => {
+      const holds = holdsIn(held)
+      return { prefix, owners: holds.map((hold) => hold.owner), holds }
+    })
   }
 
   /** What is free, as the fewest prefixes, in order. O(n). */
@@ -414,8 +403,8 @@ function byPrefix(left: PrefixHold, right: PrefixHold): number {
   return Prefix.compare(left.prefix, right.prefix)
 }
 
-function ownersIn(holds: ReadonlyMap<string, PrefixHold> | undefined): Owner[] {
-  return holds === undefined ? [] : inOrder([...holds.values()], byPrefix).map((hold) => hold.owner)
+function holdsIn(holds: ReadonlyMap<string, PrefixHold> | undefined): PrefixHold[] {
+  return holds === undefined ? [] : inOrder([...holds.values()], byPrefix)
 }
 
 /** @throws IpamError `INVALID_ARGUMENT` unless `delta` is the delta of an outcome */

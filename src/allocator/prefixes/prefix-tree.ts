@@ -21,16 +21,16 @@ type RangeSet = RangeSet.RangeSet
  *                  |---- /10 ----|####|-/12-|-/11---|     one /12, one /11, one /10, and the /9 behind
  *
  * What is taken may overlap, as it may where live objects are read back: a prefix is free when
- * nothing in it, and nothing around it, is taken. Outside of the parents nothing is ever free, and
+ * nothing in it, and nothing around it, is taken. Outside of the ranges nothing is ever free, and
  * what is taken there is remembered.
  *
  * O(length of the prefix) where nothing else is said, a step for every five bits behind those that
- * all parents have in common; nothing of the size 2^n is ever built. Two to five bytes for each
+ * all ranges have in common; nothing of the size 2^n is ever built. Two to five bytes for each
  * prefix taken beside others of the child length, up to 64 for one beside others of another length,
  * and for one that stands alone 6 to 16 for each bit; the room of what was released is used again,
  * and not given back.
  *
- * @throws IpamError `FAMILY_MISMATCH` for parents of both families, `INVALID_PREFIX_LENGTH`
+ * @throws IpamError `FAMILY_MISMATCH` for ranges of both families, `INVALID_PREFIX_LENGTH`
  * @example
  * const tree = new PrefixTree(RangeSet.parse(['10.0.0.0/8']))
  * tree.take(Prefix.parse('10.0.0.0/12')) // true
@@ -39,12 +39,12 @@ type RangeSet = RangeSet.RangeSet
  * tree.countFree(12) // 15n
  */
 export class PrefixTree {
-  /** That of the parents. */
+  /** That of the ranges. */
   readonly family: Family
   /** 32 or 128. */
   readonly bits: number
   readonly #way: PrefixWay
-  /** What is in the root: the prefix that has all parents, or one a little wider. */
+  /** What is in the root: the prefix that has all ranges, or one a little wider. */
   readonly #buddies: PrefixBuddies
   /** What is taken that is not in the root, and how often. */
   readonly #beside = new Map<string, number>()
@@ -52,18 +52,18 @@ export class PrefixTree {
   #timesAround = 0
 
   /**
-   * @param options `family`: that of a tree without parents, 6 where nothing is said.
+   * @param options `family`: that of a tree without ranges, 6 where nothing is said.
    *   `childLength`: the length of most prefixes that will be taken; without it all answers are the
    *   same, and may take a little longer. Default: that of an address.
    */
   constructor(
-    parents: RangeSet,
+    ranges: RangeSet,
     options: { readonly family?: Family | undefined; readonly childLength?: number | undefined } = {},
   ) {
-    assertSet('PrefixTree', 'parents', parents)
+    assertSet('PrefixTree', 'ranges', ranges)
     assertObject('PrefixTree', 'options', options)
     if (options.family !== undefined) assertFamily('PrefixTree', options.family)
-    const prefixes = RangeSet.prefixes(parents)
+    const prefixes = RangeSet.prefixes(ranges)
     const first = prefixes[0]?.address
     const last = prefixes.at(-1)
     if (first !== undefined && last !== undefined && first.family !== last.address.family) {

@@ -110,7 +110,7 @@ describe.each(FAMILIES)(
     }
 
     const allocatorOf = (count: number, occupy: (allocator: PrefixAllocator, i: number) => void) => {
-      const allocator = new PrefixAllocator({ parents: ranges, childLength: bits - 1 })
+      const allocator = new PrefixAllocator({ ranges: ranges, childLength: bits - 1 })
       for (let i = 0; i < count; i++) occupy(allocator, i)
       return allocator
     }

@@ -25,7 +25,7 @@ describe('an address is given to nobody else', () => {
   })
 
   test('by undoing two releases of a prefix', () => {
-    const allocator = new PrefixAllocator({ parents: ranges('10.0.0.0/24'), childLength: 24 })
+    const allocator = new PrefixAllocator({ ranges: ranges('10.0.0.0/24'), childLength: 24 })
     const deltas = ['a', 'b'].map((uid) => {
       allocator.allocate({ owner: { uid } })
       return allocator.releaseOwner(uid)
@@ -139,9 +139,9 @@ test('a spec may be used twice', () => {
 })
 
 test('a prefix of another family is not what the owner asks for', () => {
-  const allocator = new PrefixAllocator({ parents: ranges('10.0.0.0/8'), childLength: 24 })
+  const allocator = new PrefixAllocator({ ranges: ranges('10.0.0.0/8'), childLength: 24 })
   allocator.allocate({ owner: { uid: 'a' } })
-  allocator.resize({ parents: ranges('fd00::/16'), childLength: 24 })
+  allocator.resize({ ranges: ranges('fd00::/16'), childLength: 24 })
   expect(allocator.allocate({ owner: { uid: 'a' } })).toMatchObject({ prefix: { address: { family: 6 } } })
 })
 
