@@ -47,7 +47,7 @@ for (const strategy of strategies) {
 }
 
 // An address that was released is given to nobody for a while, but to who comes with the same key.
-const sticky = new AddressPool({ ranges, coolDownSeconds: 60, holdSeconds: 600 })
+const sticky = new AddressPool({ ranges, cooldownSeconds: 60, holdSeconds: 600 })
 const pod = (uid: string) => ({ owner: { uid }, stickyKey: 'default/web-0' })
 sticky.allocate({ owner: { uid: 'other' } }, { nowMs: 0 })
 sticky.allocate(pod('before'), { nowMs: 0 })

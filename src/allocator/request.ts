@@ -119,7 +119,7 @@ export interface Hold {
 
 /**
  * What a call has changed: enough to persist it (`holds`), or to take it back with `undo` on the
- * same pool (`memory`).
+ * same pool (`undo`).
  */
 export type AllocationDelta = Allocated | Released
 
@@ -127,7 +127,7 @@ export type AllocationDelta = Allocated | Released
 export interface Allocated {
   readonly kind: 'allocate'
   readonly holds: readonly Hold[]
-  readonly memory: { readonly strategy: StrategyState; readonly releases: readonly ReleasedAddress[] }
+  readonly undo: { readonly strategy: StrategyState; readonly releases: readonly ReleasedAddress[] }
 }
 
 /** What a strategy goes by: the slot behind the last one given, or what draws follow from. */
@@ -146,7 +146,7 @@ export interface Released {
   readonly kind: 'release'
   readonly holds: readonly Hold[]
   /** The last number that had been given, and who went on holding what was released. */
-  readonly memory: { readonly sequence: number; readonly others: readonly Hold[] }
+  readonly undo: { readonly sequence: number; readonly others: readonly Hold[] }
 }
 
 /** The answer to a request. Only `allocated` has changed the pool. */
@@ -238,8 +238,8 @@ export interface LowestFreeOptions {
 /** When something happens. */
 export interface AtTime {
   /**
-   * Milliseconds since 1970. Needed where the pool has a cool-down or a hold time. It may step
-   * back: an address cools down until the clock shows the end of its cool-down, also if it did so
+   * Milliseconds since 1970. Needed where the pool has a cooldown or a hold time. It may step
+   * back: an address cools down until the clock shows the end of its cooldown, also if it did so
    * before.
    */
   readonly nowMs?: number | undefined

@@ -11,7 +11,7 @@ function pool(): AddressPool {
   const made = new AddressPool({
     ranges: RangeSet.parse(['10.0.0.0/30', '10.0.1.0']),
     gateway: at('10.0.1.0'),
-    coolDownSeconds: 60,
+    cooldownSeconds: 60,
     preallocated: [['mac-1', at('10.0.0.3')]],
   })
   for (const [text, owner] of [

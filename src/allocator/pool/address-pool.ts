@@ -18,7 +18,7 @@ import { decodePool, encodePool, notAsWritten } from './pool-codec.js'
  * the strategy `hashed`; O(n / 32 + ranges + free ranges) for a run or a prefix at worst; and O(k
  * log k) for an owner that holds k addresses. Memory: one bit an address for up to 2^24 addresses
  * of a family, and beyond that up to 24 bytes a free range; plus a record for each address in use,
- * and with `least-recently-released`, a cool-down or a hold time one for each address that was
+ * and with `least-recently-released`, a cooldown or a hold time one for each address that was
  * released.
  *
  * @throws IpamError `INVALID_ARGUMENT`: see the parts of the spec

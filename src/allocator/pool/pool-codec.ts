@@ -6,8 +6,8 @@ import { type Hold, ownerId } from '../request.js'
 import type { Strategy } from '../strategy.js'
 import { StateReader, StateWriter, TWICE } from '../util/state-codec.js'
 import type { ReleasedAddress } from './cooldown.js'
-import { type BookState, FAMILIES } from './pool-book.js'
 import { type AddressPoolSpec, type PoolPlan, planOf, STRATEGIES } from './pool-spec.js'
+import { FAMILIES, type PoolSnapshot } from './pool-state.js'
 import { newHold } from './want.js'
 
 // The stored form of a pool: a version; its addresses, and those of its ranges that it does not
@@ -22,24 +22,24 @@ const LAST_MS = 8_640_000_000_000_000
 
 export interface PoolToStore {
   readonly plan: PoolPlan
-  readonly state: BookState
+  readonly snapshot: PoolSnapshot
   readonly sequence: number
 }
 
 export interface StoredPool {
   readonly spec: AddressPoolSpec
-  readonly state: BookState
+  readonly snapshot: PoolSnapshot
   readonly sequence: number
 }
 
-export function encodePool({ plan, state, sequence }: PoolToStore): Uint8Array {
+export function encodePool({ plan, snapshot, sequence }: PoolToStore): Uint8Array {
   const to = new PoolWriter()
   to.byte(VERSION)
   to.set(plan.available)
   to.set(Sets.subtract(plan.ranges, plan.available))
   to.byte(STRATEGIES.indexOf(plan.strategy.kind))
   to.large(plan.staticBand)
-  to.large(plan.coolDownMs)
+  to.large(plan.cooldownMs)
   to.large(plan.holdMs)
   const preallocated = [...plan.preallocated].flatMap(([key, addresses]) => addresses.map((one) => [key, one] as const))
   preallocated.sort(([, left], [, right]) => Addresses.compare(left, right))
@@ -49,13 +49,13 @@ export function encodePool({ plan, state, sequence }: PoolToStore): Uint8Array {
     to.address(address)
   }
   to.large(sequence)
-  to.large(state.nowMs)
-  for (const draw of state.draws) to.number(draw >>> 0)
-  for (const address of state.behind) to.optional(address, (one) => to.address(one))
-  to.number(state.holds.length)
-  for (const hold of state.holds) to.hold(hold)
-  to.number(state.releases.length)
-  for (const released of state.releases) to.released(released)
+  to.large(snapshot.nowMs)
+  for (const draw of snapshot.draws) to.number(draw >>> 0)
+  for (const address of snapshot.behind) to.optional(address, (one) => to.address(one))
+  to.number(snapshot.holds.length)
+  for (const hold of snapshot.holds) to.hold(hold)
+  to.number(snapshot.releases.length)
+  for (const released of snapshot.releases) to.released(released)
   return to.sealed()
 }
 
@@ -67,7 +67,7 @@ export function decodePool(bytes: Uint8Array): Result<StoredPool, 'MALFORMED_BYT
   const kind = STRATEGIES[from.byte()]
   if (kind === undefined) from.refuse(strategyAt, 'an unknown strategy')
   const staticBand = from.large()
-  const coolDownSeconds = from.large() / 1000
+  const cooldownSeconds = from.large() / 1000
   const holdSeconds = from.large() / 1000
   const preallocated = from.list((): [string, Address] => [from.text(), from.address()])
   const sequence = from.counted()
@@ -81,11 +81,11 @@ export function decodePool(bytes: Uint8Array): Result<StoredPool, 'MALFORMED_BYT
   if (from.problem !== undefined) return fail('MALFORMED_BYTES', { what: WHAT, ...from.problem })
   // the seed is where the draws have come to
   const strategy = (kind === 'random' ? { kind, seed: 0 } : { kind }) as Strategy
-  const options = { strategy, staticBand, coolDownSeconds, holdSeconds, preallocated }
+  const options = { strategy, staticBand, cooldownSeconds, holdSeconds, preallocated }
   const spec: AddressPoolSpec = { ranges: Sets.union(available, kept), exclude: kept, ...options }
   const problem = problemOf(spec)
   if (problem !== undefined) return fail('MALFORMED_BYTES', { what: WHAT, position: strategyAt, problem })
-  return { ok: true, value: { spec, state: { nowMs, holds, releases, draws, behind }, sequence } }
+  return { ok: true, value: { spec, snapshot: { nowMs, holds, releases, draws, behind }, sequence } }
 }
 
 /** Bytes that are read as a pool which is written in another way. */

@@ -40,7 +40,7 @@ export interface AddressPoolSpec {
    * For how long a released address is given to nobody but who comes with the sticky key that it
    * was held with. Default 0.
    */
-  readonly coolDownSeconds?: number | undefined
+  readonly cooldownSeconds?: number | undefined
   /**
    * For how long an address that was held with a sticky key is given to no other owner. Default 0:
    * the key gets it again only while it is free.
@@ -61,7 +61,7 @@ export interface PoolPlan {
   readonly reserved: bigint
   readonly strategy: Strategy
   readonly staticBand: number
-  readonly coolDownMs: number
+  readonly cooldownMs: number
   readonly holdMs: number
   /** By sticky key: at most one of each family. */
   readonly preallocated: ReadonlyMap<string, readonly Address[]>
@@ -82,7 +82,7 @@ const MOST_SECONDS = 100 * 366 * 86_400
  */
 export function planOf(spec: AddressPoolSpec): PoolPlan {
   assertObject(OF, 'spec', spec)
-  const { strategy = { kind: 'lowest' }, staticBand = 0, coolDownSeconds = 0, holdSeconds = 0 } = spec
+  const { strategy = { kind: 'lowest' }, staticBand = 0, cooldownSeconds = 0, holdSeconds = 0 } = spec
   assertObject(OF, 'strategy', strategy)
   if (!STRATEGIES.includes(strategy.kind)) {
     refuse('strategy.kind', `one of ${STRATEGIES.join(', ')}`, strategy.kind)
@@ -91,7 +91,7 @@ export function planOf(spec: AddressPoolSpec): PoolPlan {
     refuse('strategy.seed', 'a whole number', strategy.seed)
   }
   assertWithin('staticBand', staticBand, 0, 2 ** 52)
-  for (const [name, seconds] of Object.entries({ coolDownSeconds, holdSeconds })) {
+  for (const [name, seconds] of Object.entries({ cooldownSeconds, holdSeconds })) {
     if (!(typeof seconds === 'number' && seconds >= 0 && seconds <= MOST_SECONDS)) {
       refuse(name, `seconds, 0 to ${MOST_SECONDS}`, seconds)
     }
@@ -104,7 +104,7 @@ export function planOf(spec: AddressPoolSpec): PoolPlan {
     reserved: RangeSet.size(ranges) - RangeSet.size(available),
     strategy,
     staticBand,
-    coolDownMs: Math.round(coolDownSeconds * 1000),
+    cooldownMs: Math.round(cooldownSeconds * 1000),
     holdMs: Math.round(holdSeconds * 1000),
     preallocated,
     preallocatedTo,

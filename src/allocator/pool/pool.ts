@@ -28,9 +28,9 @@ import {
 import { assertWithin } from '../slots/slots.js'
 import { latestRun } from './kept-run.js'
 import { heldAlready, refusalOf } from './pool-answers.js'
-import { FAMILIES, PoolBook } from './pool-book.js'
 import type { PoolToStore } from './pool-codec.js'
 import { type AddressPoolSpec, planOf } from './pool-spec.js'
+import { FAMILIES, PoolState } from './pool-state.js'
 import { assertDelta, takeBackAll, undoDelta } from './pool-undo.js'
 import { allocated, assertWant, familiesOf, type Given, NONE, newHold, shapeOf } from './want.js'
 
@@ -42,28 +42,28 @@ type RangeSet = RangeSet.RangeSet
  * writes bytes.
  */
 export class Pool {
-  #book: PoolBook
+  #state: PoolState
   #sequence = 0
 
   constructor(spec: AddressPoolSpec) {
-    this.#book = new PoolBook(planOf(spec))
+    this.#state = new PoolState(planOf(spec))
   }
 
   /** All that it knows. */
   protected stored(): PoolToStore {
-    const { plan } = this.#book
-    return { plan, state: this.#book.state(), sequence: this.#sequence }
+    const { plan } = this.#state
+    return { plan, snapshot: this.#state.snapshot(), sequence: this.#sequence }
   }
 
   /** Makes it know what a pool of the same spec has known. */
-  protected restore({ state, sequence }: Omit<PoolToStore, 'plan'>): void {
-    this.#book = PoolBook.restored(this.#book.plan, state)
+  protected restore({ snapshot, sequence }: Omit<PoolToStore, 'plan'>): void {
+    this.#state = PoolState.restored(this.#state.plan, snapshot)
     this.#sequence = sequence
   }
 
   /** What the pool may hand out, in use or not. */
   get available(): RangeSet {
-    return this.#book.plan.available
+    return this.#state.plan.available
   }
 
   /**
@@ -83,10 +83,10 @@ export class Pool {
     assertWant(want, request.family)
     assertKey('AddressPool.allocate', request.stickyKey)
     const nowMs = this.#advance(options)
-    const holdsAnything = this.#book.holdsAnything(owner)
-    const held = holdsAnything ? heldAlready(this.#book, request, want) : undefined
+    const holdsAnything = this.#state.holdsAnything(owner)
+    const held = holdsAnything ? heldAlready(this.#state, request, want) : undefined
     if (held !== undefined) return held
-    const before = this.#book.strategyState
+    const before = this.#state.strategyState
     if (want.kind === 'any') {
       return this.#allocateOne(request, { before, isNewOwner: !holdsAnything }, nowMs)
     }
@@ -95,7 +95,7 @@ export class Pool {
       case 'dualStack':
         return this.#allocateDualStack(request, given, nowMs)
       case 'address':
-        return refusalOf(this.#book, want.address, request) ?? this.#give([want.address], request, given)
+        return refusalOf(this.#state, want.address, request) ?? this.#give([want.address], request, given)
       case 'oneOf':
         return this.#allocateOneOf(want.addresses, request, given)
       default:
@@ -105,7 +105,7 @@ export class Pool {
 
   /**
    * The lowest free address, or `undefined`; with the strategy `lowest`, no static band and no
-   * cool-down that is the next one. Changes nothing.
+   * cooldown that is the next one. Changes nothing.
    */
   lowestFree(options: LowestFreeOptions = {}): Address | undefined {
     assertObject('AddressPool.lowestFree', 'options', options)
@@ -114,7 +114,7 @@ export class Pool {
     if (options.family !== undefined) assertFamily('AddressPool.lowestFree', options.family)
     const families = from !== undefined ? [from.family] : familiesOf(options.family)
     for (const family of families) {
-      const lowest = this.#book.space(family).lowestFree(from)
+      const lowest = this.#state.space(family).lowestFree(from)
       if (lowest !== undefined) return lowest
     }
     return undefined
@@ -131,15 +131,15 @@ export class Pool {
     assertAddress('AddressPool.occupy', 'address', address)
     assertObject('AddressPool.occupy', 'options', options)
     assertKey('AddressPool.occupy', options.stickyKey)
-    const inPool = this.#book.contains(address)
-    const holds = this.#book.holdsOn(address)
+    const inPool = this.#state.contains(address)
+    const holds = this.#state.holdsOn(address)
     const others = holds.filter((hold) => ownerId(hold.owner) !== ownerId(owner)).map((hold) => hold.owner)
     const isNew = others.length === holds.length
     if (isNew) {
       const { sequence = this.#sequence + 1, stickyKey } = options
       assertWithin('sequence', sequence, 0, MOST_COUNTED)
       this.#sequence = Math.max(this.#sequence, sequence)
-      this.#book.begin(newHold(address, owner, sequence, stickyKey))
+      this.#state.begin(newHold(address, owner, sequence, stickyKey))
     }
     if (!inPool) return { kind: 'outOfPool', others }
     return { kind: isNew ? 'occupied' : 'already', others }
@@ -156,11 +156,11 @@ export class Pool {
     assertObject('AddressPool.release', 'options', options)
     assertOwner(owner)
     const nowMs = this.#advance(options)
-    const hold = this.#book.holdOf(address, owner)
+    const hold = this.#state.holdOf(address, owner)
     if (hold === undefined) return { kind: 'notHeld' }
     const { sequence } = hold
     if (options.sequence !== undefined && options.sequence !== sequence) return { kind: 'otherSequence', sequence }
-    return { kind: 'released', delta: this.#end(this.#book.takeHolds([hold]), nowMs) }
+    return { kind: 'released', delta: this.#end(this.#state.takeHolds([hold]), nowMs) }
   }
 
   /** Ends all holds of an owner, for whichever interface, in the order in which it got them. */
@@ -168,7 +168,7 @@ export class Pool {
     assertString('AddressPool.releaseOwner', 'uid', uid)
     assertObject('AddressPool.releaseOwner', 'options', options)
     const nowMs = this.#advance(options)
-    return this.#end(this.#book.takeHoldsOf(uid), nowMs)
+    return this.#end(this.#state.takeHoldsOf(uid), nowMs)
   }
 
   /**
@@ -179,7 +179,7 @@ export class Pool {
     assertDelta('AddressPool.undo', delta)
     const brought = delta.kind === 'release' ? delta.holds : []
     for (const { sequence } of brought) assertWithin('sequence', sequence, 0, MOST_COUNTED)
-    if (!undoDelta(this.#book, delta, this.#sequence)) return false
+    if (!undoDelta(this.#state, delta, this.#sequence)) return false
     // a delta from before a restart may bring back numbers that are yet to come
     for (const { sequence } of brought) this.#sequence = Math.max(this.#sequence, sequence)
     return true
@@ -193,9 +193,9 @@ export class Pool {
    */
   resize(spec: AddressPoolSpec): void {
     const plan = planOf(spec)
-    const { kind } = this.#book.plan.strategy
+    const { kind } = this.#state.plan.strategy
     if (plan.strategy.kind !== kind) refuse('strategy.kind', `${kind}, as the pool was made with`, plan.strategy.kind)
-    this.#book.resize(plan)
+    this.#state.resize(plan)
     // what an undo remembers of a strategy belongs to the addresses before
     this.#sequence++
   }
@@ -203,19 +203,19 @@ export class Pool {
   /** Whether this is an address that the pool may hand out, in use or not. O(log n). */
   hasAddress(address: Address): boolean {
     assertAddress('AddressPool.hasAddress', 'address', address)
-    return this.#book.contains(address)
+    return this.#state.contains(address)
   }
 
   /** The owners of an address; none if it is free or unknown. */
   ownersOf(address: Address): Owner[] {
     assertAddress('AddressPool.ownersOf', 'address', address)
-    return this.#book.holdsOn(address).map((hold) => hold.owner)
+    return this.#state.holdsOn(address).map((hold) => hold.owner)
   }
 
   /** The holds on an address; none if it is free or unknown. */
   holdsOf(address: Address): Hold[] {
     assertAddress('AddressPool.holdsOf', 'address', address)
-    return this.#book.holdsOn(address)
+    return this.#state.holdsOn(address)
   }
 
   /**
@@ -223,12 +223,12 @@ export class Pool {
    */
   addressesOf(uid: string): Address[] {
     assertString('AddressPool.addressesOf', 'uid', uid)
-    return this.#book.holdsOfUid(uid).map((hold) => hold.address)
+    return this.#state.holdsOfUid(uid).map((hold) => hold.address)
   }
 
   /** Every address in use with its owners, in order. O(n log n). */
   entries(): PoolEntry[] {
-    return this.#book
+    return this.#state
       .addresses()
       .sort(Address.compare)
       .map((address) => ({ address, owners: this.ownersOf(address), holds: this.holdsOf(address) }))
@@ -236,7 +236,7 @@ export class Pool {
 
   /** The addresses in use, in and out of the pool: what of it is known without its owners. O(n). */
   inUse(): RangeSet {
-    return RangeSet.fromAddresses(this.#book.addresses())
+    return RangeSet.fromAddresses(this.#state.addresses())
   }
 
   /**
@@ -246,31 +246,31 @@ export class Pool {
   cooling(options: AtTime = {}): RangeSet {
     assertObject('AddressPool.cooling', 'options', options)
     if (options.nowMs !== undefined) this.#advance(options)
-    return RangeSet.fromAddresses(this.#book.cooldown.cooling())
+    return RangeSet.fromAddresses(this.#state.cooldown.cooling())
   }
 
   /** O(1 + preallocated addresses). With a time, as it is then. */
   counts(options: AtTime = {}): PoolCounts {
     assertObject('AddressPool.counts', 'options', options)
     if (options.nowMs !== undefined) this.#advance(options)
-    return this.#book.counts()
+    return this.#state.counts()
   }
 
   /** Lets what has cooled down go. Returns the time. */
   #advance({ nowMs }: AtTime): number {
     if (nowMs === undefined) {
-      const { coolDownMs, holdMs } = this.#book.plan
-      if (coolDownMs === 0 && holdMs === 0 && !this.#book.cooldown.isAnyCooling) return 0
+      const { cooldownMs, holdMs } = this.#state.plan
+      if (cooldownMs === 0 && holdMs === 0 && !this.#state.cooldown.isAnyCooling) return 0
       refuse('nowMs', 'milliseconds since 1970: something cools down, or is to', 'undefined')
     }
     assertWithin('nowMs', nowMs, 0, MOST_COUNTED)
-    return this.#book.advance(nowMs)
+    return this.#state.advance(nowMs)
   }
 
   #allocateOneOf(addresses: readonly Address[], request: AllocationRequest, given: Given): AllocationOutcome {
     let first: AllocationOutcome | undefined
     for (const address of addresses) {
-      const refusal = refusalOf(this.#book, address, request)
+      const refusal = refusalOf(this.#state, address, request)
       if (refusal === undefined) return this.#give([address], request, given)
       first ??= refusal
     }
@@ -282,12 +282,12 @@ export class Pool {
    * last.
    */
   #keptFor(stickyKey: string, families: readonly Family[]): Address | undefined {
-    const own = this.#book.plan.preallocated.get(stickyKey)
+    const own = this.#state.plan.preallocated.get(stickyKey)
     for (const family of families) {
       const address = own?.find((one) => one.family === family)
       if (address !== undefined) return address
     }
-    const releases = this.#book.releasedFor(stickyKey)
+    const releases = this.#state.releasedFor(stickyKey)
     for (const family of families) {
       const address = releases.findLast((one) => one.family === family)
       if (address !== undefined) return address
@@ -302,9 +302,9 @@ export class Pool {
   #allKeptFor({ stickyKey }: AllocationRequest, family: Family): readonly Address[] {
     if (stickyKey === undefined) return NO_ADDRESSES
     const isWanted = (address: Address) => address.family === family
-    const releases = this.#book.releasedFor(stickyKey).filter(isWanted)
-    const own = this.#book.plan.preallocated.get(stickyKey)?.find(isWanted)
-    if (own === undefined || refusalOf(this.#book, own, { stickyKey }) !== undefined) return releases
+    const releases = this.#state.releasedFor(stickyKey).filter(isWanted)
+    const own = this.#state.plan.preallocated.get(stickyKey)?.find(isWanted)
+    if (own === undefined || refusalOf(this.#state, own, { stickyKey }) !== undefined) return releases
     return [...releases.filter((address) => !Address.equals(address, own)), own]
   }
 
@@ -317,12 +317,12 @@ export class Pool {
     const families = familiesOf(request.family)
     const found = this.#next(request, families)
     if (found === undefined) {
-      this.#book.strategyState = before
+      this.#state.strategyState = before
       return this.#exhausted(families, nowMs)
     }
     if ('kind' in found) return found
     const hold = newHold(found, request.owner, ++this.#sequence, request.stickyKey)
-    const released = this.#book.give(hold, isNewOwner)
+    const released = this.#state.give(hold, isNewOwner)
     return allocated({ holds: [hold], releases: released === undefined ? NONE : [released], before })
   }
 
@@ -333,7 +333,7 @@ export class Pool {
   #next(request: AllocationRequest, families: readonly Family[]): Address | AllocationOutcome | undefined {
     const { stickyKey } = request
     const kept = stickyKey === undefined ? undefined : this.#keptFor(stickyKey, families)
-    if (kept !== undefined) return refusalOf(this.#book, kept, request) ?? kept
+    if (kept !== undefined) return refusalOf(this.#state, kept, request) ?? kept
     for (const family of families) {
       const address = this.#choose(family, request)
       if (address !== undefined) return address
@@ -367,7 +367,7 @@ export class Pool {
       if (run !== undefined) return this.#give(run, request, given)
     }
     for (const [i, family] of families.entries()) {
-      const run = this.#book.freeRun(family, shapeOf(want, family), kept[i]!)
+      const run = this.#state.freeRun(family, shapeOf(want, family), kept[i]!)
       if (run !== undefined) return this.#give(run, request, given)
     }
     return this.#exhausted(families, nowMs)
@@ -375,8 +375,8 @@ export class Pool {
 
   /** The next address by the strategy. */
   #choose(family: Family, { stickyKey, owner }: AllocationRequest): Address | undefined {
-    const space = this.#book.space(family)
-    const picker = this.#book.picker(family)
+    const space = this.#state.space(family)
+    const picker = this.#state.picker(family)
     const beyond = picker.nextBeyond(space)
     if (beyond !== undefined) return beyond
     for (const part of PARTS) {
@@ -385,7 +385,7 @@ export class Pool {
         picker.given(slot)
         return space.addressAt(slot)
       }
-      const idle = this.#book.cooldown.longestIdle(family, part)
+      const idle = this.#state.cooldown.longestIdle(family, part)
       if (idle !== undefined) return idle
     }
     return undefined
@@ -398,27 +398,27 @@ export class Pool {
 
   #begin(address: Address, { owner, stickyKey }: AllocationRequest, to: Given): void {
     const hold = newHold(address, owner, ++this.#sequence, stickyKey)
-    const released = this.#book.give(hold, to.isNewOwner && to.holds.length === 0)
+    const released = this.#state.give(hold, to.isNewOwner && to.holds.length === 0)
     to.holds.push(hold)
     if (released !== undefined) to.releases.push(released)
   }
 
   /** Not all that was wanted could be given. */
   #takeBack({ holds, releases, before, sequence }: Given): void {
-    takeBackAll(this.#book, holds, releases)
-    this.#book.strategyState = before
+    takeBackAll(this.#state, holds, releases)
+    this.#state.strategyState = before
     // nobody has seen these holds
     this.#sequence = sequence
   }
 
   #exhausted(families: readonly Family[], nowMs: number): AllocationOutcome {
-    const freeAtMs = this.#book.cooldown.nextMs(families)
+    const freeAtMs = this.#state.cooldown.nextMs(families)
     return freeAtMs === undefined || freeAtMs <= nowMs ? { kind: 'exhausted' } : { kind: 'exhausted', freeAtMs }
   }
 
   #end(holds: readonly Hold[], nowMs: number): Released {
-    const others = this.#book.endAll(holds, nowMs)
-    return { kind: 'release', holds, memory: { sequence: this.#sequence, others } }
+    const others = this.#state.endAll(holds, nowMs)
+    return { kind: 'release', holds, undo: { sequence: this.#sequence, others } }
   }
 }
 

@@ -20,7 +20,7 @@ export type RebuildFinding =
   /** Several owners hold one address. */
   | { readonly kind: 'duplicate'; readonly address: Address; readonly owners: readonly Owner[] }
   /** An address that the pool does not hand out. */
-  | { readonly kind: 'stranger'; readonly address: Address; readonly owners: readonly Owner[] }
+  | { readonly kind: 'outOfPool'; readonly address: Address; readonly owners: readonly Owner[] }
   /**
    * One owner is said to hold one address more than once; the one with the lowest sequence counts.
    */
@@ -28,7 +28,7 @@ export type RebuildFinding =
 
 export interface Rebuilt {
   readonly pool: AddressPool
-  /** By address, duplicates before strangers before what is repeated. */
+  /** By address, duplicates before those out of the pool before what is repeated. */
   readonly findings: readonly RebuildFinding[]
 }
 
@@ -71,7 +71,7 @@ export function rebuildPool(spec: AddressPoolSpec, observed: Iterable<ObservedHo
 function* findingsOf(pool: AddressPool): IterableIterator<RebuildFinding> {
   for (const { address, owners } of pool.entries()) {
     if (owners.length > 1) yield { kind: 'duplicate', address, owners }
-    if (!pool.hasAddress(address)) yield { kind: 'stranger', address, owners }
+    if (!pool.hasAddress(address)) yield { kind: 'outOfPool', address, owners }
   }
 }
 

@@ -6,7 +6,7 @@ import { refuse } from '../../errors/refuse.js'
 import type { AllocationOutcome, Hold, Owner, StrategyState, Want } from '../request.js'
 import { assertWithin } from '../slots/slots.js'
 import type { ReleasedAddress } from './cooldown.js'
-import { FAMILIES } from './pool-book.js'
+import { FAMILIES } from './pool-state.js'
 
 type Address = Address.Address
 type RunWant = Extract<Want, { kind: 'run' | 'prefix' }>
@@ -96,8 +96,8 @@ export function newHold(address: Address, owner: Owner, sequence: number, sticky
 
 export function allocated({ holds, releases, before }: Given | One): Extract<AllocationOutcome, { kind: 'allocated' }> {
   const addresses = holds.length === 1 ? [holds[0]!.address] : holds.map((hold) => hold.address)
-  const memory = { strategy: before, releases }
-  return { kind: 'allocated', address: addresses[0]!, addresses, delta: { kind: 'allocate', holds, memory } }
+  const undo = { strategy: before, releases }
+  return { kind: 'allocated', address: addresses[0]!, addresses, delta: { kind: 'allocate', holds, undo } }
 }
 
 export function already(addresses: readonly Address[]): AllocationOutcome {

@@ -248,17 +248,17 @@ export class PrefixAllocator {
    */
   undo(delta: PrefixDelta): boolean {
     assertDelta(delta)
-    const { kind, holds, memory } = delta
+    const { kind, holds, undo } = delta
     if (kind === 'allocate') {
       if (!holds.every((hold) => this.#isCurrent(hold))) return false
-      if (holds.at(-1)?.sequence === this.#sequence) this.#cursor = memory.cursor
+      if (holds.at(-1)?.sequence === this.#sequence) this.#cursor = undo.cursor
       for (const hold of holds) this.#end(hold)
       return true
     }
     for (const { sequence } of holds) assertWithin('sequence', sequence, 0, MOST_COUNTED)
     // nobody may hold any of it who did not then, and the owner may not have been given another one
-    const others = new Set(memory.others.map(nameOf))
-    const later = this.#lengthsSince(memory.sequence, holds)
+    const others = new Set(undo.others.map(nameOf))
+    const later = this.#lengthsSince(undo.sequence, holds)
     const isOpen = ({ prefix, owner }: PrefixHold) =>
       this.#holders.get(prefix)?.has(ownerId(owner)) !== true &&
       this.overlapping(prefix).every((one) => others.has(nameOf(one))) &&
@@ -327,11 +327,11 @@ export class PrefixAllocator {
   }
 
   #give(prefix: Prefix, owner: Owner, cursor: Address | undefined): PrefixOutcome {
-    const memory = { cursor: this.#cursor, sequence: this.#sequence, others: [] }
+    const undo = { cursor: this.#cursor, sequence: this.#sequence, others: [] }
     const hold: PrefixHold = { prefix, owner, sequence: ++this.#sequence }
     this.#begin(hold)
     this.#cursor = cursor
-    return { kind: 'allocated', prefix, delta: { kind: 'allocate', holds: [hold], memory } }
+    return { kind: 'allocated', prefix, delta: { kind: 'allocate', holds: [hold], undo } }
   }
 
   #begin(hold: PrefixHold): void {
@@ -369,7 +369,7 @@ export class PrefixAllocator {
   #endAll(holds: readonly PrefixHold[]): PrefixDelta {
     for (const hold of holds) this.#end(hold)
     const others = holds.flatMap(({ prefix }) => this.overlapping(prefix))
-    return { kind: 'release', holds, memory: { cursor: this.#cursor, sequence: this.#sequence, others } }
+    return { kind: 'release', holds, undo: { cursor: this.#cursor, sequence: this.#sequence, others } }
   }
 
   /**
@@ -412,8 +412,8 @@ function assertDelta(delta: PrefixDelta): void {
   const of = 'PrefixAllocator.undo'
   assertObject(of, 'delta', delta)
   if (delta.kind !== 'allocate' && delta.kind !== 'release') refuse('delta.kind', 'allocate or release', delta.kind)
-  assertObject(of, 'delta.memory', delta.memory)
-  for (const holds of [delta.holds, delta.memory.others]) {
+  assertObject(of, 'delta.undo', delta.undo)
+  for (const holds of [delta.holds, delta.undo.others]) {
     assertObjects(of, 'delta.holds', holds)
     for (const { prefix, owner } of holds) {
       assertPrefix(of, 'delta.holds[].prefix', prefix)

@@ -29,7 +29,7 @@ export interface PrefixDelta {
   readonly kind: 'allocate' | 'release'
   readonly holds: readonly PrefixHold[]
   /** For `undo` on the same allocator. */
-  readonly memory: {
+  readonly undo: {
     readonly cursor: Address | undefined
     readonly sequence: number
     /** Of a release: who went on holding what overlaps it. */

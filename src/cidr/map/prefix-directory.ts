@@ -115,11 +115,11 @@ export class PrefixDirectory {
     }
     const { table } = this
     // what is too short for this table stands elsewhere
-    const heir = lengthOf(next) > (length > this.#middle ? this.#middle : this.skip) ? next : 0
+    const successor = lengthOf(next) > (length > this.#middle ? this.#middle : this.skip) ? next : 0
     const step = length > this.#middle ? 2 : 1
     const first = this.#first(key, length)
     const stop = first + this.#count(length) * step
-    for (let i = first; i < stop; i += step) if (table[i] === entry) table[i] = heir
+    for (let i = first; i < stop; i += step) if (table[i] === entry) table[i] = successor
   }
 
   /**
@@ -131,13 +131,13 @@ export class PrefixDirectory {
   }
 
   /**
-   * The part `top` has gone from the way to the key, and `heir`, or nothing (0), has taken its
+   * The part `top` has gone from the way to the key, and `successor`, or nothing (0), has taken its
    * place.
    */
-  topRemoved(top: number, heir: number, key: Int32Array): void {
+  topRemoved(top: number, successor: number, key: Int32Array): void {
     if (!this.has(key)) return
     const i = (this.slotOf(key) << 1) + 1
-    if (this.table[i] === top) this.table[i] = heir
+    if (this.table[i] === top) this.table[i] = successor
   }
 
   /** Whether a prefix has an address in the window. */

@@ -4,7 +4,7 @@ import { type FieldError, type FieldValue, goQuote, invalidField } from '../meta
 import { labelSelectorErrors } from '../meta/label-selector.js'
 import type { KubeObject } from '../meta/object.js'
 import { NEVER_CHANGES } from '../meta/strict.js'
-import { type FamilyGrid, type FamilyGridWish, gridOf, gridProblem } from './grid.js'
+import { type FamilyGrid, type FamilyGridPreferences, gridOf, gridProblem } from './grid.js'
 import type { IPBlock } from './ip-block.js'
 import { IPDomain } from './ip-domain.js'
 import { IPPool, type IPPoolSpec } from './ip-pool.js'
@@ -116,10 +116,10 @@ function poolChangeErrors(before: IPPoolSpec, after: IPPoolSpec): readonly Field
   const errors: FieldError[] = []
   if (after.domain !== before.domain) errors.push(invalidField('spec.domain', after.domain, NEVER_CHANGES))
   for (const field of ['ipv4', 'ipv6'] as const) {
-    const [wished, wish] = [before[field], after[field]]
-    if (wished === undefined || (wish !== undefined && isSame(wished, wish))) continue
+    const [wanted, now] = [before[field], after[field]]
+    if (wanted === undefined || (now !== undefined && isSame(wanted, now))) continue
     errors.push(
-      invalidField(`spec.${field}`, wish === undefined ? null : asValue(wish), `${NEVER_CHANGES} once it is set`),
+      invalidField(`spec.${field}`, now === undefined ? null : asValue(now), `${NEVER_CHANGES} once it is set`),
     )
   }
   return errors
@@ -137,12 +137,12 @@ interface Neighbourhood {
 /** Of a grid, what it should be like, by whom. */
 interface Precedent {
   readonly who: string
-  readonly grid: FamilyGridWish
+  readonly grid: FamilyGridPreferences
 }
 
 function gridErrors(family: 4 | 6, spec: IPPoolSpec, { domain, pools }: Neighbourhood): readonly FieldError[] {
   const field = `ipv${family}` as const
-  const wish = spec[field] ?? {}
+  const preferences = spec[field] ?? {}
   const precedents: Precedent[] = pools.map((pool) => ({
     who: `pool ${goQuote(pool.metadata.name)}`,
     grid: pool.spec[field] ?? {},
@@ -151,21 +151,21 @@ function gridErrors(family: 4 | 6, spec: IPPoolSpec, { domain, pools }: Neighbou
     precedents.unshift({ who: `domain ${goQuote(domain.metadata.name)}`, grid: domain.spec[field] })
   }
   return GRID_FIELDS.flatMap((name) => {
-    const value = wish[name]
+    const value = preferences[name]
     const other = precedents.find(({ grid }) => grid[name] !== undefined)
     if (value === undefined || other === undefined || other.grid[name] === value) return []
     return [invalidField(`spec.${field}.${name}`, value, `${other.who} has ${other.grid[name]}`)]
   })
 }
 
-/** The grid of the domain, or what it would be by the wishes of all of its pools. */
+/** The grid of the domain, or what it would be by the preferences of all of its pools. */
 function gridOfAll(family: 4 | 6, spec: IPPoolSpec, { domain, pools }: Neighbourhood): FamilyGrid {
   const field = `ipv${family}` as const
   if (domain !== undefined) return domain.spec[field]
-  const wishes = [spec, ...pools.map((pool) => pool.spec)].map((one) => one[field])
-  const wished = (name: (typeof GRID_FIELDS)[number]) => wishes.find((wish) => wish?.[name] !== undefined)?.[name]
-  const blockPrefixLength = wished('blockPrefixLength')
-  const allocationPrefixLength = wished('allocationPrefixLength')
+  const all = [spec, ...pools.map((pool) => pool.spec)].map((one) => one[field])
+  const preferred = (name: (typeof GRID_FIELDS)[number]) => all.find((one) => one?.[name] !== undefined)?.[name]
+  const blockPrefixLength = preferred('blockPrefixLength')
+  const allocationPrefixLength = preferred('allocationPrefixLength')
   const use = spec.affinity === undefined ? 'shared' : 'node'
   return gridOf(family, { blockPrefixLength, allocationPrefixLength }, use)
 }

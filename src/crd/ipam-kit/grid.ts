@@ -13,7 +13,7 @@ export interface FamilyGrid {
 }
 
 /** A grid as a pool asks for it: what is left out is as its domain has it, or the default. */
-export interface FamilyGridWish {
+export interface FamilyGridPreferences {
   readonly blockPrefixLength?: number | undefined
   readonly allocationPrefixLength?: number | undefined
 }
@@ -25,12 +25,12 @@ export interface FamilyGridWish {
  */
 export function gridOf(
   family: 4 | 6,
-  wish: FamilyGridWish = {},
+  preferences: FamilyGridPreferences = {},
   use: keyof typeof DEFAULT_BLOCK_SIZES = 'shared',
 ): FamilyGrid {
-  const { allocationPrefixLength = family === 4 ? 32 : 128 } = wish
+  const { allocationPrefixLength = family === 4 ? 32 : 128 } = preferences
   const unitBits = Math.log2(DEFAULT_BLOCK_SIZES[use])
-  const { blockPrefixLength = Math.max(1, allocationPrefixLength - unitBits) } = wish
+  const { blockPrefixLength = Math.max(1, allocationPrefixLength - unitBits) } = preferences
   return { blockPrefixLength, allocationPrefixLength }
 }
 
@@ -53,7 +53,7 @@ export const gridSchema: z.ZodType<FamilyGrid> = z.looseObject({
   allocationPrefixLength: z.int(),
 })
 
-export const gridWishSchema: z.ZodType<FamilyGridWish> = z.looseObject({
+export const gridPreferencesSchema: z.ZodType<FamilyGridPreferences> = z.looseObject({
   blockPrefixLength: z.int().optional(),
   allocationPrefixLength: z.int().optional(),
 })

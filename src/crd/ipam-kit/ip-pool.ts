@@ -3,7 +3,7 @@ import { type CrdModel, defineCrdModel } from '../meta/crd-model.js'
 import { type LabelSelector, labelSelectorSchema } from '../meta/label-selector.js'
 import type { KubeObject } from '../meta/object.js'
 import { type Condition, conditionSchema, objectSchema } from '../meta/schema.js'
-import { type FamilyGrid, type FamilyGridWish, gridWishSchema } from './grid.js'
+import { type FamilyGrid, type FamilyGridPreferences, gridPreferencesSchema } from './grid.js'
 import { API_VERSION, DEFAULT_DOMAIN } from './names.js'
 import { poolVersions } from './versions.js'
 
@@ -27,8 +27,8 @@ export interface IPPoolSpec {
    * How the space is cut, where this is the first pool of its domain; those that come later ask for
    * the same, or for nothing. Never changes.
    */
-  readonly ipv4?: FamilyGridWish | undefined
-  readonly ipv6?: FamilyGridWish | undefined
+  readonly ipv4?: FamilyGridPreferences | undefined
+  readonly ipv6?: FamilyGridPreferences | undefined
   /**
    * Whether the first and the last address of a subnet are given: `auto`: not of subnets of four
    * addresses and more; `always`: never; `never`: they are. Of prefixes all are given. Default
@@ -161,8 +161,8 @@ const schema: z.ZodType<IPPool> = objectSchema({
         gateway: z.string().optional(),
       }),
     ),
-    ipv4: gridWishSchema.optional(),
-    ipv6: gridWishSchema.optional(),
+    ipv4: gridPreferencesSchema.optional(),
+    ipv6: gridPreferencesSchema.optional(),
     skipEdges: z.enum(['auto', 'always', 'never']).default('auto'),
     order: z.enum(['lowest', 'next', 'leastRecentlyReleased']).default('lowest'),
     reuseAfterSeconds: z.int().default(0),

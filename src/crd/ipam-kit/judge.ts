@@ -1,5 +1,5 @@
 import { refuse } from '../../errors/refuse.js'
-import { type AdmissionRequest, type Admit, admissionOf, allowed, verdict } from '../meta/admission.js'
+import { type AdmissionRequest, type Admit, admissionOf, allowed, decision } from '../meta/admission.js'
 import type { CrdModel } from '../meta/crd-model.js'
 import { differences } from '../meta/differences.js'
 import { type FieldError, goQuote } from '../meta/field-error.js'
@@ -36,9 +36,9 @@ export function admissionBy<T extends SpecObject, R extends AdmissionRequest<T>>
     const before = request.operation === 'UPDATE' ? request.oldObject : undefined
     if (before !== undefined && isSame(before.spec, object.spec)) return allowed()
     const wrong = model.validate(object)
-    if (wrong.length > 0) return verdict(object, wrong)
+    if (wrong.length > 0) return decision(object, wrong)
     const { errors, warnings } = judge(object, before, request)
-    return verdict(object, errors, warnings)
+    return decision(object, errors, warnings)
   })
 }
 

@@ -7,7 +7,7 @@ import { assertObject, assertParts } from '../../errors/checks.js'
 import { fail, type Result } from '../../errors/index.js'
 import { type FieldError, formatFieldError, invalidField } from '../meta/field-error.js'
 import { isName } from './block-name.js'
-import type { FamilyGridWish } from './grid.js'
+import type { FamilyGridPreferences } from './grid.js'
 import type { IPPoolSpec, IPPoolSubnet } from './ip-pool.js'
 import { MAX_SECONDS, MAX_SUBNET_TEXTS, MAX_SUBNETS } from './names.js'
 
@@ -50,8 +50,8 @@ export interface PoolSubnet {
  * at.
  */
 export interface PoolGrids {
-  readonly ipv4?: FamilyGridWish | undefined
-  readonly ipv6?: FamilyGridWish | undefined
+  readonly ipv4?: FamilyGridPreferences | undefined
+  readonly ipv6?: FamilyGridPreferences | undefined
 }
 
 /**
@@ -132,7 +132,7 @@ const EDGES: { readonly [Skip in IPPoolSpec['skipEdges']]: ReserveRule } = {
   never: { v4: NONE, v6: NONE, pointToPoint: 'usable' },
 }
 
-function unitLength(family: 4 | 6, grid: FamilyGridWish | undefined, errors: FieldError[]): number {
+function unitLength(family: 4 | 6, grid: FamilyGridPreferences | undefined, errors: FieldError[]): number {
   const bits = Address.bitsOf(family)
   const length = grid?.allocationPrefixLength ?? bits
   if (Number.isInteger(length) && length >= 1 && length <= bits) return length

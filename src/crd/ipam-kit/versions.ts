@@ -150,12 +150,12 @@ function domain() {
 
 function pool() {
   const spec = object('What the pool gives, to whom, and in which order.', { ...poolSpace(), ...poolPolicy() })
-  const wish = (field: string) => ({
+  const preferences = (field: string) => ({
     rule: `!has(oldSelf.${field}) || (has(self.${field}) && self.${field} == oldSelf.${field})`,
     message: `${NEVER_CHANGES} once it is set`,
     fieldPath: `.${field}`,
   })
-  const shape = { spec: withRules(spec, [wish('ipv4'), wish('ipv6')]), status: poolStatus().optional() }
+  const shape = { spec: withRules(spec, [preferences('ipv4'), preferences('ipv6')]), status: poolStatus().optional() }
   return named('A pool of addresses, or of prefixes. What is given of it is in the rows of blocks.', shape)
 }
 
@@ -173,7 +173,7 @@ function poolSpace() {
     reserved: entries('What of it is given only to who asks for that very address.'),
     gateway: text('The router. It goes with each address, and is itself never given.', ADDRESS).optional(),
   })
-  const wish = (family: 4 | 6) => {
+  const preferences = (family: 4 | 6) => {
     const sentence = `How IPv${family} is cut, where this is the first pool of its domain; later ones ask for the same. Never changes.`
     return object(sentence, z.object(grid(family)).partial().shape).optional()
   }
@@ -182,8 +182,8 @@ function poolSpace() {
       DEFAULT_DOMAIN,
     ),
     subnets: list('Where addresses come from.', subnet, { minItems: 1, maxItems: MAX_SUBNETS, mapKeys: ['cidr'] }),
-    ipv4: wish(4),
-    ipv6: wish(6),
+    ipv4: preferences(4),
+    ipv6: preferences(6),
     skipEdges: text(
       'Whether the first and the last address of a subnet are kept back: auto, of subnets of four addresses and more; always; never. Of prefixes all are given.',
       { enum: ['auto', 'always', 'never'] },

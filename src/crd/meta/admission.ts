@@ -116,7 +116,7 @@ export function invalid(groupKind: string, name: string, errors: readonly FieldE
  * The refusal with these errors, or the acceptance with these warnings, which are looked for in
  * that case only.
  */
-export function verdict(
+export function decision(
   { apiVersion, kind, metadata }: KubeObject,
   errors: readonly FieldError[],
   warnings: () => readonly string[] = () => [],

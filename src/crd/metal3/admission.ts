@@ -1,5 +1,5 @@
 import * as Address from '../../cidr/nouns/address.js'
-import { type Admission, type AdmissionRequest, type Admit, admissionOf, allowed, verdict } from '../meta/admission.js'
+import { type Admission, type AdmissionRequest, type Admit, admissionOf, allowed, decision } from '../meta/admission.js'
 import { differences } from '../meta/differences.js'
 import { type FieldError, goQuote, invalidField } from '../meta/field-error.js'
 import type { KubeObject } from '../meta/object.js'
@@ -47,7 +47,7 @@ function judgeIPPool(request: Metal3AdmissionRequest<IPPool>): Admission {
     ...poolErrors(object.spec),
     ...boundsErrors(request),
   ]
-  return verdict(object, errors)
+  return decision(object, errors)
 }
 
 /**
@@ -71,7 +71,7 @@ function judgeIPClaim(request: Metal3AdmissionRequest<IPClaim>): Admission {
   if (request.operation === 'UPDATE' && differences('spec', request.oldObject.spec, object.spec).length > 0) {
     errors.push(invalidField('spec', { pool: shownReference(pool) }, MODIFIED))
   }
-  return verdict(object, [...errors, ...requestedAddressErrors(object)])
+  return decision(object, [...errors, ...requestedAddressErrors(object)])
 }
 
 /**
@@ -89,10 +89,10 @@ export const admitMetal3IPAddress: Admit<Metal3AdmissionRequest<IPAddress>> = /*
 function judgeIPAddress(request: Metal3AdmissionRequest<IPAddress>): Admission {
   if (request.operation === 'DELETE') return allowed()
   const { object } = request
-  if (request.operation === 'CREATE') return verdict(object, newAddressErrors(object))
+  if (request.operation === 'CREATE') return decision(object, newAddressErrors(object))
   const [before, after] = [request.oldObject.spec, object.spec]
   const references = (['pool', 'claim'] as const).filter((field) => !isSameReference(before[field], after[field]))
-  return verdict(object, [
+  return decision(object, [
     ...(before.address === after.address ? [] : [invalidField('spec.address', after.address, MODIFIED)]),
     ...references.map((field) => invalidField(`spec.${field}`, shownReference(after[field]), MODIFIED)),
   ])

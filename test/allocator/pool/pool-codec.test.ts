@@ -58,7 +58,7 @@ describe('bytes with one thing wrong say what it is', () => {
     for (const uid of ['a', 'b']) twin.occupy(at('10.0.0.1'), { uid })
     const holds = bodyOf(AddressPool.encode(twin))
     holds[holds.lastIndexOf(98)] = 97
-    const cooling = new AddressPool({ ranges: ranges('0.0.0.0/29'), coolDownSeconds: 1 })
+    const cooling = new AddressPool({ ranges: ranges('0.0.0.0/29'), cooldownSeconds: 1 })
     cooling.occupy(at('0.0.0.1'), { uid: 'a' })
     cooling.occupy(at('0.0.0.2'), { uid: 'b' })
     cooling.releaseOwner('b', { nowMs: 0 })
@@ -90,7 +90,7 @@ describe('bytes with one thing wrong say what it is', () => {
   test('what has cooled down stays so in a pool that is read back', () => {
     const pool = new AddressPool({
       ranges: ranges('10.0.0.0/31'),
-      coolDownSeconds: 10,
+      cooldownSeconds: 10,
       strategy: { kind: 'least-recently-released' },
     })
     pool.allocate({ owner: { uid: 'a' } }, { nowMs: 0 })

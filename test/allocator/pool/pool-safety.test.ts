@@ -81,7 +81,7 @@ describe('bytes', () => {
 
   test('say the same after the clock was set back', () => {
     const strategy = { kind: 'least-recently-released' } as const
-    const pool = new AddressPool({ ranges: ranges('10.0.0.0/32'), coolDownSeconds: 10, strategy })
+    const pool = new AddressPool({ ranges: ranges('10.0.0.0/32'), cooldownSeconds: 10, strategy })
     pool.allocate({ owner: { uid: 'a' } }, { nowMs: 0 })
     pool.releaseOwner('a', { nowMs: 0 })
     pool.counts({ nowMs: 20_000 })
@@ -90,8 +90,8 @@ describe('bytes', () => {
   })
 })
 
-test('what cools down is not lost when the pool no longer has a cool-down', () => {
-  const pool = new AddressPool({ ranges: ranges('10.0.0.0/32'), coolDownSeconds: 10 })
+test('what cools down is not lost when the pool no longer has a cooldown', () => {
+  const pool = new AddressPool({ ranges: ranges('10.0.0.0/32'), cooldownSeconds: 10 })
   pool.allocate({ owner: { uid: 'a' } }, { nowMs: 0 })
   pool.releaseOwner('a', { nowMs: 0 })
   pool.resize({ ranges: ranges('10.0.0.0/32') })
@@ -158,7 +158,7 @@ test('next-fit goes on behind the last one that was given, once round after a re
 })
 
 test('a refusal far in the future is told in words', () => {
-  const pool = new AddressPool({ ranges: ranges('10.0.0.0/32'), coolDownSeconds: 10 })
+  const pool = new AddressPool({ ranges: ranges('10.0.0.0/32'), cooldownSeconds: 10 })
   const nowMs = 2 ** 52
   pool.allocate({ owner: { uid: 'a' } }, { nowMs })
   pool.releaseOwner('a', { nowMs })

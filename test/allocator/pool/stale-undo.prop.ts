@@ -49,9 +49,9 @@ describe('whatever is undone, and however late', () => {
       fc.array(command, { maxLength: 40, size: 'max' }),
     ],
     4,
-  )('an address has one owner, and is free when that is gone', (kind, coolDownSeconds, isCopied, commands) => {
+  )('an address has one owner, and is free when that is gone', (kind, cooldownSeconds, isCopied, commands) => {
     const ranges = RangeSet.parse(['10.0.0.0/30', 'fd00::/127'])
-    const pool = new AddressPool({ ranges, coolDownSeconds, strategy: { kind } })
+    const pool = new AddressPool({ ranges, cooldownSeconds, strategy: { kind } })
     const deltas: AllocationDelta[] = []
     let nowMs = 0
     for (const step of commands) {

@@ -17,7 +17,7 @@ export const FAMILIES = [4, 6] as const
 const NOBODY: readonly Hold[] = /* @__PURE__ */ Object.freeze([])
 
 /** What books know beside the plan of the pool: the same, however it came about. */
-export interface BookState {
+export interface PoolSnapshot {
   readonly nowMs: number
   /** By sequence. */
   readonly holds: readonly Hold[]
@@ -34,7 +34,7 @@ export interface BookState {
  * is taken while somebody holds it, while it cools down, and while it is kept for a key. It knows
  * no rules about who may have what.
  */
-export class PoolBook {
+export class PoolState {
   #plan: PoolPlan
   #spaces: ReturnType<typeof spacesOf>
   #pickers: { readonly 4: SlotPicker; readonly 6: SlotPicker }
@@ -153,7 +153,7 @@ export class PoolBook {
    * @returns the holds of others on their addresses
    */
   endAll(holds: readonly Hold[], nowMs: number): readonly Hold[] {
-    const { coolDownMs, holdMs, strategy } = this.#plan
+    const { cooldownMs, holdMs, strategy } = this.#plan
     let isAnyShared = false
     for (const hold of holds) {
       const { address, stickyKey } = hold
@@ -163,9 +163,9 @@ export class PoolBook {
         continue
       }
       this.#countOut(slotId)
-      const coolMs = Math.max(coolDownMs, stickyKey === undefined ? 0 : holdMs)
+      const coolMs = Math.max(cooldownMs, stickyKey === undefined ? 0 : holdMs)
       const isCooling = coolMs > 0
-      // without a cool-down there is nothing that a clock could bring back
+      // without a cooldown there is nothing that a clock could bring back
       const coolUntilMs = isCooling ? nowMs + coolMs : 0
       if (isCooling || stickyKey !== undefined || strategy.kind === 'least-recently-released') {
         this.cooldown.add({ address, order: ++this.#order, coolUntilMs, stickyKey }, { isCooling })
@@ -318,11 +318,11 @@ export class PoolBook {
   }
 
   /** All that is not in the plan. */
-  state(): BookState {
-    const { coolDownMs, holdMs } = this.#plan
+  snapshot(): PoolSnapshot {
+    const { cooldownMs, holdMs } = this.#plan
     const releases = this.cooldown.all()
-    // without a cool-down no time means anything
-    const isTimed = coolDownMs > 0 || holdMs > 0 || releases.some(({ coolUntilMs }) => coolUntilMs > 0)
+    // without a cooldown no time means anything
+    const isTimed = cooldownMs > 0 || holdMs > 0 || releases.some(({ coolUntilMs }) => coolUntilMs > 0)
     return {
       nowMs: isTimed ? this.#nowMs : 0,
       holds: holdsInOrder([...this.#held.values()]),
@@ -333,24 +333,24 @@ export class PoolBook {
   }
 
   /** Books of the same plan, in a state that others were in. */
-  static restored(plan: PoolPlan, state: BookState): PoolBook {
-    const book = new PoolBook(plan)
-    book.#order = state.releases.length
-    book.#nowMs = state.nowMs
-    for (const hold of state.holds) book.begin(hold)
-    for (const released of state.releases) {
+  static restored(plan: PoolPlan, snapshot: PoolSnapshot): PoolState {
+    const state = new PoolState(plan)
+    state.#order = snapshot.releases.length
+    state.#nowMs = snapshot.nowMs
+    for (const hold of snapshot.holds) state.begin(hold)
+    for (const released of snapshot.releases) {
       const { address } = released
-      const slotId = book.#slotIdOf(address)
-      const isCooling = released.coolUntilMs > state.nowMs
-      book.cooldown.add(released, { isCooling })
-      book.#remember(address, slotId, true)
-      if (isCooling && isInside(slotId)) book.space(address.family).take(slotId)
+      const slotId = state.#slotIdOf(address)
+      const isCooling = released.coolUntilMs > snapshot.nowMs
+      state.cooldown.add(released, { isCooling })
+      state.#remember(address, slotId, true)
+      if (isCooling && isInside(slotId)) state.space(address.family).take(slotId)
     }
     for (const [i, family] of FAMILIES.entries()) {
-      book.#pickers[family].state = state.draws[i]!
-      book.#pickers[family].moveCursor(book.space(family), state.behind[i])
+      state.#pickers[family].state = snapshot.draws[i]!
+      state.#pickers[family].moveCursor(state.space(family), snapshot.behind[i])
     }
-    return book
+    return state
   }
 
   #slotIdOf(address: Address): SlotId {
