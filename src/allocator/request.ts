@@ -99,8 +99,8 @@ export interface AllocationRequest {
    * The pool keeps a released address from other owners for `holdSeconds`. After that time, or
    * without `holdSeconds`, it remembers the address for its key until another owner is given it; it
    * remembers the 65,536 addresses that were released last. With the strategy `hashed` a key mostly
-   * gets the same address also where the pool remembers nothing. `run` and `prefix` are made of such
-   * addresses, or of them and of free ones.
+   * gets the same address also where the pool remembers nothing. `run` and `prefix` are made of
+   * such addresses, or of them and of free ones.
    */
   readonly stickyKey?: string | undefined
 }

@@ -38,8 +38,8 @@ export interface ErrorContexts {
   /** A range whose first address lies above its last one. */
   readonly INVALID_RANGE: { readonly first: string; readonly last: string }
   /**
-   * An argument of the wrong kind: a mistake in the calling code. `function` is the function that was
-   * called; `call` is the function that makes the expected value.
+   * An argument of the wrong kind: a mistake in the calling code. `function` is the function that
+   * was called; `call` is the function that makes the expected value.
    */
   readonly INVALID_ARGUMENT: {
     readonly argument: string

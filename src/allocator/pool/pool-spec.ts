@@ -18,8 +18,8 @@ export interface AddressPoolSpec {
   /**
    * Which addresses of the prefixes in `ranges` are not for hosts. Default for texts `ipv4-edges`:
    * the pool does not give out the network and the broadcast address of `10.0.0.0/24`. It gives out
-   * all addresses of a /31, a /32, a range `first-last` and an IPv6 prefix. `none`: every address is
-   * for hosts. A set does not record how it was written: a pool of a set gives out all of its
+   * all addresses of a /31, a /32, a range `first-last` and an IPv6 prefix. `none`: every address
+   * is for hosts. A set does not record how it was written: a pool of a set gives out all of its
    * addresses and takes only `none`. For a set, `reservedAddresses` finds what `reserved` takes.
    */
   readonly reserve?: ReserveRuleName | ReserveRule | undefined
@@ -77,8 +77,8 @@ const MOST_SECONDS = 100 * 366 * 86_400
 
 /**
  * @throws IpamError `MALFORMED_RANGE_SET_ENTRY` for a text that is not a range; `INVALID_ARGUMENT`
- *   for ranges that are neither a set nor texts, an unknown strategy, a seed that is not a whole number,
- *   seconds or a band below 0, and an address that is preallocated twice
+ *   for ranges that are neither a set nor texts, an unknown strategy, a seed that is not a whole
+ *   number, seconds or a band below 0, and an address that is preallocated twice
  */
 export function planOf(spec: AddressPoolSpec): PoolPlan {
   assertObject(OF, 'spec', spec)

@@ -284,7 +284,9 @@ export class PrefixAllocator {
     return holdsIn(this.#holders.get(prefix))
   }
 
-  /** The prefixes that an owner holds, for all its interfaces, in the order in which it got them. */
+  /**
+   * The prefixes that an owner holds, for all its interfaces, in the order in which it got them.
+   */
   prefixesOf(uid: string): Prefix[] {
     assertString('PrefixAllocator.prefixesOf', 'uid', uid)
     return this.#held.ofUid(uid).map((hold) => hold.prefix)

@@ -3,8 +3,8 @@ import type { Address, Family, RangeSet } from '../../cidr/index.js'
 import { readSet, writeSet } from '../../cidr/internal.js'
 import { isName, MOST_COUNTED, type Owner } from '../request.js'
 
-// What allocators are stored with. Numbers are varints, those of up to 53 bits in two halves. A text
-// is the place of the same text before it, or 0 and its characters. A checksum comes last.
+// What allocators are stored with. Numbers are varints, those of up to 53 bits in two halves. A
+// text is the place of the same text before it, or 0 and its characters. A checksum comes last.
 
 const HALF = 2 ** 32
 

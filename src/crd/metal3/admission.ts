@@ -10,7 +10,7 @@ import { IPPool, type IPPoolEntry, type IPPoolSettings, type IPPoolSpec } from '
 import { REQUESTED_ADDRESS_ANNOTATION } from './names.js'
 import { type ObjectReference, shownReference } from './references.js'
 
-/** What an admission webhook is asked about an object of one kind. */
+/** A request to admit an object of one kind. */
 export type Metal3AdmissionRequest<T extends IPPool | IPClaim | IPAddress> = AdmissionRequest<T>
 
 const NOT_AN_ADDRESS = 'is not a valid IP address'
@@ -18,12 +18,13 @@ const EMPTY = 'cannot be empty'
 const MODIFIED = 'cannot be modified'
 
 /**
- * Whether metal3 admits a pool (internal/webhooks/v1alpha1/ippool_webhook.go): its addresses have
- * to be some, in order, and countable where they are picked at random; what is kept for claims or
- * in use by them has to be of the pool; prefix of names, Cluster and strategy never change.
+ * Decides as metal3 whether a pool is valid (internal/webhooks/v1alpha1/ippool_webhook.go). It
+ * needs addresses, in order, and a number of them that fits the random strategy. Preallocated
+ * addresses and addresses in use must be in the pool. Name prefix, Cluster and strategy are
+ * immutable.
  *
  * Not checked, as upstream: that entries do not overlap, that a gateway is of the subnet, and that
- * nobody uses a pool that is deleted.
+ * no claim uses a deleted pool.
  *
  * @throws IpamError `INVALID_ARGUMENT` for another operation
  * @example
@@ -51,8 +52,8 @@ function judgeIPPool(request: Metal3AdmissionRequest<IPPool>): Admission {
 }
 
 /**
- * Whether metal3 admits one of its claims (internal/webhooks/v1alpha1/ipclaim_webhook.go): it names
- * a pool, what it asks for in the annotation `ipAddress` is an address, and its spec never changes.
+ * Decides as metal3 whether a claim is valid (internal/webhooks/v1alpha1/ipclaim_webhook.go): it
+ * names a pool, the annotation `ipAddress` is an address, and its spec is immutable.
  *
  * @throws IpamError `INVALID_ARGUMENT` for another operation
  */
