@@ -7,7 +7,9 @@ const MAX_DEPTH = 5
 const MAX_ERRORS = 3
 
 /**
- * The text of a cause in one line. Of more than 1,000 characters, the beginning and the end are kept: the user is named at the beginning (`User "x" cannot list ...`), and the innermost cause at the end (`connect ECONNREFUSED ...`).
+ * The text of a cause in one line. Of more than 1,000 characters, the beginning and the end are
+ * kept: the user is named at the beginning (`User "x" cannot list ...`), and the innermost cause at
+ * the end (`connect ECONNREFUSED ...`).
  */
 export function causeText(text: string): string {
   // only the ends of a very long text are processed
@@ -17,7 +19,8 @@ export function causeText(text: string): string {
 }
 
 /**
- * The message of an error, then the messages of its causes and of the errors that it groups, each once. An error without a message is named by its code, or else by its name.
+ * The message of an error, then the messages of its causes and of the errors that it groups, each
+ * once. An error without a message is named by its code, or else by its name.
  */
 export function errorText(error: unknown): string {
   const words: string[] = []

@@ -1,5 +1,6 @@
 /**
- * The context of each error code. Codes are append-only: a released code is never renamed, reused or removed.
+ * The context of each error code. Codes are append-only: a released code is never renamed, reused
+ * or removed.
  *
  * Grammar: `MALFORMED_` text that does not parse, `INVALID_` a value that parses and breaks a rule,
  * `_MISMATCH` two values that do not go together, `_OUT_OF_RANGE`, `_EXHAUSTED`, `_NOT_FOUND`,
@@ -30,13 +31,15 @@ export interface ErrorContexts {
   /** Bytes that are not the stored form of `what`; `position` is an offset into them. */
   readonly MALFORMED_BYTES: { readonly what: string; readonly position: number; readonly problem: string }
   /**
-   * A prefix length that is out of range: 0..32 (IPv4), 0..128 (IPv6), or the lengths inside or around another prefix.
+   * A prefix length that is out of range: 0..32 (IPv4), 0..128 (IPv6), or the lengths inside or
+   * around another prefix.
    */
   readonly INVALID_PREFIX_LENGTH: { readonly length: number; readonly min?: number; readonly max: number }
   /** A range whose first address is above its last one. */
   readonly INVALID_RANGE: { readonly first: string; readonly last: string }
   /**
-   * A wrong argument: a mistake in the calling code. `function` is the function that was called. `call` is the function that makes the expected value.
+   * A wrong argument: a mistake in the calling code. `function` is the function that was called.
+   * `call` is the function that makes the expected value.
    */
   readonly INVALID_ARGUMENT: {
     readonly argument: string
@@ -78,7 +81,8 @@ export interface ErrorContexts {
    */
   readonly STORE_IO: { readonly operation: string; readonly problem: string }
   /**
-   * The engine failed with the write in flight: it may be done, not done, or done later. Call `settle` before the next step.
+   * The engine failed with the write in flight: it may be done, not done, or done later. Call
+   * `settle` before the next step.
    */
   readonly STORE_OUTCOME_UNKNOWN: { readonly operation: string; readonly object: string; readonly problem: string }
   /** `canWrite` of the host returned false directly before the write. The write was not sent. */

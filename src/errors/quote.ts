@@ -6,7 +6,8 @@ const MAX_QUOTED = 64
 const MAX_ESCAPED = 128
 
 /**
- * `text` in double quotes for an error message: at most 64 characters, with invisible characters escaped. So a hostile text can neither flood a log nor forge a line of it.
+ * `text` in double quotes for an error message: at most 64 characters, with invisible characters
+ * escaped. So a hostile text can neither flood a log nor forge a line of it.
  */
 export function quote(text: string): string {
   // a value that is not a text is named by its type: messages are about wrong values too
@@ -26,7 +27,8 @@ export function quote(text: string): string {
 const MAX_LISTED = 20
 
 /**
- * A text as part of a sentence, without quotes: at most `max` characters, with invisible characters escaped.
+ * A text as part of a sentence, without quotes: at most `max` characters, with invisible characters
+ * escaped.
  */
 export function plain(text: string, max = 500): string {
   const shown = text.length > max ? `${text.slice(0, max)}…` : text
@@ -34,7 +36,8 @@ export function plain(text: string, max = 500): string {
 }
 
 /**
- * The cause of a failure, as part of a sentence. Of more than 1,000 characters, its beginning and its end.
+ * The cause of a failure, as part of a sentence. Of more than 1,000 characters, its beginning and
+ * its end.
  */
 export function cause(text: string): string {
   return plain(causeText(text), Number.POSITIVE_INFINITY)

@@ -22,7 +22,8 @@ export function wrongArgument(of: string, argument: string, expected: string, gi
 }
 
 /**
- * A short description of a value for a message. It never contains the whole value, which may be long or have no text.
+ * A short description of a value for a message. It never contains the whole value, which may be
+ * long or have no text.
  */
 export function shown(given: unknown): string {
   if (typeof given === 'number' || typeof given === 'boolean') return String(given)

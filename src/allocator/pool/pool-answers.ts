@@ -6,7 +6,7 @@ import { already, familiesOf, isOneOfEach, isRun } from './want.js'
 
 type Address = Address.Address
 
-/** The outcome for an owner that holds something of what it asks for. */
+/** The outcome for an owner that already holds addresses of the wanted family. */
 export function heldAlready(
   state: PoolState,
   { owner, family }: AllocationRequest,
@@ -39,7 +39,7 @@ export function refusalOf(
     const reason = RangeSet.contains(plan.ranges, address) ? 'Reserved' : 'Outside'
     return { kind: 'outOfPool', address, reason }
   }
-  // first what no waiting helps against
+  // first the reasons that do not end by themselves
   const own = stickyKey === undefined ? undefined : plan.preallocated.get(stickyKey)
   const other = own?.find((one) => one.family === address.family && !Address.equals(one, address))
   if (other !== undefined) return { kind: 'refused', reason: 'Preallocated', address: other }

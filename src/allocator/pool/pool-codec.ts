@@ -10,10 +10,11 @@ import { type AddressPoolSpec, type PoolPlan, planOf, STRATEGIES } from './pool-
 import { FAMILIES, type PoolSnapshot } from './pool-state.js'
 import { newHold } from './want.js'
 
-// The stored form of a pool: a version; its addresses, and those of its ranges that it does not
-// hand out, as sets; its options, with what is preallocated by address; its last sequence and its
-// time; what its strategy goes by; its holds by sequence; what is released, in the order of
-// release. A pool has one form: whoever reads one compares it with what it would write.
+// The stored form of a pool: a version; the addresses that it gives out, and the others of its
+// ranges, as sets; its options, with preallocated addresses in order; its last sequence and its
+// time; the state of its strategy; its holds by sequence; its released addresses in the order of
+// their release. A pool has one stored form: `decode` compares the bytes with those that `encode`
+// would write.
 
 const VERSION = 3
 const WHAT = 'a pool of addresses'
@@ -79,7 +80,7 @@ export function decodePool(bytes: Uint8Array): Result<StoredPool, 'MALFORMED_BYT
   from.refuseTwins(holds, releases)
   if (from.rest().length > 0) from.refuse(from.position, 'more than a pool')
   if (from.problem !== undefined) return fail('MALFORMED_BYTES', { what: WHAT, ...from.problem })
-  // the seed is where the draws have come to
+  // the state of the random numbers replaces the seed
   const strategy = (kind === 'random' ? { kind, seed: 0 } : { kind }) as Strategy
   const options = { strategy, staticBand, cooldownSeconds, holdSeconds, preallocated }
   const spec: AddressPoolSpec = { ranges: Sets.union(available, kept), exclude: kept, ...options }
@@ -88,12 +89,12 @@ export function decodePool(bytes: Uint8Array): Result<StoredPool, 'MALFORMED_BYT
   return { ok: true, value: { spec, snapshot: { nowMs, holds, releases, draws, behind }, sequence } }
 }
 
-/** Bytes that are read as a pool which is written in another way. */
+/** The failure for bytes that can be read, but are not as `encode` writes the pool. */
 export function notAsWritten(position: number): Result<never, 'MALFORMED_BYTES'> {
   return fail('MALFORMED_BYTES', { what: WHAT, position, problem: 'not as a pool is written' })
 }
 
-/** What no pool can be made of. */
+/** The problem of a spec that the constructor refuses. */
 function problemOf(spec: AddressPoolSpec): string | undefined {
   try {
     planOf(spec)
@@ -136,7 +137,7 @@ class PoolReader extends StateReader {
     return { address, order, coolUntilMs, stickyKey: this.optional(() => this.text()) }
   }
 
-  /** An address is released once, and only while nobody holds it; and an owner holds it once. */
+  /** An address is released once, and only while it has no owner. An owner holds it once. */
   refuseTwins(holds: readonly Hold[], releases: readonly ReleasedAddress[]): void {
     const first = new Map<number | string, Hold | ReleasedAddress>(
       releases.map((released) => [Addresses.key(released.address), released]),

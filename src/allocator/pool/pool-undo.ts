@@ -35,16 +35,16 @@ function assertHolds(of: string, argument: string, holds: readonly Hold[]): void
 }
 
 /**
- * Takes back what a call has changed in the books of a pool. Returns false, and changes nothing, if
- * it has been changed again since.
+ * Takes back the change of a call. Returns false, and changes nothing, if a later call has changed
+ * the same addresses.
  *
- * @param lastSequence the number of the last hold that the pool has begun
+ * @param lastSequence the sequence of the last hold of the pool
  */
 export function undoDelta(state: PoolState, delta: AllocationDelta, lastSequence: number): boolean {
   return delta.kind === 'allocate' ? undoAllocation(state, delta, lastSequence) : undoRelease(state, delta)
 }
 
-/** As if these holds had never been. `releases`: what was remembered of their addresses before. */
+/** Undoes holds. `releases`: the records of the releases of their addresses before. */
 export function takeBackAll(state: PoolState, holds: readonly Hold[], releases: readonly ReleasedAddress[]): void {
   const byKey = new Map(releases.map((released) => [Address.key(released.address), released]))
   for (const hold of holds) state.takeBack(hold, byKey.get(Address.key(hold.address)))
@@ -53,15 +53,15 @@ export function takeBackAll(state: PoolState, holds: readonly Hold[], releases: 
 function undoAllocation(state: PoolState, { holds, undo }: Allocated, lastSequence: number): boolean {
   const current = currentOf(state, holds)
   if (current === undefined) return false
-  // what the strategy did after it is not undone with it
+  // later changes of the strategy are not undone
   if (holds.at(-1)?.sequence === lastSequence) state.strategyState = undo.strategy
   takeBackAll(state, current, undo.releases)
   return true
 }
 
 /**
- * A release can be undone while nobody holds the address who did not then, and its owner has been
- * given no other.
+ * A release can be undone while the address has no new owner, and its former owner has no new
+ * address.
  */
 function undoRelease(state: PoolState, { holds, undo }: Released): boolean {
   const others = new Set(undo.others.map(nameOf))
@@ -76,8 +76,8 @@ function undoRelease(state: PoolState, { holds, undo }: Released): boolean {
 }
 
 /**
- * The last number that an owner has been given for an address of a family; -1: it has none. O(1),
- * but for the first look at an owner.
+ * The last sequence of an owner in a family; -1 if it holds no address. O(1) after the first call
+ * for an owner.
  */
 function lastNumbers(state: PoolState): (owner: Owner, address: Address.Address) => number {
   const known = new Map<string, { 4: number; 6: number }>()
@@ -99,7 +99,7 @@ function nameOf({ address, owner, sequence }: Hold): string {
   return `${sequence} ${Address.key(address)} ${ownerId(owner)}`
 }
 
-/** The holds as the books have them, or `undefined` if one of them is over. */
+/** The holds as the pool has them, or `undefined` if one of them has ended. */
 function currentOf(state: PoolState, holds: readonly Hold[]): Hold[] | undefined {
   const current = holds.map((hold) => state.current(hold))
   return current.includes(undefined) ? undefined : (current as Hold[])

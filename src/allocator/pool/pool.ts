@@ -38,8 +38,8 @@ type Address = Address.Address
 type RangeSet = RangeSet.RangeSet
 
 /**
- * An {@link AddressPool} that is not stored: whoever stores none does not bundle what reads and
- * writes bytes.
+ * An {@link AddressPool} without `encode` and `decode`: programs that store no pool do not bundle
+ * the codec.
  */
 export class Pool {
   #state: PoolState
@@ -49,28 +49,28 @@ export class Pool {
     this.#state = new PoolState(planOf(spec))
   }
 
-  /** All that it knows. */
+  /** The whole state of the pool. */
   protected stored(): PoolToStore {
     const { plan } = this.#state
     return { plan, snapshot: this.#state.snapshot(), sequence: this.#sequence }
   }
 
-  /** Makes it know what a pool of the same spec has known. */
+  /** Replaces the state by the state of a pool with the same spec. */
   protected restore({ snapshot, sequence }: Omit<PoolToStore, 'plan'>): void {
     this.#state = PoolState.restored(this.#state.plan, snapshot)
     this.#sequence = sequence
   }
 
-  /** What the pool may hand out, in use or not. */
+  /** The addresses that the pool can give out, in use or not. */
   get available(): RangeSet {
     return this.#state.plan.available
   }
 
   /**
-   * Gives an owner what it wants. An owner that holds it already, or, where any address would do,
-   * holds one of the wanted family, gets the same again, also what is out of range.
+   * Gives an owner the wanted addresses. An owner that holds them already gets the same again, also
+   * if they are out of range. For `any`, every address of the wanted family counts.
    *
-   * Whatever cannot be given is said in the outcome.
+   * A refusal is an outcome with a reason. It changes nothing.
    *
    * @throws IpamError `INVALID_ARGUMENT` for an owner without a uid, a count or a length that is
    * out of range, a time that is missing
@@ -104,8 +104,8 @@ export class Pool {
   }
 
   /**
-   * The lowest free address, or `undefined`; with the strategy `lowest`, no static band and no
-   * cooldown that is the next one. Changes nothing.
+   * The lowest free address, or `undefined`. With the strategy `lowest`, without a static band and
+   * a cooldown, it is the next one. Changes nothing.
    */
   lowestFree(options: LowestFreeOptions = {}): Address | undefined {
     assertObject('AddressPool.lowestFree', 'options', options)
@@ -121,8 +121,9 @@ export class Pool {
   }
 
   /**
-   * Records that an owner holds an address, whatever the pool thinks of it: how live objects are
-   * read back after a restart. The order of calls does not matter.
+   * Records that an owner holds an address, also one with another owner or outside of the pool. A
+   * program reads live objects back in this way after a restart. The order of calls does not
+   * matter.
    *
    * @throws IpamError `INVALID_ARGUMENT` for an owner without a uid
    */
@@ -146,8 +147,8 @@ export class Pool {
   }
 
   /**
-   * Ends one owner's hold on an address. The address is free when no other owner is left and it has
-   * cooled down.
+   * Ends the hold of one owner on an address. The address is free when it has no other owner and
+   * its cooldown has ended.
    *
    * @throws IpamError `INVALID_ARGUMENT` for a time that is missing, and an owner without a uid
    */
@@ -163,7 +164,7 @@ export class Pool {
     return { kind: 'released', delta: this.#end(this.#state.takeHolds([hold]), nowMs) }
   }
 
-  /** Ends all holds of an owner, for whichever interface, in the order in which it got them. */
+  /** Ends all holds of an owner, for all its interfaces, in the order in which it got them. */
   releaseOwner(uid: string, options: AtTime = {}): Released {
     assertString('AddressPool.releaseOwner', 'uid', uid)
     assertObject('AddressPool.releaseOwner', 'options', options)
@@ -172,54 +173,54 @@ export class Pool {
   }
 
   /**
-   * Takes back what a call has changed. Returns false, and changes nothing, if it has been changed
-   * again since.
+   * Takes back the change of a call. Returns false, and changes nothing, if a later call has
+   * changed the same addresses.
    */
   undo(delta: AllocationDelta): boolean {
     assertDelta('AddressPool.undo', delta)
     const brought = delta.kind === 'release' ? delta.holds : []
     for (const { sequence } of brought) assertWithin('sequence', sequence, 0, MOST_COUNTED)
     if (!undoDelta(this.#state, delta, this.#sequence)) return false
-    // a delta from before a restart may bring back numbers that are yet to come
+    // a delta from before a restart may have sequences above the last one
     for (const { sequence } of brought) this.#sequence = Math.max(this.#sequence, sequence)
     return true
   }
 
   /**
-   * Changes the addresses of the pool under live holds. What falls outside stays known as out of
-   * range; what comes back inside counts as in use again. O(addresses in use).
+   * Changes the addresses of the pool and keeps all holds. A held address that is no longer in the
+   * pool counts as out of range; if it is added again, it is in use. O(addresses in use).
    *
-   * @throws IpamError `INVALID_ARGUMENT` for another strategy: what it remembers would mean nothing
+   * @throws IpamError `INVALID_ARGUMENT` for another strategy
    */
   resize(spec: AddressPoolSpec): void {
     const plan = planOf(spec)
     const { kind } = this.#state.plan.strategy
     if (plan.strategy.kind !== kind) refuse('strategy.kind', `${kind}, as the pool was made with`, plan.strategy.kind)
     this.#state.resize(plan)
-    // what an undo remembers of a strategy belongs to the addresses before
+    // deltas have the state of the strategy for the former addresses
     this.#sequence++
   }
 
-  /** Whether this is an address that the pool may hand out, in use or not. O(log n). */
+  /** Whether the pool can give out this address, in use or not. O(log n). */
   hasAddress(address: Address): boolean {
     assertAddress('AddressPool.hasAddress', 'address', address)
     return this.#state.contains(address)
   }
 
-  /** The owners of an address; none if it is free or unknown. */
+  /** The owners of an address; empty if it is free. */
   ownersOf(address: Address): Owner[] {
     assertAddress('AddressPool.ownersOf', 'address', address)
     return this.#state.holdsOn(address).map((hold) => hold.owner)
   }
 
-  /** The holds on an address; none if it is free or unknown. */
+  /** The holds on an address; empty if it is free. */
   holdsOf(address: Address): Hold[] {
     assertAddress('AddressPool.holdsOf', 'address', address)
     return this.#state.holdsOn(address)
   }
 
   /**
-   * The addresses that an owner holds, for whichever interface, in the order in which it got them.
+   * The addresses that an owner holds, for all its interfaces, in the order in which it got them.
    */
   addressesOf(uid: string): Address[] {
     assertString('AddressPool.addressesOf', 'uid', uid)
@@ -234,14 +235,14 @@ export class Pool {
       .map((address) => ({ address, owners: this.ownersOf(address), holds: this.holdsOf(address) }))
   }
 
-  /** The addresses in use, in and out of the pool: what of it is known without its owners. O(n). */
+  /** The addresses in use, in and out of the pool, without their owners. O(n). */
   inUse(): RangeSet {
     return RangeSet.fromAddresses(this.#state.addresses())
   }
 
   /**
-   * The addresses that were released and are held back for a while, in and out of the pool. With a
-   * time, as it is then. O(n).
+   * The released addresses in their cooldown or hold time, in and out of the pool. With `nowMs`, at
+   * that time. O(n).
    */
   cooling(options: AtTime = {}): RangeSet {
     assertObject('AddressPool.cooling', 'options', options)
@@ -249,19 +250,19 @@ export class Pool {
     return RangeSet.fromAddresses(this.#state.cooldown.cooling())
   }
 
-  /** O(1 + preallocated addresses). With a time, as it is then. */
+  /** Numbers of addresses. With `nowMs`, at that time. O(1 + preallocated addresses). */
   counts(options: AtTime = {}): PoolCounts {
     assertObject('AddressPool.counts', 'options', options)
     if (options.nowMs !== undefined) this.#advance(options)
     return this.#state.counts()
   }
 
-  /** Lets what has cooled down go. Returns the time. */
+  /** Frees the addresses whose cooldown has ended. Returns the time. */
   #advance({ nowMs }: AtTime): number {
     if (nowMs === undefined) {
       const { cooldownMs, holdMs } = this.#state.plan
       if (cooldownMs === 0 && holdMs === 0 && !this.#state.cooldown.isAnyCooling) return 0
-      refuse('nowMs', 'milliseconds since 1970: something cools down, or is to', 'undefined')
+      refuse('nowMs', 'milliseconds since 1970: the pool has a cooldown or a hold time', 'undefined')
     }
     assertWithin('nowMs', nowMs, 0, MOST_COUNTED)
     return this.#state.advance(nowMs)
@@ -278,8 +279,8 @@ export class Pool {
   }
 
   /**
-   * What one request gets of what is kept for its key: what is preallocated, else what was released
-   * last.
+   * The address that is kept for the key of a request: the preallocated one, else the last released
+   * one.
    */
   #keptFor(stickyKey: string, families: readonly Family[]): Address | undefined {
     const own = this.#state.plan.preallocated.get(stickyKey)
@@ -296,8 +297,8 @@ export class Pool {
   }
 
   /**
-   * All that is kept for the key of a request and can be given now, in the order of its release;
-   * what is preallocated comes last.
+   * All addresses that are kept for the key of a request and can be given now, in the order of
+   * their release. A preallocated address comes last.
    */
   #allKeptFor({ stickyKey }: AllocationRequest, family: Family): readonly Address[] {
     if (stickyKey === undefined) return NO_ADDRESSES
@@ -327,8 +328,8 @@ export class Pool {
   }
 
   /**
-   * What is kept for the key of a request, or why it cannot be given; else the next address of the
-   * first family that has one.
+   * The address that is kept for the key of a request, or the reason why it cannot be given; else
+   * the next address of the first family that has one.
    */
   #next(request: AllocationRequest, families: readonly Family[]): Address | AllocationOutcome | undefined {
     const { stickyKey } = request
@@ -353,7 +354,9 @@ export class Pool {
     return allocated(given)
   }
 
-  /** What is kept for the key and is a run, else the lowest one of what is free or kept for it. */
+  /**
+   * A run of addresses that are kept for the key, else the lowest run of free and kept addresses.
+   */
   #allocateRun(
     want: Extract<Want, { kind: 'run' | 'prefix' }>,
     request: AllocationRequest,
@@ -403,11 +406,11 @@ export class Pool {
     if (released !== undefined) to.releases.push(released)
   }
 
-  /** Not all that was wanted could be given. */
+  /** Takes back an incomplete allocation. */
   #takeBack({ holds, releases, before, sequence }: Given): void {
     takeBackAll(this.#state, holds, releases)
     this.#state.strategyState = before
-    // nobody has seen these holds
+    // no caller has these holds yet
     this.#sequence = sequence
   }
 

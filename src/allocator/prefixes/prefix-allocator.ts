@@ -26,18 +26,18 @@ type Address = Address.Address
 type Prefix = Prefix.Prefix
 
 /**
- * Which prefix next? Carves prefixes, of one length or of many, from a space, each to one owner.
+ * Allocates prefixes of one length, or of several, from an address space, each to one owner.
  *
- * Deterministic, synchronous, in memory; mutable, so one allocator belongs to one caller. What is
- * observed to be in use, also of other lengths, overlapping or beside the space, is recorded by
- * {@link occupy}, and nothing that it overlaps is handed out.
+ * Deterministic, synchronous, in memory. It is mutable, so one allocator belongs to one caller.
+ * {@link occupy} records prefixes that are observed in use, also of other lengths, overlapping, or
+ * outside of the space. No allocated prefix overlaps one of them.
  *
- * O(length of a prefix), where nothing else is said; nothing of the size 2^n is ever built: a /64
- * of ::/0 costs what a /64 of a /48 costs.
+ * Methods are O(length of a prefix), unless they say otherwise. The cost does not depend on the
+ * size of the space: a /64 of ::/0 costs the same as a /64 of a /48.
  *
- * @throws IpamError `FAMILY_MISMATCH` for ranges that are not of one family,
- *   `INVALID_PREFIX_LENGTH`; `INVALID_ARGUMENT` for an unknown strategy, and where neither ranges
- *   nor `family` tell what the children are
+ * @throws IpamError `FAMILY_MISMATCH` for ranges of two families; `INVALID_PREFIX_LENGTH`;
+ * `MALFORMED_RANGE_SET_ENTRY` for a text that is not a range; `INVALID_ARGUMENT` for an unknown
+ * strategy, and for empty ranges without `family`
  * @example
  * const allocator = new PrefixAllocator({ ranges: ['fd00::/48'], childLength: 64 })
  * allocator.occupy(Prefix.parse('fd00::/64'), { uid: 'a' })
@@ -49,10 +49,10 @@ export class PrefixAllocator {
   #plan: PrefixPlan
   #tree: PrefixTree
   #total: bigint
-  /** Who holds a prefix. */
+  /** The holds on a prefix, by owner. */
   readonly #holders = new PrefixMap<Map<string, PrefixHold>>()
   readonly #held = new HoldsByOwner<PrefixHold>(byPrefix)
-  /** Where next-fit goes on. */
+  /** The address at which next-fit continues. */
   #cursor: Address | undefined
   #sequence = 0
   #outOfRange = 0
@@ -65,7 +65,7 @@ export class PrefixAllocator {
 
   /**
    * An allocator as compact bytes, with a version and a checksum: its space, options, owners, and
-   * where its strategy has come to. Two allocators of one state have the same bytes. O(n log n).
+   * the state of its strategy. Two allocators with the same state have the same bytes. O(n log n).
    *
    * @example
    * const allocator = new PrefixAllocator({ ranges: ['fd00::/48'], childLength: 64 })
@@ -82,11 +82,11 @@ export class PrefixAllocator {
   }
 
   /**
-   * The allocator that {@link encode} made bytes of: it gives the same answers. O(n log n).
+   * The allocator that {@link encode} stored. It behaves as the stored one. O(n log n).
    *
-   * @throws IpamError `MALFORMED_BYTES` for what `encode` does not write: another version, damage
-   *   by the checksum, an allocator that contradicts itself; `INVALID_ARGUMENT` for what is no
-   *   Uint8Array
+   * @throws IpamError `MALFORMED_BYTES` for bytes that `encode` does not write: another version, a
+   * wrong checksum, an inconsistent allocator; `INVALID_ARGUMENT` for a value that is not a
+   * Uint8Array
    */
   static decode(bytes: Uint8Array): PrefixAllocator {
     assertBytes('PrefixAllocator.decode', bytes)
@@ -115,25 +115,28 @@ export class PrefixAllocator {
     return this.#plan.childLength
   }
 
-  /** How many children the allocator may hand out, in use or not. O(1). */
+  /** The number of children that the allocator can give out, in use or not. O(1). */
   get total(): bigint {
     return this.#total
   }
 
-  /** O(length of a child). */
+  /** Numbers of children and of prefixes in use. O(length of a child). */
   counts(): PrefixCounts {
     return { total: this.#total, free: this.free(), held: this.#holders.size, outOfRange: this.#outOfRange }
   }
 
-  /** How many prefixes of a length, by default children, nothing in use overlaps. */
+  /**
+   * The number of free prefixes of a length, by default of children: those that overlap no prefix
+   * in use.
+   */
   free(length: number = this.childLength): bigint {
     return this.#tree.countFree(length)
   }
 
   /**
-   * Gives an owner a prefix. An owner that holds one of that length gets the same again.
+   * Gives an owner a prefix. An owner that holds one of this length gets the same again.
    *
-   * Whatever cannot be given is said in the outcome.
+   * A refusal is an outcome with a reason. It changes nothing.
    *
    * @throws IpamError `INVALID_ARGUMENT` for an owner without a uid, `INVALID_PREFIX_LENGTH`
    */
@@ -156,32 +159,33 @@ export class PrefixAllocator {
     if (prefix !== undefined) return this.#refusalOf(prefix) ?? this.#give(prefix, owner, this.#cursor)
     const next = this.next(length)
     if (next === undefined) return { kind: 'exhausted' }
-    // behind the last address there is the first one
+    // after the last address, it continues with the first one
     return this.#give(next, owner, this.#plan.isNextFit ? Address.next(Prefix.last(next)) : undefined)
   }
 
-  /** The prefix that {@link allocate} would give next, or `undefined`. Changes nothing. */
+  /** The prefix that {@link allocate} gives next, or `undefined`. Changes nothing. */
   next(length: number = this.childLength): Prefix | undefined {
     if (this.#cursor === undefined) return this.#tree.nextFree(length)
     return this.#tree.nextFreeAround(length, this.#cursor)
   }
 
   /**
-   * The lowest prefix of a length that nothing in use overlaps, or `undefined`. Changes nothing.
+   * The lowest free prefix of a length, or `undefined`. Changes nothing.
    */
   lowestFree(length: number = this.childLength): Prefix | undefined {
     return this.#tree.nextFree(length)
   }
 
-  /** Whether this is a child that the allocator may hand out, in use or not. */
+  /** Whether this is a child that the allocator can give out, in use or not. */
   isAllocatable(prefix: Prefix): boolean {
     assertPrefix('PrefixAllocator.isAllocatable', 'prefix', prefix)
     return prefix.length === this.childLength && this.#isInside(prefix)
   }
 
   /**
-   * Changes the space, and what children are, under live holds. What falls outside stays known as
-   * out of range; what comes back inside is in use again. O(prefixes in use).
+   * Changes the space and the length of children, and keeps all holds. A held prefix that is no
+   * longer in the space counts as out of range; if it is added again, it is in use. O(prefixes in
+   * use).
    *
    * @throws IpamError as the constructor does, and `INVALID_ARGUMENT` for another strategy
    */
@@ -198,15 +202,15 @@ export class PrefixAllocator {
     this.#outOfRange = 0
     for (const [prefix] of this.#holders) this.#countIn(prefix)
     if (this.#cursor?.family !== plan.family) this.#cursor = undefined
-    // what an undo remembers of the cursor belongs to the space before
+    // deltas have the cursor in the former space
     this.#sequence++
   }
 
   /**
-   * Records that an owner holds a prefix, of whatever length and also outside of the space: how
-   * live objects are read back after a restart. The order of calls does not matter.
+   * Records that an owner holds a prefix, of any length, also outside of the space. A program reads
+   * live objects back in this way after a restart. The order of calls does not matter.
    *
-   * @returns who else holds something that it overlaps
+   * @returns the holds of other owners that overlap it
    * @throws IpamError `INVALID_ARGUMENT` for an owner without a uid
    */
   occupy(prefix: Prefix, owner: Owner): readonly PrefixHold[] {
@@ -220,7 +224,7 @@ export class PrefixAllocator {
     return others
   }
 
-  /** Ends one owner's hold on exactly this prefix. */
+  /** Ends the hold of one owner on exactly this prefix. */
   release(
     prefix: Prefix,
     owner: Pick<Owner, 'uid' | 'interface'>,
@@ -236,15 +240,15 @@ export class PrefixAllocator {
     return { kind: 'released', delta: this.#endAll([hold]) }
   }
 
-  /** Ends all holds of an owner, for whichever interface, in the order in which it got them. */
+  /** Ends all holds of an owner, for all its interfaces, in the order in which it got them. */
   releaseOwner(uid: string): PrefixDelta {
     assertString('PrefixAllocator.releaseOwner', 'uid', uid)
     return this.#endAll(this.#held.ofUid(uid))
   }
 
   /**
-   * Takes back what a call has changed. Returns false, and changes nothing, if it has been changed
-   * again since.
+   * Takes back the change of a call. Returns false, and changes nothing, if a later call has
+   * changed the same prefixes.
    */
   undo(delta: PrefixDelta): boolean {
     assertDelta(delta)
@@ -256,7 +260,7 @@ export class PrefixAllocator {
       return true
     }
     for (const { sequence } of holds) assertWithin('sequence', sequence, 0, MOST_COUNTED)
-    // nobody may hold any of it who did not then, and the owner may not have been given another one
+    // no new hold may overlap the prefixes, and their owners may not have a new prefix
     const others = new Set(undo.others.map(nameOf))
     const later = this.#lengthsSince(undo.sequence, holds)
     const isOpen = ({ prefix, owner }: PrefixHold) =>
@@ -266,7 +270,7 @@ export class PrefixAllocator {
     if (!holds.every(isOpen)) return false
     for (const hold of holds) {
       this.#begin(hold)
-      // a delta from before a restart may bring back numbers that are yet to come
+      // a delta from before a restart may have sequences above the last one
       this.#sequence = Math.max(this.#sequence, hold.sequence)
     }
     return true
@@ -293,8 +297,8 @@ export class PrefixAllocator {
   }
 
   /**
-   * The holds on a prefix, on what is around it, the widest first, and on what is in it, in order.
-   * O(log n + holds).
+   * The holds that overlap a prefix: on prefixes around it, the widest first, then on it, then on
+   * prefixes in it, in order. O(log n + holds).
    */
   overlapping(prefix: Prefix): PrefixHold[] {
     assertPrefix('PrefixAllocator.overlapping', 'prefix', prefix)
@@ -305,8 +309,8 @@ export class PrefixAllocator {
   }
 
   /**
-   * Every prefix in use with its owners, in order, wide before narrow: more than one owner only
-   * where observed facts contradict each other. O(n).
+   * Every prefix in use with its owners, in order, wide before narrow. There is more than one owner
+   * only if observed objects contradict each other. O(n).
    */
   entries(): { readonly prefix: Prefix; readonly owners: readonly Owner[]; readonly holds: readonly PrefixHold[] }[] {
     return Array.from(this.#holders, ([prefix, held]) => {
@@ -315,7 +319,7 @@ export class PrefixAllocator {
     })
   }
 
-  /** What is free, as the fewest prefixes, in order. O(n). */
+  /** The free space as the fewest prefixes, in order. O(n). */
   freePrefixes(): Prefix[] {
     return this.#tree.freePrefixes()
   }
@@ -347,7 +351,7 @@ export class PrefixAllocator {
 
   #end({ prefix, owner }: PrefixHold): void {
     const holds = this.#holders.get(prefix)!
-    // what a delta brings may be a copy
+    // the hold of a delta may be a copy
     const hold = holds.get(ownerId(owner))!
     holds.delete(ownerId(owner))
     if (holds.size === 0) {
@@ -375,8 +379,7 @@ export class PrefixAllocator {
   }
 
   /**
-   * The lengths of the prefixes that the owners of some holds have been given after a number, by
-   * owner.
+   * The lengths of the prefixes that the owners of some holds got after a sequence, by owner.
    */
   #lengthsSince(sequence: number, holds: readonly PrefixHold[]): ReadonlyMap<string, ReadonlySet<number>> {
     const owners = new Map(holds.map(({ owner }) => [ownerId(owner), owner]))

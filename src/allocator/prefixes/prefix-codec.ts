@@ -9,9 +9,9 @@ import { type PrefixAllocatorSpec, type PrefixPlan, planOf } from './prefix-spec
 import { PrefixTree } from './prefix-tree.js'
 
 // The stored form of an allocator of prefixes: a version; its space without exclusions, as a set;
-// the family and length of its children, its strategy and where that continues; its last sequence;
-// its holds by sequence. An allocator has one form: whoever reads one compares it with what it
-// would write.
+// the family and length of its children; its strategy and the position of that; its last sequence;
+// its holds by sequence. An allocator has one stored form: `decode` compares the bytes with those
+// that `encode` would write.
 
 const VERSION = 1
 const WHAT = 'an allocator of prefixes'
@@ -71,12 +71,12 @@ export function decodePrefixes(
   return { ok: true, value: { spec, cursor, sequence, holds } }
 }
 
-/** Bytes that are read as an allocator which is written in another way. */
+/** The failure for bytes that can be read, but are not as `encode` writes the allocator. */
 export function notAsWritten(position: number): Result<never, 'MALFORMED_BYTES'> {
   return fail('MALFORMED_BYTES', { what: WHAT, position, problem: 'not as an allocator is written' })
 }
 
-/** What no allocator can be made of. */
+/** The problem of a spec that the constructor refuses. */
 function problemOf(spec: PrefixAllocatorSpec): string | undefined {
   try {
     const { space, family, childLength } = planOf(spec)

@@ -1,71 +1,74 @@
 import type { Address, Prefix } from '../../cidr/index.js'
 import type { Owner } from '../request.js'
 
-/** What an owner asks for. */
+/** A request of an owner for a prefix. */
 export interface PrefixRequest {
   readonly owner: Owner
   /**
-   * The length of the prefix. Default: that of a child, or of `prefix`, beside which it may say
-   * nothing else.
+   * The length of the prefix. Default: the length of `prefix`, or of a child. With `prefix`, it
+   * must be the same.
    */
   readonly length?: number | undefined
-  /** This prefix or none, host bits cleared. */
+  /** This prefix or none. Host bits are cleared. */
   readonly prefix?: Prefix | undefined
 }
 
-/** One owner's hold on a prefix. */
+/** The hold of one owner on a prefix. */
 export interface PrefixHold {
   readonly prefix: Prefix
   readonly owner: Owner
   /**
-   * Another number for each time that a prefix is given: a release that names it ends no later hold
-   * of the same owner.
+   * A new number for each allocation. A release with this number does not end a later hold of the
+   * same owner.
    */
   readonly sequence: number
 }
 
-/** What a call has changed: enough to persist it, or to take it back with `undo`. */
+/**
+ * The change that a call has made: for storing it, or for taking it back with
+ * `PrefixAllocator.undo`.
+ */
 export interface PrefixDelta {
   readonly kind: 'allocate' | 'release'
   readonly holds: readonly PrefixHold[]
-  /** For `undo` on the same allocator. */
+  /** The state that `PrefixAllocator.undo` restores, on the same allocator. */
   readonly undo: {
     readonly cursor: Address | undefined
     readonly sequence: number
-    /** Of a release: who went on holding what overlaps it. */
+    /** After a release, the holds of other owners that overlap it. */
     readonly others: readonly PrefixHold[]
   }
 }
 
-/** The answer to a request. Only `allocated` has changed anything. */
+/** The outcome of a request. Only `allocated` has changed the allocator. */
 export type PrefixOutcome =
   | { readonly kind: 'allocated'; readonly prefix: Prefix; readonly delta: PrefixDelta }
-  /** The owner holds this one of that length already; asking again gives the same. */
+  /** The owner holds this prefix of the length already. A repeated request has the same outcome. */
   | { readonly kind: 'already'; readonly prefix: Prefix }
   /** No prefix of the length is free. */
   | { readonly kind: 'exhausted' }
-  /** Somebody holds the wanted prefix, a part of it, or one around it. */
+  /** Another owner holds the wanted prefix, a part of it, or a prefix around it. */
   | { readonly kind: 'taken'; readonly prefix: Prefix; readonly by: Owner; readonly held: Prefix }
-  /** Not all of the wanted prefix is in the space. */
+  /** The wanted prefix is not completely in the space. */
   | { readonly kind: 'outOfPool'; readonly prefix: Prefix }
   /** The owner holds another prefix of that length. */
   | { readonly kind: 'refused'; readonly reason: 'OwnerHoldsAnother'; readonly prefix: Prefix }
 
-/** What a release has done. Only `released` has changed anything. */
+/** The outcome of a release. Only `released` has changed the allocator. */
 export type PrefixReleaseOutcome =
   | { readonly kind: 'released'; readonly delta: PrefixDelta }
   | { readonly kind: 'notHeld' }
-  /** The owner holds the prefix, but has been given it anew since. */
+  /** The owner has released the prefix and got it again since: its hold has this sequence. */
   | { readonly kind: 'otherSequence'; readonly sequence: number }
 
-/** Of children where nothing else is said. */
+/** Numbers of children, and of prefixes in use. */
 export interface PrefixCounts {
-  /** Children that the allocator may hand out, in use or not. */
+  /** Children that the allocator can give out, in use or not. */
   readonly total: bigint
-  /** Of those, without one that overlaps what is in use. */
+  /** Children that overlap no prefix in use. */
   readonly free: bigint
-  /** Prefixes in use, of whatever length. */
+  /** Prefixes in use, of any length. */
   readonly held: number
-  /** Of those, not or no longer wholly in the space. */
+  /** Prefixes in use that are not, or no longer, completely in the space. */
   readonly outOfRange: number
 }

@@ -14,24 +14,24 @@ const OF = 'PrefixAllocator'
 export interface PrefixAllocatorSpec {
   /** The address space to carve, of one family, also as texts: `['10.0.0.0/16']`. */
   readonly ranges: RangeSet | readonly string[]
-  /** Space that no child may touch: a child that overlaps it is lost as a whole. */
+  /** Space that no child may overlap. */
   readonly exclude?: RangeSet | readonly string[] | undefined
   /**
-   * The family of the children. Default: the family of the ranges. A program that may pass no
-   * ranges names it.
+   * The family of the children. Default: the family of the ranges. Required if the ranges are
+   * empty.
    */
   readonly family?: Family | undefined
-  /** Prefix length of a child where a request names none: 0 to 32 or 0 to 128. */
+  /** Prefix length of a child, the default of requests: 0 to 32 or 0 to 128. */
   readonly childLength: number
   /**
-   * `lowest`: the lowest free child. `next-fit`: the lowest behind the last one that was given,
-   * then from the first one on; releases do not move it, so that a child that comes back is used
-   * last. Default `lowest`.
+   * `lowest`: the lowest free child. `next-fit`: the lowest free child after the last given one,
+   * then from the first one. A released child is given last, because a release does not move this
+   * position. Default `lowest`.
    */
   readonly strategy?: { readonly kind: 'lowest' | 'next-fit' } | undefined
 }
 
-/** A spec with all that it leaves out. */
+/** A spec with its defaults. */
 export interface PrefixPlan {
   /** Ranges without exclusions. */
   readonly space: RangeSet
@@ -53,7 +53,7 @@ export function planOf(spec: PrefixAllocatorSpec): PrefixPlan {
   return { space, family: familyOf(ranges, family), childLength, isNextFit: kind === 'next-fit' }
 }
 
-/** The family of ranges that are of one. */
+/** The family of the ranges, which are of one family. */
 function familyOf({ v4, v6 }: RangeSet, wanted: Family | undefined): Family {
   const firsts = [
     { v4, v6: Sets.empty.v6 },

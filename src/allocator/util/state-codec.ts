@@ -3,13 +3,14 @@ import type { Address, Family, RangeSet } from '../../cidr/index.js'
 import { readSet, writeSet } from '../../cidr/internal.js'
 import { isName, MOST_COUNTED, type Owner } from '../request.js'
 
-// What allocators are stored with. Numbers are varints, those of up to 53 bits in two halves. A
-// text is the place of the same text before it, or 0 and its characters. A checksum comes last.
+// The writer and the reader of stored allocators. Numbers are varints; numbers of up to 53 bits are
+// two of them. A text is the index of an earlier occurrence, or 0 and its characters. The last
+// bytes are a checksum.
 
 const HALF = 2 ** 32
 
-/** The problem of a thing that is stored twice and can be there once. */
-export const TWICE = 'what can be there once is there twice'
+/** The problem of an entry that is stored twice and must be unique. */
+export const TWICE = 'an entry that must be unique is there twice'
 
 export class StateWriter extends ByteWriter {
   readonly #texts = new Map<string, number>()
@@ -44,7 +45,7 @@ export class StateWriter extends ByteWriter {
     if (value !== undefined) write(value)
   }
 
-  /** An owner with all that is repeated in answers. */
+  /** An owner with its name and kind. */
   owner({ uid, key, kind, interface: name }: Owner): void {
     this.text(uid)
     for (const one of [key, kind, name]) this.optional(one, (text) => this.text(text))
@@ -112,7 +113,7 @@ export class StateReader extends ByteReader {
     return flag === 1 ? read() : undefined
   }
 
-  /** Things of two bytes at least. */
+  /** A list of entries of at least two bytes. */
   list<T>(read: (nth: number) => T): T[] {
     const count = this.count()
     const things: T[] = []
@@ -120,7 +121,7 @@ export class StateReader extends ByteReader {
     return things
   }
 
-  /** A number of a kind that goes up, or a time. */
+  /** A sequence, or a time. */
   counted(): number {
     const at = this.position
     const value = this.large()
@@ -143,16 +144,16 @@ export class StateReader extends ByteReader {
     }
   }
 
-  /** The number of a hold, up to the last one that was given. */
+  /** The sequence of a hold, which is at most the last one. */
   sequence(last: number, what: string): number {
     const at = this.position
     const sequence = this.large()
-    if (sequence > last) this.refuse(at, `a sequence that ${what} has not come to`)
+    if (sequence > last) this.refuse(at, `a sequence above the last one of ${what}`)
     return sequence
   }
 }
 
-/** Where two arrays of bytes begin to differ; -1: nowhere. */
+/** The first position at which two arrays of bytes differ; -1 if they are the same. */
 export function firstDifference(left: Uint8Array, right: Uint8Array): number {
   const length = Math.max(left.length, right.length)
   for (let i = 0; i < length; i++) if (left[i] !== right[i]) return i

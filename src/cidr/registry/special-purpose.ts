@@ -7,7 +7,8 @@ import { embeddedValue } from './embedded.js'
 export { embeddedIPv4 } from './embedded.js'
 
 /**
- * The purpose of an address: the kind of the most specific row of the registries that covers it, or `global` without a row.
+ * The purpose of an address: the kind of the most specific row of the registries that covers it, or
+ * `global` without a row.
  */
 export type AddressKind =
   /** Ordinary unicast. For IPv6 only `2000::/3`, whether it is assigned yet or not. */
@@ -34,7 +35,8 @@ export type AddressKind =
   | 'documentation'
   | 'benchmarking'
   /**
-   * Reserved for protocols: the rest of `192.0.0.0/24` and `2001::/23`. Some are anycast, and reachable.
+   * Reserved for protocols: the rest of `192.0.0.0/24` and `2001::/23`. Some are anycast, and
+   * reachable.
    */
   | 'protocolAssignment'
   /**
@@ -131,10 +133,12 @@ export function kindOf(address: Address): AddressKind {
  * row. The embedded IPv4 address decides as in {@link kindOf}. O(1).
  *
  * False where the registries do not answer: Teredo (`N/A`: only through relays), the terminated
- * blocks `192.88.99.0/24` and `2001:10::/28` (blank), multicast (not unicast) and reserved IPv6 space. True does not mean that a host has the address.
+ * blocks `192.88.99.0/24` and `2001:10::/28` (blank), multicast (not unicast) and reserved IPv6
+ * space. True does not mean that a host has the address.
  *
  * This is no defence against server-side request forgery: a name may lead elsewhere when it is
- * resolved again, redirects and proxies lead elsewhere too, a private NAT64 prefix hides the IPv4 address behind it, and networks use global addresses inside.
+ * resolved again, redirects and proxies lead elsewhere too, a private NAT64 prefix hides the IPv4
+ * address behind it, and networks use global addresses inside.
  *
  * @example
  * Address.isGloballyReachable(Address.parse('192.0.0.9')) // true

@@ -28,7 +28,7 @@ describe('bytes with one thing wrong say what it is', () => {
 
   test.each<[problem: string, bytes: Uint8Array]>([
     ['neither 0 nor 1', put(KEY, 1, 2)],
-    ['a sequence that the pool has not come to', put(LOW, 1, 2)],
+    ['a sequence above the last one of the pool', put(LOW, 1, 2)],
     ['a number of more than 53 bits', put(LOW, 2, 1, 128, 128, 128, 1)],
     ['a text that does not stand before it', put(UID, 3, 5)],
     ['an owner without a uid', put(UID, 3, 0, 0)],
@@ -66,7 +66,7 @@ describe('bytes with one thing wrong say what it is', () => {
     const rest = rests.lastIndexOf(4)
     expect(rests[rest + 1]).toBe(2)
     rests[rest + 1] = 1
-    const problem = 'what can be there once is there twice'
+    const problem = 'an entry that must be unique is there twice'
     for (const bytes of [holds, rests]) {
       expect(AddressPool.safeDecode(seal(bytes))).toMatchObject({ ok: false, failure: { context: { problem } } })
     }

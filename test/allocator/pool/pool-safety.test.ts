@@ -162,7 +162,7 @@ test('a refusal far in the future is told in words', () => {
   const nowMs = 2 ** 52
   pool.allocate({ owner: { uid: 'a' } }, { nowMs })
   pool.releaseOwner('a', { nowMs })
-  expect(explainRefusal(pool.allocate({ owner: { uid: 'b' } }, { nowMs }))).toContain('nothing that would do is free')
+  expect(explainRefusal(pool.allocate({ owner: { uid: 'b' } }, { nowMs }))).toContain('no suitable address is free')
 })
 
 test('what is no address leaves nothing behind', () => {

@@ -132,7 +132,7 @@ describe('bytes that no allocator is', () => {
     ['version 9, expected 1', seal([9, ...encoded().slice(1)])],
     ['an unknown strategy', put(2, 2)],
     ['a prefix length of 33', put(9, 33)],
-    ['a sequence that the allocator has not come to', put(16, 2)],
+    ['a sequence above the last one of the allocator', put(16, 2)],
     ['neither 0 nor 1', put(14, 2)],
     ['more than an allocator', seal([...encoded(), 0])],
     ['not as an allocator is written', put(8, 5)],
@@ -162,7 +162,7 @@ describe('bytes that no allocator is', () => {
     const body = bodyOf(PrefixAllocator.encode(allocator))
     body[body.lastIndexOf(98)] = 97
     expect(PrefixAllocator.safeDecode(seal(body))).toMatchObject({
-      failure: { context: { problem: 'what can be there once is there twice' } },
+      failure: { context: { problem: 'an entry that must be unique is there twice' } },
     })
   })
 
