@@ -1,5 +1,6 @@
 import type { Address, Family } from '../cidr/index.js'
-import { refuse, refuseIn, shown } from '../errors/refuse.js'
+import { assertObject } from '../errors/checks.js'
+import { refuseIn } from '../errors/refuse.js'
 import type { ReleasedAddress } from './pool/cooldown.js'
 
 /**
@@ -35,9 +36,10 @@ export const MOST_COUNTED = 2 ** 52
  *
  * @throws IpamError `INVALID_ARGUMENT`
  */
-export function assertOwner(owner: Pick<Owner, 'uid' | 'interface'>): void {
-  if (!isName(owner?.uid)) refuseName('owner.uid', owner?.uid)
-  if (owner.interface !== undefined && !isName(owner.interface)) refuseName('owner.interface', owner.interface)
+export function assertOwner(of: string, owner: Pick<Owner, 'uid' | 'interface'>): void {
+  assertObject(of, 'owner', owner)
+  if (!isName(owner.uid)) refuseName(of, 'owner.uid', owner?.uid)
+  if (owner.interface !== undefined && !isName(owner.interface)) refuseName(of, 'owner.interface', owner.interface)
 }
 
 /** @throws IpamError `INVALID_ARGUMENT` */
@@ -50,12 +52,9 @@ export function isName(value: unknown): boolean {
   return typeof value === 'string' && value.length > 0 && value.length <= MOST_CHARACTERS && !value.includes('\n')
 }
 
-function refuseName(argument: string, value: unknown): never {
-  refuse(
-    argument,
-    `a text of 1 to ${MOST_CHARACTERS} characters without line breaks`,
-    typeof value === 'string' ? value.slice(0, 100) : shown(value),
-  )
+function refuseName(of: string, argument: string, value: unknown): never {
+  const length = typeof value === 'string' ? `, not ${value.length}` : ''
+  refuseIn(of, argument, `a text of 1 to ${MOST_CHARACTERS} characters without line breaks${length}`, value)
 }
 
 /**

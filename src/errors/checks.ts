@@ -48,6 +48,29 @@ export function assertStrings(of: string, argument: string, given: unknown): voi
   for (const one of given) assertString(of, `${argument}[]`, one)
 }
 
+/**
+ * An object without members that its type does not have: a misspelt option would do nothing.
+ * O(members)
+ *
+ * @param names all members of the type
+ */
+export function assertNames(
+  of: string,
+  argument: string,
+  given: object,
+  names: { readonly [name: string]: true },
+): void {
+  for (const name of Object.keys(given)) {
+    if (Object.hasOwn(names, name)) continue
+    refuseIn(
+      of,
+      `${argument}.${name}`,
+      `one of ${Object.keys(names).join(', ')}`,
+      (given as { [name: string]: unknown })[name],
+    )
+  }
+}
+
 /** An object that `for` can iterate over. A text is refused. */
 export function assertIterable(of: string, argument: string, given: unknown): void {
   if (typeof given !== 'object' || typeof (given as Iterable<unknown> | null)?.[Symbol.iterator] !== 'function') {

@@ -24,7 +24,7 @@ const templates: { readonly [C in ErrorCode]: ErrorDefinition<C>['template'] } =
       : `${plain(c.function)}: argument ${plain(c.argument)}: expected ${plain(c.expected)}, got ${plain(c.got, 100)}${first(c.call)}`,
   FAMILY_MISMATCH: (c) => `IPv4 and IPv6 do not mix: ${quote(c.left)} and ${quote(c.right)}`,
   ADDRESS_OUT_OF_RANGE: (c) => `${c.address} plus ${plain(c.offset, 50)} leaves the address space`,
-  INDEX_OUT_OF_RANGE: (c) => `index ${plain(c.index, 50)} is outside 0 to size - 1 of a set of ${c.size}`,
+  INDEX_OUT_OF_RANGE: (c) => `index ${plain(c.index, 50)} is not from 0 to size - 1, where the size is ${c.size}`,
   INVALID_OBJECT: (c) =>
     `${plain(c.kind)} ${quote(c.name)} is invalid: ${list(c.issues.map((issue) => `${issue.path}: ${issue.message}`))}`,
   OBJECT_KIND_MISMATCH: (c) => `expected ${plain(c.expected)}, got ${quote(c.got)}`,

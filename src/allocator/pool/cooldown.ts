@@ -165,7 +165,10 @@ export class Cooldown {
     this.#remembered.add(released)
     if (this.#remembered.size <= MOST_REMEMBERED) return
     const [oldest] = this.#remembered
-    if (oldest !== undefined) this.remove(oldest.address)
+    if (oldest === undefined) return
+    this.remove(oldest.address)
+    // the strategy still needs to know when it was released
+    if (this.#keepsOrder) this.add({ ...oldest, stickyKey: undefined }, { isCooling: false })
   }
 
   #addCooled(released: ReleasedAddress): void {

@@ -2,7 +2,7 @@ import { assertAddress, type ReserveRule } from '../../cidr/internal.js'
 import * as Address from '../../cidr/nouns/address.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
 import * as RangeSet from '../../cidr/nouns/range-set.js'
-import { assertIterable, assertObject, assertString } from '../../errors/checks.js'
+import { assertIterable, assertNames, assertObject, assertString } from '../../errors/checks.js'
 import { refuse } from '../../errors/refuse.js'
 import { isTexts, rangesOf } from '../ranges-given.js'
 import { assertWithin } from '../slots/slots.js'
@@ -73,6 +73,18 @@ export interface PoolPlan {
 /** Stored pools name their strategy by its index here: new strategies are appended. */
 export const STRATEGIES = ['lowest', 'next-fit', 'random', 'least-recently-released', 'hashed'] as const
 const OF = 'AddressPool'
+const NAMES: { readonly [N in keyof Required<AddressPoolSpec>]: true } = {
+  ranges: true,
+  reserve: true,
+  exclude: true,
+  reserved: true,
+  gateway: true,
+  strategy: true,
+  staticBand: true,
+  cooldownSeconds: true,
+  holdSeconds: true,
+  preallocated: true,
+}
 /** A hundred years: a larger value is in another unit by mistake. */
 const MOST_SECONDS = 100 * 366 * 86_400
 
@@ -83,6 +95,7 @@ const MOST_SECONDS = 100 * 366 * 86_400
  */
 export function planOf(spec: AddressPoolSpec): PoolPlan {
   assertObject(OF, 'spec', spec)
+  assertNames(OF, 'spec', spec, NAMES)
   const { strategy = { kind: 'lowest' }, staticBand = 0, cooldownSeconds = 0, holdSeconds = 0 } = spec
   assertObject(OF, 'strategy', strategy)
   if (!STRATEGIES.includes(strategy.kind)) {

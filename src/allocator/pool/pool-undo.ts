@@ -30,7 +30,7 @@ function assertHolds(of: string, argument: string, holds: readonly Hold[]): void
   assertObjects(of, argument, holds)
   for (const { address, owner } of holds) {
     assertAddress(of, argument, address)
-    assertOwner(owner)
+    assertOwner('AddressPool.undo', owner)
   }
 }
 

@@ -79,7 +79,7 @@ export class Pool {
     assertObject('AddressPool.allocate', 'request', request)
     assertObject('AddressPool.allocate', 'options', options)
     const { owner, want = { kind: 'any' } } = request
-    assertOwner(owner)
+    assertOwner('AddressPool.allocate', owner)
     assertWant(want, request.family)
     assertKey('AddressPool.allocate', request.stickyKey)
     const nowMs = this.#advance(options)
@@ -128,8 +128,8 @@ export class Pool {
    * @throws IpamError `INVALID_ARGUMENT` for an owner without a uid
    */
   occupy(address: Address, owner: Owner, options: OccupyOptions = {}): Occupation {
-    assertOwner(owner)
     assertAddress('AddressPool.occupy', 'address', address)
+    assertOwner('AddressPool.occupy', owner)
     assertObject('AddressPool.occupy', 'options', options)
     assertKey('AddressPool.occupy', options.stickyKey)
     const inPool = this.#state.contains(address)
@@ -155,7 +155,7 @@ export class Pool {
   release(address: Address, owner: Pick<Owner, 'uid' | 'interface'>, options: ReleaseOptions = {}): ReleaseOutcome {
     assertAddress('AddressPool.release', 'address', address)
     assertObject('AddressPool.release', 'options', options)
-    assertOwner(owner)
+    assertOwner('AddressPool.release', owner)
     const nowMs = this.#advance(options)
     const hold = this.#state.holdOf(address, owner)
     if (hold === undefined) return { kind: 'notHeld' }

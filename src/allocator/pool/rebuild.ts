@@ -52,7 +52,7 @@ export function rebuildPool(spec: AddressPoolSpec, observed: Iterable<ObservedHo
   for (const hold of observed) {
     assertObject('rebuildPool', 'observed[]', hold)
     assertAddress('rebuildPool', 'observed[].address', hold.address)
-    assertOwner(hold.owner)
+    assertOwner('rebuildPool', hold.owner)
     holds.push(hold)
   }
   // the result does not depend on the order of the objects

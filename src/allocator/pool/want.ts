@@ -1,7 +1,7 @@
 import type { Family } from '../../cidr/index.js'
 import { assertAddress } from '../../cidr/internal.js'
 import * as Address from '../../cidr/nouns/address.js'
-import { assertIterable, assertObject } from '../../errors/checks.js'
+import { assertList, assertObject } from '../../errors/checks.js'
 import { refuse } from '../../errors/refuse.js'
 import type { AllocationOutcome, Hold, Owner, StrategyState, Want } from '../request.js'
 import { assertWithin } from '../slots/slots.js'
@@ -53,7 +53,7 @@ export function assertWant(want: Want, family: Family | undefined): void {
   if (!KINDS.includes(want.kind)) refuse('want.kind', `one of ${KINDS.join(', ')}`, want.kind)
   if (want.kind === 'address') assertAddress('AddressPool.allocate', 'want.address', want.address)
   if (want.kind === 'oneOf') {
-    assertIterable('AddressPool.allocate', 'want.addresses', want.addresses)
+    assertList('AddressPool.allocate', 'want.addresses', want.addresses)
     for (const address of want.addresses) assertAddress('AddressPool.allocate', 'want.addresses[]', address)
   }
   if (want.kind === 'run') assertWithin('want.count', want.count, 1, MOST_ADDRESSES)

@@ -144,7 +144,7 @@ export class PrefixAllocator {
     assertObject('PrefixAllocator.allocate', 'request', request)
     if (request.prefix !== undefined) assertPrefix('PrefixAllocator.allocate', 'request.prefix', request.prefix)
     const { owner } = request
-    assertOwner(owner)
+    assertOwner('PrefixAllocator.allocate', owner)
     const prefix = request.prefix && Prefix.masked(request.prefix)
     const length = prefix?.length ?? request.length ?? this.childLength
     if (request.length !== undefined && request.length !== length) {
@@ -215,7 +215,7 @@ export class PrefixAllocator {
    */
   occupy(prefix: Prefix, owner: Owner): readonly PrefixHold[] {
     assertPrefix('PrefixAllocator.occupy', 'prefix', prefix)
-    assertOwner(owner)
+    assertOwner('PrefixAllocator.occupy', owner)
     const masked = Prefix.masked(prefix)
     const others = this.overlapping(masked).filter((hold) => ownerId(hold.owner) !== ownerId(owner))
     if (this.#holders.get(masked)?.has(ownerId(owner)) !== true) {
@@ -232,7 +232,7 @@ export class PrefixAllocator {
   ): PrefixReleaseOutcome {
     assertPrefix('PrefixAllocator.release', 'prefix', prefix)
     assertObject('PrefixAllocator.release', 'options', options)
-    assertOwner(owner)
+    assertOwner('PrefixAllocator.release', owner)
     const hold = this.#holders.get(prefix)?.get(ownerId(owner))
     if (hold === undefined) return { kind: 'notHeld' }
     const { sequence } = hold
@@ -422,7 +422,7 @@ function assertDelta(delta: PrefixDelta): void {
     assertObjects(of, 'delta.holds', holds)
     for (const { prefix, owner } of holds) {
       assertPrefix(of, 'delta.holds[].prefix', prefix)
-      assertOwner(owner)
+      assertOwner('PrefixAllocator.undo', owner)
     }
   }
 }

@@ -2,9 +2,9 @@ import type { Family } from '../../cidr/index.js'
 import { assertFamily } from '../../cidr/internal.js'
 import * as Address from '../../cidr/nouns/address.js'
 import * as Sets from '../../cidr/nouns/range-set.js'
-import { assertObject } from '../../errors/checks.js'
+import { assertNames, assertObject } from '../../errors/checks.js'
 import { ipamError } from '../../errors/failure.js'
-import { refuse } from '../../errors/refuse.js'
+import { refuse, refuseIn } from '../../errors/refuse.js'
 import { rangesOf } from '../ranges-given.js'
 
 type RangeSet = Sets.RangeSet
@@ -31,6 +31,14 @@ export interface PrefixAllocatorSpec {
   readonly strategy?: { readonly kind: 'lowest' | 'next-fit' } | undefined
 }
 
+const NAMES: { readonly [N in keyof Required<PrefixAllocatorSpec>]: true } = {
+  ranges: true,
+  exclude: true,
+  family: true,
+  childLength: true,
+  strategy: true,
+}
+
 /** A spec with its defaults. */
 export interface PrefixPlan {
   /** Ranges without exclusions. */
@@ -43,9 +51,11 @@ export interface PrefixPlan {
 /** @throws IpamError as the constructor of an allocator does */
 export function planOf(spec: PrefixAllocatorSpec): PrefixPlan {
   assertObject(OF, 'spec', spec)
+  assertNames(OF, 'spec', spec, NAMES)
   const { exclude, family, childLength, strategy } = spec
   const ranges = rangesOf(OF, 'ranges', spec.ranges)
   if (family !== undefined) assertFamily(OF, family)
+  if (typeof childLength !== 'number') refuseIn(OF, 'childLength', 'a number', childLength)
   if (strategy !== undefined) assertObject(OF, 'strategy', strategy)
   const kind = strategy?.kind ?? 'lowest'
   if (kind !== 'lowest' && kind !== 'next-fit') refuse('strategy.kind', 'lowest or next-fit', kind)

@@ -1,5 +1,5 @@
 import { fail, type Result, unwrap } from '../../errors/index.js'
-import { wrongArgument } from '../../errors/refuse.js'
+import { refuseIn, wrongArgument } from '../../errors/refuse.js'
 import { assertAddress, assertLength, assertText, isAddress, isWord, notAText } from '../text/checks.js'
 import { flatText, writeCharacter, writeDotted, writeLength } from '../text/flat-text.js'
 import { positionOf, problemOf } from '../text/parse-errors.js'
@@ -182,6 +182,9 @@ export function contains(outer: Prefix, inner: Address.Address | Prefix): boolea
   if (isObject(inner) && 'family' in inner) {
     assertAddress('Prefix.contains', 'inner', inner)
     return covers(outer, inner)
+  }
+  if (typeof inner === 'string') {
+    refuseIn('Prefix.contains', 'inner', 'an address or a prefix', inner, 'Address.parse or Prefix.parse')
   }
   assertPrefix('Prefix.contains', 'inner', inner)
   return inner.length >= outer.length && covers(outer, inner.address)

@@ -60,7 +60,7 @@ describe('a pool of ranges as texts', () => {
 
   test('one text is no list', () => {
     expect(() => new AddressPool({ ranges: '10.0.0.0/24' as unknown as string[] })).toThrow(
-      /^AddressPool: argument ranges: expected a set .* got the text "10\.0\.0\.0\/24": call RangeSet\.parse first$/u,
+      /^AddressPool: argument ranges: expected a list of texts, .* got the text "10\.0\.0\.0\/24"$/u,
     )
   })
 })
