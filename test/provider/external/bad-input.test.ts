@@ -43,7 +43,7 @@ describe('a preallocated address', () => {
       ['203.0.113.9', '203.0.113.9'],
       'spec.preAllocatedFloatingIPs[1]: is the address of spec.preAllocatedFloatingIPs[0]',
     ],
-  ])('%s: the pool has nothing to allocate, and says which one it is', async (_, preAllocatedFloatingIPs, message) => {
+  ])('%s: the pool gives nothing, and says which one it is', async (_, preAllocatedFloatingIPs, message) => {
     const world = new World()
     await world.create(pool({ preAllocatedFloatingIPs }), claim('c1'))
     await world.run()
