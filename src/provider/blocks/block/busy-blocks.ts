@@ -16,12 +16,12 @@ export function busyOf({
   known,
   contended,
   nowMs,
-  takesTurns,
+  usesLocks,
 }: {
   readonly known: KnownBlocks
   readonly contended: RangeSet.RangeSet
   readonly nowMs: number
-  readonly takesTurns: boolean
+  readonly usesLocks: boolean
 }): Busy {
   const own = known.inFlightAt(nowMs)
   const others = known.othersAt(nowMs)
@@ -31,7 +31,7 @@ export function busyOf({
     met,
     *tries() {
       yield RangeSet.union(met, setOf(others))
-      if (takesTurns) {
+      if (usesLocks) {
         const last = others.filter(({ isLast }) => isLast)
         // rather to wait for a task of this process than to meet others
         yield setOf(last)

@@ -15,7 +15,7 @@ import { PoolView } from '../pool/pool-view.js'
 import type { Choice } from './choice.js'
 import { chooseBlock, unitsWanted } from './choose-block.js'
 import { interfaceKey, OwnerHandle } from './handle.js'
-import { assertKnown, blockRef, type KnownBlocks, type Place, poolRef, type SentRow, turnAt } from './known-blocks.js'
+import { assertKnown, blockRef, type KnownBlocks, lockStep, type Place, poolRef, type SentRow } from './known-blocks.js'
 import { isOldPool, ObservedObjects } from './observed-objects.js'
 import type { AllocationOutcome } from './outcome.js'
 import { type AdoptionRequest, type AllocationRequest, assertRequest, type TaskRequest } from './request.js'
@@ -151,7 +151,7 @@ class AllocateTask implements GroupedTask {
   #hasLookedAgain = false
   /** The families for which some of the blocks were looked into that a status says are full. */
   readonly #rechecked = new Set<Family>()
-  #takesTurns = false
+  #usesLocks = false
   #nowMs = 0
   /** How much was known when the last step began. */
   #since = 0
@@ -216,7 +216,7 @@ class AllocateTask implements GroupedTask {
 
   next(time: TaskTime): Step<AllocationOutcome> {
     const { nowMs, conflicts } = time
-    this.#takesTurns = time.isBusy !== undefined
+    this.#usesLocks = time.isLocked !== undefined
     this.#nowMs = nowMs
     this.#conflicts = conflicts
     this.#since = this.#common.clock
@@ -280,8 +280,8 @@ class AllocateTask implements GroupedTask {
     const note = this.#noteIn(this.#handle, writes)
     if (note !== undefined) return write(note)
     const { block, prefix, version, sequence, replaced } = choice
-    const turn = turnAt(block, time)
-    if (turn !== undefined) return turn
+    const lock = lockStep(block, time)
+    if (lock !== undefined) return lock
     this.#noteLast(choice.effect, block, prefix)
     this.#sent.set(block, { version, sequence, replaced })
     this.#noteSent(block, { prefix, version, sequence })
@@ -561,7 +561,7 @@ class AllocateTask implements GroupedTask {
       contended: this.#contended,
       refused: this.#refused,
       nowMs: this.#nowMs,
-      takesTurns: this.#takesTurns,
+      usesLocks: this.#usesLocks,
     })
   }
 }

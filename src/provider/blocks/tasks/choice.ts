@@ -35,7 +35,7 @@ export interface ChoiceInput {
   readonly refused: RangeSet.RangeSet
   readonly nowMs: number
   /** Whether it is waited for a block that another task of this process writes. */
-  readonly takesTurns: boolean
+  readonly usesLocks: boolean
 }
 
 /**

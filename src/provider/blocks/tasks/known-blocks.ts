@@ -142,7 +142,7 @@ export class KnownBlocks {
     const [pool, block] = [applied.deltaFor(poolWatch), applied.deltaFor(blockWatch)]
     if (pool !== undefined) this.followPool(pool, nowMs)
     if (block !== undefined) this.followBlock(block, nowMs)
-    if (applied.isNews) this.#cache.announce(applied)
+    if (applied.isNewer) this.#cache.announce(applied)
     return !applied.isStale
   }
 
@@ -453,10 +453,10 @@ export function blockRef(name: string): ObjectRef {
   return { apiVersion: IPBlock.info.apiVersion, kind: IPBlock.info.kind, name }
 }
 
-/** A turn, where another task of this process is writing a block. */
-export function turnAt(block: string, { isBusy }: TaskTime): Extract<Step, { kind: 'turn' }> | undefined {
+/** Waits for the lock of a block that another task of this process is writing. */
+export function lockStep(block: string, { isLocked }: TaskTime): Extract<Step, { kind: 'lock' }> | undefined {
   const ref = blockRef(block)
-  return isBusy?.(ref) === true ? { kind: 'turn', ref, why: 'another task writes it' } : undefined
+  return isLocked?.(ref) === true ? { kind: 'lock', ref, why: 'another task writes it' } : undefined
 }
 
 /** Whether two are about one interface of one owner. */
