@@ -20,7 +20,7 @@ export interface ZonedAddress {
  * Reads an address that may have a zone, with the rules of Go's net/netip: only IPv6 has one, and
  * it is any text that is not empty. O(1).
  *
- * @throws IpamError `MALFORMED_ADDRESS`; `INVALID_ARGUMENT` if `text` is no string
+ * @throws IpamError `MALFORMED_ADDRESS`; `INVALID_ARGUMENT` if `text` is not a string
  * @example
  * Address.parseZoned('fe80::1%eth0').zone // 'eth0'
  */

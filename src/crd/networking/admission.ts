@@ -6,7 +6,7 @@ import { subdomainProblem } from '../meta/names.js'
 import type { IPAddress, ParentReference } from './ip-address.js'
 import type { ServiceCIDR } from './service-cidr.js'
 
-/** What an admission rule is asked about an object of one kind. */
+/** A request to admit an object of one kind. */
 export type NetworkingAdmissionRequest<T extends ServiceCIDR | IPAddress> = AdmissionRequest<T>
 
 /** In the words of Kubernetes. */

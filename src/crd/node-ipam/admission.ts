@@ -17,7 +17,7 @@ import { labelProblem } from '../meta/names.js'
 import { ClusterCIDR, type ClusterCIDRSpec } from './cluster-cidr.js'
 import { MIN_PER_NODE_HOST_BITS } from './names.js'
 
-/** What an admission webhook is asked about a ClusterCIDR. */
+/** A request to admit a ClusterCIDR. */
 export type ClusterCIDRAdmissionRequest = AdmissionRequest<ClusterCIDR>
 
 export interface ClusterCIDRRules {
@@ -36,8 +36,8 @@ export interface ClusterCIDRAdmissionOptions extends FieldValidationOptions, Clu
  * and its spec breaks none of them. The spec never changes; an update that leaves the
  * spec as it is is always allowed.
  *
- * Warnings tell of what these rules accept and a reader may not expect: a range with host bits or
- * in an unusual form, and values of a node selector for which its term selects no Node.
+ * Warnings report values that these rules accept, but that are probably mistakes: a range with host
+ * bits or in an unusual form, and values of a node selector for which its term selects no Node.
  *
  * @throws IpamError `INVALID_ARGUMENT` for another operation, another `fieldValidation`, or a
  * `maxIPv6SubnetBits` out of range

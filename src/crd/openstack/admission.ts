@@ -31,7 +31,7 @@ import {
 import { type FloatingIPSpec, OpenStackMachine, OpenStackMachineTemplate, OpenStackServer } from './machines.js'
 import { ADOPT_BY_TAG_ANNOTATION, MIN_FREE_ANNOTATION } from './names.js'
 
-/** What an admission webhook is asked about an object of one kind. */
+/** A request to admit an object of one kind. */
 export type OpenStackAdmissionRequest<
   T extends OpenStackFloatingIPPool | OpenStackServer | OpenStackMachine | OpenStackMachineTemplate,
 > = AdmissionRequest<T>
@@ -45,10 +45,10 @@ export interface ImmutabilityOptions extends FieldValidationOptions {
 }
 
 /**
- * Whether a pool is admitted: its spec is valid, and its region never changes.
+ * Decides whether a pool is valid. Its region is immutable.
  *
- * Upstream has no rules for pools but its definition. So a change is not refused for an error that
- * the object had before: it is warned of.
+ * Upstream has no rules for pools beyond its definition. So an error that the object had before the
+ * change is a warning, not a refusal.
  *
  * @throws IpamError `INVALID_ARGUMENT` for another operation or another `fieldValidation`
  */
