@@ -1,7 +1,7 @@
 import { refuseIn } from './refuse.js'
 
-// The first lines of public functions, for callers without types. `of` is the function as callers
-// write it. Each check throws IpamError `INVALID_ARGUMENT`.
+// Checks of arguments at the start of public functions. `of` is the function as callers write it.
+// Each check throws IpamError `INVALID_ARGUMENT`.
 
 export function assertObject(of: string, argument: string, given: unknown, expected = 'an object'): void {
   if (!isObject(given)) refuseIn(of, argument, expected, given)

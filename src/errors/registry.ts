@@ -50,8 +50,7 @@ const templates: { readonly [C in ErrorCode]: ErrorDefinition<C>['template'] } =
 }
 
 /**
- * What a controller does about each code: the reason of the condition that reports it, and when to
- * try again.
+ * The reaction of a controller to each code: the reason of its condition, and when it retries.
  */
 const reactions: { readonly [C in ErrorCode]: readonly [conditionReason: string, retry: RetryClass] } = {
   MALFORMED_ADDRESS: ['InvalidAddress', 'never'],
@@ -92,7 +91,7 @@ export const codes: readonly ErrorCode[] = /* @__PURE__ */ Object.freeze(
 ) as readonly ErrorCode[]
 
 /**
- * Every code with its message, its retry class and the reason a condition gives.
+ * Every code with its message, its retry class and the reason of its condition.
  * docs/reference/errors.md is made from it.
  */
 export const registry: Registry = /* @__PURE__ */ Object.fromEntries(

@@ -7,8 +7,8 @@ import {
   type AdmissionRequest,
   allowed,
   assertAdmission,
+  decision,
   type FieldValidationOptions,
-  verdict,
   withUnknownFields,
 } from '../meta/admission.js'
 import { differences } from '../meta/differences.js'
@@ -58,9 +58,9 @@ export function admitClusterCIDR(
 function judge(request: ClusterCIDRAdmissionRequest, rules: ClusterCIDRRules): Admission {
   if (request.operation === 'DELETE') return allowed()
   const { object } = request
-  if (request.operation === 'UPDATE') return verdict(object, changeErrors(request.oldObject.spec, object.spec))
+  if (request.operation === 'UPDATE') return decision(object, changeErrors(request.oldObject.spec, object.spec))
   const errors = [...nameErrors(object.metadata.name), ...clusterCIDRErrors(object.spec, rules)]
-  return verdict(object, errors, () => warningsOf(object.spec))
+  return decision(object, errors, () => warningsOf(object.spec))
 }
 
 /**

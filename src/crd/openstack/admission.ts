@@ -7,8 +7,8 @@ import {
   admissionOf,
   allowed,
   assertAdmission,
+  decision,
   type FieldValidationOptions,
-  verdict,
   withUnknownFields,
 } from '../meta/admission.js'
 import { differences } from '../meta/differences.js'
@@ -58,7 +58,7 @@ export const admitOpenStackFloatingIPPool: Admit<OpenStackAdmissionRequest<OpenS
 function judgePool(request: OpenStackAdmissionRequest<OpenStackFloatingIPPool>): Admission {
   if (request.operation === 'DELETE') return allowed()
   const errors = floatingIPPoolErrors(request.object)
-  if (request.operation === 'CREATE') return verdict(request.object, errors)
+  if (request.operation === 'CREATE') return decision(request.object, errors)
   const before = floatingIPPoolErrors(request.oldObject)
   return judgeChange(request.object, [...regionErrors(request.oldObject, request.object), ...errors], before)
 }
@@ -68,7 +68,7 @@ function judgeChange(object: KubeObject, errors: readonly FieldError[], before: 
   const known = new Set(before.map(formatFieldError))
   const isOld = (error: FieldError) => known.has(formatFieldError(error))
   const isNew = (error: FieldError) => !isOld(error)
-  return verdict(object, errors.filter(isNew), () => errors.filter(isOld).map(formatFieldError))
+  return decision(object, errors.filter(isNew), () => errors.filter(isOld).map(formatFieldError))
 }
 
 /**
@@ -152,10 +152,10 @@ export function admitOpenStackServer(
 function judgeServer(request: OpenStackAdmissionRequest<OpenStackServer>, options: ImmutabilityOptions): Admission {
   if (request.operation === 'DELETE') return allowed()
   const { object } = request
-  if (request.operation === 'CREATE') return verdict(object, referenceErrors('spec', object.spec))
+  if (request.operation === 'CREATE') return decision(object, referenceErrors('spec', object.spec))
   const isSame = isSpecSame(request.oldObject.spec, object.spec, ['identityRef'])
   if (isSame || isTopologyDryRun(object, options)) return allowed()
-  return verdict(object, [forbiddenField('spec', SERVER_IS_IMMUTABLE)])
+  return decision(object, [forbiddenField('spec', SERVER_IS_IMMUTABLE)])
 }
 
 const SERVER_IS_IMMUTABLE = 'OpenStackServer spec field is immutable. Please create a new resource instead.'
@@ -176,9 +176,9 @@ export const admitOpenStackMachine: Admit<OpenStackAdmissionRequest<OpenStackMac
 function judgeMachine(request: OpenStackAdmissionRequest<OpenStackMachine>): Admission {
   if (request.operation === 'DELETE') return allowed()
   const { object } = request
-  if (request.operation === 'CREATE') return verdict(object, referenceErrors('spec', object.spec))
+  if (request.operation === 'CREATE') return decision(object, referenceErrors('spec', object.spec))
   const isSame = isSpecSame(request.oldObject.spec, object.spec, ['providerID', 'instanceID', 'identityRef'], PAIRS)
-  return verdict(object, isSame ? [] : [forbiddenField('spec', 'cannot be modified')])
+  return decision(object, isSame ? [] : [forbiddenField('spec', 'cannot be modified')])
 }
 
 /**
@@ -204,10 +204,10 @@ function judgeTemplate(
   const path = 'spec.template.spec'
   const { object } = request
   const { spec } = object.spec.template
-  if (request.operation === 'CREATE') return verdict(object, referenceErrors(path, spec))
+  if (request.operation === 'CREATE') return decision(object, referenceErrors(path, spec))
   const isSame = isSpecSame(request.oldObject.spec.template.spec, spec, [], PAIRS)
   if (isSame || isTopologyDryRun(object, options)) return allowed()
-  return verdict(object, [invalidField(path, { ...spec }, TEMPLATE_IS_IMMUTABLE)])
+  return decision(object, [invalidField(path, { ...spec }, TEMPLATE_IS_IMMUTABLE)])
 }
 
 const TEMPLATE_IS_IMMUTABLE =

@@ -113,7 +113,7 @@ export function safeParseAdmissionReview(
 export function answerAdmissionReview(request: AdmissionRequest, admission: Admission): AdmissionReview {
   assertParts('answerAdmissionReview', 'request', request, { uid: 'text', kind: 'object' })
   assertObject('answerAdmissionReview', 'admission', admission)
-  return admissionAnswer(request.uid, verdict(request, admission))
+  return admissionAnswer(request.uid, responseTo(request, admission))
 }
 
 /** The answer to the admission review of a uid. */
@@ -123,7 +123,7 @@ export function admissionAnswer(uid: string, response: Omit<AdmissionReview['res
 
 const REASONS = { 400: 'BadRequest', 403: 'Forbidden', 422: 'Invalid' } as const
 
-function verdict({ kind, name }: AdmissionRequest, admission: Admission): Omit<AdmissionReview['response'], 'uid'> {
+function responseTo({ kind, name }: AdmissionRequest, admission: Admission): Omit<AdmissionReview['response'], 'uid'> {
   const told = admission.warnings?.length ? { warnings: admission.warnings } : {}
   if (admission.allowed) return { allowed: true, ...told }
   const { code, message, errors } = admission

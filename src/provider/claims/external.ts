@@ -10,7 +10,7 @@ import type { CallRequest, CallValues, ExternalOptions } from './definition.js'
  * Annotation of an IPAddress that an external system has given: the marker under which that system
  * keeps it.
  */
-export const MARKER_ANNOTATION = 'ipam-kit/marker'
+export const MARKER_ANNOTATION = 'ipam-kit.dev/marker'
 
 /** What was last heard of a call. */
 export interface LastResult {
