@@ -75,7 +75,7 @@ export function writeLength(length: number, at: number): number {
  * one flat string; joined pieces are joined again at each use as a key, and `apply` and spread take
  * five times as long.
  */
-// biome-ignore format: one line for each length; with one argument a line, the switch has 1,000 lines
+// biome-ignore format: one line for each length, or else the switch has 1,000 lines
 export function flatText(length: number): string {
   const b = bytes
   switch (length) {
