@@ -41,7 +41,7 @@ export type ControllerProblem =
   /**
    * A planner or an {@link ExternalCaller} has thrown: that is a bug in it. What is reserved for
    * the plan stays so after a throw of the planner. Or the host, at what it was told by `onEvent`
-   * or `onResult`: nothing is left undone for that.
+   * or `onResult`, also by a promise that rejects: nothing is left undone for that.
    */
   | { readonly kind: 'thrown'; readonly planner: string; readonly key: string; readonly error: unknown }
   /**
@@ -179,7 +179,6 @@ export class Controller<O extends Outcome = Outcome> {
   #endsAtOnce = false
   #ended: () => void = () => {}
 
-  /** @throws IpamError `INVALID_ARGUMENT` */
   /**
    * The objects that the planners watch, for a webhook in the same process to look up. Before the
    * first list of a kind, and after {@link stop}, none is known: neither which objects exist nor
@@ -187,9 +186,9 @@ export class Controller<O extends Outcome = Outcome> {
    */
   readonly objects: { open<T>(watch: Watch<T>): CachedObjects<T> }
 
+  /** @throws IpamError `INVALID_ARGUMENT` */
   constructor(options: ControllerOptions<O>) {
     assertObject('Controller', 'options', options)
-
     assertOptions(options)
     this.#options = options
     this.objects = {
@@ -452,13 +451,16 @@ export class Controller<O extends Outcome = Outcome> {
   }
 
   /**
-   * What the host does with what it is told may throw: that is no reason to leave anything undone.
+   * What the host does with what it is told may throw, or reject later: that is no reason to leave
+   * anything undone.
    */
-  #tell({ planner, key }: Job<O>, tell: () => void): void {
+  #tell({ planner, key }: Job<O>, tell: () => unknown): void {
+    const failed = (error: unknown) => this.#options.onProblem({ kind: 'thrown', planner: planner.name, key, error })
     try {
-      tell()
+      const told = tell()
+      if (typeof Object(told).then === 'function') Promise.resolve(told).catch(failed)
     } catch (error) {
-      this.#options.onProblem({ kind: 'thrown', planner: planner.name, key, error })
+      failed(error)
     }
   }
 
