@@ -24,6 +24,11 @@ export function quote(text: string): string {
   return shown < text.length ? `"${escaped}…" (${text.length} characters)` : `"${escaped}"`
 }
 
+/** At most `max` characters of a text, and none of a pair without the other. */
+export function cut(text: string, max: number): string {
+  return text.slice(0, max).replace(/[\ud800-\udbff]$/, '')
+}
+
 /** How much of a list an error message repeats. */
 const MAX_LISTED = 20
 

@@ -2,6 +2,7 @@ import type { KindInfo, KubeObject, ObjectRef } from '../../crd/meta/object.js'
 import { errorText } from '../../errors/cause.js'
 import { assertParts, isObject } from '../../errors/checks.js'
 import { failure } from '../../errors/failure.js'
+import { cut } from '../../errors/quote.js'
 import { refuseIn, shown } from '../../errors/refuse.js'
 import type { EventEffect } from '../../plan/index.js'
 import type { Store, StoreFailure } from '../../store/index.js'
@@ -295,9 +296,4 @@ function nameStart(name: string): string {
     .split('.')
   const kept = parts.map((part) => part.replace(/^-+|-+$/g, '')).filter((part) => part !== '')
   return kept.map((part) => `${part}.`).join('')
-}
-
-/** At most `max` characters of a text, and none of a pair without the other. */
-function cut(text: string, max: number): string {
-  return text.slice(0, max).replace(/[\ud800-\udbff]$/, '')
 }

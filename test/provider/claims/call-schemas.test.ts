@@ -95,11 +95,11 @@ test('a failure is told as it is', () => {
 describe('a schema', () => {
   const schema = (validate: StandardSchema['~standard']['validate']): StandardSchema =>
     ({ '~standard': { version: 1, vendor: 'test', validate } }) as const
-  const said = (validate: StandardSchema['~standard']['validate']) => {
-    const answer = schema(validate)
+  const told = (answer: unknown, value: unknown = {}) => {
     const planner = provider({ allocate: { ...calls.allocate, answer } } as unknown as typeof calls)
-    return after({ ok: true, value: {} }, KEY, planner).outcome.message
+    return after({ ok: true, value }, KEY, planner).outcome.message
   }
+  const said = (validate: StandardSchema['~standard']['validate']) => told(schema(validate))
 
   test('that is asynchronous is not waited for', () => {
     expect(said(async (value) => ({ value }))).toBe(
@@ -111,15 +111,10 @@ describe('a schema', () => {
   })
 
   test('of zod that throws says what it has thrown, and one that is asynchronous says so', () => {
-    const told = (answer: z.ZodType) => {
-      const planner = provider({ allocate: { ...calls.allocate, answer } } as unknown as typeof calls)
-      const { outcome } = after({ ok: true, value: 'x' }, KEY, planner)
-      return outcome.message
-    }
     const parsed = z.string().transform((text) => Address.parse(text))
-    expect(told(parsed)).toMatch(/^invalid answer to allocate: its schema has thrown: .*"x"/)
+    expect(told(parsed, 'x')).toMatch(/^invalid answer to allocate: its schema has thrown: .*"x"/)
     for (const late of [z.string().refine(async () => true), z.string().transform(async (text) => text)]) {
-      expect(told(late)).toBe('invalid answer to allocate: its schema is asynchronous: nothing waits for it')
+      expect(told(late, 'x')).toBe('invalid answer to allocate: its schema is asynchronous: nothing waits for it')
     }
   })
 
