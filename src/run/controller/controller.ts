@@ -1,7 +1,7 @@
 import { type KindInfo, kindKey, objectKey, refOf } from '../../crd/meta/object.js'
 import { assertObject } from '../../errors/checks.js'
 import { ipamError } from '../../errors/failure.js'
-import { refuse } from '../../errors/refuse.js'
+import { refuseIn } from '../../errors/refuse.js'
 import {
   type CachedObjects,
   type Change,
@@ -134,6 +134,7 @@ export interface ControllerOptions<O extends Outcome = Outcome> {
  */
 const WAITING_PER_PLAN = 8
 const DAY_MS = 86_400_000
+const OF = 'Controller'
 /** How often stalled keys are looked for while there is anything to do, in milliseconds. */
 const CHECK_MS = 10_000
 
@@ -188,7 +189,7 @@ export class Controller<O extends Outcome = Outcome> {
 
   /** @throws IpamError `INVALID_ARGUMENT` */
   constructor(options: ControllerOptions<O>) {
-    assertObject('Controller', 'options', options)
+    assertObject(OF, 'options', options)
     assertOptions(options)
     this.#options = options
     this.objects = {
@@ -594,28 +595,29 @@ function waitMs(times: number): number {
 function againMs(seconds: number): number {
   if (seconds >= 0) return Math.min(seconds * 1000, DAY_MS)
   const expected = 'seconds, from 0'
-  refuse('requeueAfterSeconds', expected, seconds)
+  refuseIn(OF, 'requeueAfterSeconds', expected, seconds)
 }
 
 /** @throws IpamError `INVALID_ARGUMENT` */
 function assertOptions<O extends Outcome>(options: ControllerOptions<O>): void {
   const { store, planners, timers, onProblem, concurrency = 8, summaryDelayMs = 0, serverLimitMs = 0 } = options
-  if (typeof store?.watch !== 'function') refuse('store', 'a store', store)
-  if (!Array.isArray(planners)) refuse('planners', 'a list of planners', planners)
-  if (typeof onProblem !== 'function') refuse('onProblem', 'a function', typeof onProblem)
+  if (typeof store?.watch !== 'function') refuseIn(OF, 'store', 'a store', store)
+  if (!Array.isArray(planners)) refuseIn(OF, 'planners', 'a list of planners', planners)
+  if (typeof onProblem !== 'function') refuseIn(OF, 'onProblem', 'a function', onProblem)
   for (const part of ['now', 'after'] as const) {
-    if (typeof timers?.[part] !== 'function') refuse(`timers.${part}`, 'a function', typeof timers?.[part])
+    if (typeof timers?.[part] !== 'function') refuseIn(OF, `timers.${part}`, 'a function', timers?.[part])
   }
-  if (!Number.isInteger(concurrency) || concurrency < 1) refuse('concurrency', 'a whole number from 1', concurrency)
+  if (!Number.isInteger(concurrency) || concurrency < 1)
+    refuseIn(OF, 'concurrency', 'a whole number from 1', concurrency)
   for (const [argument, ms] of Object.entries({ summaryDelayMs, serverLimitMs })) {
-    if (!(ms >= 0 && ms <= DAY_MS)) refuse(argument, 'from 0 to 86,400,000', ms)
+    if (!(ms >= 0 && ms <= DAY_MS)) refuseIn(OF, argument, 'from 0 to 86,400,000', ms)
   }
   const { identity } = options
   if (identity !== undefined && (typeof identity !== 'string' || identity === '')) {
-    refuse('identity', 'a text that is not empty', identity)
+    refuseIn(OF, 'identity', 'a text that is not empty', identity)
   }
   assertPlanners(planners, options.external)
   assertCanWrite(options.canWrite)
   const names = planners.map((planner) => planner.name)
-  if (new Set(names).size < names.length) refuse('planners', 'planners of different names', names.join(', '))
+  if (new Set(names).size < names.length) refuseIn(OF, 'planners', 'planners of different names', names.join(', '))
 }
