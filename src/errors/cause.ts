@@ -24,7 +24,11 @@ export function causeText(text: string): string {
  */
 export function errorText(error: unknown): string {
   const words: string[] = []
-  for (const each of wordsIn(error, 0)) if (!words.some((told) => told.includes(each))) words.push(each)
+  try {
+    for (const each of wordsIn(error, 0)) if (!words.some((told) => told.includes(each))) words.push(each)
+  } catch {
+    words.push('an error that cannot be read')
+  }
   return causeText(words.join(': ')) || 'an error without a message'
 }
 

@@ -23,6 +23,11 @@ export function quote(text: string): string {
   return shown < text.length ? `"${escaped}…" (${text.length} characters)` : `"${escaped}"`
 }
 
+/** At most `max` characters of a text, without a half of a surrogate pair. */
+export function cut(text: string, max: number): string {
+  return text.slice(0, max).replace(/[\ud800-\udbff]$/, '')
+}
+
 /** The maximum number of items of a list in an error message. */
 const MAX_LISTED = 20
 

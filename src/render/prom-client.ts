@@ -1,24 +1,27 @@
-import { refuse } from '../errors/refuse.js'
-import type { HistogramSample, Metric, MetricSample } from './prometheus.js'
+import { refuseIn } from '../errors/refuse.js'
+import { assertMetrics, type HistogramSample, type Metric, type MetricSample } from './prometheus.js'
 
 /** The part of a `Registry` of prom-client 15 that is used here. */
 export interface PromRegistry {
   // biome-ignore lint/suspicious/noExplicitAny: prom-client expects a class of its own
   registerMetric(metric: any): void
+  getSingleMetric?(name: string): unknown
 }
 
 /**
  * Registers metrics of this library with a registry of prom-client, beside those of the program.
  * Programs without prom-client serve `prometheusText`.
  *
- * A bigint becomes a number: above 2^53 it loses its last digits, as it does in Prometheus. A value
- * of another type fails the scrape with `INVALID_ARGUMENT`, which names the metric.
+ * A bigint becomes a number: above 2^53 it loses its last digits, as it does in Prometheus. What
+ * {@link prometheusText} refuses is refused here, before any metric is registered; later it fails
+ * the scrape with `INVALID_ARGUMENT`.
  *
  * @param metrics returns the metrics as they are now, such as those of a `ControllerMetrics`. It is
  *   called once here and once for each scrape. Metrics whose name it does not return here are not
  *   served later either
- * @throws IpamError `INVALID_ARGUMENT` for a value that is not a registry or not a function
- * @throws the error of the registry if it has a metric of the same name
+ * @throws IpamError `INVALID_ARGUMENT` for a value that is not a registry or not a function, and
+ *   for metrics that `prometheusText` refuses
+ * @throws the error of the registry if it has a metric of the same name. None is registered then
  * @example
  * import { Registry } from 'prom-client'
  * const registry = new Registry()
@@ -28,10 +31,24 @@ export interface PromRegistry {
  * // '# HELP ipam_free Free addresses\n# TYPE ipam_free gauge\nipam_free{pool="lab"} 3\n'
  */
 export function registerMetrics(registry: PromRegistry, metrics: () => readonly Metric[]): void {
-  if (typeof Object(registry).registerMetric !== 'function') refuse('registry', 'a Registry of prom-client', registry)
-  if (typeof metrics !== 'function') refuse('metrics', 'a function that answers metrics', metrics)
-  const scrape = onceAScrape(metrics)
-  for (const { name, help, type } of metrics()) registry.registerMetric(new PromMetric(name, help, type, scrape))
+  if (typeof Object(registry).registerMetric !== 'function') {
+    refuseIn(OF, 'registry', 'a Registry of prom-client', registry)
+  }
+  if (typeof metrics !== 'function') refuseIn(OF, 'metrics', 'a function that answers metrics', metrics)
+  const scrape = onceAScrape(() => checked(metrics()))
+  const all = checked(metrics())
+  // what the registry has it refuses itself, before any other is registered
+  const known = all.find(({ name }) => registry.getSingleMetric?.(name) !== undefined)
+  for (const { name, help, type } of known === undefined ? all : [known]) {
+    registry.registerMetric(new PromMetric(name, help, type, scrape))
+  }
+}
+
+const OF = 'registerMetrics'
+
+function checked(metrics: readonly Metric[]): readonly Metric[] {
+  assertMetrics(OF, metrics)
+  return metrics
 }
 
 /** One call for all metrics of a scrape: a registry reads them all before it waits for any. */
@@ -80,7 +97,7 @@ class PromMetric {
         ? []
         : metric.type === 'histogram'
           ? metric.samples.flatMap((sample) => histogramValues(name, sample))
-          : metric.samples.map(({ labels = {}, value }) => ({ labels: { ...labels }, value: numberOf(name, value) }))
+          : metric.samples.map(({ labels = {}, value }) => ({ labels: { ...labels }, value: Number(value) }))
     return { name, help, type, aggregator, values }
   }
 
@@ -92,7 +109,7 @@ function histogramValues(name: string, { labels = {}, buckets, sum, count }: His
   const of = (part: string, value: MetricSample['value'], more: PromValue['labels'] = {}): PromValue => ({
     metricName: `${name}_${part}`,
     labels: { ...more, ...labels },
-    value: numberOf(name, value),
+    value: Number(value),
   })
   return [
     ...buckets.map((bucket) => of('bucket', bucket.count, { le: bucket.atMost })),
@@ -100,13 +117,4 @@ function histogramValues(name: string, { labels = {}, buckets, sum, count }: His
     of('sum', sum),
     of('count', count),
   ]
-}
-
-/**
- * @throws IpamError `INVALID_ARGUMENT` for a value that is not a number: a registry would print
- * `-Inf`
- */
-function numberOf(metric: string, value: unknown): number {
-  if (typeof value === 'bigint') return Number(value)
-  return typeof value === 'number' ? value : refuse('value', `a number or a bigint in metric ${metric}`, value)
 }

@@ -1,5 +1,5 @@
-import { assertObject, assertObjects, assertString } from '../errors/checks.js'
-import { refuse, refuseIn } from '../errors/refuse.js'
+import { assertNumber, assertObject, assertObjects, assertString } from '../errors/checks.js'
+import { refuseIn } from '../errors/refuse.js'
 
 /** One value of a metric. */
 export interface MetricSample {
@@ -32,24 +32,17 @@ export interface HistogramSample {
  * Metrics in the text format of Prometheus (version 0.0.4), to be served as
  * `text/plain; version=0.0.4`. O(samples).
  *
- * @throws IpamError `INVALID_ARGUMENT` for a value that is not a number, an invalid name, or a name
- *   that occurs twice
+ * @throws IpamError `INVALID_ARGUMENT` for a value that is not a number, an invalid name, a name
+ *   that occurs twice, or a histogram with the label `le`
  * @example
  * prometheusText([{ type: 'gauge', name: 'ipam_free', help: 'Free addresses', samples: [{ labels: { pool: 'lab' }, value: 3 }] }])
  * // '# HELP ipam_free Free addresses\n# TYPE ipam_free gauge\nipam_free{pool="lab"} 3\n'
  */
 export function prometheusText(metrics: readonly Metric[]): string {
-  assertObjects(OF, 'metrics', metrics)
-  const names = new Set<string>()
+  assertMetrics('prometheusText', metrics)
   let text = ''
   for (const metric of metrics) {
     const { name, help, type } = metric
-    assertString(OF, 'help', help)
-    if (!TYPES.includes(type)) refuseIn(OF, 'type', TYPES.join(', '), type)
-    assertObjects(OF, 'samples', metric.samples)
-    assertName('name', name, /^[a-zA-Z_:][a-zA-Z0-9_:]*$/)
-    if (names.has(name)) refuse('name', 'each once', name)
-    names.add(name)
     text += `# HELP ${name} ${help.replace(/\\/g, '\\\\').replace(/\n/g, '\\n')}\n# TYPE ${name} ${type}\n`
     if (metric.type === 'histogram') for (const sample of metric.samples) text += histogramLines(name, sample)
     else for (const { labels, value } of metric.samples) text += line(name, labels, value)
@@ -57,11 +50,66 @@ export function prometheusText(metrics: readonly Metric[]): string {
   return text
 }
 
-const OF = 'prometheusText'
 const TYPES: readonly Metric['type'][] = ['counter', 'gauge', 'histogram']
+const NAME = /^[a-zA-Z_:][a-zA-Z0-9_:]*$/
+const LABEL = /^[a-zA-Z_][a-zA-Z0-9_]*$/
+
+/**
+ * What Prometheus would not read. O(samples).
+ *
+ * @throws IpamError `INVALID_ARGUMENT`
+ */
+export function assertMetrics(of: string, metrics: readonly Metric[]): void {
+  assertObjects(of, 'metrics', metrics)
+  const names = new Set<string>()
+  for (const metric of metrics) {
+    const { name, help, type } = metric
+    assertName(of, 'name', name, NAME)
+    assertString(of, 'help', help)
+    if (!TYPES.includes(type)) refuseIn(of, 'type', TYPES.join(', '), type)
+    assertObjects(of, 'samples', metric.samples)
+    const isHistogram = metric.type === 'histogram'
+    for (const each of isHistogram ? ['', '_bucket', '_sum', '_count'].map((part) => name + part) : [name]) {
+      if (names.has(each)) refuseIn(of, 'name', 'each once', each)
+      names.add(each)
+    }
+    for (const { labels } of metric.samples) assertLabels(of, labels, isHistogram)
+    if (isHistogram) for (const sample of metric.samples) assertHistogram(of, name, sample)
+    else for (const { value } of metric.samples) assertValue(of, 'value', name, value)
+  }
+}
+
+function assertLabels(of: string, labels: unknown = {}, isHistogram: boolean): void {
+  assertObject(of, 'labels', labels)
+  for (const [label, text] of Object.entries(labels as object)) {
+    assertName(of, 'label', label, LABEL)
+    // the label of the bounds of its buckets
+    if (isHistogram && label === 'le') refuseIn(of, 'label', 'another name in a histogram', label)
+    assertString(of, `labels.${label}`, text)
+  }
+}
+
+function assertHistogram(of: string, name: string, { buckets, sum, count }: HistogramSample): void {
+  assertObjects(of, 'buckets', buckets)
+  for (const bucket of buckets) {
+    assertNumber(of, 'buckets[].atMost', bucket.atMost)
+    assertValue(of, 'buckets[].count', name, bucket.count)
+  }
+  assertValue(of, 'sum', name, sum)
+  assertValue(of, 'count', name, count)
+}
+
+function assertValue(of: string, argument: string, metric: string, value: unknown): void {
+  if (typeof value !== 'number' && typeof value !== 'bigint') {
+    refuseIn(of, argument, `a number or a bigint in metric ${metric}`, value)
+  }
+}
+
+function assertName(of: string, argument: string, name: unknown, form: RegExp): void {
+  if (typeof name !== 'string' || !form.test(name)) refuseIn(of, argument, String(form), name)
+}
 
 function histogramLines(name: string, { labels, buckets, sum, count }: HistogramSample): string {
-  assertObjects(OF, 'buckets', buckets)
   const bucketLines = buckets.map((bucket) =>
     line(`${name}_bucket`, { ...labels, le: number(bucket.atMost) }, bucket.count),
   )
@@ -70,24 +118,16 @@ function histogramLines(name: string, { labels, buckets, sum, count }: Histogram
 }
 
 function line(name: string, labels: { readonly [name: string]: string } = {}, value: number | bigint): string {
-  assertObject(OF, 'labels', labels)
-  const parts = Object.entries(labels).map(([label, text]) => {
-    assertName('label', label, /^[a-zA-Z_][a-zA-Z0-9_]*$/)
-    assertString(OF, `labels.${label}`, text)
-    return `${label}="${text.replace(/\\/g, '\\\\').replace(/"/g, '\\"').replace(/\n/g, '\\n')}"`
-  })
+  const parts = Object.entries(labels).map(
+    ([label, text]) => `${label}="${text.replace(/\\/g, '\\\\').replace(/"/g, '\\"').replace(/\n/g, '\\n')}"`,
+  )
   return `${name}${parts.length === 0 ? '' : `{${parts.join(',')}}`} ${number(value)}\n`
 }
 
 /** A number as Go reads it. */
 function number(value: number | bigint): string {
   if (typeof value === 'bigint') return String(value)
-  if (typeof value !== 'number') refuseIn(OF, 'value', 'a number or a bigint', value)
   if (Number.isNaN(value)) return 'NaN'
   if (Number.isFinite(value)) return String(value)
   return value > 0 ? '+Inf' : '-Inf'
-}
-
-function assertName(argument: string, name: string, form: RegExp): void {
-  if (typeof name !== 'string' || !form.test(name)) refuse(argument, String(form), name)
 }

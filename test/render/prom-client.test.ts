@@ -100,3 +100,53 @@ test('a name that the registry has is refused by it, and other arguments by us',
     )
   }
 })
+
+const gauge = { type: 'gauge', name: 'a', help: '', samples: [] } as const
+const histogram = { type: 'histogram', name: 'h', help: '', samples: [{ buckets: [], sum: 0, count: 0 }] } as const
+const samples = (sample: object) => [{ ...histogram.samples[0], value: 1, ...sample }]
+const of = (wrong: object) => [gauge, { ...gauge, name: 'b', ...wrong }]
+
+test.each<readonly [string, unknown]>([
+  ['a name', of({ name: 'bad name\n# x' })],
+  ['no name', of({ name: undefined })],
+  ['a help', of({ help: 5 })],
+  ['a type', of({ type: 'summary' })],
+  ['no samples', of({ samples: undefined })],
+  ['a sample', of({ samples: [5] })],
+  ['labels', of({ samples: samples({ labels: 'x' }) })],
+  ['the name of a label', of({ samples: samples({ labels: { 'x"y': 'z' } }) })],
+  ['the value of a label', of({ samples: samples({ labels: { x: 5 } }) })],
+  ['a value', of({ samples: samples({ value: '5' }) })],
+  ['buckets', of({ ...histogram, samples: samples({ buckets: undefined }) })],
+  ['a bound', of({ ...histogram, samples: samples({ buckets: [{ atMost: '1', count: 1 }] }) })],
+  ['the count of a bucket', of({ ...histogram, samples: samples({ buckets: [{ atMost: 1 }] }) })],
+  ['a sum', of({ ...histogram, samples: samples({ sum: null }) })],
+  ['a count', of({ ...histogram, samples: samples({ count: undefined }) })],
+  ['the label le of a histogram', of({ ...histogram, samples: samples({ labels: { le: '1' } }) })],
+  ['a name twice', [gauge, gauge]],
+  ['the name of a part of a histogram', [{ ...gauge, name: 'h_count' }, histogram]],
+  ['no list', gauge],
+  ['undefined', undefined],
+])('both writers refuse %s, and nothing is registered', (_, wrong) => {
+  const registry = new Registry()
+  const refusal = (name: string) =>
+    expect.objectContaining({ code: 'INVALID_ARGUMENT', context: expect.objectContaining({ function: name }) })
+  expect(() => prometheusText(wrong as never)).toThrow(refusal('prometheusText'))
+  expect(() => registerMetrics(registry, () => wrong as never)).toThrow(refusal('registerMetrics'))
+  expect(registry.getMetricsAsArray()).toEqual([])
+})
+
+test('what is wrong later fails the scrape', async () => {
+  const registry = new Registry()
+  let metrics: readonly Metric[] = [gauge]
+  registerMetrics(registry, () => metrics)
+  metrics = [{ ...gauge, samples: [{ value: 1, labels: { 'x"y': 'z' } }] }]
+  await expect(registry.metrics()).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' })
+})
+
+test('a registry that has one of the names has none of the others after its refusal', () => {
+  const registry = new Registry()
+  registerMetrics(registry, () => [gauge])
+  expect(() => registerMetrics(registry, () => [{ ...gauge, name: 'b' }, gauge])).toThrow(/already been registered/)
+  expect(registry.getMetricsAsArray()).toHaveLength(1)
+})

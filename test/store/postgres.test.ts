@@ -185,7 +185,7 @@ const UNKNOWN: readonly unknown[] = [
   error('53100', 'PANIC'),
 ]
 const REFUSED: readonly unknown[] = [
-  ...['57014', '53100', '53200', '53400', '25006', '25P02', '42P01', '42501', '42601'].map((code) => error(code)),
+  ...['57014', '53100', '53200', '53400', '25006', '25P02', '42703', '42501', '42601'].map((code) => error(code)),
   ...[
     '0B000',
     '23505',

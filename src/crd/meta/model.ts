@@ -122,5 +122,10 @@ function isTyped(json: unknown): json is TypedJson {
 function describeJson(json: unknown): string {
   if (json === null) return 'null'
   if (Array.isArray(json)) return 'a list'
-  return typeof json === 'object' ? 'an object without apiVersion and kind' : `a ${typeof json}`
+  if (typeof json === 'string') return 'a text: pass the parsed JSON'
+  return typeof json === 'object'
+    ? 'an object without apiVersion and kind'
+    : json === undefined
+      ? 'undefined'
+      : `a ${typeof json}`
 }

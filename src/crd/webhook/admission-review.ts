@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { assertObject, assertParts } from '../../errors/checks.js'
 import { type Result, unwrap } from '../../errors/index.js'
+import { cut } from '../../errors/quote.js'
 import type { Admission } from '../meta/admission.js'
 import { type FieldError, type FieldErrorType, formatFieldErrorBody } from '../meta/field-error.js'
 import type { KubeObject } from '../meta/object.js'
@@ -96,7 +97,8 @@ export function safeParseAdmissionReview(
 
 /**
  * The answer to an admission request: the uid, whether it is allowed, warnings, and if it is not
- * allowed a `Status` with one cause for each field error.
+ * allowed a `Status` with one cause for each field error. Of more than 100 causes or warnings the
+ * last one says how many more there are; long texts are cut.
  *
  * @example
  * import { admitIPAddressClaim } from 'ipam-kit/crd/cluster-api'
@@ -116,9 +118,50 @@ export function answerAdmissionReview(request: AdmissionRequest, admission: Admi
   return admissionAnswer(request.uid, responseTo(request, admission))
 }
 
-/** The answer to the admission review of a uid. */
+/** How many causes and warnings an answer has, and how long its texts are, in characters. */
+const MOST_CAUSES = 100
+const MOST_WARNINGS = 100
+const MAX_MESSAGE = 32_000
+const MAX_TEXT = 1_000
+const MAX_NAME = 253
+
+/** The answer to the admission review of a uid. What it repeats of the review is cut. */
 export function admissionAnswer(uid: string, response: Omit<AdmissionReview['response'], 'uid'>): AdmissionReview {
-  return { apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview', response: { uid, ...response } }
+  const { allowed, warnings, status } = response
+  return {
+    apiVersion: 'admission.k8s.io/v1',
+    kind: 'AdmissionReview',
+    response: {
+      uid,
+      allowed,
+      ...(warnings && { warnings: someOf(warnings) }),
+      ...(status && { status: boundedStatus(status) }),
+    },
+  }
+}
+
+function boundedStatus({ message, details, ...rest }: AdmissionStatus): AdmissionStatus {
+  const { group, kind, name, causes } = details
+  return {
+    ...rest,
+    message: shortened(message, MAX_MESSAGE),
+    details: {
+      group: shortened(group, MAX_NAME),
+      kind: shortened(kind, MAX_NAME),
+      name: shortened(name, MAX_NAME),
+      causes: causes.map((each) => ({ ...each, message: shortened(each.message), field: shortened(each.field) })),
+    },
+  }
+}
+
+function someOf(warnings: readonly string[]): readonly string[] {
+  const more = warnings.length - MOST_WARNINGS
+  const told = warnings.slice(0, MOST_WARNINGS).map((warning) => shortened(warning))
+  return more > 0 ? [...told, `${more} more`] : told
+}
+
+function shortened(text: string, max = MAX_TEXT): string {
+  return text.length > max ? `${cut(text, max)}…` : text
 }
 
 const REASONS = { 400: 'BadRequest', 403: 'Forbidden', 422: 'Invalid' } as const
@@ -127,7 +170,10 @@ function responseTo({ kind, name }: AdmissionRequest, admission: Admission): Omi
   const told = admission.warnings?.length ? { warnings: admission.warnings } : {}
   if (admission.allowed) return { allowed: true, ...told }
   const { code, message, errors } = admission
-  const details = { group: kind.group, kind: kind.kind, name, causes: errors.map(cause) }
+  const more = errors.length - MOST_CAUSES
+  const causes = errors.slice(0, MOST_CAUSES).map(cause)
+  if (more > 0) causes.push({ reason: CAUSES.Invalid, message: `${more} more`, field: '' })
+  const details = { group: kind.group, kind: kind.kind, name, causes }
   return { allowed: false, ...told, status: { status: 'Failure', code, message, reason: REASONS[code], details } }
 }
 

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { describe, unwrap } from '../../errors/index.js'
+import { cause } from '../../errors/quote.js'
 import { describeObject } from '../meta/conversion.js'
 import type { CrdModel } from '../meta/crd-model.js'
 import { asObject } from '../meta/json.js'
@@ -93,6 +94,11 @@ export function conversionAnswer(
   return {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'ConversionReview',
-    response: { uid, result, convertedObjects },
+    response: { uid, result: bounded(result), convertedObjects },
   }
+}
+
+/** Why it has failed may repeat what the review says, of any length. */
+function bounded(result: ConversionReview['response']['result']): ConversionReview['response']['result'] {
+  return result.status === 'Failed' ? { ...result, message: cause(result.message) } : result
 }

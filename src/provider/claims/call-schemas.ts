@@ -1,6 +1,7 @@
 import type { Json } from '../../crd/meta/object.js'
 import { errorText } from '../../errors/cause.js'
-import { refuse } from '../../errors/refuse.js'
+import { assertObject, assertParts } from '../../errors/checks.js'
+import { refuseIn } from '../../errors/refuse.js'
 import type { CallResult, ExternalCall, ExternalFailure, ExternalResult } from '../../plan/index.js'
 
 /**
@@ -91,11 +92,14 @@ export function handleCalls<S extends CallSchemas>(
   calls: S,
   handlers: CallHandlers<S>,
 ): (call: ExternalCall) => Promise<ExternalResult> {
-  assertCalls(calls)
+  assertCalls('handleCalls', calls)
   for (const operation of Object.keys(calls)) {
-    if (typeof Object(handlers)[operation] !== 'function') refuse(`handlers.${operation}`, 'a function', 'none')
+    const handler = Object.hasOwn(Object(handlers), operation) ? handlers[operation] : undefined
+    if (typeof handler !== 'function') refuseIn('handleCalls', `handlers.${operation}`, 'a function', handler)
   }
-  return async ({ operation, key, about, input }) => {
+  return async (call) => {
+    assertParts('handleCalls', 'call', call, { operation: 'text' })
+    const { operation, key, about, input } = call
     const schemas = Object.hasOwn(calls, operation) ? calls[operation] : undefined
     if (schemas === undefined) return refused(`there is no operation ${operation}`)
     const read = readWith(schemas.input, input)
@@ -131,13 +135,14 @@ export function readResult(
 }
 
 /** @throws IpamError `INVALID_ARGUMENT` */
-export function assertCalls(calls: CallSchemas): void {
-  const isRecord = typeof calls === 'object' && calls !== null && !Array.isArray(calls)
-  if (!isRecord) refuse('calls', 'schemas by operation', calls)
+export function assertCalls(of: string, calls: CallSchemas): void {
+  assertObject(of, 'calls', calls, 'schemas by operation')
   for (const [operation, schemas] of Object.entries(calls)) {
     for (const part of ['input', 'answer'] as const) {
       const { validate } = Object(Object(Object(schemas)[part])['~standard'])
-      if (typeof validate !== 'function') refuse(`calls.${operation}.${part}`, 'a Standard Schema, as of zod', 'none')
+      if (typeof validate !== 'function') {
+        refuseIn(of, `calls.${operation}.${part}`, 'a Standard Schema, as of zod', Object(schemas)[part])
+      }
     }
   }
 }
@@ -154,14 +159,29 @@ function readWith(
     if (read instanceof Promise) {
       // nothing waits for it: a rejection would end the process
       read.catch(() => {})
-      // zod answers a promise also after a check or a transform has thrown
-      return { ok: false, problem: 'its schema has thrown, or is asynchronous' }
+      return { ok: false, problem: whyPromise(schema, value) }
     }
     if (read.issues === undefined) return { ok: true, value: read.value }
     return { ok: false, problem: read.issues.slice(0, MAX_ISSUES).map(issueText).join('; ') || 'it does not fit' }
   } catch (error) {
     return { ok: false, problem: errorText(error) }
   }
+}
+
+/**
+ * Why a schema has answered a promise. One of zod does so also after a check or a transform has
+ * thrown; its own function throws that again.
+ */
+function whyPromise(schema: StandardSchema, value: unknown): string {
+  const { safeParse } = schema as { readonly safeParse?: unknown }
+  try {
+    if (typeof safeParse === 'function') safeParse.call(schema, value)
+  } catch (error) {
+    const text = errorText(error)
+    // that is what zod throws at a promise
+    if (!text.startsWith('Encountered Promise')) return `its schema has thrown: ${text}`
+  }
+  return 'its schema is asynchronous: nothing waits for it'
 }
 
 function issueText({ message, path = [] }: SchemaIssue): string {

@@ -43,6 +43,9 @@ import { isSameRival, SharedAddresses, sharingOf } from './shared-addresses.js'
 import { isBound } from './status.js'
 import { claimWatches, type SeenAddress } from './watches.js'
 
+/** How the sentence about an object that cannot be read begins, for where its name was said before. */
+const NAMED = /^\w+ ".*?"(?: \(\d+ characters\))? is invalid: /
+
 /** A provider as a {@link Planner}: keys are `Kind namespace/name` of claims and pools. */
 export interface Provider<P extends KubeObject, L extends ClaimLedger<P>, R extends Outcome>
   extends Planner<ClaimOutcome | UnreadableOutcome | R> {
@@ -431,7 +434,7 @@ class ClaimWork {
     const isSameSpec = this.#meaningOf(before) === this.#meaningOf(pool)
     let others: readonly string[] = []
     if (!isSameProblem || !isSameSpec) {
-      ledger.setPool(pool, problem === undefined ? [] : [problem])
+      ledger.setPool(pool, problem === undefined ? [] : [problem.replace(NAMED, '')])
       others = this.#rules.memory?.observePool(ref, pool, ledger) ?? []
     }
     const isAsBefore = isSameProblem && isSameSpec && standsAsBefore(before, pool)

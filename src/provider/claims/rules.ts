@@ -3,9 +3,11 @@ import { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import { PROTECT_ADDRESS_FINALIZER, RELEASE_ADDRESS_FINALIZER } from '../../crd/cluster-api/names.js'
 import { groupOf, type KindInfo, type KubeObject } from '../../crd/meta/object.js'
-import { refuse } from '../../errors/refuse.js'
+import { assertObject } from '../../errors/checks.js'
+import { refuseIn } from '../../errors/refuse.js'
 import type { Outcome } from '../../plan/index.js'
 import { assertCalls, type CallTypes, type UnknownCalls } from './call-schemas.js'
+import { checkedVerbs } from './checked-verbs.js'
 import type { ClaimLedger, ProviderDefinition, ProviderFinalizers } from './definition.js'
 
 /**
@@ -60,24 +62,27 @@ export function rulesOf<P extends KubeObject, L extends ClaimLedger<P>, O, R ext
   const kinds = definition.pools.map(({ info }) => ({ ...info, group: groupOf(info.apiVersion) }))
   return {
     ...definition,
+    ...checkedVerbs(definition),
     kinds,
     emptyGroup: definition.emptyGroup ?? kinds[0]?.group ?? '',
     finalizers: { ...DEFAULT_FINALIZERS, ...definition.finalizers },
   }
 }
 
+const OF = 'defineProvider'
 const COMMON_KINDS = [IPAddressClaim, IPAddress, Cluster].map(({ info }) => info.kind)
 const OPTIONAL: readonly string[] = ['confirm', 'release', 'holdsAddress', 'reservedFor']
 const MARKERS: readonly unknown[] = ['kept', 'claim', 'none']
 
 /** @throws IpamError `INVALID_ARGUMENT` */
 function assertDefinition(definition: AnyDefinition): void {
-  const { name, pools, finalizers, external, calls, sweepAfterSeconds } = definition ?? {}
-  if (!isText(name)) refuse('name', 'a text', name)
-  if (!Array.isArray(pools) || pools.length === 0) refuse('pools', 'a list of models, one at least', pools)
+  assertObject(OF, 'definition', definition)
+  const { name, pools, finalizers, external, calls, sweepAfterSeconds } = definition
+  if (!isText(name)) refuseIn(OF, 'name', 'a text', name)
+  if (!Array.isArray(pools) || pools.length === 0) refuseIn(OF, 'pools', 'a list of models, one at least', pools)
   // keys have no group in them
   const kinds = [...COMMON_KINDS, ...pools.map(({ info }) => info.kind)]
-  if (new Set(kinds).size < kinds.length) refuse('pools', 'kinds of different names', kinds.join(', '))
+  if (new Set(kinds).size < kinds.length) refuseIn(OF, 'pools', 'kinds of different names', kinds.join(', '))
   for (const verb of [
     'ledger',
     'resolve',
@@ -90,16 +95,16 @@ function assertDefinition(definition: AnyDefinition): void {
   ] as const) {
     const isOptional = OPTIONAL.includes(verb)
     const own = definition[verb]
-    if (typeof own !== 'function' && !(isOptional && own === undefined)) refuse(verb, 'a function', own)
+    if (typeof own !== 'function' && !(isOptional && own === undefined)) refuseIn(OF, verb, 'a function', own)
   }
   for (const [of, finalizer] of Object.entries(finalizers ?? {})) {
-    if (finalizer !== undefined && !isText(finalizer)) refuse(`finalizers.${of}`, 'a text', finalizer)
+    if (finalizer !== undefined && !isText(finalizer)) refuseIn(OF, `finalizers.${of}`, 'a text', finalizer)
   }
-  if (calls !== undefined) assertCalls(calls)
+  if (calls !== undefined) assertCalls(OF, calls)
   if (external !== undefined && !MARKERS.includes(external?.marker))
-    refuse('external.marker', MARKERS.join(', '), external?.marker)
+    refuseIn(OF, 'external.marker', MARKERS.join(', '), external?.marker)
   if (sweepAfterSeconds !== undefined && !(sweepAfterSeconds >= 0)) {
-    refuse('sweepAfterSeconds', 'seconds, from 0', sweepAfterSeconds)
+    refuseIn(OF, 'sweepAfterSeconds', 'seconds, from 0', sweepAfterSeconds)
   }
 }
 

@@ -6,6 +6,7 @@ import { type ConversionReview, conversionAnswer } from '../../crd/webhook/conve
 import { type AdmissionRequest, answerAdmissionReview, answerConversionReview } from '../../crd/webhook/index.js'
 import { errorText } from '../../errors/cause.js'
 import { describe } from '../../errors/index.js'
+import { plain } from '../../errors/quote.js'
 import { refuse } from '../../errors/refuse.js'
 import { type Lookups, lookupsOf, type ReviewReader } from './lookups.js'
 import { type ReviewOptions, type Rule, rules } from './rules.js'
@@ -49,7 +50,8 @@ export async function answerReview(
 ): Promise<AdmissionReview | ConversionReview> {
   const lookups = lookupsOf(reader)
   assertOptions(options)
-  const subject = subjectOf(review)
+  const subject = safeSubjectOf(review)
+  if ('problem' in subject) return refused(NO_SUBJECT, 400, `the review cannot be read: ${subject.problem}`)
   return subject.isConversion ? answerConversion(review, subject) : answerAdmission(review, subject, lookups, options)
 }
 
@@ -61,6 +63,17 @@ interface Subject {
   readonly group: string
   readonly kind: string
   readonly name: string
+}
+
+const NO_SUBJECT: Subject = { isConversion: false, uid: '', group: '', kind: '', name: '' }
+
+/** A review is not always what a parser has made: one that throws when it is read is refused. */
+function safeSubjectOf(review: unknown): Subject | { readonly problem: string } {
+  try {
+    return subjectOf(review)
+  } catch (error) {
+    return { problem: errorText(error) }
+  }
 }
 
 function subjectOf(review: unknown): Subject {
@@ -99,19 +112,22 @@ async function answerAdmission(
 /** The rule of the kind that a request is about: all of its objects have to be of that kind. */
 function ruleFor(request: AdmissionRequest): Rule | { readonly problem: string } {
   const { group, kind } = request.kind
+  const about = `${plain(kind, MAX_NAME)} of ${plain(group || 'the core group', MAX_NAME)}`
   const objects = [
     ...(request.operation === 'DELETE' ? [] : [request.object]),
     ...(request.operation === 'CREATE' ? [] : [request.oldObject]),
   ]
   const other = objects.find((object) => object.kind !== kind || groupOf(object.apiVersion) !== group)
   if (other !== undefined) {
-    return {
-      problem: `the request is about ${kind} of ${group || 'the core group'}, and its object is ${other.apiVersion} ${other.kind}`,
-    }
+    const its = `${plain(other.apiVersion, MAX_NAME)} ${plain(other.kind, MAX_NAME)}`
+    return { problem: `the request is about ${about}, and its object is ${its}` }
   }
   const found = rules.find(({ model }) => model.info.kind === kind && groupOf(model.info.apiVersion) === group)
-  return found ?? { problem: `this webhook has no admission rules for ${kind} of ${group || 'the core group'}` }
+  return found ?? { problem: `this webhook has no admission rules for ${about}` }
 }
+
+/** How much of a name is told: Kubernetes has no longer ones. */
+const MAX_NAME = 253
 
 const REASONS = { 400: 'BadRequest', 500: 'InternalError' } as const
 

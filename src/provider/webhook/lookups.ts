@@ -23,11 +23,17 @@ export interface Lookups {
   /** The object of a name; `undefined`: it does not exist. */
   get<T>(watch: Watch<T>, ref: NameRef): Promise<T | undefined>
   /**
-   * The objects that have a key in an index of the watch. Those that cannot be read have none.
+   * The objects that have a key in an index of the watch. Those that cannot be read are counted.
    *
    * @param namespace that of all of them, if they have to be of one
    */
-  by<T>(watch: Watch<T>, index: string, key: string, namespace?: string | undefined): Promise<readonly T[]>
+  by<T>(watch: Watch<T>, index: string, key: string, namespace?: string | undefined): Promise<Found<T>>
+}
+
+interface Found<T> {
+  readonly objects: readonly T[]
+  /** How many objects of the kind cannot be read: they may have the key too. */
+  readonly unreadable: number
 }
 
 /** @throws IpamError `INVALID_ARGUMENT` for a value that is not a reader */
@@ -50,10 +56,13 @@ function lookupsInStore(store: Pick<Store, 'get' | 'list'>): Lookups {
     async by(watch, index, key, namespace) {
       const { apiVersion, kind } = watch
       const { items } = unwrap(await store.list({ apiVersion, kind, namespace }))
-      return items.flatMap((object) => {
+      let unreadable = 0
+      const objects = items.flatMap((object) => {
         const read = watch.parse(object, undefined)
+        if (!read.ok) unreadable++
         return read.ok && watch.indexes?.[index]?.(read.value, object).includes(key) ? [read.value] : []
       })
+      return { objects, unreadable }
     },
   }
 }
@@ -69,7 +78,8 @@ function lookupsInCache(cache: WatchedObjects): Lookups {
     async by(watch, index, key) {
       const objects = cache.open(watch)
       // no object has this name: absent says that the cache knows all objects
-      return objects.presence('') === 'absent' ? objects.by(index, key) : unknown(watch)
+      if (objects.presence('') !== 'absent') return unknown(watch)
+      return { objects: objects.by(index, key), unreadable: objects.unreadable().length }
     },
   }
 }

@@ -1,13 +1,14 @@
 import * as ClusterApi from '../../crd/cluster-api/index.js'
 import type { PoolAdmissionOptions } from '../../crd/in-cluster/admission.js'
 import * as InCluster from '../../crd/in-cluster/index.js'
-import { GROUP } from '../../crd/in-cluster/names.js'
+import { DRAIN_ANNOTATION, GROUP } from '../../crd/in-cluster/names.js'
 import * as IpamKit from '../../crd/ipam-kit/index.js'
 import {
   type Admission,
   type AdmissionRequest as AskedAdmission,
   allowed,
   badRequest,
+  withWarnings,
 } from '../../crd/meta/admission.js'
 import { differences } from '../../crd/meta/differences.js'
 import type { Model } from '../../crd/meta/model.js'
@@ -66,10 +67,12 @@ function allRules(): readonly Rule[] {
     ruleOf(IpamKit.IPPool, async (request, lookups, options) => {
       if (isSpecSame(request)) return IpamKit.admitIPPool(request, options)
       const { domain } = specOf(request)
-      const blocks = await lookups.by(BLOCKS, 'domain', domain)
-      if (request.operation === 'DELETE') return IpamKit.admitIPPool({ ...request, blocks }, options)
-      const others = await lookups.by(POOLS, 'domain', domain)
-      return IpamKit.admitIPPool({ ...request, domain: await domainOf(domain, lookups), others, blocks }, options)
+      const [blocks, told] = await blocksOf(domain, lookups)
+      if (request.operation === 'DELETE')
+        return withWarnings(IpamKit.admitIPPool({ ...request, blocks }, options), told)
+      const { objects: others } = await lookups.by(POOLS, 'domain', domain)
+      const asked = { ...request, domain: await domainOf(domain, lookups), others, blocks }
+      return withWarnings(IpamKit.admitIPPool(asked, options), told)
     }),
     ruleOf(IpamKit.IPBlock, async (request, lookups, options) => {
       if (request.operation === 'DELETE' || isSpecSame(request)) return IpamKit.admitIPBlock(request, options)
@@ -78,8 +81,8 @@ function allRules(): readonly Rule[] {
     }),
     ruleOf(IpamKit.IPDomain, async (request, lookups, options) => {
       if (request.operation !== 'DELETE') return IpamKit.admitIPDomain(request, options)
-      const blocks = await lookups.by(BLOCKS, 'domain', request.oldObject.metadata.name)
-      return IpamKit.admitIPDomain({ ...request, blocks }, options)
+      const [blocks, told] = await blocksOf(request.oldObject.metadata.name, lookups)
+      return withWarnings(IpamKit.admitIPDomain({ ...request, blocks }, options), told)
     }),
     ruleOf(IpamKit.IPHandle, (request, _, options) => IpamKit.admitIPHandle(request, options)),
     ruleOf(IpamKit.ClusterNetwork, (request, _, options) => IpamKit.admitClusterNetwork(request, options)),
@@ -138,6 +141,9 @@ function poolRule(model: Model<InCluster.InClusterPool>): Rule {
   return {
     model,
     async admit(request, lookups, options) {
+      const { name } = (request.operation === 'DELETE' ? request.oldObject : request.object).metadata
+      // the addresses in use are found by it
+      if (request.operation !== 'CREATE' && typeof name !== 'string') return badRequest('the pool has no name')
       if (request.operation === 'DELETE') {
         const oldObject = request.oldObject as InCluster.InClusterPool
         const inUse = await addressesOf(oldObject, model, lookups)
@@ -149,10 +155,20 @@ function poolRule(model: Model<InCluster.InClusterPool>): Rule {
       if (request.operation === 'CREATE') return InCluster.admitInClusterPool({ operation: 'CREATE', object }, options)
       const before = model.safeParse(request.oldObject)
       const oldObject = before.ok ? before.value : object
-      const inUse = await addressesOf(object, model, lookups)
+      const inUse = before.ok && isSettled(object, oldObject) ? [] : await addressesOf(object, model, lookups)
       return InCluster.admitInClusterPool({ operation: 'UPDATE', object, oldObject, inUse }, options)
     },
   }
+}
+
+/**
+ * Whether a change of a pool means nothing to the addresses in use, so that they are not looked up:
+ * a change of labels, or of the finalizers of a pool that is being deleted.
+ */
+function isSettled(object: InCluster.InClusterPool, oldObject: InCluster.InClusterPool): boolean {
+  if (object.metadata.deletionTimestamp !== undefined) return true
+  const [drain, before] = [object, oldObject].map(({ metadata }) => metadata.annotations?.[DRAIN_ANNOTATION])
+  return drain === before && isSpecSame({ operation: 'UPDATE', object, oldObject })
 }
 
 const POOL_KINDS = {
@@ -187,13 +203,13 @@ const BLOCKS = /* @__PURE__ */ modelWatch(IpamKit.IPBlock, {
 })
 
 /** The addresses in use of a pool. */
-function addressesOf(
+async function addressesOf(
   { metadata: { name, namespace } }: KubeObject,
   { info }: Model<InCluster.InClusterPool>,
   lookups: Lookups,
 ): Promise<readonly ClusterApi.IPAddress[]> {
   const ref = { kind: info.kind, name, namespace: info.namespaced ? namespace : undefined }
-  return lookups.by(ADDRESSES, 'pool', formatRef(ref), ref.namespace)
+  return (await lookups.by(ADDRESSES, 'pool', formatRef(ref), ref.namespace)).objects
 }
 
 async function claimOf(address: KubeObject, lookups: Lookups): Promise<ClusterApi.ClaimLookup> {
@@ -211,6 +227,16 @@ async function claimOf(address: KubeObject, lookups: Lookups): Promise<ClusterAp
 
 function domainOf(name: string, lookups: Lookups): Promise<IpamKit.IPDomain | undefined> {
   return lookups.get(DOMAINS, { name })
+}
+
+/** The blocks of a domain, and the warning of those that cannot be read: they may be of it too. */
+async function blocksOf(
+  domain: string,
+  lookups: Lookups,
+): Promise<readonly [blocks: readonly IpamKit.IPBlock[], warnings: readonly string[]]> {
+  const { objects: blocks, unreadable: count } = await lookups.by(BLOCKS, 'domain', domain)
+  if (count === 0) return [blocks, []]
+  return [blocks, [`${count} ${count === 1 ? 'block' : 'blocks'} cannot be read, and may be of the domain ${domain}`]]
 }
 
 function specOf<T extends KubeObject & { readonly spec: object }>(request: AskedAdmission<T>): T['spec'] {

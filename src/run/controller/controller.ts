@@ -1,7 +1,7 @@
 import { type KindInfo, kindKey, objectKey, refOf } from '../../crd/meta/object.js'
 import { assertObject } from '../../errors/checks.js'
 import { ipamError } from '../../errors/failure.js'
-import { refuse } from '../../errors/refuse.js'
+import { refuseIn } from '../../errors/refuse.js'
 import {
   type CachedObjects,
   type Change,
@@ -41,7 +41,7 @@ export type ControllerProblem =
   /**
    * A planner, an {@link ExternalCaller} or a callback of the host has thrown: a defect in that
    * function. After a throw of a planner, the reservation of the plan stays. A throw of `onEvent`
-   * or `onResult` has no effect on the run.
+   * or `onResult`, or a promise of them that rejects, has no effect on the run.
    */
   | { readonly kind: 'thrown'; readonly planner: string; readonly key: string; readonly error: unknown }
   /**
@@ -137,6 +137,7 @@ export interface ControllerOptions<O extends Outcome = Outcome> {
  */
 const WAITING_PER_PLAN = 8
 const DAY_MS = 86_400_000
+const OF = 'Controller'
 /** The interval in which stalled keys are looked for while there is work, in milliseconds. */
 const CHECK_MS = 10_000
 
@@ -183,16 +184,15 @@ export class Controller<O extends Outcome = Outcome> {
   #endsAtOnce = false
   #ended: () => void = () => {}
 
-  /** @throws IpamError `INVALID_ARGUMENT` */
   /**
    * The objects that the planners watch, for look-ups by a webhook in the same process. Before the
    * first list of a kind, and after {@link stop}, the presence of all objects is unknown.
    */
   readonly objects: { open<T>(watch: Watch<T>): CachedObjects<T> }
 
+  /** @throws IpamError `INVALID_ARGUMENT` */
   constructor(options: ControllerOptions<O>) {
-    assertObject('Controller', 'options', options)
-
+    assertObject(OF, 'options', options)
     assertOptions(options)
     this.#options = options
     this.objects = {
@@ -455,12 +455,14 @@ export class Controller<O extends Outcome = Outcome> {
     return Math.min(this.#backoff.failed(id), DAY_MS)
   }
 
-  /** Calls a callback of the host. If it throws, the run continues. */
-  #tell({ planner, key }: Job<O>, tell: () => void): void {
+  /** Calls a callback of the host. If it throws, or its promise rejects, the run continues. */
+  #tell({ planner, key }: Job<O>, tell: () => unknown): void {
+    const failed = (error: unknown) => this.#options.onProblem({ kind: 'thrown', planner: planner.name, key, error })
     try {
-      tell()
+      const told = tell()
+      if (typeof Object(told).then === 'function') Promise.resolve(told).catch(failed)
     } catch (error) {
-      this.#options.onProblem({ kind: 'thrown', planner: planner.name, key, error })
+      failed(error)
     }
   }
 
@@ -592,28 +594,29 @@ function waitMs(times: number): number {
 function againMs(seconds: number): number {
   if (seconds >= 0) return Math.min(seconds * 1000, DAY_MS)
   const expected = 'seconds, from 0'
-  refuse('requeueAfterSeconds', expected, seconds)
+  refuseIn(OF, 'requeueAfterSeconds', expected, seconds)
 }
 
 /** @throws IpamError `INVALID_ARGUMENT` */
 function assertOptions<O extends Outcome>(options: ControllerOptions<O>): void {
   const { store, planners, timers, onProblem, concurrency = 8, summaryDelayMs = 0, serverLimitMs = 0 } = options
-  if (typeof store?.watch !== 'function') refuse('store', 'a store', store)
-  if (!Array.isArray(planners)) refuse('planners', 'a list of planners', planners)
-  if (typeof onProblem !== 'function') refuse('onProblem', 'a function', typeof onProblem)
+  if (typeof store?.watch !== 'function') refuseIn(OF, 'store', 'a store', store)
+  if (!Array.isArray(planners)) refuseIn(OF, 'planners', 'a list of planners', planners)
+  if (typeof onProblem !== 'function') refuseIn(OF, 'onProblem', 'a function', onProblem)
   for (const part of ['now', 'after'] as const) {
-    if (typeof timers?.[part] !== 'function') refuse(`timers.${part}`, 'a function', typeof timers?.[part])
+    if (typeof timers?.[part] !== 'function') refuseIn(OF, `timers.${part}`, 'a function', timers?.[part])
   }
-  if (!Number.isInteger(concurrency) || concurrency < 1) refuse('concurrency', 'a whole number from 1', concurrency)
+  if (!Number.isInteger(concurrency) || concurrency < 1)
+    refuseIn(OF, 'concurrency', 'a whole number from 1', concurrency)
   for (const [argument, ms] of Object.entries({ summaryDelayMs, serverLimitMs })) {
-    if (!(ms >= 0 && ms <= DAY_MS)) refuse(argument, 'from 0 to 86,400,000', ms)
+    if (!(ms >= 0 && ms <= DAY_MS)) refuseIn(OF, argument, 'from 0 to 86,400,000', ms)
   }
   const { identity } = options
   if (identity !== undefined && (typeof identity !== 'string' || identity === '')) {
-    refuse('identity', 'a text that is not empty', identity)
+    refuseIn(OF, 'identity', 'a text that is not empty', identity)
   }
   assertPlanners(planners, options.external)
   assertCanWrite(options.canWrite)
   const names = planners.map((planner) => planner.name)
-  if (new Set(names).size < names.length) refuse('planners', 'planners of different names', names.join(', '))
+  if (new Set(names).size < names.length) refuseIn(OF, 'planners', 'planners of different names', names.join(', '))
 }

@@ -1,3 +1,4 @@
+import { errorText } from '../../errors/cause.js'
 import { assertObject, assertString, assertStrings } from '../../errors/checks.js'
 import { describe, type Failure } from '../../errors/index.js'
 import { refuse, refuseIn } from '../../errors/refuse.js'
@@ -15,6 +16,9 @@ const FIRST_QUIET_MS = 10_000
 const LONGEST_QUIET_MS = 600_000
 /** The number of kinds of problems that are distinguished. */
 const MAX_KINDS = 100
+/** By how much of a line it is told apart, and how much of it is logged, in characters. */
+const MAX_COMPARED = 1_000
+const MAX_LINE = 8_000
 
 interface Folded {
   quietMs: number
@@ -29,8 +33,8 @@ interface Folded {
  *
  * The first problem of a kind is logged at once. Later ones are counted, and logged as one line
  * after 10 s, 20 s and so on, up to 10 minutes. A kind that was silent for that time begins again.
- * Problems are of one kind if their lines differ only in names of objects and in numbers. Up to 100
- * kinds are distinguished.
+ * Problems are of one kind if the first 1,000 characters of their lines differ only in names of
+ * objects and in numbers. Up to 100 kinds are distinguished. A line is cut at 8,000 characters.
  */
 export class ProblemLog {
   readonly #timers: Timers
@@ -61,6 +65,10 @@ export class ProblemLog {
   add(line: string, names: readonly string[] = []): void {
     assertString('ProblemLog.add', 'line', line)
     assertStrings('ProblemLog.add', 'names', names)
+    this.#add(line.length > MAX_LINE ? `${line.slice(0, MAX_LINE)}…` : line, names)
+  }
+
+  #add(line: string, names: readonly string[]): void {
     const kind = this.#kindOf(line, names)
     const known = this.#kinds.get(kind)
     if (known !== undefined) {
@@ -86,8 +94,9 @@ export class ProblemLog {
   #kindOf(line: string, names: readonly string[]): string {
     const longestFirst = names.filter((name) => name !== '').sort((left, right) => right.length - left.length)
     const text = longestFirst
-      .reduce((rest, name) => rest.replaceAll(name, '*'), line)
-      .replace(/\b[0-9a-f-]*[0-9][0-9a-f-]*\b/gi, '#')
+      .reduce((rest, name) => rest.replaceAll(name, '*'), line.slice(0, MAX_COMPARED))
+      // word by word: one expression for all of it would be quadratic
+      .replace(/\w+/g, (word) => (NUMBER.test(word) ? '#' : word))
     return this.#kinds.has(text) || this.#kinds.size < MAX_KINDS ? text : 'other'
   }
 
@@ -114,6 +123,19 @@ function namesIn(problem: ControllerProblem): readonly string[] {
   return [problem.key, namespacedName, namespacedName.split('/').at(-1) as string]
 }
 
+/** A number, or a group of a uid, which may have no digit. */
+const NUMBER = /^(?:(?=\D*\d)[0-9a-f]+|[0-9a-f]{4})$/i
+
+/** Anything can be thrown, also what throws when it is read. */
+function stackOf(error: unknown): string | undefined {
+  try {
+    const stack: unknown = error instanceof Error ? error.stack : undefined
+    return typeof stack === 'string' && stack !== '' ? stack : undefined
+  } catch {
+    return undefined
+  }
+}
+
 const KINDS = 'feed, thrown, stalled, failed or unsettled'
 
 /** A problem in one line. */
@@ -123,7 +145,7 @@ function lineOf(problem: ControllerProblem): string {
       return `${problem.of.kind} cannot be watched: ${describe(problem.failure as Failure)}`
     case 'thrown': {
       const { key, error } = problem
-      return `${key}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`
+      return `${key}: ${stackOf(error) ?? errorText(error)}`
     }
     case 'stalled': {
       const { key, planner, keys, plans, forMs } = problem

@@ -1,5 +1,5 @@
 import { type EngineStoreOptions, engineStore } from '../engine/engine-store.js'
-import { assertFunction, assertInteger, assertMatch, assertObject } from '../rules/arguments.js'
+import { assertFunction, assertInteger, assertMatch, assertObject, within } from '../rules/arguments.js'
 import type { Store } from '../store.js'
 import type { EtcdClient } from './client.js'
 import { EtcdEngine } from './engine.js'
@@ -60,14 +60,16 @@ const MAX_RETRY_MS = 86_400_000
  * })
  */
 export function etcdStore(client: EtcdClient, options: EtcdStoreOptions): Store {
-  assertObject('client', client)
-  for (const call of ['range', 'txn', 'watch'] as const) assertFunction(`client.${call}`, client[call])
-  assertObject('options', options)
-  const { prefix = 'ipam-kit', sleep, retryMs = DEFAULT_RETRY_MS, maxObjectBytes = DEFAULT_OBJECT_BYTES } = options
-  const expected = 'up to 200 printable characters of ASCII, no slash at the end'
-  assertMatch('options.prefix', prefix, /^[!-~]{0,199}[!-.0-~]$/, expected)
-  assertFunction('options.sleep', sleep)
-  assertInteger('options.retryMs', retryMs, { min: 1, max: MAX_RETRY_MS })
-  const engine = new EtcdEngine(client, { prefix, sleep, retryMs, usualBytes: DEFAULT_OBJECT_BYTES })
-  return engineStore(engine, { ...options, maxObjectBytes })
+  return within('etcdStore', () => {
+    assertObject('client', client)
+    for (const call of ['range', 'txn', 'watch'] as const) assertFunction(`client.${call}`, client[call])
+    assertObject('options', options)
+    const { prefix = 'ipam-kit', sleep, retryMs = DEFAULT_RETRY_MS, maxObjectBytes = DEFAULT_OBJECT_BYTES } = options
+    const expected = 'up to 200 printable characters of ASCII, no slash at the end'
+    assertMatch('options.prefix', prefix, /^[!-~]{0,199}[!-.0-~]$/, expected)
+    assertFunction('options.sleep', sleep)
+    assertInteger('options.retryMs', retryMs, { min: 1, max: MAX_RETRY_MS })
+    const engine = new EtcdEngine(client, { prefix, sleep, retryMs, usualBytes: DEFAULT_OBJECT_BYTES })
+    return engineStore(engine, { ...options, maxObjectBytes })
+  })
 }

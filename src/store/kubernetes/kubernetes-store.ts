@@ -13,6 +13,7 @@ import {
   assertRef,
   assertSubresource,
   assertWatchOptions,
+  within,
 } from '../rules/arguments.js'
 import { formatName } from '../rules/format.js'
 import { invalid } from '../rules/input.js'
@@ -117,7 +118,9 @@ const MAX_ATTEMPTS = 100
  * listed.ok // true
  */
 export function kubernetesStore(client: KubernetesClient, options: KubernetesStoreOptions): Store {
-  return new KubernetesStore(client, options)
+  return within('kubernetesStore', () => {
+    return new KubernetesStore(client, options)
+  })
 }
 
 /** An object by its path. */

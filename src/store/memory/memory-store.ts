@@ -1,7 +1,7 @@
 import { type KubeObject, kindKey } from '../../crd/meta/object.js'
 import { failure } from '../../errors/failure.js'
 import { ok, type Result } from '../../errors/index.js'
-import { assertFunction, assertInteger, assertObject } from '../rules/arguments.js'
+import { assertFunction, assertInteger, assertObject, within } from '../rules/arguments.js'
 import type { StoredObject } from '../rules/draft.js'
 import type { KindName } from '../rules/kind-rules.js'
 import {
@@ -55,8 +55,10 @@ const FIRST_VERSION = 1
  * made.ok && made.value.metadata.creationTimestamp // '2026-01-02T00:00:00Z'
  */
 export function memoryStore(options: MemoryStoreOptions): Store {
-  const memory = new Memory(options)
-  return ruledStore(memory.rules, memory)
+  return within('memoryStore', () => {
+    const memory = new Memory(options)
+    return ruledStore(memory.rules, memory)
+  })
 }
 
 /** It reads and changes what is stored without an await in between, so each call is atomic. */

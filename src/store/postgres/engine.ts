@@ -5,7 +5,7 @@ import type { PollingOptions } from '../engine/polling.js'
 import { SqlEngine } from '../sql/engine.js'
 import type { History } from '../sql/history.js'
 import { type SqlParameters, type SqlValue, type Statement, textOf } from '../sql/statement.js'
-import { type Tables, withoutHead } from '../sql/tables.js'
+import { type Tables, withoutHead, withoutTables } from '../sql/tables.js'
 import type { PostgresClient, PostgresRow } from './client.js'
 import { classOf, LACKS_CHARACTERS } from './errors.js'
 import { writesOf } from './statements.js'
@@ -22,6 +22,7 @@ export interface PostgresEngineParts {
  * but one of those that write at once do.
  */
 const MAX_ATTEMPTS = 100
+const UNDEFINED_TABLE = '42P01'
 
 export function postgresEngine(client: PostgresClient, parts: PostgresEngineParts): SqlEngine {
   const { tables, history, channel, polling } = parts
@@ -68,6 +69,7 @@ async function persist(client: PostgresClient, text: string, values: SqlValue[])
       const { rows } = await client.query(text, values)
       return rows
     } catch (error) {
+      if (Object(error).code === UNDEFINED_TABLE) throw withoutTables(error, 'migratePostgres')
       if (attempt === MAX_ATTEMPTS || classOf(error) !== 'again') throw error
     }
   }

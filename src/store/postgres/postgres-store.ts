@@ -1,6 +1,6 @@
 import { type EngineStoreOptions, engineStore } from '../engine/engine-store.js'
 import { assertPolling, type PollingOptions } from '../engine/polling.js'
-import { assertFunction, assertMatch, assertObject } from '../rules/arguments.js'
+import { assertFunction, assertMatch, assertObject, within } from '../rules/arguments.js'
 import { type HistoryOptions, historyOf } from '../sql/history.js'
 import { tableName } from '../sql/tables.js'
 import type { Store } from '../store.js'
@@ -78,12 +78,14 @@ export interface PostgresStoreOptions extends EngineStoreOptions, PollingOptions
  * })
  */
 export function postgresStore(client: PostgresClient, options: PostgresStoreOptions): Store {
-  assertObject('client', client)
-  assertFunction('client.query', client.query)
-  assertPolling(options)
-  const { prefix, channel = tableName(prefix, 'changes') } = options
-  const expected = 'at most 63 small letters, digits and _, no digit first'
-  assertMatch('options.channel', channel, /^[a-z_][a-z0-9_]{0,62}$/, expected)
-  const parts = { tables: tablesIn(options), history: historyOf(options), channel, polling: options }
-  return engineStore(postgresEngine(client, parts), options)
+  return within('postgresStore', () => {
+    assertObject('client', client)
+    assertFunction('client.query', client.query)
+    assertPolling(options)
+    const { prefix, channel = tableName(prefix, 'changes') } = options
+    const expected = 'at most 63 small letters, digits and _, no digit first'
+    assertMatch('options.channel', channel, /^[a-z_][a-z0-9_]{0,62}$/, expected)
+    const parts = { tables: tablesIn(options), history: historyOf(options), channel, polling: options }
+    return engineStore(postgresEngine(client, parts), options)
+  })
 }

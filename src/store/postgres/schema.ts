@@ -1,6 +1,6 @@
 import { errorText } from '../../errors/cause.js'
 import { assertObject, assertParts } from '../../errors/checks.js'
-import { mistake } from '../rules/arguments.js'
+import { ipamError } from '../../errors/failure.js'
 import { type ColumnTypes, type Migration, migrations, migrationsTable } from '../sql/migrations.js'
 import type { PostgresClient } from './client.js'
 import { LACKS_CHARACTERS } from './errors.js'
@@ -56,7 +56,11 @@ export async function migratePostgres(client: PostgresClient, options: SchemaOpt
       return
     } catch (error) {
       const { code } = (error ?? {}) as { readonly code?: unknown }
-      if (LACKS_CHARACTERS.has(code)) throw mistake('client', 'a database with the encoding UTF8', errorText(error))
+      if (LACKS_CHARACTERS.has(code)) {
+        const expected = 'a database with the encoding UTF8'
+        const context = { function: 'migratePostgres', argument: 'client', expected, got: errorText(error) }
+        throw ipamError('INVALID_ARGUMENT', context)
+      }
       if (!MADE_BY_OTHERS.has(code) || attempt === MAX_ATTEMPTS) throw error
     }
   }

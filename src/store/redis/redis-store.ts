@@ -1,6 +1,6 @@
 import { type EngineStoreOptions, engineStore } from '../engine/engine-store.js'
 import { assertPolling, type PollingOptions } from '../engine/polling.js'
-import { assertInteger, assertMatch, assertObject } from '../rules/arguments.js'
+import { assertInteger, assertMatch, assertObject, within } from '../rules/arguments.js'
 import type { Store } from '../store.js'
 import { type RedisClient, senderOf } from './client.js'
 import { RedisEngine } from './engine.js'
@@ -111,12 +111,14 @@ const ANSWER_BYTES = 4 * MIB
  * })
  */
 export function redisStore(client: RedisClient, options: RedisStoreOptions): Store {
-  assertObject('client', client)
-  assertPolling(options)
-  const { prefix = 'ipam-kit', history = DEFAULT_HISTORY, historyBytes = DEFAULT_HISTORY_BYTES, uid } = options
-  assertMatch('options.prefix', prefix, /^[!-z|~]{1,100}$/, 'up to 100 printable characters of ASCII, no braces')
-  assertInteger('options.history', history, { min: 1, max: MAX_HISTORY })
-  assertInteger('options.historyBytes', historyBytes, { min: 1, max: Number.MAX_SAFE_INTEGER })
-  const parts = { prefix, history, historyBytes, requestId: uid, polling: options, answerBytes: ANSWER_BYTES }
-  return engineStore(new RedisEngine(senderOf(client), parts), options)
+  return within('redisStore', () => {
+    assertObject('client', client)
+    assertPolling(options)
+    const { prefix = 'ipam-kit', history = DEFAULT_HISTORY, historyBytes = DEFAULT_HISTORY_BYTES, uid } = options
+    assertMatch('options.prefix', prefix, /^[!-z|~]{1,100}$/, 'up to 100 printable characters of ASCII, no braces')
+    assertInteger('options.history', history, { min: 1, max: MAX_HISTORY })
+    assertInteger('options.historyBytes', historyBytes, { min: 1, max: Number.MAX_SAFE_INTEGER })
+    const parts = { prefix, history, historyBytes, requestId: uid, polling: options, answerBytes: ANSWER_BYTES }
+    return engineStore(new RedisEngine(senderOf(client), parts), options)
+  })
 }

@@ -1,5 +1,6 @@
 import type { ObjectRef } from '../../crd/meta/object.js'
-import { ipamError } from '../../errors/failure.js'
+import { ipamError, isIpamError } from '../../errors/failure.js'
+import { wrongArgument } from '../../errors/refuse.js'
 import type { DeleteOptions, ListOptions, ListQuery, Preconditions, WatchOptions, WriteOptions } from '../store.js'
 
 /**
@@ -98,7 +99,7 @@ export function assertFunction(argument: string, value: unknown): void {
 }
 
 export function assertText(argument: string, value: unknown): void {
-  if (typeof value !== 'string') throw mistake(argument, 'a string', value)
+  if (typeof value !== 'string') throw mistake(argument, 'a text', value)
 }
 
 export function assertMatch(argument: string, value: unknown, pattern: RegExp, expected: string): void {
@@ -116,11 +117,18 @@ interface IntegerRange {
 }
 
 export function mistake(argument: string, expected: string, value: unknown): Error {
-  return ipamError('INVALID_ARGUMENT', { argument, expected, got: show(value) })
+  return wrongArgument(OF, argument, expected, value)
 }
 
-function show(value: unknown): string {
-  if (value === null) return 'null'
-  if (Array.isArray(value)) return 'array'
-  return typeof value === 'number' || typeof value === 'string' ? String(value) : typeof value
+/** What is called where only a method is: {@link within} names the function of a store. */
+const OF = 'Store'
+
+/** Makes a store. Its mistakes name the function that was called. */
+export function within<T>(of: string, make: () => T): T {
+  try {
+    return make()
+  } catch (error) {
+    if (!isIpamError(error, 'INVALID_ARGUMENT') || (error.context.function ?? OF) !== OF) throw error
+    throw ipamError('INVALID_ARGUMENT', { ...error.context, function: of })
+  }
 }

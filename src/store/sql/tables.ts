@@ -1,3 +1,4 @@
+import { errorText } from '../../errors/cause.js'
 import { assertMatch } from '../rules/arguments.js'
 
 /** The names of the tables. */
@@ -41,4 +42,10 @@ export function tableName(prefix: string = DEFAULT_PREFIX, noun: string): string
 /** What to say where {@link Tables.head} has no row. */
 export function withoutHead({ head }: Tables): string {
   return `the row of ${head} is missing, as after a restore of some tables only: restore all of them from one backup`
+}
+
+/** An error of a database without the tables, with what makes them. */
+export function withoutTables(error: unknown, migrate: string): Error {
+  const { code } = Object(error) as { readonly code?: unknown }
+  return Object.assign(new Error(`${errorText(error)}: call ${migrate} first`, { cause: error }), { code })
 }

@@ -5,7 +5,7 @@ import type { PollingOptions } from '../engine/polling.js'
 import { SqlEngine } from '../sql/engine.js'
 import type { History } from '../sql/history.js'
 import { type SqlParameters, type SqlRow, type Statement, textOf } from '../sql/statement.js'
-import type { Tables } from '../sql/tables.js'
+import { type Tables, withoutTables } from '../sql/tables.js'
 import type { Connection } from './connection.js'
 import { isBusy } from './errors.js'
 import { type Writes, writesOf } from './statements.js'
@@ -23,7 +23,13 @@ export function sqliteEngine(connection: Connection, { tables, history, polling 
     tables,
     style: 'anonymous',
     announcesWrites: false,
-    all: async (text, values) => connection.all(text, values),
+    all: async (text, values) => {
+      try {
+        return connection.all(text, values)
+      } catch (error) {
+        throw explained(error)
+      }
+    },
     commit: async (write) => commit(connection, writes, write),
   } satisfies ConstructorParameters<typeof SqlEngine>[0]
   return new SqlEngine(database, polling)
@@ -46,7 +52,7 @@ function commit(connection: Connection, writes: Writes, write: DocumentWrite): C
   } catch (error) {
     // some errors have rolled back already; if it is still open, it is not known what becomes of it
     if (!rollBack(connection)) throw error
-    return refused(error)
+    return refused(explained(error))
   }
   if (revision === undefined) {
     rollBack(connection)
@@ -90,4 +96,8 @@ function rollBack(connection: Connection): boolean {
   } catch (error) {
     return /no transaction is active/.test(errorText(error))
   }
+}
+
+function explained(error: unknown): unknown {
+  return /no such table/.test(errorText(error)) ? withoutTables(error, 'migrateSqlite') : error
 }

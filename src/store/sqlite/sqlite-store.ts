@@ -1,5 +1,6 @@
 import { type EngineStoreOptions, engineStore } from '../engine/engine-store.js'
 import { assertPolling, type PollingOptions } from '../engine/polling.js'
+import { within } from '../rules/arguments.js'
 import { type HistoryOptions, historyOf } from '../sql/history.js'
 import { type TableOptions, tablesOf } from '../sql/tables.js'
 import type { Store } from '../store.js'
@@ -38,7 +39,9 @@ export interface SqliteStoreOptions
  * })
  */
 export function sqliteStore(database: SqliteDatabase, options: SqliteStoreOptions): Store {
-  assertPolling(options)
-  const parts = { tables: tablesOf(options), history: historyOf(options), polling: options }
-  return engineStore(sqliteEngine(connect(database, options), parts), options)
+  return within('sqliteStore', () => {
+    assertPolling(options)
+    const parts = { tables: tablesOf(options), history: historyOf(options), polling: options }
+    return engineStore(sqliteEngine(connect(database, options), parts), options)
+  })
 }

@@ -60,7 +60,7 @@ describe('reading an object', () => {
     ['a version that is not read', { ...claim, apiVersion: 'ipam.cluster.x-k8s.io/v9' }, 'v9 IPAddressClaim'],
     ['a list', [], 'a list'],
     ['null', null, 'null'],
-    ['a text', 'x', 'a string'],
+    ['a text', 'x', 'a text: pass the parsed JSON'],
     ['an object without kind', {}, 'an object without apiVersion and kind'],
   ])('refuses %s, and says what it got', (_, json, words) => {
     const read = IPAddressClaim.safeParse(json)

@@ -95,19 +95,27 @@ test('a failure is told as it is', () => {
 describe('a schema', () => {
   const schema = (validate: StandardSchema['~standard']['validate']): StandardSchema =>
     ({ '~standard': { version: 1, vendor: 'test', validate } }) as const
-  const said = (validate: StandardSchema['~standard']['validate']) => {
-    const answer = schema(validate)
+  const told = (answer: unknown, value: unknown = {}) => {
     const planner = provider({ allocate: { ...calls.allocate, answer } } as unknown as typeof calls)
-    return after({ ok: true, value: {} }, KEY, planner).outcome.message
+    return after({ ok: true, value }, KEY, planner).outcome.message
   }
+  const said = (validate: StandardSchema['~standard']['validate']) => told(schema(validate))
 
   test('that is asynchronous is not waited for', () => {
     expect(said(async (value) => ({ value }))).toBe(
-      'invalid answer to allocate: its schema has thrown, or is asynchronous',
+      'invalid answer to allocate: its schema is asynchronous: nothing waits for it',
     )
     expect(said(() => Promise.reject(new Error('late')))).toBe(
-      'invalid answer to allocate: its schema has thrown, or is asynchronous',
+      'invalid answer to allocate: its schema is asynchronous: nothing waits for it',
     )
+  })
+
+  test('of zod that throws says what it has thrown, and one that is asynchronous says so', () => {
+    const parsed = z.string().transform((text) => Address.parse(text))
+    expect(told(parsed, 'x')).toMatch(/^invalid answer to allocate: its schema has thrown: .*"x"/)
+    for (const late of [z.string().refine(async () => true), z.string().transform(async (text) => text)]) {
+      expect(told(late, 'x')).toBe('invalid answer to allocate: its schema is asynchronous: nothing waits for it')
+    }
   })
 
   test('of any library says what is wrong, of up to three fields', () => {
@@ -130,6 +138,17 @@ describe('what carries calls out', () => {
     return caller({ operation, key: 'k', about, input } as ExternalCall)
   }
 
+  test.each([undefined, null, 5, 'allocate', {}, { operation: 5 }])('refuses %j, which is no call', async (wrong) => {
+    await expect(caller(wrong as never)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' })
+  })
+
+  test.each([undefined, null, 5, {}, { toString: 5 }])('needs functions of its own: %j', (handlers) => {
+    const schemas = { toString: calls.allocate }
+    expect(() => handleCalls(schemas as never, handlers as never)).toThrow(
+      expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
+    )
+  })
+
   test('is given what is asked', async () => {
     expect(await call('allocate', { name: 'a', more: 1 })).toEqual({ ok: true, value: { address: '10.20.0.1' } })
     expect(asked).toEqual([{ name: 'a' }, 'k'])
@@ -138,6 +157,7 @@ describe('what carries calls out', () => {
   test.each([
     ['release', {}, 'there is no operation release'],
     ['constructor', {}, 'there is no operation constructor'],
+    ['toString', {}, 'there is no operation toString'],
     ['allocate', { name: 5 }, 'invalid input of allocate: name: '],
     ['allocate', undefined, 'invalid input of allocate: '],
   ])('refuses %s with %j, and nothing is done', async (operation, input, message) => {

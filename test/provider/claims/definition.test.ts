@@ -442,7 +442,7 @@ test('what a definition leaves out is as Cluster API has it', () => {
 
 test.each([
   ['name', { name: '' }],
-  ['name', undefined],
+  ['definition', undefined],
   ['pools', { pools: undefined }],
   ['pools', { pools: [] }],
   [

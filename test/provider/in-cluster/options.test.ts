@@ -551,3 +551,10 @@ describe('the conditions of a pool', () => {
     expect(await ready(world)).toBe('False PoolExhausted no address available')
   })
 })
+
+test('a pool that cannot be read is named once in what its claims say', async () => {
+  const { world } = await start({}, { ...pool(['10.0.0.5']), spec: { addresses: 5 } } as never, claim('a'))
+  const ready = await readyOf(world, 'a')
+  expect(ready).toMatch(/^False PoolNotReady InClusterIPPool default\/pool is invalid: spec\./)
+  expect(ready.match(/is invalid/g)).toHaveLength(1)
+})

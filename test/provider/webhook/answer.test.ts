@@ -163,6 +163,11 @@ describe.each(READERS)('with %s', (_, readerWith) => {
     const gone = 'deletion waits for the release of its rows: 1 (blocks: 1)'
     expect(await said(reviewOf('DELETE', ownPool({})), await readerWith([domain, block]))).toBe(gone)
     expect(await said(reviewOf('DELETE', domain), await readerWith([block]))).toBe(gone)
+    const broken = { ...block, metadata: { name: 'broken' }, spec: { domain: 5 } }
+    const warning = '1 block cannot be read, and may be of the domain lab'
+    expect(await said(reviewOf('DELETE', domain), await readerWith([broken]))).toContain(warning)
+    expect(await said(reviewOf('DELETE', ownPool({})), await readerWith([broken]))).toContain(warning)
+    expect(await said(reviewOf('CREATE', ownPool({})), await readerWith([domain, broken]))).toContain(warning)
     const unreadable = { ...domain, spec: { ipv4: 5 } }
     expect(await said(wrong, await readerWith([unreadable]))).toMatch(/^500 InternalError: .*IPDomain lab/)
   })
@@ -194,6 +199,26 @@ describe('what cannot be looked up', () => {
   test('is not looked up where no rule needs it', async () => {
     expect(await said(reviewOf('CREATE', pool()), failing)).toBe('allowed')
     expect(await said(reviewOf('UPDATE', address('web', '10.0.0.1')), failing)).toBe('allowed')
+    for (const kind of InCluster.poolModels.map(({ info }) => info.kind)) {
+      const spec = { prefixes: ['fd00::/48'], addresses: ['10.0.0.1-10.0.0.9'] }
+      const stored = pool(spec, kind, kind.startsWith('Global') ? undefined : 'lab')
+      const with_ = (metadata: object, fields: object = {}) => ({
+        ...stored,
+        metadata: { ...stored.metadata, ...metadata },
+        spec: { ...stored.spec, ...fields },
+      })
+      const update = (now: Meta.KubeObject, before: Meta.KubeObject = stored) =>
+        said(reviewOf('UPDATE', now, before), failing, { fieldValidation: 'Ignore' })
+      expect(await update(with_({ labels: { a: 'b' } }))).toBe('allowed')
+      const going = { deletionTimestamp: '2026-01-01T00:00:00Z' }
+      expect(await update(with_(going), with_({ ...going, finalizers: ['x/y'] }))).toBe('allowed')
+      const drain = { annotations: { 'ipam-kit.dev/drain': '10.0.0.1' } }
+      expect(await update(with_(drain))).toMatch(/^500 /)
+      expect(await update(stored, with_(drain))).toMatch(/^500 /)
+      expect(await update(with_({}, { gateway: '10.0.0.5' }))).toMatch(/^(500|422) /)
+      // what cannot be read is not known to be the same
+      expect(await update(stored, { ...stored, spec: 5 } as never)).toMatch(/^500 /)
+    }
     const own = { apiVersion: IpamKit.IPPool.info.apiVersion, kind: 'IPPool', metadata: { name: 'blue' } }
     const spec = { domain: 'lab', subnets: [{ cidr: '10.0.0.0/24' }] }
     expect(await said(reviewOf('UPDATE', { ...own, spec } as Meta.KubeObject), failing)).toBe('allowed')
@@ -217,11 +242,82 @@ describe('a request that cannot be judged', () => {
       /^400 .*about IPAddressClaim of ipam\.cluster\.x-k8s\.io, and its object is .* InClusterIPPool/,
       'u-1',
     ],
+    ['a pool without a name', reviewOf('DELETE', { ...pool(), metadata: {} } as never), /^400 .*no name/, 'u-1'],
     ['a change of the kind', reviewOf('UPDATE', pool(), address('a', '10.0.0.1')), /^400 .* IPAddress$/, 'u-1'],
     ['an object that cannot be read', reviewOf('CREATE', { ...pool(), spec: 5 }), /^400 BadRequest: /, 'u-1'],
   ])('is refused: %s', async (_, review, words, uid) => {
     expect(await said(review, store)).toMatch(words)
     expect((await answerReview(review, store)).response.uid).toBe(uid)
+  })
+
+  test.each<[string, unknown, string]>([
+    ['a text', '{}', 'got "a text: pass the parsed JSON"'],
+    ['undefined', undefined, 'got "undefined"'],
+  ])('says what it got: %s', async (_, review, words) => {
+    expect(await said(review, store)).toContain(words)
+  })
+
+  const thrown = () => {
+    throw new Error('read')
+  }
+  test.each<[string, unknown]>([
+    ['a proxy', new Proxy({}, { get: thrown, getPrototypeOf: thrown, ownKeys: thrown, has: thrown })],
+    ['a request that throws', Object.defineProperty({}, 'request', { get: thrown })],
+    ['a kind that throws', Object.defineProperty({}, 'kind', { get: thrown })],
+    [
+      'a uid that throws',
+      { ...reviewOf('CREATE', pool()), request: Object.defineProperty({}, 'uid', { get: thrown }) },
+    ],
+  ])('is refused where reading it throws: %s', async (_, review) => {
+    expect(await said(review, store)).toMatch(/^400 BadRequest: the review cannot be read: /)
+  })
+
+  const long = 'x'.repeat(1_000_000)
+  const wide = (text: string) => Array.from({ length: 100_000 }, (_, n) => `${text}${n}`)
+  const fields = Object.fromEntries(wide('field').map((name) => [name, 1]))
+  test.each<[string, unknown]>([
+    ['a kind', reviewOf('CREATE', { ...pool(), kind: long })],
+    ['a group', reviewOf('CREATE', { ...pool(), apiVersion: `${long}/v1` })],
+    [
+      'an object of another kind',
+      reviewOf('CREATE', { ...pool(), kind: long }, pool(), { kind: { group: '', version: '', kind: 'Pod' } }),
+    ],
+    ['a name', reviewOf('CREATE', { ...pool({ prefix: 999 }), metadata: { name: long, namespace: 'lab' } })],
+    ['an address', reviewOf('CREATE', pool({ addresses: [long] }))],
+    ['many addresses', reviewOf('CREATE', pool({ addresses: wide('zz') }))],
+    ['many unknown fields', reviewOf('CREATE', pool(fields))],
+    ['a long unknown field', reviewOf('CREATE', pool({ [long]: 1 }))],
+    ['a pool of another claim', reviewOf('UPDATE', claim(long), claim('blue'))],
+    [
+      'a version to convert to',
+      {
+        apiVersion: 'apiextensions.k8s.io/v1',
+        kind: 'ConversionReview',
+        request: { uid: 'u', desiredAPIVersion: long, objects: [claim('a')] },
+      },
+    ],
+    [
+      'a kind to convert',
+      {
+        apiVersion: 'apiextensions.k8s.io/v1',
+        kind: 'ConversionReview',
+        request: { uid: 'u', desiredAPIVersion: 'v1', objects: [{ ...claim('a'), kind: long }] },
+      },
+    ],
+  ])('has an answer of bounded size: %s', async (_, review) => {
+    for (const fieldValidation of ['Warn', 'Strict'] as const) {
+      expect(JSON.stringify(await answerReview(review, store, { fieldValidation })).length).toBeLessThan(300_000)
+    }
+  })
+
+  test('names the first 100 causes, and how many more there are', async () => {
+    const { response } = (await answerReview(
+      reviewOf('CREATE', pool({ addresses: wide('zz') })),
+      store,
+    )) as Answer<'AdmissionReview'>
+    const causes = response.status?.details.causes ?? []
+    expect(causes).toHaveLength(101)
+    expect(causes.at(-1)?.message).toBe('99900 more')
   })
 
   test('also when it is nested as deep as a parser takes it', async () => {

@@ -37,6 +37,16 @@ const broken = () => {
 }
 
 describe('a host that cannot take a result', () => {
+  test.each(['onEvent', 'onResult'] as const)('and rejects later, at %s, is told so', async (told) => {
+    await store.create(pool(['10.0.0.5']))
+    await store.create(claim('first'))
+    const { stop } = start([inCluster()], { [told]: async () => broken() })
+    await timers.pass(60_000)
+    expect(problems).toContainEqual(expect.objectContaining({ kind: 'thrown', error: new Error('broken') }))
+    expect(await statusOf('first')).toMatchObject({ addressRef: { name: 'first' } })
+    await stop()
+  })
+
   test('is no reason not to find out what has become of a write', async () => {
     await store.create(pool(['10.0.0.5']))
     await store.create(claim('first'))

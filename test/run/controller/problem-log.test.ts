@@ -64,3 +64,71 @@ test('a problem of a controller is one line, of a kind without its names', () =>
     'IPAddressClaim lab/b: no progress for 61 s in 12 plans; keys of p without progress: 3',
   ])
 })
+
+test.each(['a-', 'de-ad-', 'a', '-', '_', '0', 'aa aa-'])(
+  'a line of very many %j takes no time, and is cut',
+  (part) => {
+    const lines: string[] = []
+    const log = new ProblemLog({ timers: new VirtualTimers(), log: (line) => lines.push(line) })
+    const beganMs = performance.now()
+    const error = new Error(part.repeat(50_000))
+    log.report({ kind: 'thrown', planner: 'p', key: 'IPAddressClaim lab/web-0', error })
+    log.add(`${part.repeat(50_000)}z`)
+    expect(performance.now() - beganMs).toBeLessThan(200)
+    expect(lines.map((line) => line.length)).toEqual([8_001, 8_001])
+  },
+)
+
+test('lines that differ in numbers and uids only are of one kind', () => {
+  const lines: string[] = []
+  const log = new ProblemLog({ timers: new VirtualTimers(), log: (line) => lines.push(line) })
+  for (const id of ['7e57d004-2b97-4e7a-b45f-5387367791cd', '00000000-abcd-ffff-0000-123456789012']) {
+    for (const port of [1, 65_000]) log.add(`uid ${id} at 10.0.0.${port % 256}:${port}, web-${port}`)
+  }
+  expect(lines).toHaveLength(1)
+})
+
+test.each([
+  ['without a prototype', Object.create(null), 'an error without a message'],
+  [
+    'that throws when it is read',
+    {
+      get message() {
+        throw new Error('read')
+      },
+    },
+    'an error that cannot be read',
+  ],
+  [
+    'whose stack throws',
+    Object.defineProperty(new Error('x'), 'stack', {
+      get() {
+        throw new Error('read')
+      },
+    }),
+    'x',
+  ],
+  ['that is a symbol', Symbol('x'), 'Symbol(x)'],
+  ['that is undefined', undefined, 'an error without a message'],
+  [
+    'that is a proxy',
+    new Proxy(
+      {},
+      {
+        get() {
+          throw new Error('read')
+        },
+        getPrototypeOf() {
+          throw new Error('read')
+        },
+      },
+    ),
+    'an error that cannot be read',
+  ],
+])('something thrown %s is a line', (_, error, text) => {
+  const lines: string[] = []
+  new ProblemLog({ timers: new VirtualTimers(), log: (line) => lines.push(line) }).report({
+    ...{ kind: 'thrown', planner: 'p', key: 'a b/c', error },
+  })
+  expect(lines).toEqual([`a b/c: ${text}`])
+})

@@ -191,19 +191,141 @@ test('events of very many objects do not stay in memory', async () => {
   expect(Math.max(...(counts as number[]))).toBe(2)
 })
 
-test.each([{ component: '' }, { now: 5 }, { uid: undefined }, { onProblem: null }, { store: {} }])(
-  'refuses the options %j',
-  (wrong) => {
-    const right = {
-      store: memoryStore({ now: () => 0 }),
-      component: 'x',
-      now: () => 0,
-      uid: () => 'a',
-      onProblem: () => {},
-    }
-    expect(() => new EventRecorder(right)).not.toThrow()
-    expect(
-      () => new EventRecorder({ ...right, ...wrong } as unknown as ConstructorParameters<typeof EventRecorder>[0]),
-    ).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }))
+const thrown = () => {
+  throw new Error('boom')
+}
+const rejected = () => Promise.reject(new Error('boom'))
+const answered = (answer: unknown) => () => Promise.resolve(answer as never)
+
+test.each([
+  ['throws', thrown],
+  ['rejects', rejected],
+  ['answers undefined', answered(undefined)],
+  ['answers null', answered(null)],
+  ['answers a text', answered('ok')],
+  ['answers a failure without one', answered({ ok: false })],
+])('a store that %s is reported, and record never rejects', async (_, answer) => {
+  const creating = new World({ create: answer })
+  await creating.recorder.record(event())
+  expect(creating.problems).toEqual(['web-0 STORE_IO'])
+  const patching = new World({ patch: answer })
+  await patching.recorder.record(event())
+  await patching.recorder.record(event())
+  expect(patching.problems).toEqual(['web-0 STORE_IO'])
+  // and the next one begins anew
+  await patching.recorder.record(event())
+  expect(await patching.events()).toHaveLength(2)
+})
+
+test.each([
+  ['a clock that answers NaN', { now: () => Number.NaN }],
+  ['a clock that answers a text', { now: () => 'now' as never }],
+  ['a clock that throws', { now: thrown }],
+  ['a uid that throws', { uid: thrown }],
+])('%s is reported, and record never rejects', async (_, wrong) => {
+  const problems: string[] = []
+  const recorder = new EventRecorder({
+    ...{ store: memoryStore({ now: () => 0 }), component: 'x', now: () => 0, uid: () => 'a' },
+    onProblem: ({ code }, { name }) => void problems.push(`${name} ${code}`),
+    ...wrong,
+  })
+  await recorder.record(event())
+  expect(problems).toEqual(['web-0 STORE_IO'])
+})
+
+test.each([
+  ['throws', thrown],
+  ['rejects', rejected as () => never],
+])('an onProblem that %s leaves nothing undone', async (_, onProblem) => {
+  const options = { component: 'x', now: () => 0, uid: () => 'a' }
+  const store = { create: rejected, patch: rejected }
+  const recorder = new EventRecorder({ ...options, store, onProblem })
+  await Promise.all([1, 2, 3, 4, 5, 6, 7, 8].map((n) => recorder.record(event(`web-${n}`))))
+})
+
+test('a few Events are written at a time, 1,000 wait, and the rest is dropped and reported once', async () => {
+  const answers: (() => void)[] = []
+  let most = 0
+  let inFlight = 0
+  const world: World = new World({
+    create: async (object) => {
+      most = Math.max(most, ++inFlight)
+      await new Promise<void>((resolve) => answers.push(resolve))
+      inFlight--
+      return world.store.create(object)
+    },
+  })
+  const records = Array.from({ length: 1500 }, (_, n) => world.recorder.record(event(`web-${n}`)))
+  // one that waits is counted, and so is one that is being written
+  records.push(world.recorder.record(event('web-0')), world.recorder.record(event('web-900')))
+  expect(world.problems).toEqual(['web-1004 STORE_IO'])
+  let isDone = false
+  void Promise.all(records).then(() => {
+    isDone = true
+  })
+  while (!isDone) {
+    for (const answer of answers.splice(0)) answer()
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  expect(most).toBe(4)
+  const events = await world.events()
+  expect(events).toHaveLength(1004)
+  expect(events.filter(({ count }) => count === 2)).toHaveLength(2)
+  expect(world.problems).toHaveLength(1)
+})
+
+test('an event whose first write is not answered is not forgotten', async () => {
+  let answer = () => {}
+  const world: World = new World({
+    create: async (object) => {
+      if (object.metadata.name.startsWith('first.')) await new Promise<void>((resolve) => (answer = resolve))
+      return world.store.create(object)
+    },
+  })
+  const first = world.recorder.record(event('first'))
+  for (let n = 0; n < 4200; n++) await world.recorder.record(event(`web-${n}`))
+  void world.recorder.record(event('first'))
+  answer()
+  await first
+  expect((await world.events()).filter(({ count }) => count === 2)).toHaveLength(1)
+})
+
+const NAME = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/
+
+test.each(['2001:db8::1', '::', 'A_b', 'a..b', '.-a-.-b', 'system:node:x', '名', '', '-'.repeat(250)])(
+  'the name of an Event about %j is one that the server takes',
+  async (name) => {
+    const world = new World()
+    await world.recorder.record(event(name))
+    const [object] = unwrap(await world.store.list(EVENT)).items
+    expect(object?.metadata.name).toMatch(NAME)
+    expect(object).toMatchObject({ involvedObject: { name } })
   },
 )
+
+test('long texts are cut between characters', async () => {
+  const world = new World()
+  await world.recorder.record(event('a', `${'x'.repeat(1023)}😀`, { reason: `${'R'.repeat(127)}😀` as never }))
+  expect(await world.events()).toMatchObject([{ message: 'x'.repeat(1023), reason: 'R'.repeat(127) }])
+})
+
+test.each([
+  { component: '' },
+  { now: 5 },
+  { uid: undefined },
+  { onProblem: null },
+  { store: {} },
+  { store: { create() {} } },
+])('refuses the options %j', (wrong) => {
+  const right = {
+    store: memoryStore({ now: () => 0 }),
+    component: 'x',
+    now: () => 0,
+    uid: () => 'a',
+    onProblem: () => {},
+  }
+  expect(() => new EventRecorder(right)).not.toThrow()
+  expect(
+    () => new EventRecorder({ ...right, ...wrong } as unknown as ConstructorParameters<typeof EventRecorder>[0]),
+  ).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }))
+})
