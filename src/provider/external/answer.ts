@@ -4,12 +4,12 @@ import type { CloudAddress } from './cloud.js'
 import { canonical } from './ledger.js'
 import { isCloudAddress, isCloudNetwork, isRecord, shown } from './well-formed.js'
 
-/** What was created, or why the answer of the cloud cannot be used. */
+/** The created address, or why the answer of the cloud cannot be used. */
 export type Created =
   | { readonly ok: true; readonly address: string; readonly object: CloudAddress }
   | { readonly ok: false; readonly problem: string }
 
-/** Reads the answer to a call that creates an address of a network. */
+/** Reads the answer to a call that creates an address in a network. */
 export function readCreated(value: unknown, network: string): Created {
   const address = isCloudAddress(value) ? canonical(value.address) : undefined
   if (!isCloudAddress(value) || address === undefined) {
@@ -22,11 +22,11 @@ export function readCreated(value: unknown, network: string): Created {
   return { ok: true, address, object: value }
 }
 
-/** How much of the message of a failure is repeated, in characters. */
+/** How much of the message of a failure is kept, in characters. */
 const MAX_MESSAGE = 1000
-/** A network that is not there yet is looked for again after so long, in seconds. */
+/** A network that does not exist yet is looked up again after this time, in seconds. */
 const NETWORK_SECONDS = 300
-/** The longest that a cloud can have a call wait, in seconds. */
+/** The longest wait that a cloud can impose on a call, in seconds. */
 const MAX_WAIT_SECONDS = 3600
 
 const REASONS: readonly unknown[] = [
@@ -38,9 +38,8 @@ const REASONS: readonly unknown[] = [
 ] satisfies readonly ExternalFailure['reason'][]
 
 /**
- * A result whose answer keeps the rules of `Cloud`: one that breaks them is a failure that says so,
- * of a call that may have done something. Of a failure no member is kept that is not as it has to
- * be.
+ * A result whose answer follows the rules of `Cloud`. Another answer becomes a failure of a call
+ * that may have had an effect. Invalid members of a failure are dropped.
  */
 export function checkedResult(result: CallResult<unknown, unknown>): CallResult<unknown, unknown> {
   const { call, answer } = result
@@ -61,7 +60,7 @@ function checkedFailure({ operation }: CallResult<unknown>['call'], failure: Ext
     ...(REASONS.includes(reason) && { reason }),
   }
   if (operation !== 'findNetwork' || checked.retryable) return checked
-  // nothing in the cluster changes when the network is created
+  // the creation of the network causes no event in the cluster
   return { ...checked, retryable: true, retryAfterSeconds: NETWORK_SECONDS }
 }
 

@@ -7,7 +7,7 @@ import type { Allocation } from '../tasks/request.js'
 import { addressOfUnit } from './grid.js'
 import type { BlockEntry, ParsedBlock } from './parsed-block.js'
 
-/** What a row gives its owner, with what goes with it. */
+/** The address that a row gives its owner, with gateway and prefix length. */
 export function allocationOf({ parsed, entry }: Place, known: KnownBlocks): Allocation {
   const { spec } = parsed.object
   const { unit, count, row } = entry
@@ -30,7 +30,7 @@ export function allocationOf({ parsed, entry }: Place, known: KnownBlocks): Allo
   }
 }
 
-/** The first address that a row has. */
+/** The first address of a row. */
 export function addressOf({ prefix, object }: ParsedBlock, { unit }: BlockEntry): Address {
   return addressOfUnit(prefix, object.spec.allocationPrefixLength, unit)
 }

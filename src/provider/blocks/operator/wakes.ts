@@ -16,11 +16,11 @@ import type { PoolUsages } from './usage.js'
 export const watches = { domains: domainWatch, pools: poolWatch, blocks: blockWatch }
 
 export interface OperatorState {
-  /** The pools, each with what is known of where it has room. */
+  /** The pools, each with the blocks in which it has free units. */
   readonly known: KnownBlocks
   readonly usages: Map<string, PoolUsages>
   readonly empty: EmptyBlocks
-  /** The latest time of a plan. */
+  /** The latest time of a plan, in milliseconds since 1970. */
   nowMs: number
 }
 
@@ -46,7 +46,7 @@ export function wakeForPool(delta: Delta<PoolReading>, { cache, state }: Context
       if (other.object.metadata.name !== name && wasNext !== isNext) keys.push(poolKey(other))
     }
   }
-  // an empty block that was kept may be of no use to it
+  // an empty block that is kept for the pool may be unnecessary now
   const isSame = had === has && isGiving(before) === isGiving(now)
   if (!isSame) for (const family of [4, 6] as const) keys.push(...state.empty.takeKept(`${family} ${name}`))
   return keys
@@ -74,7 +74,7 @@ export function wakeForBlock(delta: Delta<ParsedBlock>, context: Context): reado
   ]
 }
 
-/** The keys of the pools for which a change of a block means something. */
+/** The keys of the pools that a change of a block concerns. */
 function concerned(
   name: string,
   change: {
@@ -105,8 +105,7 @@ export function overlapping({ name, space, object }: PoolView, cache: Context['c
 }
 
 /**
- * Whether a pool has addresses in common with some space, also addresses that it gives only on
- * request.
+ * Whether a pool has addresses in common with some space, with those that it gives only on request.
  */
 function isNextTo(pool: PoolReading, space: PoolSpace | undefined): boolean {
   const own = spaceOf(pool)
@@ -132,20 +131,20 @@ function readable<T>(entry: Parsed<T> | undefined): T | undefined {
   return entry?.ok === true ? entry.value : undefined
 }
 
-/** Whether a pool gives anything, apart from its space. */
+/** Whether a pool gives addresses, apart from its space. */
 function isGiving(pool: PoolReading | undefined): boolean {
   return pool !== undefined && !isDeleting(pool.object) && !pool.object.spec.disabled
 }
 
-/** Where a block lies. */
+/** The domain, range and name of a block. */
 interface Place {
   readonly domain: string
   readonly prefix: Prefix.Prefix
 }
 
 /**
- * Where a block lies: of one that cannot be read its name says so. `undefined`: it does not exist,
- * or does not have the name of a block.
+ * Where a block lies. For a block that cannot be read, its name says so. `undefined`: it does not
+ * exist, or does not have the name of a block.
  */
 function placeOf(name: string, entry: Parsed<ParsedBlock> | undefined): Place | undefined {
   if (entry === undefined) return undefined
