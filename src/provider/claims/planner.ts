@@ -310,8 +310,8 @@ class ClaimWork {
   }
 
   /**
-   * The same, of existing claims: an IPAddress without a claim is planned in the same way whoever
-   * has its address.
+   * The same, of existing claims: an IPAddress without a claim is planned in the same way, even if
+   * other claims have its address.
    */
   #claimsWith(address: IPAddress | undefined): readonly string[] {
     return this.#othersWith(address).filter((key) => this.#objects.claim(key) !== undefined)

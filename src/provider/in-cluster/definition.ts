@@ -12,7 +12,7 @@ import { preallocationsOf } from './preallocations.js'
 
 type Definition = ProviderDefinition<InClusterPool, PoolLedger, undefined, PoolOutcome>
 
-/** What the in-cluster provider is, apart from the life of a claim. */
+/** The definition of the in-cluster provider, without the life of a claim. */
 export function definitionOf(options: InClusterOptions, memory?: InClusterMemory): Definition {
   const {
     poolConditions = false,
@@ -31,7 +31,7 @@ export function definitionOf(options: InClusterOptions, memory?: InClusterMemory
     sweepAfterSeconds,
     holdsAddress,
     ledger: () => new PoolLedger(preallocations && ((pool) => preallocationsOf(pool, preallocations))),
-    // why the spec of a pool cannot be used is in its ledger
+    // the ledger of a pool says why its spec cannot be used
     resolve: () => ({ kind: 'ready', offer: undefined }),
     ensure: (input) => ensure(input, wishesOf(input, options, memory)),
     release: afterGrace,
@@ -45,7 +45,7 @@ export function definitionOf(options: InClusterOptions, memory?: InClusterMemory
   }
 }
 
-/** The definition without any options, and with its defaults. */
+/** The definition with the defaults of all options. */
 export const rules = /* @__PURE__ */ rulesOf(/* @__PURE__ */ definitionOf({}))
 
 function wishesOf(
@@ -63,10 +63,7 @@ function wishesOf(
   }
 }
 
-/**
- * What the claim has to have, or has had, or the next one that is free. O(log n) in addresses in
- * use.
- */
+/** The required address, a former one, or the next free one. O(log n) in addresses in use. */
 function ensure({ claim, pool, ledger }: EnsureInput<InClusterPool, PoolLedger, undefined>, wishes: Wishes): Ensured {
   const name = formatRef(refOf(pool))
   const choice = choose(ledger, { claim: claimName(claim), pool: name, wishes })
@@ -86,8 +83,8 @@ export function claimName({ metadata }: EnsureInput<InClusterPool, PoolLedger, u
 }
 
 /**
- * The address of a deleted claim stays in use for the grace period of its pool. Not at all if it
- * has none, or the pool is gone or going.
+ * The address of a deleted claim stays in use for the grace period of its pool. Not if the claim
+ * has none, or if the pool does not exist or is being deleted.
  */
 export function afterGrace({
   claim,

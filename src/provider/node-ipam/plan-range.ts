@@ -11,7 +11,7 @@ import { isEnded, type ReadShared } from './reservations.js'
 /**
  * The plan for a ClusterCIDR. O(subnets in it) while it is being deleted, else O(1).
  *
- * @param shared where several controllers give subnets
+ * @param shared if several controllers give subnets
  */
 export function planRange(
   name: string,
@@ -44,7 +44,7 @@ export function planRange(
   return { outcome: { kind: 'active', message: `ClusterCIDR ${name} gives subnets` }, effects }
 }
 
-/** The ClusterCIDR that stands for the flags, if there is none yet. */
+/** The creation of the ClusterCIDR for the flags, if it does not exist. */
 export function planDefault(
   spec: ClusterCIDRSpec,
   context: NodeIPAMContext,
@@ -58,9 +58,9 @@ export function planDefault(
     metadata: { name: DEFAULT_CLUSTER_CIDR, finalizers: [CLUSTER_CIDR_FINALIZER] },
     spec,
   }
-  const effect = { kind: 'create', object, why: 'flags name a range, and no ClusterCIDR stands for it' } as const
+  const effect = { kind: 'create', object, why: 'flags name a range without a ClusterCIDR' } as const
   return {
-    outcome: { kind: 'active', message: `ClusterCIDR ${DEFAULT_CLUSTER_CIDR} is made from flags` },
+    outcome: { kind: 'active', message: `ClusterCIDR ${DEFAULT_CLUSTER_CIDR} is created from flags` },
     effects: [effect],
   }
 }

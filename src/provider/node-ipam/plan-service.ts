@@ -5,8 +5,8 @@ import { type NodeIPAMContext, serviceKey, tell } from './context.js'
 import type { ServiceOutcome } from './outcome.js'
 
 /**
- * The plan for a ServiceCIDR: an Event about what cannot be read of it. Its other ranges are given
- * to no Node. O(1).
+ * The plan for a ServiceCIDR: an Event about its unreadable ranges. No Node gets a subnet of the
+ * other ranges. O(1).
  */
 export function planService(name: string, context: NodeIPAMContext): Plan<ServiceOutcome> | undefined {
   const facts = context.cache.services?.get(name)
