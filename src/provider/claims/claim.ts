@@ -106,7 +106,7 @@ function planAddress(planning: Planning, start: SoFar): Plan<ClaimOutcome> {
   }
   if (isStale(address, claim, rules)) return removeStale(planning, address, soFar)
   if (isDeleting(address) && !hasFinalizer(address, rules.finalizers.address)) {
-    return wait(soFar, 'AllocationFailed', `${name} is being deleted, and nothing of ours holds it`)
+    return wait(soFar, 'AllocationFailed', `${name} is being deleted, and has no finalizer of this provider`)
   }
   if (input.addressProblem !== undefined) return inTheWay(input.addressProblem)
   if (!fulfils(address, claim, rules)) {
