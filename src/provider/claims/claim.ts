@@ -145,9 +145,9 @@ function planShared(planning: Planning, address: IPAddress, soFar: SoFar, why: s
   if (denied?.kind === 'ask') return callPlan(planning, intent(planning, soFar), denied)
   const givesWay = choosesByLedger(rules) && input.rivals?.giveWay !== true
   if (!givesWay && denied?.kind !== 'no') return undefined
-  const told = wait(soFar, 'AllocationFailed', `${why}, and the claim gets another one`)
-  if (givesWay && input.rivals?.isUntold === true) return told
-  return { ...told, effects: [...told.effects, ...giveBack(planning, address, why)] }
+  const plan = wait(soFar, 'AllocationFailed', `${why}, and the claim gets another one`)
+  if (givesWay && input.rivals?.isUnreported === true) return plan
+  return { ...plan, effects: [...plan.effects, ...giveBack(planning, address, why)] }
 }
 
 /** Gives an address to a claim without one. */

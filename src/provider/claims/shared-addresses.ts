@@ -21,7 +21,7 @@ export interface Rivals {
    * Whether the claim waits for another one that is Bound to the address and has no condition about
    * it yet. The condition has to be written before the conflict ends.
    */
-  readonly isUntold: boolean
+  readonly isUnreported: boolean
 }
 
 /** An IPAddress and its claim, as far as known. */
@@ -44,7 +44,7 @@ function mayGiveWay({ address, claim }: Contender, pools: PoolKinds): boolean {
  * Whether a claim is Bound to its IPAddress, and has still to write the condition that it shares
  * the address.
  */
-function isUntold({ address, claim }: Contender, pools: PoolKinds): boolean {
+function isUnreported({ address, claim }: Contender, pools: PoolKinds): boolean {
   if (address === undefined || claim === undefined || isDeleting(claim) || hasPausedAnnotation(claim)) return false
   // a claim of the name that is Bound to another address never writes that condition
   if (!isBound(claim) || !fulfils(address, claim, pools)) return false
@@ -175,18 +175,18 @@ export class SharedAddresses {
     const isBoundItself = isBound(own.claim)
     if (isBoundItself || !can || !isControlledBy(own.address, own.claim)) {
       this.#dependsOn.set(key, { on: 'addresses' })
-      return { names: isBoundItself ? sharing.names() : [], giveWay: false, isUntold: false }
+      return { names: isBoundItself ? sharing.names() : [], giveWay: false, isUnreported: false }
     }
-    const { first, untold } = this.#blockers(sharing)
+    const { first, unreported } = this.#blockers(sharing)
     if (first === undefined) {
       this.#dependsOn.set(key, { on: 'all' })
-      return { names: [], giveWay: true, isUntold: false }
+      return { names: [], giveWay: true, isUnreported: false }
     }
     const before = this.#dependsOn.get(key)
-    const sinceMs = untold === undefined ? undefined : (before?.sinceMs ?? nowMs)
-    this.#dependsOn.set(key, { on: 'one', key: untold ?? first, sinceMs })
+    const sinceMs = unreported === undefined ? undefined : (before?.sinceMs ?? nowMs)
+    this.#dependsOn.set(key, { on: 'one', key: unreported ?? first, sinceMs })
     const isOver = sinceMs !== undefined && nowMs - sinceMs >= MOST_WAIT_SECONDS * 1000
-    return { names: [], giveWay: false, isUntold: untold !== undefined && !isOver }
+    return { names: [], giveWay: false, isUnreported: unreported !== undefined && !isOver }
   }
 
   /**
@@ -223,7 +223,7 @@ export class SharedAddresses {
    */
   #blockers({ own, others, claimOf, contenderOf }: Sharing): {
     readonly first: string | undefined
-    readonly untold: string | undefined
+    readonly unreported: string | undefined
   } {
     let first: string | undefined
     for (const key of others) {
@@ -231,11 +231,11 @@ export class SharedAddresses {
       const isBoundToIt = claim !== undefined && isBound(claim)
       if (first !== undefined && !isBoundToIt) continue
       const rival = contenderOf(key)
-      if (isBoundToIt && rival !== undefined && isUntold(rival, this.#pools)) return { first: key, untold: key }
+      if (isBoundToIt && rival !== undefined && isUnreported(rival, this.#pools)) return { first: key, unreported: key }
       const givesWay = rival !== undefined && mayGiveWay(rival, this.#pools) && goesFirst(own, rival)
       if (!givesWay) first ??= key
     }
-    return { first, untold: undefined }
+    return { first, unreported: undefined }
   }
 }
 

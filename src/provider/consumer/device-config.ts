@@ -119,16 +119,16 @@ function take(
   settings: Draft,
   options: DeviceConfigOptions,
 ): Problem | undefined {
-  const told = (code: DeviceProblemCode, words: string, text: string): Problem => {
+  const problemOf = (code: DeviceProblemCode, words: string, text: string): Problem => {
     return { code, message: `IPAddress ${nameOf(address)} ${words}: ${JSON.stringify(text)}` }
   }
   const prefix = prefixOf(address, options)
-  if (typeof prefix === 'string') return told('InvalidAddress', 'has invalid ip address', prefix)
+  if (typeof prefix === 'string') return problemOf('InvalidAddress', 'has invalid ip address', prefix)
   if (settings.addresses.some((other) => Prefix.equals(other, prefix))) {
-    return told('DuplicateAddress', 'is a duplicate of another address', Prefix.format(prefix))
+    return problemOf('DuplicateAddress', 'is a duplicate of another address', Prefix.format(prefix))
   }
   const gateway = gatewayOf(address)
-  if (typeof gateway === 'string') return told('InvalidGateway', 'has invalid gateway', gateway)
+  if (typeof gateway === 'string') return problemOf('InvalidGateway', 'has invalid gateway', gateway)
   if (gateway !== undefined) {
     const metric = options.metricOf?.(address)
     const known = settings.routes.filter(({ via }) => via.family === gateway.family)

@@ -3,8 +3,8 @@ import { CLUSTER_NAME_LABEL, GROUP } from '../../crd/cluster-api/names.js'
 import { hasFinalizer } from '../../crd/meta/object.js'
 import { assertString } from '../../errors/checks.js'
 import { refuse } from '../../errors/refuse.js'
+import { capoCondition, capvCondition, openshiftCondition, proxmoxCondition } from './conditions.js'
 import type { ClaimPlace, Dialect, OwnerLabels } from './dialect.js'
-import { capoCondition, capvCondition, openshiftCondition, proxmoxCondition } from './words.js'
 
 /** Annotation of Proxmox: the index of the pool in the device. */
 export const POOL_OFFSET_ANNOTATION = 'ipam.capmox.cluster.x-k8s.io/pool-ref-counter'

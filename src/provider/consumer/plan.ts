@@ -136,8 +136,8 @@ export function planClaims(input: ConsumerInput, options: PlanClaimsOptions = {}
     effects.push(...effectsOf(action, { desired, claim, work, event }))
   }
   const attached: string[] = []
-  for (const claim of event === 'Reconcile' ? work.strays : []) {
-    const action = settled(actionOn('Removed', stateOfStray(claim)), claim, work.dialect, options)
+  for (const claim of event === 'Reconcile' ? work.surplus : []) {
+    const action = settled(actionOn('Removed', stateOfSurplus(claim)), claim, work.dialect, options)
     if (action === 'Hold') attached.push(claim.metadata.name)
     effects.push(...effectsOf(action, { claim, work, event: 'Removed' }))
   }
@@ -184,8 +184,12 @@ export function releasePlan(input: ConsumerInput, options: ReleaseOptions = {}):
     if (state === 'Conflict' && ownershipOf(claim, work.ownerReference) === 'earlier') return []
     return [{ claim, desired, action: actionOn(event, state === 'Conflict' ? 'Bound' : state) }]
   })
-  const stray = (claim: IPAddressClaim) => ({ claim, desired: undefined, action: actionOn(event, stateOfStray(claim)) })
-  const effects = [...wanted, ...work.strays.map(stray)].flatMap(({ claim, desired, action }) => {
+  const withAction = (claim: IPAddressClaim) => ({
+    claim,
+    desired: undefined,
+    action: actionOn(event, stateOfSurplus(claim)),
+  })
+  const effects = [...wanted, ...work.surplus.map(withAction)].flatMap(({ claim, desired, action }) => {
     const done = action === 'Release' && isDeleted ? 'Delete' : action
     // the next plan recognises a claim that is being deleted by its owner
     const isLeft = done === 'Delete' && desired !== undefined && ownershipOf(claim, work.ownerReference) === 'earlier'
@@ -205,7 +209,7 @@ interface Work {
   readonly ownerReference: OwnerReference
   readonly ownerCluster: string | undefined
   /** Claims of the owner, made in its dialect, that it does not want any more. */
-  readonly strays: readonly IPAddressClaim[]
+  readonly surplus: readonly IPAddressClaim[]
   /** Why some desired claims have no valid name. An owner that is being deleted needs no names. */
   readonly problem: IpamError | undefined
 }
@@ -218,7 +222,7 @@ function workOf(input: ConsumerInput): Work {
   const claims = resolveClaims(desired, input.claims, input.addresses)
   const names = new Set(desired.map(({ name }) => name))
   const work = { input, dialect, claims, ownerCluster, ownerReference: ownerReferenceOf(owner, dialect), problem }
-  const strays = input.claims.filter(
+  const surplus = input.claims.filter(
     (claim) =>
       claim.metadata.namespace === namespace &&
       !names.has(claim.metadata.name) &&
@@ -227,7 +231,7 @@ function workOf(input: ConsumerInput): Work {
       dialect.isMarked(claim) &&
       isOurs(claim, work),
   )
-  return { ...work, strays }
+  return { ...work, surplus }
 }
 
 function isPaused({ owner, cluster }: ConsumerInput): boolean {
@@ -319,13 +323,13 @@ function settled(
 /**
  * The state of a claim that is not wanted: it has an address or not, and is being deleted or not.
  */
-function stateOfStray(claim: IPAddressClaim): ConsumerState {
+function stateOfSurplus(claim: IPAddressClaim): ConsumerState {
   if (isDeleting(claim)) return 'Deleting(mine)'
   return claim.status?.addressRef === undefined ? 'Pending' : 'Bound'
 }
 
 /** A restored claim is recognised by the mark of the dialect alone. */
-function isOurs(claim: IPAddressClaim, { ownerCluster, dialect, ownerReference }: Omit<Work, 'strays'>): boolean {
+function isOurs(claim: IPAddressClaim, { ownerCluster, dialect, ownerReference }: Omit<Work, 'surplus'>): boolean {
   const { adoptsUnowned } = dialect
   if (ownershipOf(claim, ownerReference) === 'mine') return true
   return dialect.isMarked(claim) && isRestored(claim, ownerReference, { adoptsUnowned, ownerCluster })
@@ -342,9 +346,9 @@ function finish(
 ): Plan<ConsumerOutcome> {
   const { claims, dialect } = work
   const states = claims.map(({ resolution }) => consumerStateOf(resolution))
-  const told = event === 'OwnerDeleting' ? tellHolding(work) : tell(states, event, attached)
-  const outcome: ConsumerOutcome = { ...told, ...aggregate(claims, dialect), claims, attached }
-  const isStuck = told.kind === 'conflict' || states.some((state) => state.startsWith('Deleting'))
+  const summary = event === 'OwnerDeleting' ? holdingOutcome(work) : outcomeOf(states, event, attached)
+  const outcome: ConsumerOutcome = { ...summary, ...aggregate(claims, dialect), claims, attached }
+  const isStuck = summary.kind === 'conflict' || states.some((state) => state.startsWith('Deleting'))
   return { outcome, effects, ...(event === 'Reconcile' && isStuck ? { requeueAfterSeconds: RETRY_SECONDS } : {}) }
 }
 
@@ -352,13 +356,13 @@ function finish(
 const FOREGROUND = 'foregroundDeletion'
 
 /** The addresses that an owner keeps while it is being deleted, and those that it loses. */
-function tellHolding({ input, claims, strays, dialect }: Work): Pick<ConsumerOutcome, 'kind' | 'message'> {
+function holdingOutcome({ input, claims, surplus, dialect }: Work): Pick<ConsumerOutcome, 'kind' | 'message'> {
   const names = new Set(input.addresses.map(({ metadata }) => metadata.name))
   const mine = claims.flatMap((each) => {
     const claim = claimOf(each)
     return claim !== undefined && HAS_ADDRESS.includes(consumerStateOf(each.resolution)) ? [claim] : []
   })
-  const served = [...mine, ...strays].filter(({ status }) => names.has(status?.addressRef?.name ?? ''))
+  const served = [...mine, ...surplus].filter(({ status }) => names.has(status?.addressRef?.name ?? ''))
   const isKept = (claim: IPAddressClaim) =>
     isProtected(claim, dialect) || !(isDeleting(claim) || hasFinalizer(input.owner, FOREGROUND))
   const lost = served.filter((claim) => !isKept(claim)).map(({ metadata }) => metadata.name)
@@ -369,7 +373,7 @@ function tellHolding({ input, claims, strays, dialect }: Work): Pick<ConsumerOut
 
 const HAS_ADDRESS: readonly ConsumerState[] = ['Bound', 'Deleting(mine)']
 
-function tell(
+function outcomeOf(
   states: readonly ConsumerState[],
   event: ConsumerEvent,
   attached: readonly string[],

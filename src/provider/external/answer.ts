@@ -2,7 +2,7 @@ import { plain } from '../../errors/quote.js'
 import type { CallResult, ExternalFailure } from '../../plan/index.js'
 import type { CloudAddress } from './cloud.js'
 import { canonical } from './ledger.js'
-import { isCloudAddress, isCloudNetwork, isRecord, shown } from './well-formed.js'
+import { isCloudAddress, isCloudNetwork, isRecord, valueText } from './well-formed.js'
 
 /** The created address, or why the answer of the cloud cannot be used. */
 export type Created =
@@ -13,7 +13,7 @@ export type Created =
 export function readCreated(value: unknown, network: string): Created {
   const address = isCloudAddress(value) ? canonical(value.address) : undefined
   if (!isCloudAddress(value) || address === undefined) {
-    return { ok: false, problem: `the cloud says that it has created ${shown(value)}, which is not an address` }
+    return { ok: false, problem: `the cloud says that it has created ${valueText(value)}, which is not an address` }
   }
   if (value.network !== network) {
     const problem = `the cloud has created ${address} in the network ${value.network.slice(0, 80)}, and not in ${network}`
@@ -66,17 +66,17 @@ function checkedFailure({ operation }: CallResult<unknown>['call'], failure: Ext
 
 function problemOf({ operation, input }: CallResult<unknown>['call'], answer: unknown): string | undefined {
   if (!isRecord(answer) || (answer.ok !== true && !isFailure(answer.failure))) {
-    return `${operation} was answered with ${shown(answer)}, which is not a result`
+    return `${operation} was answered with ${valueText(answer)}, which is not a result`
   }
   if (answer.ok !== true) return undefined
   const { value } = answer
   switch (operation) {
     case 'findNetwork':
-      return isCloudNetwork(value) ? undefined : `the cloud has answered ${shown(value)}, which is not a network`
+      return isCloudNetwork(value) ? undefined : `the cloud has answered ${valueText(value)}, which is not a network`
     case 'listAddresses':
       return isRecord(value) && Array.isArray(value.addresses)
         ? undefined
-        : `the cloud has answered ${shown(value)}, which is not a list of addresses`
+        : `the cloud has answered ${valueText(value)}, which is not a list of addresses`
     case 'createAddress': {
       const created = readCreated(value, (input as { readonly network: string }).network)
       return created.ok ? undefined : created.problem

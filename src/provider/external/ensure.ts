@@ -71,8 +71,8 @@ function confirmNew<P extends KubeObject>(
   const { ledger, results, nowMs } = input
   const { marker: mode } = rules.facts
   const { address = '', uid } = entry
-  const said = input.callOf('createAddress')?.answer
-  const object = (said?.ok === true ? said.value : undefined) ?? ledger.inventory?.get(address)
+  const result = input.callOf('createAddress')?.answer
+  const object = (result?.ok === true ? result.value : undefined) ?? ledger.inventory?.get(address)
   if (object === undefined) {
     if (rules.facts.choosesAddress) return creation(rules, input, entry, { network, address })
     return { kind: 'reserve', message: `waits for a list that shows ${address}` }

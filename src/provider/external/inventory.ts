@@ -1,6 +1,6 @@
 import * as Address from '../../cidr/nouns/address.js'
 import { type CloudAddress, markerText } from './cloud.js'
-import { isCloudAddress, shown } from './well-formed.js'
+import { isCloudAddress, valueText } from './well-formed.js'
 
 /** The last list of the cloud, updated with later answers to calls. */
 export class Inventory {
@@ -29,7 +29,7 @@ export class Inventory {
     for (const object of listed) {
       const address = isCloudAddress(object) ? Address.safeParse(object.address) : undefined
       if (address?.ok === true) this.#listed.set(Address.format(address.value), object)
-      else problems.push(`the cloud has listed ${shown(object)} as an address`)
+      else problems.push(`the cloud has listed ${valueText(object)} as an address`)
     }
     for (const [address] of this) this.#mark(address, uids)
     this.problems = problems

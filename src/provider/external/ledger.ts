@@ -260,7 +260,7 @@ export class ExternalLedger<P extends KubeObject> extends AddressLedger<P> {
    * When to request a list that shows whether an address that may be free is; `undefined`: there is
    * no such address. After a start only.
    */
-  suspectUntilMs(reserved: ReadonlySet<string>): number | undefined {
+  unverifiedUntilMs(reserved: ReadonlySet<string>): number | undefined {
     const inventory = this.#inventory
     if (inventory === undefined || this.#pool.policy.reclaim !== 'Delete') return undefined
     const untilMs = (this.#startMs ?? 0) + this.#options.lagMs

@@ -7,8 +7,8 @@ import type { ExternalLedger } from './ledger.js'
 import { planEnd } from './plan-end.js'
 import type { ExternalPolicy, Shortage } from './pool-kind.js'
 import {
+  fitsAnnotation,
   formatReservations,
-  isRoomFor,
   RESERVATIONS_ANNOTATION,
   type Reservations,
   reservationsOf,
@@ -140,7 +140,7 @@ function begin<P extends KubeObject>(
   const listed = isFirst ? (adopt?.listed ?? []).map((address) => Address.format(address)) : []
   const preallocated = new Set(policy.preallocated.map((address) => Address.format(address)))
   const adopted = [...new Set(listed)].filter((address) => !preallocated.has(address))
-  if (!isRoomFor(pool, adopted)) {
+  if (!fitsAnnotation(pool, adopted)) {
     // addresses that are adopted by their tag need no list
     if ((adopt?.tags ?? []).length > 0) return { outcome, effects: [reservationsPatch(pool, value)] }
     const message = `the status lists ${adopted.length} addresses, more than the pool can take over: have them adopted by their tag, or name them in the spec`

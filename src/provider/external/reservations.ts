@@ -100,24 +100,24 @@ export function reservationsOf(pool: KubeObject): ReadReservations {
 /** The maximum size of all annotations of an object, in bytes. */
 const MAX_ANNOTATIONS = 262_144
 /** The bytes that an entry needs later for its address. */
-const ADDRESS_ROOM = 80
+const ADDRESS_BYTES = 80
 /** The bytes for entries beside the adopted addresses. */
-const ENTRIES_ROOM = 100_000
+const ENTRIES_BYTES = 100_000
 
 /** The bytes that the annotations of a pool have left. O(bytes) */
-export function annotationRoom({ metadata }: KubeObject): number {
+export function freeAnnotationBytes({ metadata }: KubeObject): number {
   const texts = Object.entries(metadata.annotations ?? {}).flat()
   return MAX_ANNOTATIONS - 1000 - texts.reduce((sum, text) => sum + utf8Length(text), 0)
 }
 
 /** The bytes of an entry. */
 export function sizeOfEntry(entry: Reservation): number {
-  return utf8Length(JSON.stringify(entry)) + ADDRESS_ROOM
+  return utf8Length(JSON.stringify(entry)) + ADDRESS_BYTES
 }
 
 /** Whether the annotation has space for the adopted addresses, and for entries. */
-export function isRoomFor(pool: KubeObject, adopted: readonly string[]): boolean {
-  return adopted.length === 0 || JSON.stringify(adopted).length + ENTRIES_ROOM <= annotationRoom(pool)
+export function fitsAnnotation(pool: KubeObject, adopted: readonly string[]): boolean {
+  return adopted.length === 0 || JSON.stringify(adopted).length + ENTRIES_BYTES <= freeAnnotationBytes(pool)
 }
 
 /** The text of the annotation. */

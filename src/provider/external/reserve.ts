@@ -11,7 +11,7 @@ import { claimOfMarker } from './inventory.js'
 import { canonical, type ExternalLedger } from './ledger.js'
 import type { Shortage } from './pool-kind.js'
 import {
-  annotationRoom,
+  freeAnnotationBytes,
   MAX_RESERVATIONS,
   RESERVATIONS_ANNOTATION,
   type Reservation,
@@ -75,7 +75,7 @@ class Reserving<P extends KubeObject> {
   #wantsListMs: number | undefined
   #againMs: number | undefined
   /** The bytes that the annotation has left. */
-  #room: number
+  #freeBytes: number
 
   constructor(rules: ExternalRules<P>, input: Input<P>, situation: Situation) {
     this.#rules = rules
@@ -85,7 +85,7 @@ class Reserving<P extends KubeObject> {
     this.#nowMs = input.nowMs
     this.#waiting = new Map([...input.waiting()].map((each) => [each.claim.metadata.uid ?? '', each]))
     this.#version = situation.reservations.addressesVersion
-    this.#room = annotationRoom(input.pool)
+    this.#freeBytes = freeAnnotationBytes(input.pool)
   }
 
   run(): Made {
@@ -381,8 +381,8 @@ class Reserving<P extends KubeObject> {
     if (this.#entries.length >= MAX_RESERVATIONS) return undefined
     const { identity: by } = this.#ledger
     const entry: Reservation = { claim: name, uid, by, atMs: this.#nowMs }
-    this.#room -= sizeOfEntry(entry)
-    if (this.#room < 0) {
+    this.#freeBytes -= sizeOfEntry(entry)
+    if (this.#freeBytes < 0) {
       const message = `the annotations of the pool are as long as they may be: ${RESERVATIONS_ANNOTATION} has no room for a claim`
       if (this.#entries.length === 0) this.#shortage = { kind: 'invalid', reason: 'PoolNotReady', message }
       return undefined
@@ -395,9 +395,9 @@ class Reserving<P extends KubeObject> {
       this.#wantsList(this.#nowMs)
       return undefined
     }
-    const suspectMs = this.#ledger.suspectUntilMs(this.#reserved)
-    if (suspectMs !== undefined) {
-      this.#wantsList(suspectMs)
+    const unverifiedMs = this.#ledger.unverifiedUntilMs(this.#reserved)
+    if (unverifiedMs !== undefined) {
+      this.#wantsList(unverifiedMs)
       return undefined
     }
     return this.#newEntry(entry)
@@ -473,7 +473,7 @@ class Reserving<P extends KubeObject> {
       return
     if (!this.#wantsSpare(this.#entries)) return
     const entry = { claim: '', uid: `spare-${identity}-${++this.#ledger.spares}`, by: identity, atMs: this.#nowMs }
-    if (this.#room < sizeOfEntry(entry)) return
+    if (this.#freeBytes < sizeOfEntry(entry)) return
     this.#entries.push(entry)
     this.#createSpare(entry)
   }

@@ -6,7 +6,7 @@ import { inOrder } from './ledger.js'
 import type { PoolReport } from './pool-kind.js'
 import { reservationsOf } from './reservations.js'
 import type { Input } from './situation.js'
-import { isRecord, shown } from './well-formed.js'
+import { isRecord, valueText } from './well-formed.js'
 
 /**
  * A pool with more addresses compares the lists in its status at most once in {@link PAUSE_MS},
@@ -60,5 +60,5 @@ function reportOf<P extends KubeObject>({ pool, ledger, calls }: Input<P>, netwo
 function problemsIn(listed: unknown): readonly string[] {
   const problems = isRecord(listed) ? listed.problems : undefined
   if (!Array.isArray(problems)) return []
-  return problems.map((problem) => (typeof problem === 'string' ? plain(problem, MAX_PROBLEM) : shown(problem)))
+  return problems.map((problem) => (typeof problem === 'string' ? plain(problem, MAX_PROBLEM) : valueText(problem)))
 }

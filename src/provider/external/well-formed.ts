@@ -25,7 +25,7 @@ export function isRecord(value: unknown): value is { readonly [key: string]: unk
 }
 
 /** An answer of a cloud, for messages. */
-export function shown(value: unknown): string {
+export function valueText(value: unknown): string {
   try {
     return `${JSON.stringify(value)}`.slice(0, 80)
   } catch {

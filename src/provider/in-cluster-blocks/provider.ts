@@ -101,7 +101,7 @@ function requestOf(
   const requested = annotation === undefined ? undefined : claim.metadata.annotations?.[annotation]
   const preallocated = ledger.keptFor(claimName(claim))
   if (requested === undefined && preallocated === undefined) return { kind: 'request', family }
-  const choice = choose(ledger, { claim: claimName(claim), pool: name, wishes: { preallocated, requested } })
+  const choice = choose(ledger, { claim: claimName(claim), pool: name, preferences: { preallocated, requested } })
   switch (choice.kind) {
     case 'offer':
       return { kind: 'request', family, address: choice.offer.address }

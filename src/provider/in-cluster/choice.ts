@@ -4,7 +4,7 @@ import type { AddressAndPrefix, Offer } from '../claims/definition.js'
 import type { LedgerAnswer, PoolLedger } from './ledger.js'
 
 /** The addresses that a claim prefers to the lowest free one. */
-export interface Wishes {
+export interface Preferences {
   /** The address that is kept for the claim: this or nothing. */
   readonly preallocated?: string | undefined
   /** The address that the claim requests: this or nothing. */
@@ -16,7 +16,7 @@ export interface Wishes {
 }
 
 /** The result of a choice. */
-export type Choice =
+export type AddressChoice =
   | { readonly kind: 'offer'; readonly offer: Offer; readonly why: string }
   | { readonly kind: 'exhausted' }
   /** The claim cannot have the address that it requires, and gets no other one. */
@@ -32,9 +32,13 @@ export type Choice =
  */
 export function choose(
   ledger: PoolLedger,
-  { claim, pool, wishes = {} }: { readonly claim: string; readonly pool: string; readonly wishes?: Wishes | undefined },
-): Choice {
-  const { preallocated, requested, former = [], random } = wishes
+  {
+    claim,
+    pool,
+    preferences = {},
+  }: { readonly claim: string; readonly pool: string; readonly preferences?: Preferences | undefined },
+): AddressChoice {
+  const { preallocated, requested, former = [], random } = preferences
   if (preallocated !== undefined && requested !== undefined && !isSame(preallocated, requested)) {
     const message = `${preallocated} is preallocated for the claim, and it requests ${requested}`
     return { kind: 'refused', message }
@@ -52,10 +56,10 @@ export function choose(
   }
   const offer = ledger.next({ random })
   if (offer === undefined) return { kind: 'exhausted' }
-  return offered(offer, random === undefined ? 'is the lowest that is free' : 'is drawn from what is free', pool)
+  return offered(offer, random === undefined ? 'is the lowest free address' : 'is a random free address', pool)
 }
 
-function offered(offer: Offer, why: string, pool: string): Choice {
+function offered(offer: Offer, why: string, pool: string): AddressChoice {
   return { kind: 'offer', offer, why: `${Address.format(offer.address)} ${why} in ${pool}` }
 }
 

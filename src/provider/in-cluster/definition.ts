@@ -2,7 +2,7 @@ import { type InClusterPool, poolModels } from '../../crd/in-cluster/pools.js'
 import { formatRef, isDeleting, refOf } from '../../crd/meta/object.js'
 import type { Ensured, EnsureInput, ProviderDefinition, Released, ReleaseInput } from '../claims/definition.js'
 import { rulesOf } from '../claims/rules.js'
-import { choose, type Wishes } from './choice.js'
+import { choose, type Preferences } from './choice.js'
 import { PoolLedger } from './ledger.js'
 import type { InClusterMemory } from './memory.js'
 import { type InClusterOptions, PREALLOCATIONS_ANNOTATION, REQUESTED_ADDRESS_ANNOTATION } from './options.js'
@@ -33,7 +33,7 @@ export function definitionOf(options: InClusterOptions, memory?: InClusterMemory
     ledger: () => new PoolLedger(preallocations && ((pool) => preallocationsOf(pool, preallocations))),
     // the ledger of a pool says why its spec cannot be used
     resolve: () => ({ kind: 'ready', offer: undefined }),
-    ensure: (input) => ensure(input, wishesOf(input, options, memory)),
+    ensure: (input) => ensure(input, preferencesOf(input, options, memory)),
     release: afterGrace,
     planPool: ({ pool, ledger, nowMs }) =>
       planPool({
@@ -48,11 +48,11 @@ export function definitionOf(options: InClusterOptions, memory?: InClusterMemory
 /** The definition with the defaults of all options. */
 export const rules = /* @__PURE__ */ rulesOf(/* @__PURE__ */ definitionOf({}))
 
-function wishesOf(
+function preferencesOf(
   { claim, pool, ledger, former }: EnsureInput<InClusterPool, PoolLedger, undefined>,
   { requestedAddress, random }: InClusterOptions,
   memory: InClusterMemory | undefined,
-): Wishes {
+): Preferences {
   const requested = requestedAddress && (requestedAddress.annotation ?? REQUESTED_ADDRESS_ANNOTATION)
   const places = [former, memory?.formerOf(claim, refOf(pool))]
   return {
@@ -64,9 +64,12 @@ function wishesOf(
 }
 
 /** The required address, a former one, or the next free one. O(log n) in addresses in use. */
-function ensure({ claim, pool, ledger }: EnsureInput<InClusterPool, PoolLedger, undefined>, wishes: Wishes): Ensured {
+function ensure(
+  { claim, pool, ledger }: EnsureInput<InClusterPool, PoolLedger, undefined>,
+  preferences: Preferences,
+): Ensured {
   const name = formatRef(refOf(pool))
-  const choice = choose(ledger, { claim: claimName(claim), pool: name, wishes })
+  const choice = choose(ledger, { claim: claimName(claim), pool: name, preferences })
   switch (choice.kind) {
     case 'exhausted':
       return { kind: 'wait', reason: 'PoolExhausted', message: `no address available in ${name}` }

@@ -6,7 +6,7 @@ import type { Plan } from '../../plan/index.js'
 import type { AddressAndPrefix, AddressChange, ProviderMemory } from '../claims/definition.js'
 import type { PoolLedger } from './ledger.js'
 import type { FormerAddress, InClusterOptions, Sticky } from './options.js'
-import { Overlaps } from './overlaps.js'
+import { OverlapIndex } from './overlaps.js'
 
 const MOST_REMEMBERED = 10_000
 
@@ -15,7 +15,7 @@ const MOST_REMEMBERED = 10_000
  * of claims that may return.
  */
 export class InClusterMemory implements ProviderMemory<InClusterPool, PoolLedger> {
-  readonly #overlaps: Overlaps | undefined
+  readonly #overlaps: OverlapIndex | undefined
   readonly #sticky: Sticky | undefined
   /**
    * Former addresses of claims that may return: the last of each pool and key, the oldest first.
@@ -27,7 +27,7 @@ export class InClusterMemory implements ProviderMemory<InClusterPool, PoolLedger
 
   constructor({ overlaps, sticky }: InClusterOptions) {
     this.#overlaps =
-      overlaps === 'report' || overlaps === 'avoid' ? new Overlaps({ avoids: overlaps === 'avoid' }) : undefined
+      overlaps === 'report' || overlaps === 'avoid' ? new OverlapIndex({ avoids: overlaps === 'avoid' }) : undefined
     this.#sticky = sticky
     this.#seed()
   }

@@ -32,7 +32,7 @@ interface Reservation {
  * ledger of each also contains the addresses that the others have in use. O(pools) for a change of
  * an address, O(pools + addresses) for one of a pool.
  */
-export class Overlaps {
+export class OverlapIndex {
   readonly #avoids: boolean
   readonly #members = new Map<string, Member>()
   /** The addresses of IPAddress objects, by `namespace/name`. */
@@ -69,7 +69,7 @@ export class Overlaps {
       if (isOverlapping !== before.has(otherKey)) changed.push(otherKey)
     }
     if (this.#avoids && isThere) {
-      for (const [name, held] of this.#held) this.#tell(member, name, held)
+      for (const [name, held] of this.#held) this.#update(member, name, held)
       for (const reservation of this.#reservations) holdIn(key, member, reservation)
     }
     return changed
@@ -84,7 +84,7 @@ export class Overlaps {
     const held = pool === undefined ? undefined : { pool, extent }
     if (held === undefined) this.#held.delete(name)
     else this.#held.set(name, held)
-    return [...this.#members].flatMap(([key, member]) => (this.#tell(member, name, held) ? [key] : []))
+    return [...this.#members].flatMap(([key, member]) => (this.#update(member, name, held) ? [key] : []))
   }
 
   /**
@@ -108,7 +108,7 @@ export class Overlaps {
     this.#reservations.clear()
   }
 
-  #tell({ ref, ledger }: Member, name: string, held: Held | undefined): boolean {
+  #update({ ref, ledger }: Member, name: string, held: Held | undefined): boolean {
     const isForeign = held !== undefined && isOther(ref, held.pool)
     return ledger.observeForeign(name, isForeign ? held.extent : undefined)
   }

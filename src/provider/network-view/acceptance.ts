@@ -75,9 +75,9 @@ function acceptanceOf(
   if (before !== undefined && before.state !== 'Proposed') return { isAccepted: true }
   if (network.status?.ranges === undefined && same.some(({ users }) => users > 0)) return { isAccepted: true }
   const answers = (network.status?.answers ?? []).filter((answer) => answer.cidr === cidr)
-  const said = consumersOf(network).map((name) => answers.find(({ consumer }) => consumer === name)?.accepted)
-  if (said.includes(false)) return { isAccepted: false }
-  if (said.every((accepted) => accepted === true)) return { isAccepted: true }
+  const answered = consumersOf(network).map((name) => answers.find(({ consumer }) => consumer === name)?.accepted)
+  if (answered.includes(false)) return { isAccepted: false }
+  if (answered.every((accepted) => accepted === true)) return { isAccepted: true }
   if (acceptanceSeconds === undefined) return { isAccepted: false }
   const limitMs = Date.parse(proposedAt) + acceptanceSeconds * 1000
   return { isAccepted: nowMs >= limitMs, limitMs }

@@ -294,13 +294,13 @@ function maskSizeOf({ maskSizes }: CiliumOptions, family: Family): number | unde
 function added(known: RangeSet, prefixes: readonly Prefix[]): Loss[] {
   const addresses = RangeSet.subtract(RangeSet.fromPrefixes(prefixes), known)
   if (RangeSet.isEmpty(addresses)) return []
-  const message = `${RangeSet.size(addresses)} addresses of other networks count as addresses of Pods: ${shown(addresses)}`
+  const message = `${RangeSet.size(addresses)} addresses of other networks count as addresses of Pods: ${prefixList(addresses)}`
   return [{ kind: 'added', addresses, message }]
 }
 
 function missing(prefixes: readonly Prefix[], why: string): Loss {
   const addresses = RangeSet.fromPrefixes(prefixes)
-  const message = `${RangeSet.size(addresses)} addresses of Pods are not known to the consumer, ${why}: ${shown(addresses)}`
+  const message = `${RangeSet.size(addresses)} addresses of Pods are not known to the consumer, ${why}: ${prefixList(addresses)}`
   return { kind: 'missing', addresses, message }
 }
 
@@ -311,7 +311,7 @@ function setting(message: string): Loss {
 /** How many prefixes a message names. */
 const MAX_SHOWN = 5
 
-function shown(addresses: RangeSet): string {
+function prefixList(addresses: RangeSet): string {
   const prefixes = RangeSet.prefixes(addresses)
   const more = prefixes.length - MAX_SHOWN
   const names = prefixes.slice(0, MAX_SHOWN).map(Prefix.format).join(', ')

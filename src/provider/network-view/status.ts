@@ -176,19 +176,21 @@ function consistencyOf(view: LiveNetworkView): ConditionUpdate {
   const parts: string[] = []
   if (conflicts.length > 0) {
     const more = views.some(({ hasMoreConflicts }) => hasMoreConflicts) ? ' or more' : ''
-    parts.push(`conflicts: ${conflicts.length}${more} (${shown(conflicts.slice(0, MAX_SHOWN).map(formatConflict))})`)
+    parts.push(
+      `conflicts: ${conflicts.length}${more} (${sentenceList(conflicts.slice(0, MAX_SHOWN).map(formatConflict))})`,
+    )
   }
   if (orphanCount > 0) parts.push(`subnets of Nodes in no range: ${orphanCount}`)
   if (view.problemCount > 0) {
     const sentences = view.problems.slice(0, MAX_SHOWN).map(({ about, message }) => `${about}: ${message}`)
-    parts.push(`objects with problems: ${view.problemCount} (${shown(sentences)})`)
+    parts.push(`objects with problems: ${view.problemCount} (${sentenceList(sentences)})`)
   }
   if (parts.length === 0) return { type: CONSISTENT, status: 'True', reason: 'Consistent', message: '' }
   const reason = conflicts.length > 0 ? 'CIDRConflict' : orphanCount > 0 ? 'CIDRNotOwned' : 'UnreadableCIDR'
   return { type: CONSISTENT, status: 'False', reason, message: parts.join(', ') }
 }
 
-function shown(sentences: readonly string[]): string {
+function sentenceList(sentences: readonly string[]): string {
   return sentences.join('; ')
 }
 

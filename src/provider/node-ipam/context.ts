@@ -117,7 +117,7 @@ export function causeOf(uid: string | undefined, cause: string): string {
  *
  * @param open further reasons that may still be true
  */
-export function tell(
+export function newEvents(
   key: string,
   object: KubeObject,
   causes: readonly EventCause[],

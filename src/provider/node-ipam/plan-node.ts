@@ -3,7 +3,7 @@ import { isDeleting } from '../../crd/meta/object.js'
 import { listed } from '../../errors/listed.js'
 import { type JsonPatchEffect, type Plan, patchIfFields } from '../../plan/index.js'
 import type { TrimmedObject } from '../../plan/selection.js'
-import { type NodeIPAMContext, nodeKey, type Reservation, tell } from './context.js'
+import { type NodeIPAMContext, newEvents, nodeKey, type Reservation } from './context.js'
 import type { NodeFacts } from './node.js'
 import type { NodeOutcome, SubnetProblem } from './outcome.js'
 import type { ReadShared } from './reservations.js'
@@ -24,7 +24,7 @@ export function planNode(
   if (node.unreadable !== undefined) return { outcome: { kind: 'unreadable', message: node.unreadable }, effects: [] }
   if (!node.isBare) {
     const problems = [conflictOf(node, context), orphansOf(node, context)].filter((each) => each !== undefined)
-    const effects = tell(key, object, problems, context)
+    const effects = newEvents(key, object, problems, context)
     if (problems.length === 0) {
       return { outcome: { kind: 'ready', message: `Node ${name} has ${formatAll(node.subnets)}` }, effects }
     }
@@ -47,7 +47,7 @@ export function planNode(
     // it is planned again when that range gives subnets
     const isSoon = state.subnets.rangesFor(node).some((range) => state.subnets.isOpening(range))
     const causes = isSoon ? [] : [{ reason: 'CIDRNotAvailable', message } as const]
-    const effects = tell(key, object, causes, context, open)
+    const effects = newEvents(key, object, causes, context, open)
     return { outcome: { kind: 'waiting', message }, effects }
   }
   state.sent.retain(key, open)
@@ -80,7 +80,9 @@ function planReserved(
     return { outcome: { kind: 'failed', message: `the entry of Node ${name} in ${range} cannot be read` }, effects: [] }
   }
   const problem = conflictOf({ name, subnets, problems: [] }, context, 'Node')
-  const effects = tell(nodeKey(name), object, problem === undefined ? [] : [problem], context, ['CIDRAssignmentFailed'])
+  const effects = newEvents(nodeKey(name), object, problem === undefined ? [] : [problem], context, [
+    'CIDRAssignmentFailed',
+  ])
   if (problem !== undefined) {
     // its entry stays: a patch for it may be in flight
     const message = `${problem.message}: delete one of these Nodes and create it again`

@@ -3,7 +3,7 @@ import type { ClusterCIDRSpec } from '../../crd/node-ipam/cluster-cidr.js'
 import { CLUSTER_CIDR_FINALIZER, ClusterCIDR } from '../../crd/node-ipam/index.js'
 import { listed } from '../../errors/listed.js'
 import { addFinalizer, type Effect, type Plan, removeFinalizer } from '../../plan/index.js'
-import { type NodeIPAMContext, rangeKey, tell } from './context.js'
+import { type NodeIPAMContext, newEvents, rangeKey } from './context.js'
 import { DEFAULT_CLUSTER_CIDR } from './flags.js'
 import type { RangeOutcome } from './outcome.js'
 import { isEnded, type ReadShared } from './reservations.js'
@@ -34,7 +34,7 @@ export function planRange(
   const key = rangeKey(name)
   if (!read.ok) {
     const message = `ClusterCIDR ${name} gives no subnets: ${read.problem}`
-    const effects = tell(key, object, [{ reason: 'InvalidClusterCIDR', message }], context)
+    const effects = newEvents(key, object, [{ reason: 'InvalidClusterCIDR', message }], context)
     return { outcome: { kind: 'invalid', message }, effects }
   }
   context.state.sent.retain(key)

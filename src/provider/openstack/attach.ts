@@ -107,7 +107,7 @@ function planBound(
       effects: [...effects, ...conditionEffects(view, errorCondition(message))],
     }
   }
-  const told = (
+  const outcomeOf = (
     kind: FloatingServerOutcome['kind'],
     message: string,
     more: Pick<FloatingServerOutcome, 'conflict'> = {},
@@ -120,18 +120,18 @@ function planBound(
       reason: WAITING_FOR_INSTANCE_REASON,
       message,
     } as const
-    return { outcome: told('bound', message), effects: [...effects, ...conditionEffects(view, update)] }
+    return { outcome: outcomeOf('bound', message), effects: [...effects, ...conditionEffects(view, update)] }
   }
   const look = lookAt(view, address, rules.checkSeconds)
   if ('kind' in look) {
-    const outcome = told('attaching', `the cloud is asked for ${address}`)
+    const outcome = outcomeOf('attaching', `the cloud is asked for ${address}`)
     return planStep(view, look, { outcome, effects, failed: `cannot see whether ${address} is attached` })
   }
   const found = attachment(address, look.network)
   if (found.kind === 'attach') {
     const { id, revision = null } = found.floatingIP
     const step = change(view, address, 'attachFloatingIP', { id, port: found.port.id, revision })
-    const outcome = told('attaching', found.message)
+    const outcome = outcomeOf('attaching', found.message)
     // the claim must still have this address
     const held =
       step.kind === 'ask' ? [...effects, guard(claim, 'only the address of this claim is attached')] : effects
@@ -146,10 +146,10 @@ function planBound(
     }
     const rest = Math.max(1, Math.ceil(rules.checkSeconds - (view.nowMs - look.atMs) / 1000))
     const done = [...effects, ...conditionEffects(view, update)]
-    return { outcome: told('attached', found.message), effects: done, requeueAfterSeconds: rest }
+    return { outcome: outcomeOf('attached', found.message), effects: done, requeueAfterSeconds: rest }
   }
   return planProblem(view, found.message, {
-    outcome: told(
+    outcome: outcomeOf(
       found.kind === 'conflict' ? 'conflict' : 'error',
       found.message,
       found.kind === 'conflict' ? { conflict: found.reason } : {},
@@ -171,8 +171,8 @@ function planProblem(
     address,
   }: { readonly outcome: FloatingServerOutcome; readonly effects: readonly Effect[]; readonly address: string },
 ): Plan<FloatingServerOutcome> {
-  const said = [...effects, ...conditionEffects(view, errorCondition(message))]
+  const reported = [...effects, ...conditionEffects(view, errorCondition(message))]
   const again = lookAt(view, address, Math.min(RECHECK_SECONDS, view.rules.checkSeconds))
-  if ('kind' in again && again.kind === 'ask') return { outcome, effects: [...said, ...again.effects] }
-  return { outcome, effects: said, requeueAfterSeconds: RECHECK_SECONDS }
+  if ('kind' in again && again.kind === 'ask') return { outcome, effects: [...reported, ...again.effects] }
+  return { outcome, effects: reported, requeueAfterSeconds: RECHECK_SECONDS }
 }

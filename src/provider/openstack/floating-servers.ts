@@ -252,12 +252,12 @@ function planRefused(
   if (server === undefined || view === undefined || typeof view === 'string') return undefined
   const isOfClaim =
     'object' in effect ? IPAddressClaim.is(effect.object) : 'ref' in effect && IPAddressClaim.is(effect.ref)
-  const said = isOfClaim ? `Failed to reconcile floating IP claims: ${message}` : message
-  const event = eventAbout(server, { type: 'Warning', reason: 'FloatingIPError', message: said })
+  const text = isOfClaim ? `Failed to reconcile floating IP claims: ${message}` : message
+  const event = eventAbout(server, { type: 'Warning', reason: 'FloatingIPError', message: text })
   // a status that was refused is not written again
   const isOfStatus = 'subresource' in effect && effect.subresource === 'status'
-  const writes = isOfStatus ? [] : conditionEffects(view, errorCondition(said))
-  return { outcome: { kind: 'error', message: said }, effects: [...writes, event] }
+  const writes = isOfStatus ? [] : conditionEffects(view, errorCondition(text))
+  return { outcome: { kind: 'error', message: text }, effects: [...writes, event] }
 }
 
 function serverOwners({ metadata }: IPAddressClaim): readonly string[] {

@@ -45,11 +45,11 @@ export function planService(
     // the Service may be deleted by now: its IPAddress was deleted after it
     const check = guard(service, 'it has the address')
     const creates = repairs.map((text) => createAddress(text, service, `Service ${name} has the address`))
-    const told = repairs.map((text) => repairEvent(service, text))
+    const reported = repairs.map((text) => repairEvent(service, text))
     const message = `${repairs.join(' and ')} had no IPAddress`
     return {
       outcome: { kind: 'repaired', message },
-      effects: [check, ...creates, ...told, ...events],
+      effects: [check, ...creates, ...reported, ...events],
       requeueAfterSeconds,
     }
   }

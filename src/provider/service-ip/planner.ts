@@ -97,7 +97,7 @@ export function serviceIPs(options: ServiceIPOptions): ServiceIPPlanner {
         name,
       )
       if (entry === undefined) {
-        state.told.delete(key)
+        state.reported.delete(key)
         state.refused.delete(key)
         state.absences.look(key, [], time.nowMs)
         return undefined

@@ -32,7 +32,7 @@ export interface ServiceIPState {
    */
   readonly refused: Set<string>
   /** The problems of each key that were reported. */
-  readonly told: Map<string, ReadonlySet<string>>
+  readonly reported: Map<string, ReadonlySet<string>>
   /** The ranges of all ServiceCIDRs, the oldest first. */
   ranges: readonly ServiceRange[]
 }
@@ -45,7 +45,7 @@ export function newState(graceSeconds: number, before?: ServiceIPState): Service
     ledger: new Ledger({ space: RangeSet.empty }),
     absences: new Absences(graceSeconds),
     refused: new Set(),
-    told: before?.told ?? new Map(),
+    reported: before?.reported ?? new Map(),
     ranges: [],
   }
 }
@@ -157,12 +157,12 @@ export function reportProblems(
   key: string,
   object: KubeObject,
   problems: readonly Problem[],
-  { told }: Pick<ServiceIPState, 'told'>,
+  { reported }: Pick<ServiceIPState, 'reported'>,
 ): readonly EventEffect[] {
-  const before = told.get(key)
+  const before = reported.get(key)
   const now = new Set(problems.map(problemKey))
-  if (now.size === 0) told.delete(key)
-  else told.set(key, now)
+  if (now.size === 0) reported.delete(key)
+  else reported.set(key, now)
   return problems
     .filter((problem) => before?.has(problemKey(problem)) !== true)
     .map((problem) => eventAbout(object, { type: 'Warning', ...problem }))

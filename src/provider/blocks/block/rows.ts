@@ -4,7 +4,7 @@ import type { IPPoolSpec } from '../../../crd/ipam-kit/ip-pool.js'
 import { API_VERSION, MAX_SECONDS, ROWS_FINALIZER } from '../../../crd/ipam-kit/names.js'
 import type { CreateEffect, PatchEffect } from '../../../plan/effect.js'
 import { patchObject } from '../../../plan/index.js'
-import type { Place } from '../tasks/known-blocks.js'
+import type { PlacedRow } from '../tasks/known-blocks.js'
 import { type BlockEntry, isBound, type ParsedBlock } from './parsed-block.js'
 
 /** A row before it gets its number. */
@@ -81,7 +81,7 @@ export function makeBlock(
  * @param rules those of the pool of the row; `undefined`: the pool does not exist
  */
 export function takeBack(
-  { parsed, entry }: Place,
+  { parsed, entry }: PlacedRow,
   rules: Pick<IPPoolSpec, 'sticky' | 'reuseAfterSeconds' | 'order'> | undefined,
   { nowMs, why }: WriteOptions,
 ): PatchEffect {
@@ -105,7 +105,7 @@ export function takeBack(
  *
  * @param replaced the kept rows that the new row replaced
  */
-export function undoGiving({ parsed, entry }: Place, replaced: readonly BlockEntry[], why: string): PatchEffect {
+export function undoGiving({ parsed, entry }: PlacedRow, replaced: readonly BlockEntry[], why: string): PatchEffect {
   let { sequence } = parsed.object.spec
   const rows: { [key: string]: unknown } = { [entry.key]: null }
   for (const { key, unit, count, row } of replaced) {
@@ -120,7 +120,7 @@ export function undoGiving({ parsed, entry }: Place, replaced: readonly BlockEnt
 }
 
 /** Writes another uid to a row: its owner was created again, and keeps its units. */
-export function handOver(place: Place, uid: string, options: WriteOptions): PatchEffect {
+export function handOver(place: PlacedRow, uid: string, options: WriteOptions): PatchEffect {
   return changeRow(place, { uid }, options)
 }
 
@@ -129,7 +129,7 @@ export function handOver(place: Place, uid: string, options: WriteOptions): Patc
  * earlier row has no effect.
  */
 export function changeRow(
-  { parsed, entry }: Place,
+  { parsed, entry }: PlacedRow,
   fields: Partial<Pick<IPBlockRow, 'uid' | 'container' | 'mac'>>,
   { nowMs, why }: WriteOptions,
 ): PatchEffect {

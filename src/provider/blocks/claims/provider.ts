@@ -43,7 +43,7 @@ import { addressOf } from '../block/allocation.js'
 import { addressOfUnit } from '../block/grid.js'
 import { type BlockEntry, isBound, type ParsedBlock } from '../block/parsed-block.js'
 import { refusalOf } from '../pool/eligible.js'
-import { PoolReading } from '../pool/pool-reading.js'
+import { ParsedPool } from '../pool/parsed-pool.js'
 import { PoolView } from '../pool/pool-view.js'
 import { WantedAddresses } from '../pool/wanted.js'
 import { adopt, allocate } from '../tasks/allocate.js'
@@ -101,7 +101,7 @@ class BlockClaimProvider<P extends KubeObject, L extends ClaimLedger<P>, R exten
   readonly #definition: BlockProviderDefinition<P, L, R>
   readonly #provider: Provider<P, L, R>
   /** How the pools of each kind are parsed for blocks. */
-  readonly #poolWatches: ReadonlyMap<string, Watch<PoolReading>>
+  readonly #poolWatches: ReadonlyMap<string, Watch<ParsedPool>>
   /** The pools by their names in blocks. */
   readonly #pools = new Map<string, ObjectRef>()
   /** The claims that wait for a pool to be ready. */
@@ -187,7 +187,7 @@ class BlockClaimProvider<P extends KubeObject, L extends ClaimLedger<P>, R exten
     return this.#provider.wakes(applied)
   }
 
-  #wakeForPool(delta: Delta<PoolReading>, applied: Applied): readonly string[] {
+  #wakeForPool(delta: Delta<ParsedPool>, applied: Applied): readonly string[] {
     const name = nameIn(delta.now) ?? nameIn(delta.before) ?? delta.ref.name
     this.#pools.set(name, delta.ref)
     const [before, had] = [this.#readiness(name), this.#spaceOf(name)]
@@ -362,14 +362,14 @@ class BlockClaimProvider<P extends KubeObject, L extends ClaimLedger<P>, R exten
     isBound: isClaimBound,
   }: ConfirmInput<P, L, BlockCalls>): Confirmed<BlockCalls> {
     const { keepsOutOfRange = false } = this.#definition
-    const said = results.confirm?.kind
-    const problem = said && DENIALS[said]
-    if (problem !== undefined && !(keepsOutOfRange && said === 'outOfPool')) {
+    const result = results.confirm?.kind
+    const problem = result && DENIALS[result]
+    if (problem !== undefined && !(keepsOutOfRange && result === 'outOfPool')) {
       // what an earlier claim has left is removed, and the claim gets another address
       const isOthers = controllersOf(address).some((owner) => !IPAddressClaim.is(owner))
       return { kind: isControlledBy(address, claim) || isOthers ? 'no' : 'stale', message: problem }
     }
-    if (said !== undefined) return { kind: 'yes' }
+    if (result !== undefined) return { kind: 'yes' }
     const read = Address.safeParse(address.spec.address, { zone: 'drop' })
     if (!read.ok) {
       return keepsOutOfRange ? { kind: 'yes' } : { kind: 'no', message: 'the address of its IPAddress cannot be read' }
@@ -383,14 +383,14 @@ class BlockClaimProvider<P extends KubeObject, L extends ClaimLedger<P>, R exten
       outOfRange: keepsOutOfRange ? 'record' : 'refuse',
     }
     const input: BlockCall = { task: 'allocate', pool: name, request }
-    return { kind: 'call', operation: 'confirm', input, why: 'the address that is there is the one of the claim' }
+    return { kind: 'call', operation: 'confirm', input, why: 'records the address of the IPAddress for the claim' }
   }
 
   #release(input: ReleaseInput<P, L, BlockCalls>): Released<BlockCalls> {
     const { claim, address, isStale, results } = input
     const { uid } = claim.metadata
-    const said = this.#definition.mayRelease?.(input)
-    if (said !== undefined && said.kind !== 'done') return said
+    const released = this.#definition.mayRelease?.(input)
+    if (released !== undefined && released.kind !== 'done') return released
     // addresses that an earlier claim of the name has left are in rows of that claim, which the
     // sweep finds
     if (isStale || uid === undefined || results.release !== undefined) return { kind: 'done' }
@@ -444,7 +444,7 @@ class BlockClaimProvider<P extends KubeObject, L extends ClaimLedger<P>, R exten
 function poolWatchOf<P extends KubeObject>(
   model: Model<P>,
   ipPoolOf: ((pool: P) => IPPool) | undefined,
-): Watch<PoolReading> {
+): Watch<ParsedPool> {
   if (ipPoolOf === undefined) return poolWatch
   const { parse, ...watch } = modelWatch(model)
   return {
@@ -452,13 +452,13 @@ function poolWatchOf<P extends KubeObject>(
     indexes: {},
     parse: (object, before) => {
       const read = parse(object, undefined)
-      return read.ok ? { ok: true, value: new PoolReading(ipPoolOf(read.value), before) } : read
+      return read.ok ? { ok: true, value: new ParsedPool(ipPoolOf(read.value), before) } : read
     },
   }
 }
 
 /** The name of a pool in blocks. */
-function nameIn(pool: Parsed<PoolReading> | undefined): string | undefined {
+function nameIn(pool: Parsed<ParsedPool> | undefined): string | undefined {
   return pool?.ok === true ? pool.value.object.metadata.name : undefined
 }
 

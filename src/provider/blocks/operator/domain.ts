@@ -41,21 +41,21 @@ export function domainFor(pool: IPPool, blocks: DomainBlocks): IPDomain {
 }
 
 function gridFor({ spec, status }: IPPool, family: Family): FamilyGrid {
-  const [wish, before] = family === 4 ? [spec.ipv4, status?.ipv4] : [spec.ipv6, status?.ipv6]
+  const [requested, before] = family === 4 ? [spec.ipv4, status?.ipv4] : [spec.ipv6, status?.ipv6]
   if (before !== undefined) {
     const { blockPrefixLength, allocationPrefixLength } = before
     return { blockPrefixLength, allocationPrefixLength }
   }
-  return gridOf(family, wish ?? {}, spec.affinity === undefined ? 'shared' : 'node')
+  return gridOf(family, requested ?? {}, spec.affinity === undefined ? 'shared' : 'node')
 }
 
 /** Whether a pool requests another grid than that of its domain. */
 export function gridConflict({ spec }: IPPool, domain: IPDomain): string | undefined {
   for (const family of ['ipv4', 'ipv6'] as const) {
     for (const field of ['blockPrefixLength', 'allocationPrefixLength'] as const) {
-      const [wish, has] = [spec[family]?.[field], domain.spec[family][field]]
-      if (wish !== undefined && wish !== has) {
-        return `spec.${family}.${field} is ${wish}, and that of domain ${domain.metadata.name} is ${has}`
+      const [requested, has] = [spec[family]?.[field], domain.spec[family][field]]
+      if (requested !== undefined && requested !== has) {
+        return `spec.${family}.${field} is ${requested}, and that of domain ${domain.metadata.name} is ${has}`
       }
     }
   }

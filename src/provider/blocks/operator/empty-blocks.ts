@@ -39,10 +39,10 @@ export class EmptyBlocks {
    * planned again when another block of the pool changes. O(blocks of the pool).
    */
   keepIfNeeded(parsed: ParsedBlock, pool: unknown, blocks: CachedObjects<ParsedBlock>, nowMs: number): boolean {
-    if (!(pool instanceof PoolView) || pool.problem !== undefined || !hasRoom(parsed, pool, nowMs)) return false
+    if (!(pool instanceof PoolView) || pool.problem !== undefined || !hasCapacity(parsed, pool, nowMs)) return false
     for (const other of blocks.each('pool', groupOf(parsed))) {
       const comesFirst = other !== parsed && (!isEmpty(other, nowMs) || other.name < parsed.name)
-      if (comesFirst && hasRoom(other, pool, nowMs)) return false
+      if (comesFirst && hasCapacity(other, pool, nowMs)) return false
     }
     const kept = this.#kept.get(groupOf(parsed)) ?? new Set()
     this.#kept.set(groupOf(parsed), kept.add(parsed.name))
@@ -69,7 +69,7 @@ export function groupOf({ prefix, object }: ParsedBlock): string {
  * Whether a pool can give something in a block to any owner. A block of a node serves that node
  * alone, and the node may never return.
  */
-function hasRoom(parsed: ParsedBlock, pool: PoolView, nowMs: number): boolean {
+function hasCapacity(parsed: ParsedBlock, pool: PoolView, nowMs: number): boolean {
   const { domain, node } = parsed.object.spec
-  return node === undefined && pool.object.spec.domain === domain && pool.knowsRoomIn(parsed, nowMs)
+  return node === undefined && pool.object.spec.domain === domain && pool.knowsCapacityIn(parsed, nowMs)
 }

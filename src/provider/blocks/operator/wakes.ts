@@ -6,7 +6,7 @@ import { isDeleting } from '../../../crd/meta/object.js'
 import type { Parsed } from '../../../plan/cached-objects.js'
 import type { Delta, PlannerContext } from '../../../plan/index.js'
 import type { ParsedBlock } from '../block/parsed-block.js'
-import type { PoolReading } from '../pool/pool-reading.js'
+import type { ParsedPool } from '../pool/parsed-pool.js'
 import { PoolView } from '../pool/pool-view.js'
 import type { KnownBlocks } from '../tasks/known-blocks.js'
 import { blockWatch, domainWatch, poolWatch } from '../tasks/watches.js'
@@ -30,7 +30,7 @@ export function wakeForDomain({ ref: { name } }: Delta<unknown>, { cache }: Cont
   return [`IPDomain ${name}`, ...poolsOf(name, cache).map(poolKey)]
 }
 
-export function wakeForPool(delta: Delta<PoolReading>, { cache, state }: Context): readonly string[] {
+export function wakeForPool(delta: Delta<ParsedPool>, { cache, state }: Context): readonly string[] {
   const { name } = delta.ref
   const [before, now] = [readable(delta.before), readable(delta.now)]
   state.known.followPool(delta, state.nowMs)
@@ -58,7 +58,7 @@ export function wakeForBlock(delta: Delta<ParsedBlock>, context: Context): reado
   const { name } = delta.ref
   state.known.followBlock(delta, state.nowMs)
   if (delta.now?.ok !== true) state.empty.forget(name)
-  const places = [placeOf(name, delta.before), placeOf(name, delta.now)].filter((place) => place !== undefined)
+  const places = [locationOf(name, delta.before), locationOf(name, delta.now)].filter((place) => place !== undefined)
   const domains = new Set(places.map(({ domain }) => domain))
   const parsedBlocks = [readable(delta.before), readable(delta.now)].filter((parsed) => parsed !== undefined)
   const isForAll = delta.before?.ok === false || delta.now?.ok === false
@@ -78,7 +78,7 @@ export function wakeForBlock(delta: Delta<ParsedBlock>, context: Context): reado
 function concerned(
   name: string,
   change: {
-    readonly places: readonly Place[]
+    readonly places: readonly BlockLocation[]
     readonly parsedBlocks: readonly ParsedBlock[]
     readonly isForAll: boolean
   },
@@ -107,7 +107,7 @@ export function overlapping({ name, space, object }: PoolView, cache: Context['c
 /**
  * Whether a pool has addresses in common with some space, with those that it gives only on request.
  */
-function isNextTo(pool: PoolReading, space: PoolSpace | undefined): boolean {
+function isNextTo(pool: ParsedPool, space: PoolSpace | undefined): boolean {
   const own = spaceOf(pool)
   if (own === undefined || space === undefined) return false
   return [space.given, space.reserved].some(
@@ -115,15 +115,15 @@ function isNextTo(pool: PoolReading, space: PoolSpace | undefined): boolean {
   )
 }
 
-function poolsOf(domain: string, cache: Context['cache']): readonly PoolReading[] {
+function poolsOf(domain: string, cache: Context['cache']): readonly ParsedPool[] {
   return cache.pools.by('domain', domain)
 }
 
-function poolKey({ object }: PoolReading): string {
+function poolKey({ object }: ParsedPool): string {
   return `IPPool ${object.metadata.name}`
 }
 
-function spaceOf({ space }: PoolReading): PoolSpace | undefined {
+function spaceOf({ space }: ParsedPool): PoolSpace | undefined {
   return space.ok ? space.value : undefined
 }
 
@@ -132,12 +132,12 @@ function readable<T>(entry: Parsed<T> | undefined): T | undefined {
 }
 
 /** Whether a pool gives addresses, apart from its space. */
-function isGiving(pool: PoolReading | undefined): boolean {
+function isGiving(pool: ParsedPool | undefined): boolean {
   return pool !== undefined && !isDeleting(pool.object) && !pool.object.spec.disabled
 }
 
 /** The domain, range and name of a block. */
-interface Place {
+interface BlockLocation {
   readonly domain: string
   readonly prefix: Prefix.Prefix
 }
@@ -146,7 +146,7 @@ interface Place {
  * Where a block lies. For a block that cannot be read, its name says so. `undefined`: it does not
  * exist, or does not have the name of a block.
  */
-function placeOf(name: string, entry: Parsed<ParsedBlock> | undefined): Place | undefined {
+function locationOf(name: string, entry: Parsed<ParsedBlock> | undefined): BlockLocation | undefined {
   if (entry === undefined) return undefined
   return entry.ok ? { domain: entry.value.object.spec.domain, prefix: entry.value.prefix } : parseBlockName(name)
 }

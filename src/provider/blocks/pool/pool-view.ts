@@ -12,7 +12,7 @@ import { DueTimes } from '../block/due-times.js'
 import { blockAround, type Grid, type UnitRange, unitsWithin } from '../block/grid.js'
 import { firstTexts, MarkedBlocks } from '../block/marked-blocks.js'
 import type { ParsedBlock } from '../block/parsed-block.js'
-import type { PoolReading } from './pool-reading.js'
+import type { ParsedPool } from './parsed-pool.js'
 
 type Address = Address.Address
 type Prefix = Prefix.Prefix
@@ -72,7 +72,7 @@ interface FamilyView {
  * far as known. It decides nothing: only the block says what is free.
  */
 export class PoolView {
-  #reading: PoolReading
+  #reading: ParsedPool
   #space: PoolSpace | undefined
   #problem: string | undefined
   #specProblem: string | undefined
@@ -82,7 +82,7 @@ export class PoolView {
    */
   readonly #units = new Map<string, readonly UnitRange[]>()
 
-  constructor(reading: PoolReading) {
+  constructor(reading: ParsedPool) {
     this.#reading = reading
     this.#read()
   }
@@ -127,7 +127,7 @@ export class PoolView {
    * Reads a newer version. @returns whether the addresses that it gives have changed, so that all
    * of its blocks have to be noted again
    */
-  update(reading: PoolReading): boolean {
+  update(reading: ParsedPool): boolean {
     const before = this.#reading
     this.#reading = reading
     if (reading.gives === before.gives) return false
@@ -180,22 +180,22 @@ export class PoolView {
     if (units.length === 0) return
     this.#units.set(name, units)
     view.bound.mark(prefix, object.spec.node !== undefined)
-    const hasRoom = this.hasRoomIn(parsed, nowMs)
-    view.full.mark(prefix, !hasRoom)
+    const hasCapacity = this.hasCapacityIn(parsed, nowMs)
+    view.full.mark(prefix, !hasCapacity)
     view.due.delete(name)
-    const atMs = hasRoom || !parsed.isOpen ? Number.POSITIVE_INFINITY : firstEnd(parsed, units)
+    const atMs = hasCapacity || !parsed.isOpen ? Number.POSITIVE_INFINITY : firstEnd(parsed, units)
     if (atMs !== Number.POSITIVE_INFINITY) view.due.set(name, atMs, prefix)
     if (this.object.spec.order !== 'lowest') view.sequences.set(name, { prefix, sequence: object.spec.sequence })
   }
 
   /** Whether the pool has something to give in a block. */
-  hasRoomIn(parsed: ParsedBlock, nowMs: number): boolean {
+  hasCapacityIn(parsed: ParsedBlock, nowMs: number): boolean {
     const units = this.unitsOf(parsed.prefix, parsed.name)
     return chooseUnit(parsed, { units, count: 1, isAligned: false, order: 'lowest', nowMs }) !== undefined
   }
 
   /** Whether the pool has something to give in a block that was noted. O(log n), amortised. */
-  knowsRoomIn({ prefix, name }: ParsedBlock, nowMs: number): boolean {
+  knowsCapacityIn({ prefix, name }: ParsedBlock, nowMs: number): boolean {
     const view = this.#families.get(prefix.address.family)
     if (view === undefined || !this.#units.has(name)) return false
     this.#expire(view, nowMs)

@@ -5,7 +5,7 @@ import { isDeleting, type ObjectRef } from '../../../crd/meta/object.js'
 import { type Effect, guard, proofOfAbsence } from '../../../plan/index.js'
 import { isControlledBy } from '../../claims/address-object.js'
 import { addressOfUnit } from '../block/grid.js'
-import type { Place } from '../tasks/known-blocks.js'
+import type { PlacedRow } from '../tasks/known-blocks.js'
 import { type Owners, ownerAbsent } from './owners.js'
 
 /** What to do with a row. */
@@ -34,7 +34,7 @@ export type OrphanedAddress = IPAddress | 'unreadable' | undefined
  * @param owner the owner that the row names
  * @param owners the owners that exist
  */
-export function decisionOn(place: Place, owner: ObjectRef, owners: Owners, address: OrphanedAddress): Decision {
+export function decisionOn(place: PlacedRow, owner: ObjectRef, owners: Owners, address: OrphanedAddress): Decision {
   const { row } = place.entry
   if (!IPAddressClaim.is(owner)) {
     if (owners.isThere(owner, row.uid)) return { kind: 'stays' }
@@ -67,7 +67,7 @@ export function decisionOn(place: Place, owner: ObjectRef, owners: Owners, addre
   return { kind: 'missing', checks: [...checks, ...others] }
 }
 
-function hasAddress({ parsed, entry }: Place, { spec }: IPAddress): boolean {
+function hasAddress({ parsed, entry }: PlacedRow, { spec }: IPAddress): boolean {
   const own = Address.safeParse(spec.address, { zone: 'drop' })
   const first = addressOfUnit(parsed.prefix, parsed.object.spec.allocationPrefixLength, entry.unit)
   return own.ok && Address.equals(own.value, first)

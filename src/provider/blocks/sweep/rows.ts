@@ -5,14 +5,14 @@ import type { Absences, CachedObjects, Effect, Plan, PlanTime } from '../../../p
 import { isBound, type ParsedBlock } from '../block/parsed-block.js'
 import { handOver, takeBack } from '../block/rows.js'
 import type { OperatorOutcome } from '../operator/outcome.js'
-import type { PoolReading } from '../pool/pool-reading.js'
-import type { Place } from '../tasks/known-blocks.js'
+import type { ParsedPool } from '../pool/parsed-pool.js'
+import type { PlacedRow } from '../tasks/known-blocks.js'
 import { type Decision, decisionOn } from './decision.js'
 import type { Owners } from './owners.js'
 
 /** The objects that the sweep reads, and its state. */
 export interface Sweep {
-  readonly pools: CachedObjects<PoolReading>
+  readonly pools: CachedObjects<ParsedPool>
   readonly blocks: CachedObjects<ParsedBlock>
   readonly handles: CachedObjects<IPHandle> | undefined
   readonly addresses: CachedObjects<IPAddress> | undefined
@@ -25,7 +25,7 @@ export interface Sweep {
 
 /** A row to remove or to change. */
 interface Case {
-  readonly place: Place
+  readonly place: PlacedRow
   readonly decision: Exclude<Decision, { readonly kind: 'stays' }>
 }
 

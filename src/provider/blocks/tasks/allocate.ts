@@ -12,10 +12,18 @@ import { addressOf, allocationOf } from '../block/allocation.js'
 import { type BlockEntry, ParsedBlock } from '../block/parsed-block.js'
 import { changeRow, fence, isRowOf, nextSequence, undoGiving } from '../block/rows.js'
 import { PoolView } from '../pool/pool-view.js'
-import type { Choice } from './choice.js'
+import type { BlockChoice } from './choice.js'
 import { chooseBlock, unitsWanted } from './choose-block.js'
 import { interfaceKey, OwnerHandle } from './handle.js'
-import { assertKnown, blockRef, type KnownBlocks, type Place, poolRef, type SentRow, turnAt } from './known-blocks.js'
+import {
+  assertKnown,
+  blockRef,
+  type KnownBlocks,
+  type PlacedRow,
+  poolRef,
+  type SentRow,
+  turnAt,
+} from './known-blocks.js'
 import { isOldPool, ObservedObjects } from './observed-objects.js'
 import type { AllocationOutcome } from './outcome.js'
 import { type AdoptionRequest, type AllocationRequest, assertRequest, type TaskRequest } from './request.js'
@@ -258,7 +266,7 @@ class AllocateTask implements GroupedTask {
     if (differing !== undefined || missing.length === 0) {
       if (unconfirmed !== undefined) return write(fence(unconfirmed))
       if (differing !== undefined) return this.#end(places, differing)
-      const given = places as Place[]
+      const given = places as PlacedRow[]
       return this.#renew(given) ?? this.#settle(given) ?? this.#end(given, this.#success(given))
     }
     // nothing is written before every family has free units
@@ -336,11 +344,11 @@ class AllocateTask implements GroupedTask {
     if (outcome.kind !== 'exhausted' || this.#rechecked.has(outcome.family)) return undefined
     this.#rechecked.add(outcome.family)
     // without an operator the status of a pool may be old
-    const doubted = pools.flatMap((name) => {
+    const full = pools.flatMap((name) => {
       const pool = this.#known.pool(name)
       return pool instanceof PoolView ? pool.fullBlocks(outcome.family, MOST_RECHECKED) : []
     })
-    const refs = doubted.filter((name) => this.#known.block(name) === undefined).map(blockRef)
+    const refs = full.filter((name) => this.#known.block(name) === undefined).map(blockRef)
     return refs.length === 0 ? undefined : { kind: 'get', refs, why: 'blocks may have free addresses since' }
   }
 
@@ -348,7 +356,7 @@ class AllocateTask implements GroupedTask {
    * Writes what has changed of an owner that has its addresses already. A late release of the
    * container before then does not match the row.
    */
-  #renew(places: readonly Place[]): Step<AllocationOutcome> | undefined {
+  #renew(places: readonly PlacedRow[]): Step<AllocationOutcome> | undefined {
     const { container, mac, owner } = this.#request
     const wanted = {
       ...(container === undefined ? {} : { container }),
@@ -373,7 +381,7 @@ class AllocateTask implements GroupedTask {
    * the block, the task does not report that the owner has the row. With containers that release
    * was for an earlier one, and `#renew` has made it fail.
    */
-  #settle(places: readonly Place[]): Step<AllocationOutcome> | undefined {
+  #settle(places: readonly PlacedRow[]): Step<AllocationOutcome> | undefined {
     const place = places.find(({ parsed }) => !this.#common.written.has(parsed.name))
     if (place === undefined || this.#request.container !== undefined) return undefined
     const { parsed } = place
@@ -419,7 +427,7 @@ class AllocateTask implements GroupedTask {
   }
 
   /** The row that the owner has of a family, whichever pool of the request it is of. */
-  #placeOf(family: Family): Place | undefined {
+  #placeOf(family: Family): PlacedRow | undefined {
     const { owner, interface: name, pools } = this.#request
     const asked = this.#request.addresses?.find((address) => address.family === family)
     const places = this.#known.rowsOf(owner.uid).filter(({ parsed, entry }) => {
@@ -439,13 +447,13 @@ class AllocateTask implements GroupedTask {
    * The failure if the owner has something else than it requests: another address, or another
    * number of them.
    */
-  #differing(places: readonly (Place | undefined)[]): AllocationOutcome | undefined {
+  #differing(places: readonly (PlacedRow | undefined)[]): AllocationOutcome | undefined {
     const found = places.filter((place) => place !== undefined)
     const allocations = found.map((place) => allocationOf(place, this.#known))
     const wrong = allocations.find(({ family, address, count }, nth) => {
       const asked = this.#request.addresses?.find((each) => each.family === family)
       if (asked !== undefined && !Address.equals(asked, address)) return true
-      const length = (found[nth] as Place).parsed.object.spec.allocationPrefixLength
+      const length = (found[nth] as PlacedRow).parsed.object.spec.allocationPrefixLength
       return count !== unitsWanted(this.#request, family, length)
     })
     if (wrong === undefined) return undefined
@@ -469,7 +477,7 @@ class AllocateTask implements GroupedTask {
     return [...new Set(names)].flatMap((name) => (name === undefined || this.#wasShown(name) ? [] : [blockRef(name)]))
   }
 
-  #success(places: readonly Place[]): AllocationOutcome {
+  #success(places: readonly PlacedRow[]): AllocationOutcome {
     const allocations = places.map((place) => allocationOf(place, this.#known))
     const texts = allocations.map(({ address }) => Address.format(address)).join(' and ')
     const { name } = this.#request.owner
@@ -479,7 +487,7 @@ class AllocateTask implements GroupedTask {
 
   /** Removes the rows that this task has added, and then reports why. */
   #undo(
-    places: readonly (Place | undefined)[],
+    places: readonly (PlacedRow | undefined)[],
     outcome: AllocationOutcome,
     unconfirmed: ParsedBlock | undefined,
   ): Step<AllocationOutcome> {
@@ -528,7 +536,7 @@ class AllocateTask implements GroupedTask {
   }
 
   /** Ends the task, once the handle names only blocks with rows of the owner. */
-  #end(places: readonly (Place | undefined)[], outcome: AllocationOutcome): Step<AllocationOutcome> {
+  #end(places: readonly (PlacedRow | undefined)[], outcome: AllocationOutcome): Step<AllocationOutcome> {
     const handle = this.#handle
     if (handle === undefined) return { kind: 'done', outcome }
     if (!handle.isKnown) return readHandle(handle)
@@ -549,7 +557,7 @@ class AllocateTask implements GroupedTask {
     return [...named, ...sent]
   }
 
-  #choose(family: Family, unconfirmed: ParsedBlock | undefined): Choice {
+  #choose(family: Family, unconfirmed: ParsedBlock | undefined): BlockChoice {
     const pools: PoolView[] = []
     const problems: string[] = []
     for (const name of this.#request.pools) {

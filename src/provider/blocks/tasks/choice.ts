@@ -42,7 +42,7 @@ export interface ChoiceInput {
 /**
  * Where to write a row of one family, what to read before that, or why there is no place for it.
  */
-export type Choice =
+export type BlockChoice =
   | { readonly kind: 'read'; readonly block: string }
   | {
       readonly kind: 'write'
@@ -92,7 +92,7 @@ export function make(
   },
   input: ChoiceInput,
   why: string,
-): Choice {
+): BlockChoice {
   const { request, family, nowMs } = input
   const { domain } = pool.object.spec
   // a block outside the space of the pool is never bound to a node
@@ -120,7 +120,7 @@ export function give(
   }: { readonly pool: PoolView; readonly parsed: ParsedBlock; readonly unit: number; readonly size: Size },
   { request, nowMs }: ChoiceInput,
   why: string,
-): Choice {
+): BlockChoice {
   const row = rowOf(request, size)
   const ofPool = parsed.object.spec.pool === pool.name ? row : { ...row, pool: pool.name }
   const effect = giveUnits(parsed, unit, ofPool, { nowMs, why })
@@ -143,7 +143,7 @@ function rowOf({ owner, interface: name, container, mac }: AllocationRequest, { 
   }
 }
 
-export function fails(outcome: AllocationOutcome): Choice {
+export function fails(outcome: AllocationOutcome): BlockChoice {
   return { kind: 'fails', outcome }
 }
 

@@ -8,7 +8,7 @@ import { isBound, ParsedBlock } from '../block/parsed-block.js'
 import { stickyKeys } from '../block/sticky-keys.js'
 import type { PoolView } from '../pool/pool-view.js'
 import {
-  type Choice,
+  type BlockChoice,
   type ChoiceInput,
   fails,
   give,
@@ -24,7 +24,7 @@ import { isAdoption, outOfRangeOf, type TaskRequest } from './request.js'
 const WHY = 'the address that is asked for'
 
 /** Chooses the requested address, also one that the pool gives only on request. */
-export function chooseAsked(asked: Address.Address, pools: readonly Wanted[], input: ChoiceInput): Choice {
+export function chooseAsked(asked: Address.Address, pools: readonly Wanted[], input: ChoiceInput): BlockChoice {
   for (const isAnywhere of outOfRangeOf(input.request) === 'record' ? [false, true] : [false]) {
     for (const wanted of pools) {
       const choice = chooseAskedIn(wanted, { asked, isAnywhere }, input)
@@ -42,7 +42,7 @@ function chooseAskedIn(
   { pool, grid, size }: Wanted,
   { asked, isAnywhere }: { readonly asked: Address.Address; readonly isAnywhere: boolean },
   input: ChoiceInput,
-): Choice | undefined {
+): BlockChoice | undefined {
   const text = Address.format(asked)
   const prefix = blockAround(grid, asked)
   const unit = unitOf(prefix, grid.allocationPrefixLength, asked)

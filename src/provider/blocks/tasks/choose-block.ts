@@ -10,7 +10,7 @@ import { type BlockEntry, ParsedBlock } from '../block/parsed-block.js'
 import { refusalOf } from '../pool/eligible.js'
 import type { PoolView } from '../pool/pool-view.js'
 import {
-  type Choice,
+  type BlockChoice,
   type ChoiceInput,
   fails,
   give,
@@ -25,7 +25,7 @@ import {
   type Wanted,
 } from './choice.js'
 import { chooseAsked } from './choose-asked.js'
-import type { Place } from './known-blocks.js'
+import type { PlacedRow } from './known-blocks.js'
 import { type AllocationRequest, outOfRangeOf } from './request.js'
 
 type Family = 4 | 6
@@ -34,7 +34,7 @@ type Family = 4 | 6
  * Chooses for one family: the requested address, a row that is kept for the owner, or the next free
  * units of the first pool with capacity.
  */
-export function chooseBlock(input: ChoiceInput): Choice {
+export function chooseBlock(input: ChoiceInput): BlockChoice {
   const { request, family, problems, nowMs } = input
   const notReady = [...problems]
   const unfit: string[] = []
@@ -105,13 +105,13 @@ function sizeOf(request: AllocationRequest, grid: Grid): Size | string {
 /**
  * The rows that the pool keeps for a returning owner and may give to it, the latest release first.
  */
-function keptPlaces({ pool, grid }: Wanted, input: ChoiceInput): readonly Place[] {
+function keptPlaces({ pool, grid }: Wanted, input: ChoiceInput): readonly PlacedRow[] {
   const { known, request, family, unconfirmed, refused } = input
   const { affinity, domain } = pool.object.spec
   // a pool that borrows nothing may route each block to its node alone
   const isElsewhere = ({ node }: IPBlockSpec) =>
     affinity?.borrow === false && request.node !== undefined && node !== undefined && node !== request.node.name
-  const isUsable = (place: Place) => {
+  const isUsable = (place: PlacedRow) => {
     const { parsed } = place
     const { spec } = parsed.object
     return (
@@ -130,13 +130,17 @@ function keptPlaces({ pool, grid }: Wanted, input: ChoiceInput): readonly Place[
 }
 
 /** The latest release first; for releases at the same time, the latest grant first. */
-function byRelease({ entry: { row: a } }: Place, { entry: { row: b } }: Place): number {
+function byRelease({ entry: { row: a } }: PlacedRow, { entry: { row: b } }: PlacedRow): number {
   const releasedMs = ({ released }: IPBlockRow) => (released === undefined ? 0 : Date.parse(released))
   return releasedMs(b) - releasedMs(a) || b.sequence - a.sequence
 }
 
 /** The row of the latest release that has exactly the requested size. */
-function chooseKept({ pool, grid, size }: Wanted, input: ChoiceInput, kept: readonly Place[]): Choice | undefined {
+function chooseKept(
+  { pool, grid, size }: Wanted,
+  input: ChoiceInput,
+  kept: readonly PlacedRow[],
+): BlockChoice | undefined {
   for (const { parsed, entry } of kept) {
     if (entry.count !== size.count || (size.isAligned && entry.unit % size.count !== 0)) continue
     const units = pool.unitsOf(parsed.prefix, parsed.name)
@@ -155,9 +159,9 @@ function chooseKept({ pool, grid, size }: Wanted, input: ChoiceInput, kept: read
 function chooseAmongKept(
   { pool, grid, size }: Wanted,
   input: ChoiceInput,
-  kept: readonly Place[],
+  kept: readonly PlacedRow[],
   { withFree }: { readonly withFree: boolean },
-): Choice | undefined {
+): BlockChoice | undefined {
   const entries = new Set(kept.map(({ entry }) => entry))
   for (const parsed of new Set(kept.map((place) => place.parsed))) {
     const isHeldBeside = heldIn(parsed.prefix, grid, input.request)
@@ -176,12 +180,12 @@ function chooseAmongKept(
 
 const WHY_KEPT = 'it was kept for this owner'
 
-function poolOf({ parsed, entry }: Place): string {
+function poolOf({ parsed, entry }: PlacedRow): string {
   return entry.row.pool ?? parsed.object.spec.pool
 }
 
 /** The next free units. */
-function chooseFree({ pool, grid, size }: Wanted, input: ChoiceInput): Choice | undefined {
+function chooseFree({ pool, grid, size }: Wanted, input: ChoiceInput): BlockChoice | undefined {
   const { known, nowMs } = input
   const { order, domain } = pool.object.spec
   const tried = new Set<string>()

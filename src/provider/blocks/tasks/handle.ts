@@ -6,7 +6,7 @@ import { type ObjectRef, refOf } from '../../../crd/meta/object.js'
 import { describe } from '../../../errors/index.js'
 import { type Change, type Effect, patchObject } from '../../../plan/index.js'
 import { ParsedBlock } from '../block/parsed-block.js'
-import { blockRef, type Known, type KnownBlocks, type Place } from './known-blocks.js'
+import { blockRef, type Known, type KnownBlocks, type PlacedRow } from './known-blocks.js'
 import type { ObservedObjects } from './observed-objects.js'
 
 /** The owner of a handle. */
@@ -252,6 +252,6 @@ function isUnreadable(parsed: Known<ParsedBlock>): parsed is { readonly unreadab
   return typeof parsed === 'object' && 'unreadable' in parsed
 }
 
-function isOf({ row }: Place['entry'], interfaceName: string): boolean {
+function isOf({ row }: PlacedRow['entry'], interfaceName: string): boolean {
   return interfaceKey(row.interface) === interfaceName
 }

@@ -16,7 +16,7 @@ import {
 } from '../../../plan/index.js'
 import { type BlockEntry, isBound, ParsedBlock } from '../block/parsed-block.js'
 import { stickyKeys } from '../block/sticky-keys.js'
-import type { PoolReading } from '../pool/pool-reading.js'
+import type { ParsedPool } from '../pool/parsed-pool.js'
 import { PoolView } from '../pool/pool-view.js'
 import { blockWatch, poolWatch } from './watches.js'
 
@@ -27,7 +27,7 @@ import { blockWatch, poolWatch } from './watches.js'
 export type Known<T> = T | { readonly unreadable: string } | 'absent' | undefined
 
 /** A row, and the block that has it. */
-export interface Place {
+export interface PlacedRow {
   readonly parsed: ParsedBlock
   readonly entry: BlockEntry
 }
@@ -90,7 +90,7 @@ export class KnownBlocks {
    */
   readonly written = new Set<string>()
   readonly #cache: ObjectCache
-  readonly #pools: CachedObjects<PoolReading>
+  readonly #pools: CachedObjects<ParsedPool>
   readonly #blocks: CachedObjects<ParsedBlock>
   readonly #views = new Map<string, PoolView>()
   /** Blocks as a write in preparation will leave them. */
@@ -159,12 +159,12 @@ export class KnownBlocks {
   }
 
   /** The rows that an owner has, in the order of their sequence. */
-  rowsOf(uid: string): readonly Place[] {
+  rowsOf(uid: string): readonly PlacedRow[] {
     return this.#places('owner', uid, (entry) => isBound(entry) && entry.row.uid === uid)
   }
 
   /** The rows that are kept for a returning owner, by a key of it. */
-  keptFor(key: string): readonly Place[] {
+  keptFor(key: string): readonly PlacedRow[] {
     return this.#places('stickyKey', key, ({ row }) => row.state === 'held' && stickyKeys(row).includes(key))
   }
 
@@ -327,7 +327,7 @@ export class KnownBlocks {
   }
 
   /** Observes a change that the cache has stored. */
-  followPool({ ref: { name }, now }: Delta<PoolReading>, nowMs: number): void {
+  followPool({ ref: { name }, now }: Delta<ParsedPool>, nowMs: number): void {
     this.#nowMs = Math.max(this.#nowMs, nowMs)
     if (now === undefined) {
       this.#views.delete(name)
@@ -339,7 +339,7 @@ export class KnownBlocks {
   }
 
   /** Observes a version of a pool. */
-  #see(reading: PoolReading): void {
+  #see(reading: ParsedPool): void {
     const { name, uid } = reading.object.metadata
     let view = this.#views.get(name)
     let hasChanged = true
@@ -383,7 +383,7 @@ export class KnownBlocks {
     if (sent?.some((each) => isDone(each, parsed))) {
       if (other !== undefined) other.isLast = false
       if (sent.some((each) => each.isBound && isDone(each, parsed))) this.written.add(name)
-    } else if (this.#isNews(parsed, wasKnown)) {
+    } else if (this.#isRecent(parsed, wasKnown)) {
       this.#others.delete(name)
       this.#others.set(name, { prefix: parsed.prefix, atMs: this.#nowMs, isLast: true })
     }
@@ -398,7 +398,7 @@ export class KnownBlocks {
   }
 
   /** Whether a block was written lately: a block that is seen for the first time may be old. */
-  #isNews({ object }: ParsedBlock, wasKnown: boolean): boolean {
+  #isRecent({ object }: ParsedBlock, wasKnown: boolean): boolean {
     if (wasKnown) return true
     return this.isComplete && Date.parse(object.metadata.creationTimestamp ?? '') + OTHERS_MS > this.#nowMs
   }
@@ -430,7 +430,7 @@ export class KnownBlocks {
     return [...known.filter(({ name }) => !this.#assumed.has(name)), ...this.#assumed.values()]
   }
 
-  #places(index: string, key: string, isWanted: (entry: BlockEntry) => boolean): readonly Place[] {
+  #places(index: string, key: string, isWanted: (entry: BlockEntry) => boolean): readonly PlacedRow[] {
     const places = this.#blocksBy(index, key).flatMap((parsed) =>
       parsed.entries.filter(isWanted).map((entry) => ({ parsed, entry })),
     )

@@ -10,7 +10,7 @@ import { isBound, ParsedBlock } from '../block/parsed-block.js'
 import { fence, takeBack } from '../block/rows.js'
 import { PoolView } from '../pool/pool-view.js'
 import { OwnerHandle } from './handle.js'
-import { assertKnown, blockRef, type KnownBlocks, type Place, poolRef, turnAt } from './known-blocks.js'
+import { assertKnown, blockRef, type KnownBlocks, type PlacedRow, poolRef, turnAt } from './known-blocks.js'
 import { isOldPool, ObservedObjects } from './observed-objects.js'
 import type { ReleaseRequest } from './request.js'
 import { type Allocation, assertRelease } from './request.js'
@@ -208,7 +208,7 @@ class ReleaseTask implements Task<ReleaseOutcome> {
     })?.message
   }
 
-  #places(): readonly Place[] {
+  #places(): readonly PlacedRow[] {
     const { owner, interface: name, container, address, sequence, pools } = this.#request
     return this.#known.rowsOf(owner.uid).filter(({ parsed, entry }) => {
       const { row } = entry
@@ -262,7 +262,11 @@ function keyOf({ block, address }: Allocation): string {
   return `${block} ${Address.format(address)}`
 }
 
-function entryHas({ prefix, object }: ParsedBlock, { unit, count }: Place['entry'], address: Address.Address): boolean {
+function entryHas(
+  { prefix, object }: ParsedBlock,
+  { unit, count }: PlacedRow['entry'],
+  address: Address.Address,
+): boolean {
   if (!containsAddress(prefix, address)) return false
   const at = unitOf(prefix, object.spec.allocationPrefixLength, address)
   return at >= unit && at < unit + count

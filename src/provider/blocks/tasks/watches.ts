@@ -4,13 +4,13 @@ import { IPPool } from '../../../crd/ipam-kit/ip-pool.js'
 import { modelWatch, type Watch } from '../../../plan/index.js'
 import { ParsedBlock } from '../block/parsed-block.js'
 import { stickyKeys } from '../block/sticky-keys.js'
-import { type PoolReading, readPool } from '../pool/pool-reading.js'
+import { type ParsedPool, readPool } from '../pool/parsed-pool.js'
 
 // the parts of one process that use these watches on one cache parse each version of an object once
 
 export const domainWatch: Watch<IPDomain> = modelWatch(IPDomain)
 
-export const poolWatch: Watch<PoolReading> = {
+export const poolWatch: Watch<ParsedPool> = {
   ...IPPool.info,
   parse: readPool,
   indexes: { domain: ({ object }) => [object.spec.domain] },

@@ -5,14 +5,14 @@ import { describe, type Result } from '../../../errors/index.js'
 import type { ParseResult } from '../../../plan/cached-objects.js'
 
 /** A parsed version of a pool. Immutable. */
-export class PoolReading {
+export class ParsedPool {
   readonly object: IPPool
   /** Equal for two versions that give the same addresses. */
   readonly gives: string
   #space: Result<PoolSpace, 'INVALID_POOL_SPEC'> | undefined
 
   /** @param before the version before: if it gives the same addresses, its space is reused */
-  constructor(object: IPPool, before?: PoolReading) {
+  constructor(object: IPPool, before?: ParsedPool) {
     const { spec, status } = object
     this.object = object
     this.gives = JSON.stringify([spec, status?.domainUID, gridOf(status?.ipv4), gridOf(status?.ipv6)])
@@ -32,10 +32,10 @@ export class PoolReading {
 }
 
 /** Reads a pool. */
-export function readPool(object: KubeObject, before?: PoolReading): ParseResult<PoolReading> {
+export function readPool(object: KubeObject, before?: ParsedPool): ParseResult<ParsedPool> {
   const read = IPPool.safeParse(object)
   return read.ok
-    ? { ok: true, value: new PoolReading(read.value, before) }
+    ? { ok: true, value: new ParsedPool(read.value, before) }
     : { ok: false, problem: describe(read.failure) }
 }
 

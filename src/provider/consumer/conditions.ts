@@ -65,12 +65,12 @@ export function capoCondition({ counts, claims }: ClaimSummary): ConditionUpdate
 function summaryOf(
   ready: readonly { readonly name: string; readonly condition: Condition }[],
 ): Pick<Condition, 'status' | 'reason' | 'message'> {
-  const told = (status: Condition['status']) =>
+  const withStatus = (status: Condition['status']) =>
     ready
       .filter(({ condition }) => condition.status === status)
       .map(({ name, condition }) => `${name}: ${[condition.reason, condition.message].filter(Boolean).join(': ')}`)
       .join('; ')
-  const [issues, unknown] = [told('False'), told('Unknown')]
+  const [issues, unknown] = [withStatus('False'), withStatus('Unknown')]
   if (issues !== '') return { status: 'False', reason: 'IssuesReported', message: issues }
   if (unknown !== '') return { status: 'Unknown', reason: 'UnknownReported', message: unknown }
   return { status: 'True', reason: 'InfoReported', message: '' }
