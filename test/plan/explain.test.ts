@@ -26,7 +26,7 @@ test('a plan in words: outcome, every effect, its condition, and why', () => {
     [
       'bound: 10.0.0.1/24',
       '  1. patch IPAddressClaim default/web (metadata.finalizers) if it has uid c-1 and version 7: keeps the claim until its address is released',
-      '  2. create IPAddress default/web, unless there is one: 10.0.0.1 is the lowest that is free in InClusterIPPool default/pool',
+      '  2. create IPAddress default/web, unless there is one: 10.0.0.1 is the lowest free address in InClusterIPPool default/pool',
       '  3. patch status of IPAddressClaim default/web (status.addressRef, status.conditions) if it has uid c-1 and version 7: the claim is Bound',
       '  4. tell of IPAddressClaim default/web: Normal AddressAllocated: 10.0.0.1/24',
     ].join('\n'),
