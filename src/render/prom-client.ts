@@ -3,7 +3,7 @@ import type { HistogramSample, Metric, MetricSample } from './prometheus.js'
 
 /** The part of a `Registry` of prom-client 15 that is used here. */
 export interface PromRegistry {
-  // biome-ignore lint/suspicious/noExplicitAny: prom-client names its own classes, and reads what PromMetric has
+  // biome-ignore lint/suspicious/noExplicitAny: prom-client expects a class of its own
   registerMetric(metric: any): void
 }
 
@@ -102,7 +102,10 @@ function histogramValues(name: string, { labels = {}, buckets, sum, count }: His
   ]
 }
 
-/** @throws IpamError `INVALID_ARGUMENT` for a value that is not a number: a registry would print `-Inf` */
+/**
+ * @throws IpamError `INVALID_ARGUMENT` for a value that is not a number: a registry would print
+ * `-Inf`
+ */
 function numberOf(metric: string, value: unknown): number {
   if (typeof value === 'bigint') return Number(value)
   return typeof value === 'number' ? value : refuse('value', `a number or a bigint in metric ${metric}`, value)

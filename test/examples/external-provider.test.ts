@@ -44,7 +44,7 @@ describe('the provider in three verbs', () => {
     const marker = world.ipam.records[0]?.marker
     expect(marker?.split('/')[1]).toBe(owner)
     const address = await world.store.get(addressRef('a'))
-    expect(address).toMatchObject({ value: { metadata: { annotations: { 'ipam-kit/marker': marker } } } })
+    expect(address).toMatchObject({ value: { metadata: { annotations: { 'ipam-kit.dev/marker': marker } } } })
     expect((await world.run()).written).toBe(0)
 
     await world.store.delete(claimRef('a'))

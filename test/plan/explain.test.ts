@@ -53,5 +53,5 @@ test.each<[string, Omit<DeleteEffect, 'kind' | 'ref' | 'why'>, string]>([
 
 test('an absence names the uid that must not be there', () => {
   const effect = { kind: 'absent', ref: thing, uid: 'u-1', why: 'its dependents go with it' } as const
-  expect(explainEffect(effect)).toBe('go on only if there is no Thing x with uid u-1: its dependents go with it')
+  expect(explainEffect(effect)).toBe('continue only if there is no Thing x with uid u-1: its dependents go with it')
 })

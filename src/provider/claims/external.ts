@@ -9,7 +9,7 @@ import type { CallRequest, CallValues, ExternalOptions } from './definition.js'
 /**
  * Annotation of an IPAddress from an external system: the marker under which the system stores it.
  */
-export const MARKER_ANNOTATION = 'ipam-kit/marker'
+export const MARKER_ANNOTATION = 'ipam-kit.dev/marker'
 
 /** The last result of a call. */
 export interface LastResult {

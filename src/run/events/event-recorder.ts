@@ -16,17 +16,17 @@ export const EVENT: KindInfo = {
 
 export interface EventRecorderOptions {
   readonly store: Pick<Store, 'create' | 'patch'>
-  /** Names the program: the source of its Events. */
+  /** The name of the program, as the source of its Events. */
   readonly component: string
   /** The clock: milliseconds since 1970. */
   readonly now: () => number
-  /** A text that never comes twice, of letters, digits and `-`: it is a part of a name. */
+  /** A unique text of letters, digits and `-`: it becomes a part of a name. */
   readonly uid: () => string
-  /** Told of each Event that could not be written: log it. */
+  /** Receives each Event that could not be written, for the log. */
   readonly onProblem: (failure: StoreFailure, about: ObjectRef) => void
 }
 
-/** An Event of the core API group, as far as it is written here. */
+/** An Event of the core API group, with the fields that are written here. */
 interface KubeEvent extends KubeObject {
   readonly involvedObject: ObjectRef & { readonly uid: string | undefined }
   readonly type: 'Normal' | 'Warning'
@@ -38,36 +38,37 @@ interface KubeEvent extends KubeObject {
   readonly count: number
 }
 
-/** An event that was seen, and the Event object that counts it. */
+/** An event, and the Event object that counts it. */
 interface Recorded {
   readonly event: EventEffect
   readonly firstMs: number
   lastMs: number
   count: number
-  /** Left out: there is no object yet, or it is gone. */
+  /** Left out: no object was created yet, or it was deleted. */
   ref: ObjectRef | undefined
   isWriting: boolean
-  /** How many were counted by the last write. */
+  /** The count of the last write. */
   written: number
 }
 
-/** What an API server takes, in characters. */
+/** The limit of an API server, in characters. */
 const MAX_MESSAGE = 1024
 const MAX_NAME = 200
-/** How many events are told apart; those that were recorded longest ago are forgotten first. */
+/** The number of events that are distinguished. The least recently recorded are removed first. */
 const MAX_RECORDED = 4096
 
 /**
- * Writes what planners report as Events of Kubernetes, so that `kubectl describe` shows them under
- * their object: give {@link record} as `onEvent` of a `Controller`.
+ * Writes the events of planners as Events of Kubernetes, so that `kubectl describe` shows them
+ * under their object. Pass {@link record} as `onEvent` of a `Controller`.
  *
- * An event that comes again, with the same object, type, reason and message, raises the count of
- * its Event. While a write of it is not answered, those that come are counted for the next one. An
- * object gets 25 writes of Events at once and one more every 5 minutes, as in client-go; what comes
- * beyond that is counted by the next write of the same event, or dropped. Up to 4,096 events and as
- * many objects are remembered. Needs the rights to create and to patch `events`.
+ * - An event with the same object, type, reason and message as an earlier one raises the count of
+ *   its Event. Events that arrive during a write are counted by the next write.
+ * - An object gets 25 writes of Events at once and one more every 5 minutes, as in client-go.
+ *   Further events are counted by the next write of the same event, or dropped.
+ * - Up to 4,096 events and as many objects are remembered.
+ * - It needs the permissions to create and to patch `events`.
  *
- * An Event is never the only record of anything: nothing waits for it, and one that could not be
+ * An Event is never the only record of anything. Nothing waits for it. An Event that could not be
  * written is reported to `onProblem` and not tried again.
  */
 export class EventRecorder {
@@ -91,7 +92,7 @@ export class EventRecorder {
   /**
    * Writes an event, or counts it. O(1).
    *
-   * @returns resolves when it is written, or is not going to be
+   * @returns resolves when it is written or dropped
    */
   readonly record = async (event: EventEffect): Promise<void> => {
     assertParts('EventRecorder.record', 'event', event, {
@@ -146,7 +147,7 @@ export class EventRecorder {
         return true
       }
       if (patched.failure.code !== 'STORE_NOT_FOUND') return this.#failed(key, recorded, patched.failure, onProblem)
-      // a server removes Events after a while, by default after an hour
+      // a server deletes Events after a while, by default after an hour
       recorded.ref = undefined
     }
     const object = this.#eventOf(recorded)
@@ -185,7 +186,7 @@ export class EventRecorder {
   }
 }
 
-/** A time as Kubernetes has it: to the second. */
+/** A time in the format of Kubernetes: to the second. */
 function timeText(ms: number): string {
   return new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z')
 }

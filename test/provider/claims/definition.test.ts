@@ -323,7 +323,7 @@ describe('leakPossible', () => {
   })
 
   test('not where the IPAddress says under which marker it is kept', () => {
-    const marked = address('a', { annotations: { 'ipam-kit/marker': 'pool/claim' } })
+    const marked = address('a', { annotations: { 'ipam-kit.dev/marker': 'pool/claim' } })
     const planner = provider({ marker: 'kept' })
     show(planner, deleted, marked)
     const [, call] = planner.plan(KEY, { nowMs: 0 })?.effects ?? []

@@ -18,12 +18,12 @@ export function busyOf({
   known,
   contended,
   nowMs,
-  takesTurns,
+  usesLocks,
 }: {
   readonly known: KnownBlocks
   readonly contended: RangeSet.RangeSet
   readonly nowMs: number
-  readonly takesTurns: boolean
+  readonly usesLocks: boolean
 }): Busy {
   const own = known.inFlightAt(nowMs)
   const others = known.othersAt(nowMs)
@@ -33,7 +33,7 @@ export function busyOf({
     met,
     *tries() {
       yield RangeSet.union(met, setOf(others))
-      if (takesTurns) {
+      if (usesLocks) {
         const last = others.filter(({ isLast }) => isLast)
         // waiting for a task of this process costs less than a conflict with another writer
         yield setOf(last)

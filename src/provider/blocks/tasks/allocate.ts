@@ -19,10 +19,10 @@ import {
   assertKnown,
   blockRef,
   type KnownBlocks,
+  lockStep,
   type PlacedRow,
   poolRef,
   type SentRow,
-  turnAt,
 } from './known-blocks.js'
 import { isOldPool, ObservedObjects } from './observed-objects.js'
 import type { AllocationOutcome } from './outcome.js'
@@ -158,7 +158,7 @@ class AllocateTask implements GroupedTask {
   #hasLookedAgain = false
   /** The families for which blocks that a status lists as full were read again. */
   readonly #rechecked = new Set<Family>()
-  #takesTurns = false
+  #usesLocks = false
   #nowMs = 0
   /** The clock of the known blocks when the last step began. */
   #since = 0
@@ -223,7 +223,7 @@ class AllocateTask implements GroupedTask {
 
   next(time: TaskTime): Step<AllocationOutcome> {
     const { nowMs, conflicts } = time
-    this.#takesTurns = time.isBusy !== undefined
+    this.#usesLocks = time.isLocked !== undefined
     this.#nowMs = nowMs
     this.#conflicts = conflicts
     this.#since = this.#common.clock
@@ -288,8 +288,8 @@ class AllocateTask implements GroupedTask {
     const note = this.#noteIn(this.#handle, writes)
     if (note !== undefined) return write(note)
     const { block, prefix, version, sequence, replaced } = choice
-    const turn = turnAt(block, time)
-    if (turn !== undefined) return turn
+    const lock = lockStep(block, time)
+    if (lock !== undefined) return lock
     this.#noteLast(choice.effect, block, prefix)
     this.#sent.set(block, { version, sequence, replaced })
     this.#noteSent(block, { prefix, version, sequence })
@@ -577,7 +577,7 @@ class AllocateTask implements GroupedTask {
       contended: this.#contended,
       refused: this.#refused,
       nowMs: this.#nowMs,
-      takesTurns: this.#takesTurns,
+      usesLocks: this.#usesLocks,
     })
   }
 }

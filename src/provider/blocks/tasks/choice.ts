@@ -36,7 +36,7 @@ export interface ChoiceInput {
   readonly refused: RangeSet.RangeSet
   readonly nowMs: number
   /** Whether the task waits for a block that another task of this process writes. */
-  readonly takesTurns: boolean
+  readonly usesLocks: boolean
 }
 
 /**

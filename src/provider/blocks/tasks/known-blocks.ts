@@ -144,7 +144,7 @@ export class KnownBlocks {
     const [pool, block] = [applied.deltaFor(poolWatch), applied.deltaFor(blockWatch)]
     if (pool !== undefined) this.followPool(pool, nowMs)
     if (block !== undefined) this.followBlock(block, nowMs)
-    if (applied.isNews) this.#cache.announce(applied)
+    if (applied.isNewer) this.#cache.announce(applied)
     return !applied.isStale
   }
 
@@ -453,9 +453,9 @@ export function blockRef(name: string): ObjectRef {
 }
 
 /** A step that waits while another task of this process writes a block; `undefined`: none does. */
-export function turnAt(block: string, { isBusy }: TaskTime): Extract<Step, { kind: 'turn' }> | undefined {
+export function lockStep(block: string, { isLocked }: TaskTime): Extract<Step, { kind: 'lock' }> | undefined {
   const ref = blockRef(block)
-  return isBusy?.(ref) === true ? { kind: 'turn', ref, why: 'another task writes it' } : undefined
+  return isLocked?.(ref) === true ? { kind: 'lock', ref, why: 'another task writes it' } : undefined
 }
 
 /** Whether two rows are for the same owner and interface. */

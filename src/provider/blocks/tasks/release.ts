@@ -10,7 +10,7 @@ import { isBound, ParsedBlock } from '../block/parsed-block.js'
 import { fence, takeBack } from '../block/rows.js'
 import { PoolView } from '../pool/pool-view.js'
 import { OwnerHandle } from './handle.js'
-import { assertKnown, blockRef, type KnownBlocks, type PlacedRow, poolRef, turnAt } from './known-blocks.js'
+import { assertKnown, blockRef, type KnownBlocks, lockStep, type PlacedRow, poolRef } from './known-blocks.js'
 import { isOldPool, ObservedObjects } from './observed-objects.js'
 import type { ReleaseRequest } from './request.js'
 import { type Allocation, assertRelease } from './request.js'
@@ -105,8 +105,8 @@ class ReleaseTask implements Task<ReleaseOutcome> {
     const pool = this.#known.pool(allocation.pool)
     const { name, prefix, version } = place.parsed
     const { uid, sequence, interface: interfaceName } = place.entry.row
-    const turn = turnAt(name, time)
-    if (turn !== undefined) return turn
+    const lock = lockStep(name, time)
+    if (lock !== undefined) return lock
     const sent = { prefix, version, uid, interface: interfaceName, sequence, isBound: false }
     this.#found.set(`${name} ${sequence}`, allocation)
     this.#sent.add(name)

@@ -122,7 +122,7 @@ describe('the operator', () => {
     // as the admission does
     const [object, other] = [await pool('red'), await pool()]
     expect(admitIPPool({ operation: 'CREATE', object, others: [other] })).toMatchObject({
-      warnings: ['has addresses in common with blue: what one of them gives, no other gives'],
+      warnings: ['has addresses in common with blue: each address is allocated by one of them only'],
     })
     unwrap(
       await store.patch(poolRef('red'), { spec: { subnets: [{ cidr: '10.0.0.0/24', ranges: ['10.0.0.64/26'] }] } }),
@@ -490,11 +490,11 @@ describe('what the operator has seen may be old', () => {
     await operate()
     expect(await readyOf('red')).toMatchObject({
       status: 'False',
-      message: 'spec.ipv4: a block has 65536 units, and at most 1024',
+      message: 'spec.ipv4: a block has 65536 units, more than 1024',
     })
     const domain = IPDomain.parse(unwrap(await store.get(domainRef)))
     expect(domain.status?.conditions).toMatchObject([
-      { type: 'Ready', status: 'False', message: 'spec.ipv4: a block has 65536 units, and at most 1024' },
+      { type: 'Ready', status: 'False', message: 'spec.ipv4: a block has 65536 units, more than 1024' },
     ])
   })
 
