@@ -54,7 +54,7 @@ describe('the operator', () => {
     await make({ subnets: [{ cidr: '10.0.0.0/24', gateway: '10.0.0.1' }, { cidr: 'fd00::/64' }] })
     expect((await give(request('a'))).outcome).toEqual({
       kind: 'notReady',
-      message: 'pool blue: the pool was not taken into its domain yet',
+      message: 'pool blue: the pool is not accepted into its domain yet',
     })
     await operate()
     const domain = IPDomain.parse(unwrap(await store.get({ ...poolRef('default'), kind: 'IPDomain' })))
@@ -558,7 +558,7 @@ describe('a block that cannot be read', () => {
     await mend()
     const keys = planner.observe({ kind: 'present', object: unwrap(await store.get(block)) })
     expect(keys).toEqual(['IPBlock default-4-0a000000-28', 'IPDomain default', 'IPPool blue', 'IPPool red'])
-    expect(await messageOf('IPPool blue')).toBe('kept while 1 are given')
+    expect(await messageOf('IPPool blue')).toBe('kept while 1 are in use')
     expect((await store.get(poolRef('red'))).ok).toBe(false)
     await giveBack('a')
     await operate(blocksOperator({ emptySeconds: 0 }))
@@ -681,7 +681,7 @@ describe('a change of a block', () => {
     expect(messageOf(operator, cooling)).toBe('empty, and the only one with room')
     expect(operator.observe(blockAt(2, 16))).toContain(kept)
     // for longer than it may be
-    expect(messageOf(operator, kept)).toBe('it is empty')
+    expect(messageOf(operator, kept)).toBe('deleting the empty block')
   })
 
   test('wakes an empty one that was kept when its pool gives nothing any more', () => {
