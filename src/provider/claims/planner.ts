@@ -43,7 +43,7 @@ import { isSameRival, SharedAddresses, sharingOf } from './shared-addresses.js'
 import { isBound } from './status.js'
 import { claimWatches, type SeenAddress } from './watches.js'
 
-/** How the sentence about an object that cannot be read begins, for where its name was said before. */
+/** The beginning of the message about an unreadable object: cut where the name was said before. */
 const NAMED = /^\w+ ".*?"(?: \(\d+ characters\))? is invalid: /
 
 /** A provider as a {@link Planner}: keys are `Kind namespace/name` of claims and pools. */

@@ -165,7 +165,7 @@ export class EventRecorder {
     return true
   }
 
-  /** Those that were recorded last are at the end. One that waits to be written is not forgotten. */
+  /** The last recorded event is at the end. An event that waits for its write is not forgotten. */
   #remember(recorded: Recorded): void {
     this.#recorded.delete(recorded.key)
     this.#recorded.set(recorded.key, recorded)
@@ -228,7 +228,7 @@ export class EventRecorder {
     this.#tell(failure, event.about)
   }
 
-  /** A host that cannot take it is told nothing more of it: there is nobody else to tell. */
+  /** If the callback of the host throws, nothing is left to report it to. */
   #tell(failure: StoreFailure, about: ObjectRef): void {
     try {
       const told: unknown = this.#options.onProblem(failure, about)
