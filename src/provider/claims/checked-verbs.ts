@@ -1,10 +1,16 @@
 import { assertAddress } from '../../cidr/internal.js'
 import type { Address } from '../../cidr/nouns/address.js'
+import type { KubeObject } from '../../crd/meta/object.js'
 import { assertParts, isObject } from '../../errors/checks.js'
 import { refuseIn } from '../../errors/refuse.js'
-import type { ProviderRules } from './rules.js'
+import type { Outcome } from '../../plan/index.js'
+import type { UnknownCalls } from './call-schemas.js'
+import type { ClaimLedger, ProviderDefinition } from './definition.js'
 
-type Verbs = Pick<ProviderRules, 'resolve' | 'ensure' | 'confirm' | 'release' | 'planPool'>
+/** A provider of any pools, ledger and calls. */
+export type AnyDefinition = ProviderDefinition<KubeObject, ClaimLedger<KubeObject>, unknown, Outcome, UnknownCalls>
+
+type Verbs = Pick<AnyDefinition, 'resolve' | 'ensure' | 'confirm' | 'release' | 'planPool'>
 type Answer = { readonly [member: string]: unknown }
 /** Checks an answer of one kind. @param of the verb and its provider */
 type Check = (of: string, answer: Answer) => void

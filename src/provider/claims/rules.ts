@@ -6,8 +6,8 @@ import { groupOf, type KindInfo, type KubeObject } from '../../crd/meta/object.j
 import { assertObject } from '../../errors/checks.js'
 import { refuseIn } from '../../errors/refuse.js'
 import type { Outcome } from '../../plan/index.js'
-import { assertCalls, type CallTypes, type UnknownCalls } from './call-schemas.js'
-import { checkedVerbs } from './checked-verbs.js'
+import { assertCalls, type CallTypes } from './call-schemas.js'
+import { type AnyDefinition, checkedVerbs } from './checked-verbs.js'
 import type { ClaimLedger, ProviderDefinition, ProviderFinalizers } from './definition.js'
 
 /**
@@ -18,8 +18,6 @@ export const DEFAULT_FINALIZERS: ProviderFinalizers = {
   claim: RELEASE_ADDRESS_FINALIZER,
   address: PROTECT_ADDRESS_FINALIZER,
 }
-
-type AnyDefinition = ProviderDefinition<KubeObject, ClaimLedger<KubeObject>, unknown, Outcome, UnknownCalls>
 
 /**
  * A definition that was checked, with its defaults filled in. The types of its pools, its ledger

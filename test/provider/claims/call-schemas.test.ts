@@ -142,7 +142,7 @@ describe('what carries calls out', () => {
     await expect(caller(wrong as never)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' })
   })
 
-  test.each([undefined, null, 5, {}, { toString: 5 }])('needs functions of its own: %j', (handlers) => {
+  test.each<unknown>([undefined, null, 5, {}, { toString: 5 }])('needs functions of its own: %j', (handlers) => {
     const schemas = { toString: calls.allocate }
     expect(() => handleCalls(schemas as never, handlers as never)).toThrow(
       expect.objectContaining({ code: 'INVALID_ARGUMENT' }),

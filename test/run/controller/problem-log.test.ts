@@ -65,19 +65,14 @@ test('a problem of a controller is one line, of a kind without its names', () =>
   ])
 })
 
-test.each(['a-', 'de-ad-', 'a', '-', '_', '0', 'aa aa-'])(
-  'a line of very many %j takes no time, and is cut',
-  (part) => {
-    const lines: string[] = []
-    const log = new ProblemLog({ timers: new VirtualTimers(), log: (line) => lines.push(line) })
-    const beganMs = performance.now()
-    const error = new Error(part.repeat(50_000))
-    log.report({ kind: 'thrown', planner: 'p', key: 'IPAddressClaim lab/web-0', error })
-    log.add(`${part.repeat(50_000)}z`)
-    expect(performance.now() - beganMs).toBeLessThan(200)
-    expect(lines.map((line) => line.length)).toEqual([8_001, 8_001])
-  },
-)
+test.each(['a-', 'de-ad-', 'a', '-', '_', '0', 'aa aa-'])('a line of very many %j is cut', (part) => {
+  const lines: string[] = []
+  const log = new ProblemLog({ timers: new VirtualTimers(), log: (line) => lines.push(line) })
+  const error = new Error(part.repeat(50_000))
+  log.report({ kind: 'thrown', planner: 'p', key: 'IPAddressClaim lab/web-0', error })
+  log.add(`${part.repeat(50_000)}z`)
+  expect(lines.map((line) => line.length)).toEqual([8_001, 8_001])
+})
 
 test('lines that differ in numbers and uids only are of one kind', () => {
   const lines: string[] = []
