@@ -1,9 +1,9 @@
-// What test/docs/plain-english.test.ts refuses in texts that people read, and where it stands. To
-// see the list: npx tsx scripts/plain-english.ts
+// The rules of test/docs/plain-english.test.ts for texts that people read. Prints what they refuse:
+// npx tsx scripts/plain-english.ts
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
-/** A place that has to be written anew. */
+/** A text that the rules refuse. */
 export interface Finding {
   /** The file and the line, from 1: `src/plan/task.ts:12`. */
   readonly at: string
@@ -16,8 +16,10 @@ interface Prose {
   readonly line: number
 }
 
-/** Words that name no component, and forms that are read twice. */
-const patterns: readonly (readonly [RegExp, string])[] = [
+/**
+ * Words that name no component, and forms that have to be read twice, with what to write instead.
+ */
+export const patterns: readonly (readonly [refused: RegExp, instead: string])[] = [
   [/\bcan not\b/i, 'write "cannot"'],
   [/\b(?:nobody|somebody|anybody|whoever|whomever)\b/i, 'name the component that does it'],
   [
@@ -32,7 +34,7 @@ const patterns: readonly (readonly [RegExp, string])[] = [
   [/\b(?:is|are|was|were) over\b(?! \d)/i, 'write "ends" or "has ended"'],
 ]
 
-/** Words of a sentence in a guide, at most. */
+/** Words of a sentence on a page, at most. */
 const MAX_WORDS = 35
 /** Columns of a line of a comment, at most. */
 const MAX_COLUMNS = 100
@@ -46,19 +48,39 @@ function filesIn(folder: string, ending: string): string[] {
     .sort()
 }
 
-/** Everything that is not as it should be, in the order of files. */
+/** Made from the doc comments of the sources. */
+const GENERATED = new Set(['docs/reference/exports.md'])
+
+/** The findings in all files, in the order of files. */
 export function findings(): Finding[] {
-  const pages = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', ...filesIn('docs/guides', '.md')]
-  const sources = filesIn('src', '.ts')
+  const pages = [
+    ...['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md'],
+    ...['.changeset', 'docs/guides', 'docs/reference'].flatMap((folder) => filesIn(folder, '.md')),
+  ].filter((file) => !GENERATED.has(file))
+  const read = (file: string) => readFileSync(root + file, 'utf8')
   return [
-    ...pages.flatMap((file) => findingsInPage(file, readFileSync(root + file, 'utf8'))),
-    ...sources.flatMap((file) => findingsInSource(file, readFileSync(root + file, 'utf8'))),
+    ...pages.flatMap((file) => findingsInPage(file, read(file))),
+    ...filesIn('docs/adr', '.md').flatMap((file) => findingsInHeadings(file, read(file))),
+    ...filesIn('src', '.ts').flatMap((file) => findingsInSource(file, read(file))),
   ]
 }
 
-/** Of a page of Markdown: code, tables and headings have no sentences. */
+/** Findings in the headings of a page of Markdown. */
+export function findingsInHeadings(file: string, text: string): Finding[] {
+  return headingsOf(text).flatMap((heading) => refused(file, heading))
+}
+
+/** Findings in a page of Markdown. Code is skipped; rows of tables are not checked for length. */
 export function findingsInPage(file: string, text: string): Finding[] {
-  return paragraphsOf(text).flatMap(({ text, line }) => [
+  const short = [...headingsOf(text), ...rowsOf(text)]
+  return [
+    ...short.flatMap((prose) => refused(file, prose)),
+    ...paragraphsOf(text).flatMap((prose) => inParagraph(file, prose)),
+  ]
+}
+
+function inParagraph(file: string, { text, line }: Prose): Finding[] {
+  return [
     ...refused(file, { text, line }),
     ...sentencesOf(text)
       .filter((sentence) => sentence.split(' ').length > MAX_WORDS)
@@ -66,25 +88,32 @@ export function findingsInPage(file: string, text: string): Finding[] {
         const words = sentence.split(' ')
         return { at: `${file}:${line}`, what: `${words.length} words: ${words.slice(0, 8).join(' ')} ...` }
       }),
-  ])
+  ]
 }
 
-/** Of the comments of a source file, and of its texts in quotes. */
+/** Findings in the comments of a source file, and in its texts in quotes. */
 export function findingsInSource(file: string, text: string): Finding[] {
   const found: Finding[] = []
-  let isExample = false
+  let [isExample, isBlock] = [false, false]
+  let before = ''
   text.split('\n').forEach((content, index) => {
     const line = index + 1
-    const comment = /^\s*(?:\/\/|\/\*\*?|\*(?!\/))\s?(.*?)(?:\*\/)?$/.exec(content)?.[1]
+    const begin = isBlock ? /^\s*\*?\s?(.*?)(?:\*\/)?$/ : /^\s*(?:\/\/|\/\*\*?)\s?(.*?)(?:\*\/)?$/
+    const comment = begin.exec(content)?.[1]
+    isBlock = (isBlock || /^\s*\/\*/.test(content)) && !content.includes('*/')
     if (comment === undefined) {
       isExample = false
-      const texts = [...content.matchAll(/'[^']*'|"[^"]*"|`[^`]*`/g)].map(([quoted]) => quoted)
-      for (const quoted of texts) found.push(...refused(file, { text: quoted, line }))
+      before = ''
+      const quoted = [...content.matchAll(/'[^']*'|"[^"]*"|`[^`]*`/g)].map(([text]) => text)
+      const texts = quoted.map((text) => text.replace(/\$\{[^}]*\}/g, '0'))
+      for (const text of texts) found.push(...refused(file, { text, line }))
       return
     }
     if (/^\s*@/.test(comment)) isExample = comment.trimStart().startsWith('@example')
     if (isExample) return
-    found.push(...refused(file, { text: comment, line }))
+    const findings = refused(file, { text: comment, line })
+    found.push(...(findings.length > 0 ? findings : refusedAcross(file, { text: comment, line }, before)))
+    before = comment.trim()
     const isTable = /\S {2,}\S|^\s*\|/.test(comment)
     if (content.length > MAX_COLUMNS && !isTable && content.trim().includes(' ')) {
       found.push({ at: `${file}:${line}`, what: `${content.length} columns` })
@@ -98,6 +127,31 @@ function refused(file: string, { text, line }: Prose): Finding[] {
     const [match] = pattern.exec(text) ?? []
     return match === undefined ? [] : [{ at: `${file}:${line}`, what: `"${match.trim()}": ${instead}` }]
   })
+}
+
+function headingsOf(text: string): Prose[] {
+  return proseLinesOf(text, /^#+\s+(.*)$/)
+}
+
+function rowsOf(text: string): Prose[] {
+  return proseLinesOf(text, /^\s*\|(.*)\|\s*$/)
+}
+
+/** The lines of a form, outside of code. */
+function proseLinesOf(text: string, form: RegExp): Prose[] {
+  let isCode = false
+  return text.split('\n').flatMap((content, index) => {
+    if (/^\s*(?:```|~~~)/.test(content)) isCode = !isCode
+    const [, found] = (isCode ? null : form.exec(content)) ?? []
+    return found === undefined ? [] : [{ text: found.replace(/`[^`]*`/g, 'code'), line: index + 1 }]
+  })
+}
+
+/** What is refused in a line of a comment together with the line before it. */
+function refusedAcross(file: string, { text, line }: Prose, before: string): Finding[] {
+  const end = before.split(' ').slice(-2).join(' ')
+  if (end === '' || refused(file, { text: end, line }).length > 0) return []
+  return refused(file, { text: `${end} ${text.trim()}`, line })
 }
 
 /** The paragraphs and the entries of lists. */
@@ -121,7 +175,7 @@ function paragraphsOf(text: string): Prose[] {
   return found
 }
 
-/** Code in a sentence counts as one word. */
+/** The sentences of a paragraph. Code counts as one word. */
 function sentencesOf(text: string): string[] {
   return text
     .replace(/`[^`]*`/g, 'code')

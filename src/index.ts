@@ -1,7 +1,7 @@
 /**
  * What most programs need, by name: addresses, `AddressPool`, `PrefixAllocator`, `inCluster`,
- * `Controller`, `runUntilQuiet`, `memoryStore`, `read` and `unwrap`. Everything else is in the entry
- * of its folder. A bundler leaves out what a program does not import.
+ * `Controller`, `runUntilQuiet`, `memoryStore`, `read` and `unwrap`. Everything else is in the
+ * entry of its folder. A bundler leaves out what a program does not import.
  *
  * @module ipam-kit
  */

@@ -103,7 +103,7 @@ function prefixOverRanges(ranges: number): Side {
 }
 
 function prefixOfInterface(interfaces: number): Side {
-  const allocator = new PrefixAllocator({ parents: RangeSet.parse(['10.0.0.0/8']), childLength: 28 })
+  const allocator = new PrefixAllocator({ ranges: RangeSet.parse(['10.0.0.0/8']), childLength: 28 })
   for (let i = 0; i < interfaces; i++) allocator.allocate({ owner: { uid: 'node', interface: `net${i}` } })
   const owner = { uid: 'node', interface: 'one more' }
   const run = () => {

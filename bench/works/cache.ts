@@ -50,7 +50,7 @@ function eventAmong(count: number): Side {
     const applied = cache.apply({ kind: 'present', object: thing(next, ++version) }, { selection: objects })
     let found = 0
     for (const [at, name] of NAMES.entries()) found += known.by(name, `${name} ${Math.floor((next + at) / 10)}`).length
-    return applied.isNews ? found : 0
+    return applied.isNewer ? found : 0
   }
   return { run, operations: 1, answer: () => run() }
 }

@@ -1,5 +1,5 @@
+import type { PrefixTree } from 'ipam-kit/allocator'
 import { Address, Prefix } from 'ipam-kit/cidr'
-import type { PrefixTree } from '../../src/allocator/prefixes/prefix-tree.js'
 import { CHILDREN, churnMixed, fillWith, type Prefixes, startOf, treeOf } from '../children.js'
 import { Draws } from '../corpora.js'
 import type { Side, Work } from '../harness.js'

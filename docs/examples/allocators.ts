@@ -17,17 +17,17 @@ const first = pool.allocate({ owner: { uid: 'uid-1', key: 'default/web-0' } })
 if (first.kind === 'allocated') console.log(Address.format(first.address), first.delta.holds[0]?.sequence)
 console.log(pool.allocate({ owner: { uid: 'uid-1' } }).kind)
 
-// What cannot be given is an outcome that a switch has to finish, and can be put in words.
+// A refusal is an outcome, which a switch has to handle, and explainRefusal turns into a sentence.
 const wanted = pool.allocate({
   owner: { uid: 'uid-2' },
   want: { kind: 'address', address: Address.parse('10.20.0.2') },
 })
 console.log(explainRefusal(wanted))
 
-// Every change is a delta: what to persist, and what takes it back.
+// Every change has a delta: for storing it, and for taking it back.
 if (first.kind === 'allocated') console.log(pool.undo(first.delta), pool.counts().free)
 
-// Half a pool is given away, every third of that comes back, and six more owners come.
+// Half of a pool is allocated, every third address is released, and six later owners allocate.
 const strategies: Strategy[] = [
   { kind: 'lowest' },
   { kind: 'next-fit' },
@@ -46,8 +46,8 @@ for (const strategy of strategies) {
     console.log(line)
 }
 
-// An address that was released is given to nobody for a while, but to who comes with the same key.
-const sticky = new AddressPool({ ranges, coolDownSeconds: 60, holdSeconds: 600 })
+// A released address is kept from other owners for a while. Its key gets it again.
+const sticky = new AddressPool({ ranges, cooldownSeconds: 60, holdSeconds: 600 })
 const pod = (uid: string) => ({ owner: { uid }, stickyKey: 'default/web-0' })
 sticky.allocate({ owner: { uid: 'other' } }, { nowMs: 0 })
 sticky.allocate(pod('before'), { nowMs: 0 })
@@ -55,7 +55,7 @@ sticky.releaseOwner('before', { nowMs: 1000 })
 console.log(sticky.counts().cooling, sticky.allocate(pod('after'), { nowMs: 300_000 }).kind)
 
 // Prefixes of many lengths from one space.
-const delegation = new PrefixAllocator({ parents: ['fd00:20::/44'], childLength: 64 })
+const delegation = new PrefixAllocator({ ranges: ['fd00:20::/44'], childLength: 64 })
 for (const [uid, length] of [
   ['site-a', 48],
   ['lab', 64],
@@ -66,7 +66,7 @@ for (const [uid, length] of [
 }
 console.log(delegation.free(48), delegation.free(64))
 
-// Who holds what, and why: a ledger records what is observed, and offers what is free.
+// Holders and reasons: a ledger records observed extents, and offers free units.
 const ledger = new Ledger({ space: RangeSet.parse(['10.20.1.0/30']) })
 const record = (id: string, text: string, reason: LedgerEntry['reason']) =>
   ledger.set(id, { prefix: Prefix.parse(text), reason, holder: { key: id } })

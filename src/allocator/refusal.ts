@@ -4,13 +4,13 @@ import { refuseIn } from '../errors/refuse.js'
 import type { AllocationOutcome, Owner } from './request.js'
 
 /**
- * Says in words why a request was not given what it wants, for an event or a condition; `undefined`
- * if it was. Names of owners are repeated as they were given.
+ * The reason of a refused request as a sentence, for an event or a condition; `undefined` if it was
+ * not refused. Names of owners are as in the requests.
  *
  * @example
  * const pool = new AddressPool({ ranges: RangeSet.parse(['10.0.0.0/30']) })
  * explainRefusal(pool.allocate({ owner: { uid: 'a' }, want: { kind: 'address', address: Address.parse('10.0.0.9') } }))
- * // '10.0.0.9 is not an address of the pool'
+ * // '10.0.0.9 is not in the pool'
  */
 export function explainRefusal(outcome: AllocationOutcome): string | undefined {
   assertObject('explainRefusal', 'outcome', outcome)
@@ -20,12 +20,12 @@ export function explainRefusal(outcome: AllocationOutcome): string | undefined {
       return undefined
     case 'exhausted':
       return outcome.freeAtMs === undefined
-        ? 'nothing that would do is free'
-        : `nothing that would do is free, and the next address has cooled down at ${timeOf(outcome.freeAtMs)}`
+        ? 'no suitable address is free'
+        : `no suitable address is free; the next cooldown ends at ${timeOf(outcome.freeAtMs)}`
     case 'taken':
       return `${Address.format(outcome.address)} is held by ${nameOf(outcome.by)}`
     case 'cooling':
-      return `${Address.format(outcome.address)} was released, and is given to nobody else before ${timeOf(outcome.freeAtMs)}`
+      return `${Address.format(outcome.address)} was released, and is kept from other owners until ${timeOf(outcome.freeAtMs)}`
     case 'outOfPool':
       return `${Address.format(outcome.address)} is ${WHERE[outcome.reason]}`
     case 'refused':
@@ -41,14 +41,14 @@ export function explainRefusal(outcome: AllocationOutcome): string | undefined {
 }
 
 const WHERE = {
-  Outside: 'not an address of the pool',
-  Reserved: 'an address that the pool keeps back: excluded, reserved or the gateway',
+  Outside: 'not in the pool',
+  Reserved: 'not given out by the pool: excluded, reserved or the gateway',
 } as const
 
 const REASONS = {
   OwnerHoldsAnother: 'the owner holds another address:',
   Preallocated: 'another address is preallocated for the key:',
-  PreallocatedForAnother: 'for another key is preallocated',
+  PreallocatedForAnother: 'another key has the preallocated address',
 } as const
 
 function nameOf({ kind, key, uid }: Owner): string {

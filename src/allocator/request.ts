@@ -1,9 +1,10 @@
 import type { Address, Family } from '../cidr/index.js'
-import { refuse, refuseIn, shown } from '../errors/refuse.js'
+import { assertObject } from '../errors/checks.js'
+import { refuseIn } from '../errors/refuse.js'
 import type { ReleasedAddress } from './pool/cooldown.js'
 
 /**
- * Who holds an address. Two requests with the same uid, for the same interface, are the same owner.
+ * The owner of an address. Two requests with the same uid and interface have the same owner.
  */
 export interface Owner {
   /**
@@ -11,35 +12,34 @@ export interface Owner {
    * owner. 1 to 1,024 characters, no line breaks.
    */
   readonly uid: string
-  /** How people know the owner, such as `namespace/name`. Only repeated in answers. */
+  /** Name of the owner in messages, such as `namespace/name`. Not part of its identity. */
   readonly key?: string | undefined
-  /** What the owner is, such as `IPAddressClaim`. Only repeated in answers. */
+  /** Kind of the owner in messages, such as `IPAddressClaim`. Not part of its identity. */
   readonly kind?: string | undefined
   /**
-   * Tells apart what one owner holds for several interfaces, such as `net1`. 1 to 1,024 characters,
+   * The interface, if one owner holds addresses for several, such as `net1`. 1 to 1,024 characters,
    * no line breaks.
    */
   readonly interface?: string | undefined
 }
 
-/** More is no name of anything. */
+/** The maximum length of a uid and of the name of an interface. */
 const MOST_CHARACTERS = 1024
 
 /**
- * Sequences and times, so that there is room for more of them, and each time is one that a `Date`
- * can have.
+ * The maximum of sequences and of times: 2^52. A `Date` can have each of these times.
  */
 export const MOST_COUNTED = 2 ** 52
 
 /**
- * Guards against owners without a uid: two of them would be one owner, and would be given one
- * address.
+ * Refuses owners without a uid: two of them would be the same owner, with the same address.
  *
  * @throws IpamError `INVALID_ARGUMENT`
  */
-export function assertOwner(owner: Pick<Owner, 'uid' | 'interface'>): void {
-  if (!isName(owner?.uid)) refuseName('owner.uid', owner?.uid)
-  if (owner.interface !== undefined && !isName(owner.interface)) refuseName('owner.interface', owner.interface)
+export function assertOwner(of: string, owner: Pick<Owner, 'uid' | 'interface'>): void {
+  assertObject(of, 'owner', owner)
+  if (!isName(owner.uid)) refuseName(of, 'owner.uid', owner?.uid)
+  if (owner.interface !== undefined && !isName(owner.interface)) refuseName(of, 'owner.interface', owner.interface)
 }
 
 /** @throws IpamError `INVALID_ARGUMENT` */
@@ -47,60 +47,58 @@ export function assertKey(of: string, stickyKey: unknown): void {
   if (stickyKey !== undefined && typeof stickyKey !== 'string') refuseIn(of, 'stickyKey', 'a text', stickyKey)
 }
 
-/** Whether a text can be what an owner is told apart by. */
+/** Whether a value can be the uid or the interface of an owner. */
 export function isName(value: unknown): boolean {
   return typeof value === 'string' && value.length > 0 && value.length <= MOST_CHARACTERS && !value.includes('\n')
 }
 
-function refuseName(argument: string, value: unknown): never {
-  refuse(
-    argument,
-    `a text of 1 to ${MOST_CHARACTERS} characters without line breaks`,
-    typeof value === 'string' ? value.slice(0, 100) : shown(value),
-  )
+function refuseName(of: string, argument: string, value: unknown): never {
+  const length = typeof value === 'string' ? `, not ${value.length}` : ''
+  refuseIn(of, argument, `a text of 1 to ${MOST_CHARACTERS} characters without line breaks${length}`, value)
 }
 
-/** One text for one owner: its uid, and behind a line break, which neither has, its interface. */
+/**
+ * One text for one owner: its uid, then a line break, which neither part has, and its interface.
+ */
 export function ownerId(owner: Pick<Owner, 'uid' | 'interface'>): string {
   return owner.interface === undefined ? owner.uid : `${owner.uid}\n${owner.interface}`
 }
 
-/** Which address, or how many of them. */
+/** The address that a request wants, or the number of addresses. */
 export type Want =
-  /** Whatever the strategy of the pool gives. */
+  /** The next address of the strategy of the pool. */
   | { readonly kind: 'any' }
-  /** This one or none. */
+  /** This address or none. */
   | { readonly kind: 'address'; readonly address: Address }
-  /** The first of these that can be given. */
+  /** The first of these addresses that can be given. */
   | { readonly kind: 'oneOf'; readonly addresses: readonly Address[] }
-  /** So many, 1 to 65,536, one behind the other: the lowest that there are. */
+  /** The lowest run of `count` adjacent free addresses. `count` is 1 to 65,536. */
   | { readonly kind: 'run'; readonly count: number }
-  /** One IPv4 and one IPv6 address, or none at all. */
+  /** One IPv4 and one IPv6 address, or none. */
   | { readonly kind: 'dualStack' }
   /**
-   * All addresses of a prefix of this length, at most 65,536, of the family that the request names:
-   * the lowest that there is.
+   * All addresses of the lowest free prefix of this length, in the family that the request names. A
+   * prefix has at most 65,536 addresses.
    */
   | { readonly kind: 'prefix'; readonly length: number }
 
-/** What an owner asks for. */
+/** A request of an owner for addresses. */
 export interface AllocationRequest {
   readonly owner: Owner
   /**
-   * Only addresses of this family. Default: IPv4 before IPv6. Not with `dualStack`, which wants
-   * both.
+   * Only addresses of this family. Default: IPv4 before IPv6. Not with `dualStack`, which has both.
    */
   readonly family?: Family | undefined
   /** Default `any`. */
   readonly want?: Want | undefined
   /**
-   * What the address belongs to beyond its owner, such as a MAC or `namespace/name`. The key gets
-   * the address that was preallocated for it, else the one that it released last, IPv4 before IPv6.
-   * The pool keeps a released address from other owners for `holdSeconds`. After that time, or
-   * without `holdSeconds`, it remembers the address for its key until another owner is given it; it
-   * remembers the 65,536 addresses that were released last. With the strategy `hashed` a key mostly
-   * gets the same address also where the pool remembers nothing. `run` and `prefix` are made of such
-   * addresses, or of them and of free ones.
+   * A stable identity beyond the uid of the owner, such as a MAC address or `namespace/name`. A
+   * request with a key gets the address that is preallocated for the key, else the address that the
+   * key released last, IPv4 before IPv6. For `holdSeconds`, the pool keeps a released address from
+   * other owners. After that time, or without `holdSeconds`, it remembers the address for its key
+   * until another owner gets it. It remembers the 65,536 addresses that were released last. With
+   * the strategy `hashed`, a key usually gets the same address even if the pool remembers none.
+   * `run` and `prefix` consist of addresses of the key, or of those and free addresses.
    */
   readonly stickyKey?: string | undefined
 }
@@ -110,43 +108,45 @@ export interface Hold {
   readonly address: Address
   readonly owner: Owner
   /**
-   * Another number for each time that an address is given: a release that names it ends no later
-   * hold of the same owner.
+   * A new number for each allocation. A release with this number does not end a later hold of the
+   * same owner.
    */
   readonly sequence: number
   readonly stickyKey?: string | undefined
 }
 
 /**
- * What a call has changed: enough to persist it (`holds`), or to take it back with `undo` on the
- * same pool (`memory`).
+ * The change that a call has made: `holds` for storing it, and `undo` for taking it back with
+ * `AddressPool.undo` on the same pool.
  */
 export type AllocationDelta = Allocated | Released
 
-/** What has been given. */
+/** The change of an allocation. */
 export interface Allocated {
   readonly kind: 'allocate'
   readonly holds: readonly Hold[]
-  readonly memory: { readonly strategy: StrategyState; readonly releases: readonly ReleasedAddress[] }
+  readonly undo: { readonly strategy: StrategyState; readonly releases: readonly ReleasedAddress[] }
 }
 
-/** What a strategy goes by: the slot behind the last one given, or what draws follow from. */
+/**
+ * The state of a strategy: the slot after the last given one, or the state of its random numbers.
+ */
 export interface StrategyState {
   readonly v4: number
   readonly v6: number
   /**
-   * Behind which address next-fit continues where that has no slot: the pool does not have it any
-   * more, or 2^52 addresses lie below it.
+   * The address after which next-fit continues, if it has no slot: the pool no longer contains it,
+   * or 2^52 addresses are below it.
    */
   readonly moved?: { readonly v4: Address | undefined; readonly v6: Address | undefined }
 }
 
-/** What has been released: nothing, where there are no holds. */
+/** The change of a release. Without holds, nothing has changed. */
 export interface Released {
   readonly kind: 'release'
   readonly holds: readonly Hold[]
-  /** The last number that had been given, and who went on holding what was released. */
-  readonly memory: { readonly sequence: number; readonly others: readonly Hold[] }
+  /** The last sequence before the release, and the holds of other owners on the same addresses. */
+  readonly undo: { readonly sequence: number; readonly others: readonly Hold[] }
 }
 
 /** The answer to a request. Only `allocated` has changed the pool. */
@@ -158,26 +158,26 @@ export type AllocationOutcome =
       readonly addresses: readonly Address[]
       readonly delta: Allocated
     }
-  /** The owner holds this already; asking again gives the same. */
+  /** The owner holds these addresses already. A repeated request has the same outcome. */
   | { readonly kind: 'already'; readonly address: Address; readonly addresses: readonly Address[] }
   /**
-   * Nothing that would do is free. `freeAtMs`: when the next address of the family has cooled down,
-   * where one is cooling; a run may need more.
+   * No suitable address is free. `freeAtMs`: when the next cooldown in the family ends, if there is
+   * one. A run may need more addresses than that one.
    */
   | { readonly kind: 'exhausted'; readonly freeAtMs?: number | undefined }
-  /** The wanted address is held by somebody else; where several were wanted, the first of them. */
+  /** Another owner holds the wanted address; of several wanted addresses, the first one. */
   | { readonly kind: 'taken'; readonly address: Address; readonly by: Owner }
-  /** The wanted address was released a while ago, and is given to nobody else before this time. */
+  /** The wanted address was released, and is kept from other owners until `freeAtMs`. */
   | { readonly kind: 'cooling'; readonly address: Address; readonly freeAtMs: number }
   /**
-   * The wanted address is not one that this pool hands out. `Outside`: it is in none of the ranges.
-   * `Reserved`: it is kept back, as excluded, reserved or the gateway.
+   * The pool does not give out the wanted address. `Outside`: it is in none of the ranges.
+   * `Reserved`: it is excluded, reserved or the gateway.
    */
   | { readonly kind: 'outOfPool'; readonly address: Address; readonly reason: 'Outside' | 'Reserved' }
   | {
       readonly kind: 'refused'
       /**
-       * `OwnerHoldsAnother`: the owner holds another address than it now asks for. `Preallocated`:
+       * `OwnerHoldsAnother`: the owner holds another address than the wanted one. `Preallocated`:
        * another address is preallocated for its key. `PreallocatedForAnother`: the wanted address
        * is preallocated for another key.
        */
@@ -185,42 +185,42 @@ export type AllocationOutcome =
       readonly address: Address
     }
 
-/** What a release has done. Only `released` has changed the pool. */
+/** The outcome of a release. Only `released` has changed the pool. */
 export type ReleaseOutcome =
   | { readonly kind: 'released'; readonly delta: Released }
   /** This owner does not hold the address. */
   | { readonly kind: 'notHeld' }
-  /** The owner holds the address, but has been given it anew since. */
+  /** The owner has released the address and got it again since: its hold has this sequence. */
   | { readonly kind: 'otherSequence'; readonly sequence: number }
 
-/** What {@link AddressPool.occupy} found. The address is in use in every case. */
+/** The outcome of {@link AddressPool.occupy}. The address is in use in every case. */
 export interface Occupation {
-  /** `outOfPool`: remembered and counted apart, never handed out. */
+  /** `outOfPool`: recorded and counted as out of range, never given out. */
   readonly kind: 'occupied' | 'already' | 'outOfPool'
-  /** Who else holds the same address: a duplicate that exists outside of this pool's control. */
+  /** Other owners of the same address: a duplicate. */
   readonly others: readonly Owner[]
 }
 
-/** Distinct addresses, by what they are. `total = used + cooling + preallocated + free`. */
+/** Numbers of distinct addresses. `total = used + cooling + preallocated + free`. */
 export interface PoolCounts {
-  /** Addresses that the pool may hand out, in use or not. */
+  /** Addresses that the pool can give out, in use or not. */
   readonly total: bigint
-  /** Of those, in use. */
+  /** Addresses of `total` that are in use. */
   readonly used: bigint
-  /** Of those, released and held back for a while. */
+  /** Addresses of `total` that were released and are in their cooldown or hold time. */
   readonly cooling: bigint
-  /** Of those, kept for a key, and neither in use nor cooling. */
+  /** Addresses of `total` that are preallocated for a key, and neither in use nor cooling. */
   readonly preallocated: bigint
   readonly free: bigint
-  /** Addresses of the ranges that are not handed out: excluded, reserved, the gateway. */
+  /** Addresses of the ranges that are not given out: excluded, reserved, the gateway. */
   readonly reserved: bigint
-  /** In use, but not or no longer an address of the pool. */
+  /** Addresses in use that are not, or no longer, in the pool. */
   readonly outOfRange: bigint
 }
 
 /**
- * An address in use, and who holds it: more than one owner only where observed facts contradict
- * each other.
+ * An address in use, with its owners. There is more than one owner only if observed objects
+ * contradict each other.
  */
 export interface PoolEntry {
   readonly address: Address
@@ -231,27 +231,26 @@ export interface PoolEntry {
 /** Narrows {@link AddressPool.lowestFree}. */
 export interface LowestFreeOptions {
   readonly family?: Family | undefined
-  /** Not below this address. Implies its family. */
+  /** The lowest address of the search. It decides the family. */
   readonly from?: Address | undefined
 }
 
-/** When something happens. */
+/** The time of a call. */
 export interface AtTime {
   /**
-   * Milliseconds since 1970. Needed where the pool has a cool-down or a hold time. It may step
-   * back: an address cools down until the clock shows the end of its cool-down, also if it did so
-   * before.
+   * Milliseconds since 1970. Required if the pool has a cooldown or a hold time. The clock may step
+   * back: a cooldown ends when the clock shows its end, even if the clock has shown it before.
    */
   readonly nowMs?: number | undefined
 }
 
 /** Narrows {@link AddressPool.release}. */
 export interface ReleaseOptions extends AtTime {
-  /** Only the hold with this number, not a later one of the same owner. */
+  /** Only the hold with this sequence, not a later one of the same owner. */
   readonly sequence?: number | undefined
 }
 
-/** What is known of a hold that is read back. */
+/** Facts about a hold that is read back. */
 export interface OccupyOptions extends AtTime {
   readonly sequence?: number | undefined
   readonly stickyKey?: string | undefined

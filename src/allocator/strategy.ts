@@ -1,19 +1,19 @@
 import { assertNumber } from '../errors/checks.js'
 
 /**
- * Which of the free addresses comes next. All are deterministic: the same calls give the same
- * addresses.
+ * Decides which free address is next. All strategies are deterministic: the same calls give the
+ * same addresses.
  *
  * - `lowest`: the lowest one.
- * - `next-fit`: the lowest one behind the last that was given, then from the first one on. A
- *   released address comes back last but for those that were never given.
- * - `random`: the first free one from a random place on, then from the first one on. Writers that
- *   work from stale views collide less.
- * - `least-recently-released`: the lowest one that was never used, then the one that has been free
- *   for the longest time.
- * - `hashed`: the first free one from a place that follows from the sticky key, or else from the
- *   uid of the owner: the same key tends to the same address, also after a restart without any
- *   memory.
+ * - `next-fit`: the lowest one after the last given one, then from the first one. A release does
+ *   not move this position.
+ * - `random`: the first free one from a random position, then from the first one. Writers with
+ *   stale caches collide less.
+ * - `least-recently-released`: the lowest one that was never used, then the one that was released
+ *   first.
+ * - `hashed`: the first free one from a position that the sticky key determines, or else the uid of
+ *   the owner. The same key usually gets the same address, also after a restart without stored
+ *   state.
  */
 export type Strategy =
   | { readonly kind: 'lowest' }
@@ -23,9 +23,9 @@ export type Strategy =
   | { readonly kind: 'hashed' }
 
 /**
- * How many of the lowest addresses of a Service range of `size` addresses Kubernetes leaves to
- * static requests, as long as it can (KEP-3070): 0 up to 16, else a sixteenth of them, at least 16
- * and at most 256.
+ * The static band of a Service range of `size` addresses in Kubernetes (KEP-3070): the number of
+ * the lowest addresses that are given last to requests without an address. It is 0 for up to 16
+ * addresses, else a sixteenth of them, at least 16 and at most 256.
  *
  * @example
  * staticBandOf(256) // 16

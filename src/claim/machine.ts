@@ -2,7 +2,7 @@ import { assertParts, assertString } from '../errors/checks.js'
 import { ipamError } from '../errors/failure.js'
 import type { ClaimEffect, ClaimEvent, ClaimState } from './state.js'
 
-/** The states by name, as the table and diagrams show them. */
+/** The names of the states, as in the table and the diagrams. */
 export type StateName =
   | 'Pending'
   | 'Pending(PoolNotReady)'
@@ -21,11 +21,11 @@ export interface Transition {
 }
 
 /**
- * The whole machine. Every event is defined in every state; what a row says is all that happens.
+ * All transitions of the machine. Every event is defined in every state.
  *
- * `Error(PoolExhausted)` is left by two roads: the pool has room again, or it went away. `Bound` is
- * left only when the address itself is gone: a pool that is full, invalid or missing takes nothing
- * away from a claim that is bound.
+ * A claim leaves `Error(PoolExhausted)` when the pool has a free address again, or when the pool
+ * becomes unavailable. It leaves `Bound` only when the address itself is lost: a pool that is full,
+ * invalid or missing does not change a Bound claim.
  */
 export const transitions: readonly Transition[] = [
   ...withoutAddress('Pending'),
@@ -47,9 +47,9 @@ export const transitions: readonly Transition[] = [
 ]
 
 /**
- * The state after an event, and what has to be done about it. Pure.
+ * Returns the state after an event, and the effects of the transition. Pure.
  *
- * @throws IpamError `INVALID_ARGUMENT` for a state or an event that the machine does not know
+ * @throws IpamError `INVALID_ARGUMENT` for an unknown state or event
  * @example
  * transition({ phase: 'Error', reason: 'PoolExhausted' }, 'PoolHasRoom') // [{ phase: 'Pending' }, []]
  */
@@ -91,10 +91,7 @@ function row(from: StateName, event: ClaimEvent, to: StateName, ...effects: Clai
   return { from, event, to, effects }
 }
 
-/**
- * The rows of a state without an address: what happens decides what the state is next, and not what
- * it was.
- */
+/** The rows of a state without an address: the next state depends only on the event. */
 function withoutAddress(from: StateName): Transition[] {
   return [
     row(from, 'AddressAllocated', 'Bound', 'setAddressRef', 'setReady'),

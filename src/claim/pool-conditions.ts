@@ -1,25 +1,24 @@
 import { assertObject } from '../errors/checks.js'
 import type { ConditionUpdate } from './conditions.js'
 
-/** What is known of a pool when its conditions are written. */
+/** The facts about a pool from which its conditions are written. */
 export interface PoolFacts {
-  /** Why nothing can be given from it, if nothing can. */
+  /** Why the pool gives no address. Left out: it gives addresses. */
   readonly problem?: string | undefined
   readonly isDeleting: boolean
-  /** Whether the next claim would get something. */
+  /** Whether the next claim would get an address. */
   readonly hasRoom: boolean
 }
 
 /**
- * The reason of a pool's condition Ready. True: `Ready`. False: the reason that its claims have,
- * too.
+ * The reason of the condition Ready of a pool. True: `Ready`. False: the same reason as that of its
+ * claims.
  */
 export type PoolReadyReason = 'Ready' | 'PoolNotReady' | 'PoolExhausted'
 
 /**
  * The condition Ready of a pool, the same for every provider: whether the next claim can be served,
- * and why not. It says nothing that changes with every address, so that it is written only when it
- * means something else.
+ * and why not. It has no counts, so that it changes only with its meaning.
  *
  * @example
  * poolReady({ isDeleting: false, hasRoom: false }).reason // 'PoolExhausted'

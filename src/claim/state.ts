@@ -4,8 +4,8 @@ import { assertObject } from '../errors/checks.js'
  * The phase of a claim, the same for every IPAM system. No API has a field for it: it is derived.
  *
  * - `Bound`: the claim has its address (`status.addressRef` is set)
- * - `Error`: it was tried and could not be given one; the reason says why. Not final: the provider
- *   tries again
+ * - `Error`: no address could be allocated; the reason says why. Not final: the provider tries
+ *   again
  * - `Pending`: everything else, also while the claim, its pool or its cluster is paused
  */
 export type Phase = 'Pending' | 'Bound' | 'Error'
@@ -13,14 +13,14 @@ export type Phase = 'Pending' | 'Bound' | 'Error'
 /**
  * The reason of a false `Ready` condition, as Cluster API names them.
  *
- * - `PoolNotReady`: the pool is missing, invalid or on its way out
+ * - `PoolNotReady`: the pool is missing, invalid or being deleted
  * - `PoolExhausted`: every address of the pool is in use
- * - `AllocationFailed`: anything else; the message says what
+ * - `AllocationFailed`: any other cause; the message names it
  *
- * Two more are of this library, for pools whose addresses are in an external system:
+ * This library adds two reasons, for pools whose addresses are in an external system:
  *
- * - `BackendExhausted`: that system has reached a quota or a limit of its own
- * - `BackendDenied`: it has refused for want of permission
+ * - `BackendExhausted`: the external system has reached a quota or a limit
+ * - `BackendDenied`: a permission in the external system is missing
  */
 export type NotReadyReason =
   | 'PoolNotReady'
@@ -29,35 +29,38 @@ export type NotReadyReason =
   | 'BackendExhausted'
   | 'BackendDenied'
 
-/** The reason of a true `Ready` condition. Cluster API defines none; this is what providers use. */
+/**
+ * The reason of a true `Ready` condition. Cluster API defines none. This one is common among
+ * providers.
+ */
 export type ReadyReason = 'AddressAllocated'
 
-/** Where a claim stands. */
+/** The state of a claim. */
 export type ClaimState =
   | { readonly phase: 'Pending'; readonly reason?: 'PoolNotReady' | undefined }
   | { readonly phase: 'Bound' }
   | { readonly phase: 'Error'; readonly reason: Exclude<NotReadyReason, 'PoolNotReady'> }
 
-/** What can happen to a claim. Pausing is not among them: a paused claim stays as it is. */
+/** The events of a claim. Pausing is not an event: a paused claim does not change. */
 export type ClaimEvent =
   /** An address is reserved for the claim in the ledger. */
   | 'AddressAllocated'
-  /** The address that the claim had is no longer there. */
+  /** The address of the claim does not exist any more. */
   | 'AddressLost'
   /** The pool is missing, invalid or being deleted. */
   | 'PoolUnavailable'
   /** The pool has no free address. */
   | 'PoolExhausted'
-  /** The pool, which was exhausted, has room again. */
+  /** The pool was exhausted, and has a free address again. */
   | 'PoolHasRoom'
   /** The allocation failed for another reason. */
   | 'AllocationFailed'
   /** An external system has reached its quota or another limit. */
   | 'BackendExhausted'
-  /** An external system has refused for want of permission. */
+  /** A permission in the external system is missing. */
   | 'BackendDenied'
 
-/** What has to be done about a transition. A planner turns these into writes. */
+/** What has to be done after a transition. A planner turns it into writes. */
 export type ClaimEffect =
   /** Write the reference to the address into the status. */
   | 'setAddressRef'
@@ -72,9 +75,9 @@ export type ClaimEffect =
   /** Try again later, with back-off. */
   | 'retryLater'
 
-/** What a phase is derived from: a claim of one of these APIs. */
+/** The part of a claim from which its phase is derived: a claim of one of these APIs. */
 export interface ClaimStatusLike {
-  /** Left out: it is read as an IPAddressClaim. */
+  /** Left out: the claim is read as an IPAddressClaim. */
   readonly kind?: string | undefined
   readonly status?:
     | {
@@ -93,21 +96,21 @@ export interface ClaimStatusLike {
 type ConditionLike = { readonly type: string; readonly status: string; readonly reason?: string | undefined }
 type Status = NonNullable<ClaimStatusLike['status']>
 
-/** How the status of one kind of claim says where the claim stands. */
+/** How the status of one kind of claim maps to a state. */
 interface KindOfClaim {
-  /** What a claim that is Bound has: a text that is not empty. */
+  /** The field of a Bound claim: a text that is not empty. */
   readonly has: (status: Status) => string | undefined
-  /** Why it has none, in the words of its API. */
+  /** The reason of a claim without an address, as its API names it. */
   readonly reason: (status: Status) => string | undefined
-  /** What these words mean. */
+  /** The meaning of these reasons. */
   readonly meaning: { readonly [word: string]: NotReadyReason }
-  /** What all other words mean. Left out: nothing. */
+  /** The meaning of all other reasons. Left out: none. */
   readonly otherwise?: NotReadyReason
 }
 
 /**
- * Bound is decided by the address and not by a condition: providers exist that never write one (the
- * in-cluster provider up to v1.1, Nutanix), and an error may be an earlier one.
+ * A claim is Bound by its address and not by a condition: some providers never write one (the
+ * in-cluster provider up to v1.1, Nutanix), and an error may be outdated.
  */
 const KINDS: ReadonlyMap<string | undefined, KindOfClaim> = new Map([
   [
@@ -150,7 +153,7 @@ function falseReason(type: string): KindOfClaim['reason'] {
 }
 
 /**
- * Where a claim stands, from its status alone: that of an IPAddressClaim (Cluster API), an IPClaim
+ * The state of a claim from its status: that of an IPAddressClaim (Cluster API), an IPClaim
  * (metal3), or an IPAMClaim (KubeVirt).
  *
  * @example

@@ -1,26 +1,26 @@
-/** How much of a cause is kept, in UTF-16 units. */
+/** The maximum length of a cause, in UTF-16 units. */
 const MAX_CAUSE = 1_000
-/** How much of that is its end: the innermost cause stands there. */
+/** The part of it from the end of the text, where the innermost cause is. */
 const MAX_END = 400
-/** How deep a chain of causes is followed, and how many errors of one group are named. */
+/** The maximum depth of a chain of causes, and the maximum number of errors of one group. */
 const MAX_DEPTH = 5
 const MAX_ERRORS = 3
 
 /**
- * The words of a cause in one line. Of more than 1,000 characters the beginning and the end are
- * kept: an actor stands at the beginning (`User "x" cannot list ...`), and the innermost cause at
+ * The text of a cause in one line. Of more than 1,000 characters, the beginning and the end are
+ * kept: the user is named at the beginning (`User "x" cannot list ...`), and the innermost cause at
  * the end (`connect ECONNREFUSED ...`).
  */
 export function causeText(text: string): string {
-  // a page without end is not read whole
+  // only the ends of a very long text are processed
   const read = text.length > 8 * MAX_CAUSE ? `${text.slice(0, 4 * MAX_CAUSE)} ${text.slice(-4 * MAX_CAUSE)}` : text
   const line = read.replace(/\s+/g, ' ').trim()
   return line.length > MAX_CAUSE ? `${line.slice(0, MAX_CAUSE - MAX_END)} … ${line.slice(-MAX_END)}` : line
 }
 
 /**
- * An error in words: its message, then those of its causes and of the errors that it groups, each
- * once. An error without a message has its code, or else its name.
+ * The message of an error, then the messages of its causes and of the errors that it groups, each
+ * once. An error without a message is named by its code, or else by its name.
  */
 export function errorText(error: unknown): string {
   const words: string[] = []

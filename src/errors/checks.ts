@@ -1,7 +1,7 @@
 import { refuseIn } from './refuse.js'
 
-// The first lines of public functions, for callers without types. `of` is the function as callers
-// write it. Each check throws IpamError `INVALID_ARGUMENT`.
+// Checks of arguments at the start of public functions. `of` is the function as callers write it.
+// Each check throws IpamError `INVALID_ARGUMENT`.
 
 export function assertObject(of: string, argument: string, given: unknown, expected = 'an object'): void {
   if (!isObject(given)) refuseIn(of, argument, expected, given)
@@ -46,6 +46,29 @@ export function assertObjects(of: string, argument: string, given: unknown): voi
 export function assertStrings(of: string, argument: string, given: unknown): void {
   if (!Array.isArray(given)) refuseIn(of, argument, 'a list of texts', given)
   for (const one of given) assertString(of, `${argument}[]`, one)
+}
+
+/**
+ * An object without members that its type does not have: a misspelt option would do nothing.
+ * O(members)
+ *
+ * @param names all members of the type
+ */
+export function assertNames(
+  of: string,
+  argument: string,
+  given: object,
+  names: { readonly [name: string]: true },
+): void {
+  for (const name of Object.keys(given)) {
+    if (Object.hasOwn(names, name)) continue
+    refuseIn(
+      of,
+      `${argument}.${name}`,
+      `one of ${Object.keys(names).join(', ')}`,
+      (given as { [name: string]: unknown })[name],
+    )
+  }
 }
 
 /** An object that `for` can iterate over. A text is refused. */

@@ -1,6 +1,6 @@
 /**
- * What each error code carries. Codes are append-only: a code that has been released is never
- * renamed, reused or removed.
+ * The context of each error code. Codes are append-only: a released code is never renamed, reused
+ * or removed.
  *
  * Grammar: `MALFORMED_` text that does not parse, `INVALID_` a value that parses and breaks a rule,
  * `_MISMATCH` two values that do not go together, `_OUT_OF_RANGE`, `_EXHAUSTED`, `_NOT_FOUND`,
@@ -31,15 +31,15 @@ export interface ErrorContexts {
   /** Bytes that are not the stored form of `what`; `position` is an offset into them. */
   readonly MALFORMED_BYTES: { readonly what: string; readonly position: number; readonly problem: string }
   /**
-   * A prefix length outside what is possible: 0..32 (IPv4), 0..128 (IPv6), or the lengths inside or
+   * A prefix length that is out of range: 0..32 (IPv4), 0..128 (IPv6), or the lengths inside or
    * around another prefix.
    */
   readonly INVALID_PREFIX_LENGTH: { readonly length: number; readonly min?: number; readonly max: number }
-  /** A range whose first address lies above its last one. */
+  /** A range whose first address is above its last one. */
   readonly INVALID_RANGE: { readonly first: string; readonly last: string }
   /**
-   * An argument of the wrong kind: a mistake in the calling code. `function` is the function that was
-   * called; `call` is the function that makes the expected value.
+   * A wrong argument: a mistake in the calling code. `function` is the function that was called.
+   * `call` is the function that makes the expected value.
    */
   readonly INVALID_ARGUMENT: {
     readonly argument: string
@@ -54,7 +54,7 @@ export interface ErrorContexts {
   readonly ADDRESS_OUT_OF_RANGE: { readonly address: string; readonly offset: string }
   /** An index outside a set. */
   readonly INDEX_OUT_OF_RANGE: { readonly index: string; readonly size: string }
-  /** An object that does not fit its schema; one issue a field. */
+  /** An object that does not fit its schema, with one issue for each field. */
   readonly INVALID_OBJECT: {
     readonly kind: string
     readonly name: string
@@ -62,33 +62,32 @@ export interface ErrorContexts {
   }
   /** An object of a kind or version that this model does not read. */
   readonly OBJECT_KIND_MISMATCH: { readonly expected: string; readonly got: string }
-  /** A pool spec that cannot be turned into a set of addresses; one problem a field. */
+  /** A pool spec that is not a set of addresses, with one problem for each field. */
   readonly INVALID_POOL_SPEC: { readonly problems: readonly string[] }
-  /** No object of that name. */
+  /** An object with this name does not exist. */
   readonly STORE_NOT_FOUND: { readonly object: string }
-  /** An object of that name exists already. */
+  /** An object with this name exists already. */
   readonly STORE_ALREADY_EXISTS: { readonly object: string }
-  /** The object is not the one, or not the version, that the write was made for. */
+  /** The uid or the resourceVersion of the object is not the one that the write expects. */
   readonly STORE_CONFLICT: { readonly object: string; readonly expected: string; readonly actual: string }
-  /** The store refuses the object as such: writing it again cannot help. */
+  /** The store refuses the object. A retry of the same write fails again. */
   readonly STORE_INVALID: { readonly object: string; readonly path: string; readonly problem: string }
   /** The object is larger than the store takes. Sizes are bytes of UTF-8 JSON. */
   readonly STORE_OBJECT_TOO_LARGE: { readonly object: string; readonly sizeBytes: number; readonly maxBytes: number }
   /** A watch asked for a version that the store no longer has: list again. */
   readonly STORE_VERSION_GONE: { readonly resourceVersion: string; readonly oldest: string }
   /**
-   * The engine or the client behind the store failed; whether anything was written is known:
-   * nothing was.
+   * The engine or the client behind the store failed. Nothing was written.
    */
   readonly STORE_IO: { readonly operation: string; readonly problem: string }
   /**
-   * The engine failed with the write in flight: it may or may not have been done, or be done later.
-   * Let `settle` find out before acting.
+   * The engine failed with the write in flight: it may be done, not done, or done later. Call
+   * `settle` before the next step.
    */
   readonly STORE_OUTCOME_UNKNOWN: { readonly operation: string; readonly object: string; readonly problem: string }
-  /** `canWrite` of the host has answered no, directly before the write: it was not sent. */
+  /** `canWrite` of the host returned false directly before the write. The write was not sent. */
   readonly STORE_WRITE_WITHHELD: { readonly operation: string; readonly object: string }
-  /** A run that did not come to rest within its bounds. */
+  /** A run that still has work after its maximum of steps or seconds. */
   readonly RUN_LIMIT_EXCEEDED: { readonly limit: string; readonly max: number; readonly stillBusy: readonly string[] }
   /** Two claims that one owner needs would have the same name. */
   readonly CLAIM_NAME_CONFLICT: { readonly name: string; readonly first: string; readonly second: string }

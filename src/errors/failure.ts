@@ -70,8 +70,8 @@ export function ipamError<C extends ErrorCode>(code: C, context: ErrorContexts[C
  * It also takes what `runPlan`, `runKey` and `runTask` of `ipam-kit/run` answer: one without a
  * failure is returned as it is.
  *
- * @throws IpamError with the code of the failure; `INVALID_ARGUMENT` for what is no result, such as
- *   a promise: `unwrap(await store.get(ref))`
+ * @throws IpamError with the code of the failure; `INVALID_ARGUMENT` for a value that is not a
+ *   result, such as a promise: `unwrap(await store.get(ref))`
  * @example
  * unwrap(ok(3)) // 3
  */

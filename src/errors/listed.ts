@@ -1,13 +1,13 @@
-/** How many of several things a message names. */
+/** The maximum number of names in a message. */
 const MOST_NAMED = 5
 
-/** Some things in one text: the first of them, and how many more there are. */
+/** Texts as one text: the first five, and the number of the others. */
 export function listed(texts: readonly string[], separator: string): string {
   const more = texts.length - MOST_NAMED
   return [...texts.slice(0, MOST_NAMED), ...(more > 0 ? [`${more} more`] : [])].join(separator)
 }
 
-/** Names in one text: the first of them in order, and how many more there are. O(n). */
+/** Names as one text: the first five in order, and the number of the others. O(n). */
 export function listedInOrder(names: readonly string[], separator: string): string {
   const first: string[] = []
   for (const name of names) {

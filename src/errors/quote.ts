@@ -1,14 +1,13 @@
 import { causeText } from './cause.js'
 
-/** How much of a foreign text an error message repeats, in UTF-16 units. */
+/** The maximum length of a quoted text, in UTF-16 units. */
 const MAX_QUOTED = 64
-/** How long that may get by escapes, so that a message stays below 300 characters. */
+/** Its maximum length with escapes. A message stays below 300 characters. */
 const MAX_ESCAPED = 128
 
 /**
- * `text` in double quotes for an error message: at most 64 characters of it, control characters and
- * other invisible ones escaped, so that a hostile text can neither flood a log nor forge a line of
- * it.
+ * `text` in double quotes for an error message: at most 64 characters, with invisible characters
+ * escaped. So a hostile text can neither flood a log nor forge a line of it.
  */
 export function quote(text: string): string {
   // a value that is not a text is named by its type: messages are about wrong values too
@@ -24,17 +23,17 @@ export function quote(text: string): string {
   return shown < text.length ? `"${escaped}…" (${text.length} characters)` : `"${escaped}"`
 }
 
-/** At most `max` characters of a text, and none of a pair without the other. */
+/** At most `max` characters of a text, without a half of a surrogate pair. */
 export function cut(text: string, max: number): string {
   return text.slice(0, max).replace(/[\ud800-\udbff]$/, '')
 }
 
-/** How much of a list an error message repeats. */
+/** The maximum number of items of a list in an error message. */
 const MAX_LISTED = 20
 
 /**
- * A text that is part of a sentence, without quotes: invisible characters escaped, at most `max`
- * characters of it.
+ * A text as part of a sentence, without quotes: at most `max` characters, with invisible characters
+ * escaped.
  */
 export function plain(text: string, max = 500): string {
   const shown = text.length > max ? `${text.slice(0, max)}…` : text
@@ -42,14 +41,14 @@ export function plain(text: string, max = 500): string {
 }
 
 /**
- * What has caused a failure, as part of a sentence: whole up to 1,000 characters, then its
- * beginning and its end.
+ * The cause of a failure, as part of a sentence. Of more than 1,000 characters, its beginning and
+ * its end.
  */
 export function cause(text: string): string {
   return plain(causeText(text), Number.POSITIVE_INFINITY)
 }
 
-/** Some sentences in one: at most 20 of them, and how many more there are. */
+/** Sentences as one text: the first 20, and the number of the others. */
 export function list(items: readonly string[]): string {
   const shown = items.slice(0, MAX_LISTED).map((item) => plain(item))
   return items.length > MAX_LISTED ? `${shown.join('; ')}; and ${items.length - MAX_LISTED} more` : shown.join('; ')

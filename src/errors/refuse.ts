@@ -22,8 +22,8 @@ export function wrongArgument(of: string, argument: string, expected: string, gi
 }
 
 /**
- * A value in a few words, for a message. Never the whole value: it may be long, or impossible to
- * write as a text.
+ * A short description of a value for a message. It never contains the whole value, which may be
+ * long or have no text.
  */
 export function shown(given: unknown): string {
   if (typeof given === 'number' || typeof given === 'boolean') return String(given)
@@ -36,7 +36,7 @@ export function kindOf(given: unknown): string {
   return given === null ? 'null' : Array.isArray(given) ? 'array' : typeof given
 }
 
-/** Writing a number of a million digits takes seconds: beyond 2^192 only its size is shown. */
+/** A number above 2^192 is not formatted: a million digits take seconds. */
 function shownBigInt(value: bigint): string {
   if (value >= -HUGE && value <= HUGE) return String(value)
   return value < 0n ? 'less than -2^192' : 'more than 2^192'

@@ -24,7 +24,7 @@ const templates: { readonly [C in ErrorCode]: ErrorDefinition<C>['template'] } =
       : `${plain(c.function)}: argument ${plain(c.argument)}: expected ${plain(c.expected)}, got ${plain(c.got, 100)}${first(c.call)}`,
   FAMILY_MISMATCH: (c) => `IPv4 and IPv6 do not mix: ${quote(c.left)} and ${quote(c.right)}`,
   ADDRESS_OUT_OF_RANGE: (c) => `${c.address} plus ${plain(c.offset, 50)} leaves the address space`,
-  INDEX_OUT_OF_RANGE: (c) => `index ${plain(c.index, 50)} is outside 0 to size - 1 of a set of ${c.size}`,
+  INDEX_OUT_OF_RANGE: (c) => `index ${plain(c.index, 50)} is not from 0 to size - 1, where the size is ${c.size}`,
   INVALID_OBJECT: (c) =>
     `${plain(c.kind)} ${quote(c.name)} is invalid: ${list(c.issues.map((issue) => `${issue.path}: ${issue.message}`))}`,
   OBJECT_KIND_MISMATCH: (c) => `expected ${plain(c.expected)}, got ${quote(c.got)}`,
@@ -50,8 +50,7 @@ const templates: { readonly [C in ErrorCode]: ErrorDefinition<C>['template'] } =
 }
 
 /**
- * What a controller does about each code: the reason of the condition that reports it, and when to
- * try again.
+ * The reaction of a controller to each code: the reason of its condition, and when it retries.
  */
 const reactions: { readonly [C in ErrorCode]: readonly [conditionReason: string, retry: RetryClass] } = {
   MALFORMED_ADDRESS: ['InvalidAddress', 'never'],
@@ -92,7 +91,7 @@ export const codes: readonly ErrorCode[] = /* @__PURE__ */ Object.freeze(
 ) as readonly ErrorCode[]
 
 /**
- * Every code with its message, its retry class and the reason a condition gives.
+ * Every code with its message, its retry class and the reason of its condition.
  * docs/reference/errors.md is made from it.
  */
 export const registry: Registry = /* @__PURE__ */ Object.fromEntries(

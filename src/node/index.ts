@@ -15,7 +15,7 @@ declare const setTimeout: (action: () => void, ms: number) => unknown
 declare const clearTimeout: (timer: unknown) => void
 declare const crypto: { randomUUID(): string }
 
-/** The longest time that the timers of a platform count, in milliseconds: 24.8 days. */
+/** The longest time of a timer of the platform, in milliseconds: 24.8 days. */
 const LONGEST_MS = 2 ** 31 - 1
 
 /**
@@ -31,7 +31,7 @@ export function now(): number {
 
 /**
  * The clock and the timers of the platform, for a `Controller` or a `LeaderElection`. A timer that
- * was not called off keeps a process of Node alive.
+ * was not cancelled keeps a Node process alive.
  */
 export const timers: Timers = {
   now,
@@ -45,7 +45,7 @@ export const timers: Timers = {
 
 /**
  * A random UUID (RFC 9562, version 4) from `crypto.randomUUID`, for the uids of a store and the
- * identity of a process. A browser has it on pages that were loaded over HTTPS.
+ * identity of a process. A browser has that function on pages that were loaded over HTTPS.
  */
 export function uid(): string {
   return crypto.randomUUID()
@@ -62,7 +62,7 @@ export async function sleep(ms: number): Promise<void> {
   await new Promise<void>((resolve) => setTimeout(resolve, ms))
 }
 
-/** A timer of the platform takes a time that is too long, or none at all, for 1 ms. */
+/** A timer of the platform treats an invalid time as 1 ms. */
 function assertMs(ms: unknown): void {
   if (typeof ms !== 'number' || !(ms >= 0 && ms <= LONGEST_MS)) refuse('ms', 'from 0 to 2,147,483,647', ms)
 }

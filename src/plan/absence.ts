@@ -2,28 +2,28 @@ import { assertIterable, assertNumber, assertParts, assertString } from '../erro
 import type { CachedObjects } from './cached-objects.js'
 import type { AbsentEffect } from './effect.js'
 
-/** What was found in a look at the missing objects of a dependent. */
+/** The missing objects of a dependent: {@link Absences.look}. */
 export interface AbsenceLook<K> {
   /**
-   * Those that are missing again after the grace period: act on them, with a
+   * Objects that are still missing after the grace period. Act on them, with a
    * {@link proofOfAbsence}.
    */
   readonly due: ReadonlySet<K>
-  /** When to look again for the others, from 1 s; `undefined`: there are none. */
+  /** When to look again for the other missing objects, from 1 s. `undefined`: there are none. */
   readonly requeueAfterSeconds: number | undefined
 }
 
 /**
- * Since when objects are missing on which others depend. Before a planner acts on an absence, it is
- * proven in three steps:
+ * Times since which objects are missing on which other objects depend. A planner proves an absence
+ * in three steps before it acts on it:
  *
- * 1. the object is missing in the cache: a watch may be late, or a list old;
- * 2. it is missing again in a later plan, after the grace period;
- * 3. when that plan is carried out, an `absent` effect reads the store ({@link proofOfAbsence}).
+ * 1. The object is missing in the cache. The watch may be late, or the list old.
+ * 2. It is missing again in a later plan, after the grace period.
+ * 3. When that plan is carried out, an `absent` effect reads the store ({@link proofOfAbsence}).
  *    The write that follows is for the version of the dependent that was read.
  *
- * It is part of the `state` of a planner, so the second step begins anew with each start. A planner
- * without a grace period needs the third step alone.
+ * This is part of the `state` of a planner, so the second step begins anew with each start. A
+ * planner without a grace period needs only the third step.
  */
 export class Absences {
   readonly #graceMs: number
@@ -38,8 +38,8 @@ export class Absences {
   /**
    * Looks at a dependent. O(missing objects).
    *
-   * @param missing what names the objects that are missing for it now. What is not among them any
-   * more is forgotten
+   * @param missing the names of the objects that are missing for it now. Names that are no longer
+   * among them are removed
    */
   look<K extends string | number>(dependent: string, missing: Iterable<K>, nowMs: number): AbsenceLook<K> {
     assertString('Absences.look', 'dependent', dependent)
@@ -64,10 +64,10 @@ export class Absences {
 }
 
 /**
- * Goes on only if an object does not exist: the third step of {@link Absences}.
+ * Effects that stop the plan if an object exists: the third step of {@link Absences}.
  *
- * @param known where the store may have said so before: then it is not asked again, as a uid is
- * never used again
+ * @param known the cache of the object. If the store has confirmed the absence before, there is no
+ * effect, because a uid is never used again
  */
 export function proofOfAbsence(
   absent: Pick<AbsentEffect, 'ref' | 'uid' | 'uidAnnotation'>,

@@ -4,36 +4,36 @@ import type { Outcome } from './plan.js'
 import type { ExternalResult, PlanTime } from './planner.js'
 import type { Task } from './task.js'
 
-/** A call that waits in a {@link CallGroup}, and its answer as soon as there is one. */
+/** A call that waits in a {@link CallGroup}, and its answer when it has one. */
 export interface CallSeat<V = Json> {
   readonly answer?: ExternalResult<V> | undefined
 }
 
 /**
- * One task for several calls: what they write to one object at a time is one write (group commit).
- * It is run for one of its calls after the other, and does the work of the others on the way.
+ * One task for several calls: it combines their changes of one object into one write (group
+ * commit). It runs for one call at a time, and also does the work of the calls that wait.
  */
 export interface CallGroup<I = Json, V = Json> extends Task {
-  /** How many calls it has. */
+  /** The number of calls. */
   readonly size: number
   join(call: ExternalCall<I>): CallSeat<V>
-  /** The task is done when this call is answered. */
+  /** Sets the call for which the task runs: the task is done when this call is answered. */
   lead(seat: CallSeat<V>): void
   /** Removes a call, answered or not. */
   leave(seat: CallSeat<V>): void
 }
 
 /**
- * How calls with inputs `I` become tasks with outcomes `O`, and those answers `V`: a provider has
- * it.
+ * How a provider turns calls with inputs `I` into tasks with outcomes `O`, and those into answers
+ * `V`.
  */
 export interface CallTasks<I = Json, O extends Outcome = Outcome, V = Json> {
   taskFor(call: ExternalCall<I>): Task<O>
   /** @param time when the task has ended */
   answerOf(call: ExternalCall<I>, outcome: O, time: PlanTime): ExternalResult<V>
   /**
-   * Which calls are carried out by one task while it runs: those of one key. `undefined`: the call
-   * has a task of its own. Left out: each call has.
+   * The key of the group of a call: one task carries out all calls of a key while it runs.
+   * `undefined`: the call has a task of its own. Left out: each call has a task of its own.
    */
   groupOf?(call: ExternalCall<I>): string | undefined
   /** A group without calls. */

@@ -24,18 +24,15 @@ type ObjectsOf<X> =
       ? CachedObjects<T>
       : never
 
-/**
- * What every function of a planner reads: the objects of its watches, and what it remembers beside
- * them.
- */
+/** What every function of a planner reads: the objects of its watches, and its state. */
 export interface PlannerContext<W extends Watches, S> {
   readonly cache: Cache<W>
   readonly state: S
 }
 
 /**
- * Which keys to plan again when an object of a watch has changed, the oldest object first. The
- * cache is as it is after the change.
+ * The keys to plan again when an object of a watch has changed, the oldest object first. The cache
+ * already has the change.
  */
 export type Wakes<W extends Watches, S> = {
   readonly [name in keyof W]: (delta: DeltaOf<W[name]>, context: PlannerContext<W, S>) => Iterable<string>
@@ -45,8 +42,8 @@ type DeltaOf<X> =
   X extends TrimmedWatch<infer T> ? Delta<T, TrimmedObject> : X extends Watch<infer T> ? Delta<T> : never
 
 /**
- * What {@link definePlanner} makes a planner of. All functions are pure but for what they change of
- * the state, and do not throw.
+ * The definition of a planner, for {@link definePlanner}. All functions are pure, except for
+ * changes of the state, and do not throw.
  */
 export interface PlannerDefinition<O extends Outcome, W extends Watches, S> {
   readonly name: string
@@ -54,15 +51,15 @@ export interface PlannerDefinition<O extends Outcome, W extends Watches, S> {
   /** {@link Planner.resyncSeconds}. */
   readonly resyncSeconds?: number | undefined
   /**
-   * What the planner remembers beside the objects: what an external system has answered, since when
-   * something is so. Called when the planner is made, and at each `reset`.
+   * What the planner remembers in addition to the objects, for example results of an external
+   * system. Called when the planner is made, and at each `reset`.
    *
    * @param objects the cache, for a state that follows some of its objects
    * @param before the state before the reset
    */
   readonly state?: ((objects: ObjectCache, before: S | undefined) => S) | undefined
   readonly wakes: Wakes<W, S>
-  /** The plan for a key; `undefined`: there is nothing under it. */
+  /** The plan for a key. `undefined`: there is nothing under the key. */
   readonly plan: (key: string, context: PlannerContext<W, S>, time: PlanTime) => Plan<O> | undefined
   /** {@link Planner.onResult}. */
   readonly onResult?: ((answered: AnyResult, context: PlannerContext<W, S>) => readonly string[]) | undefined
@@ -82,7 +79,7 @@ export interface PlannerDefinition<O extends Outcome, W extends Watches, S> {
 
 /** A planner that {@link definePlanner} has made. */
 export interface DefinedPlanner<O extends Outcome, W extends Watches, S> extends Planner<O> {
-  /** What its functions read: for what a provider offers beside a planner. */
+  /** The context of its functions, for other parts of a provider. */
   readonly context: PlannerContext<W, S>
   share(objects: ObjectCache): void
   wakes(applied: Applied): readonly string[]
@@ -90,9 +87,9 @@ export interface DefinedPlanner<O extends Outcome, W extends Watches, S> extends
 }
 
 /**
- * A planner from what it watches, which keys a change wakes, and the plan for a key. The object
- * cache does the rest: versions, echoes, deleted objects, parsing, indexes. Planners of one host
- * share one cache.
+ * Makes a planner from its watches, the keys that a change wakes, and the plan for a key. The
+ * object cache handles versions, own writes, deleted objects, parsing and indexes. Planners of one
+ * host share one cache.
  *
  * @throws IpamError `INVALID_ARGUMENT`
  */

@@ -6,19 +6,19 @@ import type { WholeObject } from './selection.js'
 export type { Propagation } from '../crd/meta/object.js'
 export type { JsonPatch, MergePatch } from '../crd/meta/patch.js'
 
-/** What must still be true of an object for a write to be done. */
+/** What must still be true of an object when a write is done. */
 export interface EffectPrecondition {
   readonly uid?: string | undefined
   /** The version that the plan was made from. Writes of the same plan carry it forward. */
   readonly resourceVersion?: string | undefined
 }
 
-/** Creates an object. Precondition: there is none of that name. */
+/** Creates an object. Precondition: no object has the name. */
 export interface CreateEffect {
   readonly kind: 'create'
-  /** With all of its fields: not what a selection with `keep` remembers of one. */
+  /** The object with all of its fields, not the part that a selection with `keep` keeps. */
   readonly object: WholeObject
-  /** Why, in words: `explain` repeats it. */
+  /** Why the write is made, in words: `explain` repeats it. */
   readonly why: string
 }
 
@@ -29,7 +29,7 @@ interface PatchOf<P> {
   readonly kind: 'patch'
   readonly ref: ObjectRef
   readonly patch: P
-  /** `status`: the patch is for the status alone. */
+  /** `status`: the patch changes only the status. */
   readonly subresource?: 'status' | undefined
   readonly why: string
 }
@@ -43,75 +43,74 @@ export interface MergePatchEffect extends PatchOf<MergePatch> {
 }
 
 /**
- * Changes fields of an object by a JSON patch (RFC 6902). The tests that it begins with are guards,
- * as the fields of its condition are. A test after a change is part of the patch: if it does not
- * hold, the store refuses the patch.
+ * Changes fields of an object by a JSON patch (RFC 6902). Tests at its beginning are guards, as the
+ * fields of its condition are. A test after a change is part of the patch: if it does not hold, the
+ * store refuses the patch.
  */
 export interface JsonPatchEffect extends PatchOf<JsonPatch> {
   readonly if: FieldPrecondition
 }
 
 /**
- * What must still be true of an object, and of some of its fields. It is for objects that other
- * components change every few seconds, such as Nodes: a patch for a resourceVersion would meet a
- * conflict each time.
+ * What must still be true of an object, and of some of its fields. Use it for objects that other
+ * components change every few seconds, such as Nodes. A patch for a resourceVersion would conflict
+ * each time.
  */
 export interface FieldPrecondition extends EffectPrecondition {
   /**
    * Values by the path of their field: `spec.podCIDRs`, or a JSON pointer for keys with dots
-   * (`/metadata/annotations/a.b~1c`). `null`: the object does not have the field, but the object
-   * that the field is in exists. A guard that does not hold is a conflict, as a stale
-   * resourceVersion is.
+   * (`/metadata/annotations/a.b~1c`). `null`: the object does not have the field, and the parent of
+   * the field exists. A guard that does not hold is a conflict, as a stale resourceVersion is.
    *
    * Name a field that the patch sets to another value or removes. Without a resourceVersion, only
-   * such a patch can be sent again when it was not answered: `settle` knows then that the first one
-   * is not done later.
+   * such a patch can be sent again if it was not answered: `settle` can then tell that the first
+   * patch is not done later.
    */
   readonly fields?: { readonly [path: string]: Json } | undefined
 }
 
-/** Deletes one particular object: never another one that has got its name since. */
+/** Deletes one particular object, never a later object of the same name. */
 export interface DeleteEffect {
   readonly kind: 'delete'
   readonly ref: ObjectRef
   readonly if: EffectPrecondition & { readonly uid: string }
-  /** Left out: as the finalizers of the object say, else `Background`. */
+  /** Left out: as the finalizers of the object say, or else `Background`. */
   readonly propagation?: Propagation | undefined
   readonly why: string
 }
 
 /**
- * Changes nothing, and stops the plan if this object is there: the reverse of a {@link guard}.
- * Nobody under that name, or another object, is fine. Goes before an effect that would do harm if
- * the object lived.
+ * Changes nothing, and stops the plan if this object exists: the reverse of a {@link guard}. The
+ * plan continues if the name is free, or if another object has the name. Put it before an effect
+ * that would do harm if the object existed.
  *
- * A planner cannot look, and what it was shown may be old. Its host reads the store when the plan
- * is carried out, and never a cache. The planner is then shown the absence as `confirmed`.
+ * The cache of a planner may be old. So the host reads the store when the plan is carried out, and
+ * never a cache. The planner then observes the absence as `confirmed`.
  */
 export interface AbsentEffect {
   readonly kind: 'absent'
   readonly ref: ObjectRef
   /**
-   * Left out: nobody may have the name, whichever object it is. That is soon not true any more, if
-   * it ever was: nothing is shown to the planner then.
+   * The uid of the object. Left out: no object at all may have the name. Such an absence can end at
+   * any time, so the planner does not observe it.
    */
   readonly uid?: string | undefined
   /**
-   * An annotation that may have the uid in place of the object's own: the object is there under
-   * either. Only with `uid`.
+   * An annotation that may have the uid in place of `metadata.uid`. The object exists if either one
+   * has it. Only with `uid`.
    */
   readonly uidAnnotation?: string | undefined
   readonly why: string
 }
 
 /**
- * Tells people. Never the only record of anything, and never without a write that it goes with, or
- * that the store has refused.
+ * An event about an object, for people. It is never the only record of anything: it accompanies a
+ * write, or a refusal of the store.
  */
 export interface EventEffect {
   readonly kind: 'event'
   readonly about: ObjectRef
-  /** Of that object: what shows the Events of an object looks for those with its uid. */
+  /** The uid of the object. Programs that show the Events of an object select them by it. */
   readonly uid?: string | undefined
   readonly type: 'Normal' | 'Warning'
   /** CamelCase. */
@@ -120,64 +119,64 @@ export interface EventEffect {
 }
 
 /**
- * A call to a system outside of the store: an IPAM product, a cloud. What it is and how it is
- * reached is between the provider and its host.
+ * A call to a system outside of the store, such as an IPAM product or a cloud. The provider and its
+ * host agree on what it does and how the system is reached.
  *
- * `I` is what is asked: JSON for an external system, a typed value for a part of the same process.
+ * `I` is the input of the call: JSON for an external system, a typed value for a part of the same
+ * process.
  */
 export interface ExternalCall<I = Json> {
-  /** What is asked for: `allocate`, `release`. */
+  /** The name of the operation: `allocate`, `release`. */
   readonly operation: string
   /**
-   * The marker under which the external system keeps what it does for this call. The same operation
-   * under the same key is the same thing: asked twice it is done once, and the second answer is
-   * that of the first. An operation that only reads is answered with what is so now.
+   * The marker under which the external system keeps the result of this call. A call is idempotent:
+   * a second call with the same operation and key does nothing, and returns the result of the
+   * first. An operation that only reads returns the present state.
    */
   readonly key: string
-  /** The object that it is for. */
+  /** The object for which the call is made. */
   readonly about: ObjectRef
   readonly input: I
 }
 
-/** A call as a host hands it on: what it asks is known to the planner and to the caller. */
-// biome-ignore lint/suspicious/noExplicitAny: it differs
+/** A call as a host passes it on. The planner and the caller know its input. */
+// biome-ignore lint/suspicious/noExplicitAny: inputs differ
 export type AnyCall = ExternalCall<any>
 
 /**
- * Asks an external system. It is the last effect of its plan, but for events: the answer is shown
- * to the planner, and what comes next is planned from it.
+ * A call to an external system. It is the last effect of its plan, except for events. The planner
+ * observes the result, and plans the next step from it.
  *
- * A crash, or an answer that was lost, leads to the same call under the same key again. So a
- * durable intent is written before it, and nothing of the intent is taken back before it is
- * answered.
+ * After a crash or a lost answer the same call is made again, with the same key. So a durable
+ * intent is written before the call, and the intent stays until the call is answered.
  */
 export interface ExternalEffect {
   readonly kind: 'external'
   readonly call: AnyCall
   readonly why: string
   /**
-   * What the call asks for, as the object that has it when the call succeeds. A planner reserves it
-   * as if it were about to be created, until the call has ended.
+   * The object that will have what the call asks for. A planner reserves it, as if it were about to
+   * be created, until the call has ended.
    */
   readonly pending?: KubeObject | undefined
 }
 
 /**
- * One step of a plan. Every write carries its precondition, so a plan made from old facts does
- * nothing.
+ * One step of a plan. Every write carries its precondition, so a plan from an outdated cache
+ * changes nothing.
  */
 export type Effect = CreateEffect | PatchEffect | DeleteEffect | AbsentEffect | EventEffect | ExternalEffect
 
-/** An effect that the store has refused: nothing of it was done. */
+/** An effect that the store has refused. Nothing of it was done. */
 export interface Refusal {
   readonly effect: Effect
   /** The code of the failure: `STORE_INVALID`, `STORE_IO`. */
   readonly code: string
-  /** What could not be done, and what the store says about it. Up to 1,000 characters. */
+  /** What could not be done, and the reason of the store. Up to 1,000 characters. */
   readonly message: string
 }
 
-/** Tells people about an object that was read. */
+/** An event about an object that was read. */
 export function eventAbout(object: KubeObject, event: Pick<EventEffect, 'type' | 'reason' | 'message'>): EventEffect {
   assertKube('eventAbout', 'object', object)
   assertParts('eventAbout', 'event', event, { type: 'text', reason: 'text', message: 'text' })
@@ -186,7 +185,7 @@ export function eventAbout(object: KubeObject, event: Pick<EventEffect, 'type' |
 }
 
 /**
- * A patch of an object that was read, on the condition that it is still that object in that
+ * A patch of an object that was read. It is done only if the object still has the same uid and
  * version.
  */
 export function patchObject(object: KubeObject, patch: MergePatch, why: string): MergePatchEffect {
@@ -206,7 +205,7 @@ function patchOf(object: KubeObject, patch: MergePatch, why: string): MergePatch
 }
 
 /**
- * The deletion of an object that was read, on the condition that it is still that object in that
+ * The deletion of an object that was read. It is done only if the object still has the same uid and
  * version.
  */
 export function deleteObject(
@@ -222,8 +221,8 @@ export function deleteObject(
 }
 
 /**
- * A patch of an object that was read, on the condition that it is still that object, and that these
- * fields have these values, in whichever version.
+ * A patch of an object that was read. It is done only if the object still has the same uid, and
+ * these fields have these values, in any version.
  */
 export function patchIfFields(
   object: KubeObject,
@@ -239,30 +238,30 @@ export function patchIfFields(
 }
 
 /**
- * Changes nothing, and stops the plan if the object is no longer the one, in the version, that was
- * read. Goes before an effect on another object that would do harm if this one were out of date:
- * nothing is destroyed for a claim that is another one by now.
+ * Changes nothing, and stops the plan if the object no longer has the uid and version that were
+ * read. Put it before an effect on another object that would do harm if this object was outdated,
+ * such as a deletion that depends on a claim.
  */
 export function guard(object: KubeObject, why: string): MergePatchEffect {
   assertEffect('guard', object, why)
   return patchOf(object, {}, why)
 }
 
-/** As {@link patchObject}, for the status alone. */
+/** As {@link patchObject}, for the status only. */
 export function patchStatus(object: KubeObject, patch: MergePatch, why: string): MergePatchEffect {
   assertEffect('patchStatus', object, why)
   assertObject('patchStatus', 'patch', patch)
   return { ...patchOf(object, patch, why), subresource: 'status' }
 }
 
-/** Adds a finalizer behind those that the object has. */
+/** Adds a finalizer after the existing ones. */
 export function addFinalizer(object: WholeObject, finalizer: string, why: string): MergePatchEffect {
   assertEffect('addFinalizer', object, why)
   assertString('addFinalizer', 'finalizer', finalizer)
   return patchOf(object, { metadata: { finalizers: [...(object.metadata.finalizers ?? []), finalizer] } }, why)
 }
 
-/** Removes a finalizer and leaves those of others. */
+/** Removes a finalizer, and leaves all others. */
 export function removeFinalizer(object: WholeObject, finalizer: string, why: string): MergePatchEffect {
   assertEffect('removeFinalizer', object, why)
   assertString('removeFinalizer', 'finalizer', finalizer)

@@ -11,7 +11,7 @@ export interface FieldGuard {
   readonly value: Json
 }
 
-/** How much of a value is shown. */
+/** Characters of a value in a message. */
 const MAX_SHOWN = 100
 
 /** Whether a patch is a JSON patch (RFC 6902), and not a merge patch. */
@@ -35,8 +35,8 @@ export function fieldGuardsOf(effect: PatchEffect): readonly FieldGuard[] {
 }
 
 /**
- * The patch as a store takes it: the fields that the condition names are tests before its
- * operations. What carries plans out without `runPlan` sends this.
+ * The patch as a store accepts it: the fields of the condition become tests before its operations.
+ * Programs that carry out plans without `runPlan` send this patch.
  *
  * @throws IpamError `INVALID_ARGUMENT`
  */
@@ -50,8 +50,8 @@ export function compilePatch(effect: PatchEffect): MergePatchEffect['patch'] | J
 }
 
 /**
- * The first guard of a patch that does not hold for an object, and what the field has instead;
- * `undefined` if all hold.
+ * The first guard of a patch that does not hold for an object, and the value that the field has.
+ * `undefined`: all guards hold.
  */
 export function failedGuard(
   effect: PatchEffect,
@@ -93,7 +93,7 @@ export function assertFieldGuards(effect: PatchEffect): void {
   }
 }
 
-/** The keys of a path: `undefined` if it is none. */
+/** The keys of a path. `undefined`: it is not a path. */
 function keysOf(path: string): readonly string[] | undefined {
   const keys = path.startsWith('/') ? readPointer(path) : path.split('.')
   return keys?.every((key) => key !== '') === true ? keys : undefined

@@ -20,30 +20,33 @@ const MAX_DELETED = 10_000
 export interface Applied {
   readonly change: Change
   /**
-   * Whether it told anything that was not known: false for the echo of a write, and for what is
-   * older than what is known.
+   * Whether the change is newer than the cache: false for the event of an own write, and for an
+   * older version.
    */
-  readonly isNews: boolean
-  /** It is an absence that was asked for before the object came: the object may well be there. */
+  readonly isNewer: boolean
+  /**
+   * Whether the change is an absence that was read before the object was observed. The object may
+   * exist.
+   */
   readonly isStale: boolean
-  /** How an object has changed for a watch; `undefined`: nothing has changed for it. */
+  /** How an object has changed for a watch. `undefined`: no change. */
   deltaFor<T>(watch: AnyWatch<T>): Delta<T> | undefined
 }
 
 export interface ApplyOptions {
   /**
-   * The selection whose watch tells of the change. Left out: a write or a read of that object,
-   * which tells something to all selections of the kind.
+   * The selection whose watch delivers the change. Left out: a write or a read of that object,
+   * which applies to all selections of the kind.
    */
   readonly selection?: Selection | undefined
   /**
-   * The object is what the selection keeps of it already ({@link ObjectCache.keep}). Only with
-   * `selection`.
+   * Whether the object is already trimmed to what the selection keeps ({@link ObjectCache.keep}).
+   * Only with `selection`.
    */
   readonly isKept?: boolean | undefined
   /**
-   * {@link ObjectCache.clock} when the object was asked for, if it was read. What was asked for
-   * before the last change is not believed over that. Left out: now.
+   * For a read: {@link ObjectCache.clock} when the request was sent. A response to a request from
+   * before the last change does not replace that change. Left out: now.
    */
   readonly since?: number | undefined
 }
@@ -52,32 +55,34 @@ export interface ApplyOptions {
 export type ListChanges =
   | { readonly kind: 'changes'; readonly changes: readonly Change[] }
   /**
-   * The list shows what cannot be after what is known: what is stored has gone back to an earlier
-   * state.
+   * The list is older than the cache: the database of the store was restored to an earlier state.
    */
   | { readonly kind: 'went-back'; readonly ref: ObjectRef; readonly how: 'older' | 'deleted' }
 
 /**
- * The objects that the planners of one process know, fed by changes: of informers, of own writes,
- * of single reads.
+ * The objects that the planners of one process share. Informers, own writes and single reads apply
+ * changes to it.
  *
- * It decides once for all planners what is news and what is an echo. A host shows the answers of
- * its own writes at once, and so is ahead of its informers: each write comes again later, older
- * than what is known by then.
+ * The cache decides once for all planners whether a change is newer. A host applies the responses
+ * of its own writes at once, so the cache is ahead of the informers. The event of each write
+ * arrives later, and is not newer by then.
  *
  * - A deleted object does not come back: a uid is never used again.
- * - Of one object, and of two of one name, the newer version counts. Versions are compared where
- *   both are whole numbers, as they are in Kubernetes; others are taken as they come.
- * - The deletion of an object says nothing of another object with its name. One without a uid is
- *   believed until the object is seen again.
- * - An absence that was asked for before the object came is not believed; nor is an object that was
- *   asked for before the last change, unless its version is newer.
+ * - Of two versions of one object, and of two objects with one name, the newer version counts.
+ *   Versions are compared if both are whole numbers, as in Kubernetes. Others count in the order in
+ *   which they arrive.
+ * - The deletion of an object does not apply to another object with its name. A deletion without a
+ *   uid applies until the object is observed again.
+ * - An absence does not count if it was requested before the object was observed.
+ * - An object does not count if it was requested before the last change, unless its version is
+ *   newer.
  * - An object that leaves a selection is not deleted.
  *
- * The last 10,000 deleted objects of a selection are remembered. After the database below was
- * restored to an earlier state, versions and uids are no longer true: `clear()`, and list again.
+ * The cache remembers the last 10,000 deleted objects of each selection. If the database of the
+ * store is restored to an earlier state, versions and uids are no longer valid: call `clear()`, and
+ * list again.
  *
- * A change costs O(selections of its kind x their indexes), whatever the number of objects.
+ * A change takes O(selections of its kind x their indexes), for any number of objects.
  */
 export class ObjectCache {
   readonly #onAnnounced: ((applied: Applied) => void) | undefined
@@ -87,8 +92,8 @@ export class ObjectCache {
   #clock = 0
 
   /**
-   * @param options `onAnnounced` is set by the host: it passes what another part of the process has
-   *   found out, and applied, to the planners of the host ({@link announce})
+   * @param options `onAnnounced` is set by the host. It receives each change that another part of
+   *   the process has applied ({@link announce}), and passes it to the planners of the host
    */
   constructor(options: { readonly onAnnounced?: ((applied: Applied) => void) | undefined } = {}) {
     assertObject('ObjectCache', 'options', options)
@@ -96,22 +101,22 @@ export class ObjectCache {
     this.#onAnnounced = onAnnounced
   }
 
-  /** How many changes were taken in: a moment, for {@link ApplyOptions.since}. */
+  /** The number of changes that were applied: a point in time, for {@link ApplyOptions.since}. */
   get clock(): number {
     return this.#clock
   }
 
-  /** The objects of a watch. The same for each call with the same watch. */
+  /** The objects of a watch. Each call with the same watch returns the same value. */
   open<T>(watch: Watch<T>): CachedObjects<T>
   open<T>(watch: TrimmedWatch<T>): CachedObjects<T, TrimmedObject>
   open<T>(watch: AnyWatch<T>): CachedObjects<T>
   open<T>(watch: AnyWatch<T>): CachedObjects<T> {
     assertParts('ObjectCache.open', 'watch', watch, { apiVersion: 'text', kind: 'text', parse: 'function' })
-    // a part of an object is read as it is: that it is one is known to the compiler alone
+    // a trimmed object is read as a whole one: only the compiler knows the difference
     return this.#collection(watch).read(watch as Watch<T>)
   }
 
-  /** Takes a change in. */
+  /** Applies a change. */
   apply(change: Change, options: ApplyOptions = {}): Applied {
     assertParts('ObjectCache.apply', 'change', change, { kind: 'text' })
     assertObject('ObjectCache.apply', 'options', options)
@@ -120,31 +125,31 @@ export class ObjectCache {
     const ref = change.kind === 'present' ? refOf(change.object) : change.ref
     const collections = this.#of(ref, selection)
     const deltas = new Map<object, Delta<never>>()
-    let isNews = collections.length === 0
+    let isNewer = collections.length === 0
     let isStale = false
     const at = this.#clock + 1
     for (const collection of collections) {
       const taken = collection.take(change, ref, { at, since, isOwn: selection !== undefined, isKept }, deltas)
-      if (taken === 'news') isNews = true
+      if (taken === 'newer') isNewer = true
       if (taken === 'stale') isStale = true
     }
     this.#clock = at
-    return { change, isNews, isStale, deltaFor: <T>(watch: AnyWatch<T>) => deltas.get(watch) as Delta<T> | undefined }
+    return { change, isNewer, isStale, deltaFor: <T>(watch: AnyWatch<T>) => deltas.get(watch) as Delta<T> | undefined }
   }
 
   /**
-   * Tells the host of a change that another part of the process has applied, such as a task at its
-   * write: the watch that tells it later tells nothing new.
+   * Passes a change that another part of the process has applied to the host, such as the write of
+   * a task. The event of a watch that follows is not newer, so the host would not learn of it.
    */
   announce(applied: Applied): void {
     this.#onAnnounced?.(applied)
   }
 
   /**
-   * What a list of a selection tells that is not known: which objects have changed, the oldest
-   * first, and which do not exist any more. Apply them.
+   * The changes from the cache to a list of a selection: objects that have changed, the oldest
+   * first, and objects that do not exist any more. Apply them.
    *
-   * @param since {@link clock} when the list was asked for
+   * @param since {@link clock} when the list was requested
    */
   changesOf(
     selection: Selection,
@@ -158,7 +163,7 @@ export class ObjectCache {
     return this.#collection(selection).changesOf(list, since)
   }
 
-  /** What is remembered of an object of a selection. */
+  /** The part of an object that the cache keeps for a selection. */
   keep(selection: Selection, object: KubeObject): KubeObject {
     assertParts('ObjectCache.keep', 'selection', selection, { apiVersion: 'text', kind: 'text', plural: 'text' })
     assertKube('ObjectCache.keep', 'object', object)
@@ -166,15 +171,15 @@ export class ObjectCache {
     return selection.keep?.(object) ?? object
   }
 
-  /** Whether no object is known. */
+  /** Whether the cache has no object. */
   get isEmpty(): boolean {
     return [...this.#kinds.values()].every((collections) => [...collections.values()].every(({ isEmpty }) => isEmpty))
   }
 
   /**
-   * All objects of a selection are known from now on: what is not, does not exist.
+   * Marks a selection as complete: an object of it that the cache does not have does not exist.
    *
-   * @param resourceVersion that of the list: what was stored by then is known
+   * @param resourceVersion that of the list: the cache has what was stored at that version
    */
   complete(selection: Selection, resourceVersion?: string): void {
     assertParts('ObjectCache.complete', 'selection', selection, { apiVersion: 'text', kind: 'text', plural: 'text' })
@@ -186,8 +191,8 @@ export class ObjectCache {
   }
 
   /**
-   * Forgets everything: before a fresh list, and after what is stored was restored to an earlier
-   * state.
+   * Removes everything: before a fresh list, and after the database of the store was restored to an
+   * earlier state.
    */
   clear(): void {
     for (const collections of this.#kinds.values()) for (const collection of collections.values()) collection.clear()
@@ -268,7 +273,7 @@ function isOutdated({ metadata: { resourceVersion } }: KubeObject, seen: Seen, s
 }
 
 /** What a change is to a collection. */
-type Taken = 'news' | 'echo' | 'stale'
+type Taken = 'newer' | 'echo' | 'stale'
 
 interface TakeOptions {
   readonly at: number
@@ -364,7 +369,7 @@ class Collection {
     })
     const wasKnown = isThere || this.#absent.delete(key)
     this.#show(key, ref, object, deltas, wasKnown)
-    return isSame ? 'echo' : 'news'
+    return isSame ? 'echo' : 'newer'
   }
 
   changesOf(
@@ -442,7 +447,7 @@ class Collection {
     const wasKnown = wasThere || this.#absent.has(key)
     if (!this.isComplete) remember(this.#absent, key)
     this.#show(key, ref, undefined, deltas, wasKnown)
-    return wasThere ? 'news' : 'echo'
+    return wasThere ? 'newer' : 'echo'
   }
 
   /** @param last the object as it was when it left, or when it was last seen */
@@ -455,7 +460,7 @@ class Collection {
       if (this.#left.size > MAX_DELETED) this.#left.delete(first(this.#left.keys()))
     }
     this.#show(key, ref, undefined, deltas, wasThere)
-    return wasThere ? 'news' : 'echo'
+    return wasThere ? 'newer' : 'echo'
   }
 
   #show(

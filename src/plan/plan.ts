@@ -4,7 +4,7 @@ import { assertParts } from '../errors/checks.js'
 import type { Effect, EffectPrecondition, PatchEffect } from './effect.js'
 import { type FieldGuard, fieldGuardsOf, formatGuard, formatKeys, isJsonPatch } from './field-guards.js'
 
-/** What a plan means for its object. Every outcome says so in a sentence. */
+/** What a plan means for its object, with a sentence for people. */
 export interface Outcome {
   readonly kind: string
   /** One sentence for people, without a final full stop. */
@@ -12,24 +12,25 @@ export interface Outcome {
 }
 
 /**
- * What is to be done about one object, decided from what was read. Pure data: it can be logged,
- * compared, explained, replayed.
+ * What has to be done about one object, decided from the objects that were read. It is pure data:
+ * it can be logged, compared, explained and replayed.
  *
- * Effects are done in order and stop at the first that fails; what tells of success comes last. A
- * plan can therefore be cut at any point: the next plan, made from what is then observed, continues
- * from there. With nothing to do there are no effects.
+ * Effects are carried out in order, up to the first that fails. The effect that reports success
+ * comes last. A plan can stop at any point: the next plan continues from what is observed then. If
+ * there is nothing to do, there are no effects.
  */
 export interface Plan<O extends Outcome = Outcome> {
   readonly outcome: O
   readonly effects: readonly Effect[]
   /**
-   * Plan again after this time even if nothing changes. 0: soon, and ever later while it says so.
+   * Plan again after this time even if nothing changes. 0: soon, with growing waits while it stays
+   * 0.
    */
   readonly requeueAfterSeconds?: number | undefined
 }
 
 /**
- * A plan in words: its outcome, then each effect with what it changes, on which condition, and why.
+ * A plan in words: its outcome, then each effect with what it changes, its condition and why.
  *
  * @example
  * explain({ outcome: { kind: 'paused', message: 'the Cluster is paused' }, effects: [] })
@@ -56,7 +57,7 @@ export function explainEffect(effect: Effect): string {
       const part = effect.subresource === undefined ? '' : `${effect.subresource} of `
       const fields = fieldsOf(effect)
       const condition = conditionOf(effect.if, fieldGuardsOf(effect))
-      if (fields.length === 0) return `go on only with ${formatRef(effect.ref)}${condition}: ${effect.why}`
+      if (fields.length === 0) return `continue only with ${formatRef(effect.ref)}${condition}: ${effect.why}`
       return `patch ${part}${formatRef(effect.ref)} (${fields.join(', ')})${condition}: ${effect.why}`
     }
     case 'delete': {
@@ -64,7 +65,7 @@ export function explainEffect(effect: Effect): string {
       return `delete ${formatRef(effect.ref)}${how}${conditionOf(effect.if)}: ${effect.why}`
     }
     case 'absent':
-      return `go on only if there is no ${formatRef(effect.ref)}${effect.uid === undefined ? '' : ` with uid ${effect.uid}`}: ${effect.why}`
+      return `continue only if there is no ${formatRef(effect.ref)}${effect.uid === undefined ? '' : ` with uid ${effect.uid}`}: ${effect.why}`
     case 'external':
       return `ask the external system to ${effect.call.operation} for ${formatRef(effect.call.about)} under ${effect.call.key}: ${effect.why}`
     case 'event':

@@ -6,52 +6,49 @@ import type { Outcome, Plan } from './plan.js'
 import type { Selection } from './selection.js'
 
 /**
- * What an external system has said to a call: the other way, beside a {@link Change}, in which
- * something becomes known.
+ * The result of a call to an external system: the second way, beside a {@link Change}, in which a
+ * planner observes something.
  */
 export interface CallResult<I = Json, V = Json> {
   readonly call: ExternalCall<I>
   readonly answer: ExternalResult<V>
-  /** When, in milliseconds since 1970. */
+  /** When the call was answered, in milliseconds since 1970. */
   readonly atMs: number
 }
 
-/** A result as a host hands it on. */
-// biome-ignore lint/suspicious/noExplicitAny: what is asked and answered differs
+/** A result as a host passes it on. */
+// biome-ignore lint/suspicious/noExplicitAny: inputs and values differ
 export type AnyResult = CallResult<any, any>
 
-/** The answer to an {@link ExternalCall}. `V` is what it says. */
+/** The result of an {@link ExternalCall}. `V` is its value. */
 export type ExternalResult<V = Json> =
   | { readonly ok: true; readonly value: V }
   | { readonly ok: false; readonly failure: ExternalFailure }
 
-/**
- * Why an external system has not done what it was asked for, or why that is not known: a time-out
- * is a failure that is retryable.
- */
+/** Why a call failed, or why its outcome is unknown. A time-out is a retryable failure. */
 export interface ExternalFailure {
-  /** For people, without a final full stop. */
+  /** One sentence for people, without a final full stop. */
   readonly message: string
   /**
-   * Whether the same call may be answered otherwise later: it is made again after a while. One that
-   * is not is left alone until something changes: a provider of `defineProvider` makes it again
-   * when the pool changes, and not when the claim does.
+   * Whether the same call may succeed later. If true, the call is made again after a while. If
+   * false, it is made again only after a change: a provider of `defineProvider` makes it again when
+   * the pool changes, and not when the claim does.
    */
   readonly retryable: boolean
   /**
-   * When to ask again, in seconds, if the external system says so. Left out: a planner waits longer
-   * after each failure in a row.
+   * When to call again, in seconds, if the external system says so. Left out: the planner waits
+   * longer after each failure in a row.
    */
   readonly retryAfterSeconds?: number | undefined
   /**
-   * Whether the external system has said that it did nothing. Left out: the call may have been
-   * carried out, or may still be. What a provider makes of that is its own affair: with a marker
-   * that is kept the same call is made again in both cases.
+   * Whether the external system has confirmed that it did nothing. Left out: the call may have been
+   * carried out, or may still be. A provider that keeps a marker makes the same call again in both
+   * cases.
    */
   readonly nothingDone?: boolean | undefined
   /**
-   * What the condition of the claim gives as its reason: `BackendExhausted` is a quota or a limit
-   * of the external system, `BackendDenied` a lack of permission. Default `AllocationFailed`.
+   * The reason of the condition of the claim: `BackendExhausted` is a quota or a limit of the
+   * external system, `BackendDenied` a missing permission. Default `AllocationFailed`.
    */
   readonly reason?:
     | 'PoolExhausted'
@@ -62,101 +59,100 @@ export interface ExternalFailure {
     | undefined
 }
 
-/** The moment a plan is made for: the only way in which time enters. */
+/** The time for which a plan is made: a planner has no other clock. */
 export interface PlanTime {
   /** Milliseconds since 1970. */
   readonly nowMs: number
 }
 
 /**
- * A provider as a machine without I/O: it is shown what changes, says which of its objects want a
- * new plan, and makes the plan.
+ * A provider as a machine without I/O. It observes changes, returns the keys to plan again, and
+ * makes the plan for a key.
  *
- * Level-based: showing the same object again, an older version of it late, or leaving out steps in
- * between, leads to the same plans. It keeps an index of what it was shown, so that a plan costs
- * the same however many objects there are. A host feeds it from informers, a list, a test.
+ * A planner is level-based. An object that is observed twice, a late older version, and skipped
+ * versions in between lead to the same plans. It indexes what it observes, so that a plan costs the
+ * same for any number of objects. A host feeds it from informers, a list or a test.
  */
 export interface Planner<O extends Outcome = Outcome> {
   readonly name: string
-  /** The objects that it has to be shown: those of some kinds, or some of them. */
+  /** The objects that it has to observe, each selection with all or some objects of a kind. */
   readonly watches: readonly Selection[]
   /**
-   * All keys that have a plan are planned again in each period of so many seconds, from 1 to
-   * 86,400, spread evenly over it: for a planner that depends on what no watch tells, such as an
-   * external system. Left out: a key is planned again when it is woken, or when its plan asks for
-   * that.
+   * The period in which all keys that have a plan are planned again, in seconds, from 1 to 86,400.
+   * The plans are spread evenly over the period. For a planner that depends on a system without a
+   * watch, such as an external IPAM. Left out: a key is planned again when it is woken, or when its
+   * plan asks for that.
    */
   readonly resyncSeconds?: number | undefined
   /**
-   * Uses this cache from now on, until the next `reset`, with the other planners of a host. The
-   * host applies each change to it once, and calls `wakes` in place of `observe`.
+   * Uses this cache, together with the other planners of a host, until the next `reset`. The host
+   * applies each change to the cache once, and calls `wakes` in place of `observe`.
    *
    * @throws IpamError `INVALID_ARGUMENT` for a cache that has objects
    */
   share?(objects: ObjectCache): void
   /**
-   * Says which keys to plan again after a change that the shared cache has taken in:
-   * {@link observe}.
+   * The keys to plan again after a change that was applied to the shared cache: {@link observe}.
    */
   wakes?(applied: Applied): readonly string[]
   /**
-   * Takes a change in. Show the answer of each own write at once, before the next plan is made: a
-   * cache that lags behind must not hide an address that was just given away.
+   * Observes a change. Pass the answer of each own write at once, before the next plan is made.
+   * Otherwise an address that was just given away would look free.
    *
-   * It must not throw, whatever the object looks like: what it cannot read it notes, and says so in
-   * a plan. A `Controller` ends its run with what is thrown at a change that was listed or watched,
-   * as the planner does not know the world any more; `runUntilQuiet` and `runKey` throw it on.
+   * It must not throw for any object. It notes an object that it cannot read, and reports it in a
+   * plan. If it throws for an object of a list or a watch, a `Controller` ends its run, because the
+   * planner is no longer up to date. `runUntilQuiet` and `runKey` throw the same error.
    *
    * @returns the keys to plan again, oldest object first
    */
   observe(change: Change): readonly string[]
   /**
-   * Takes in that all objects of a selection were shown: what was not, does not exist. Call it when
-   * the first list of a selection was observed. Until then a planner waits where it matters whether
-   * an object exists. A shared cache is told in its place: {@link ObjectCache.complete}.
+   * Marks a selection as complete: an object of it that was not observed does not exist. Call it
+   * after the first list of a selection. Until then a planner waits where it matters whether an
+   * object exists. With a shared cache, {@link ObjectCache.complete} is called instead.
    */
   complete?(selection: Selection): void
   /**
-   * Takes the answer to an `external` effect of one of its plans in. `runKey` does it. A planner
-   * that has this needs a host that can carry such effects out; one that does not has no such
-   * effects in its plans.
+   * Observes the result of an `external` effect of one of its plans. `runKey` calls it. A planner
+   * with this method needs a host that can carry out such effects. A planner without it has no such
+   * effects.
    *
    * @returns the keys to plan again
    */
   onResult?(answered: AnyResult): readonly string[]
-  /** The plan for a key, or `undefined` if there is nothing under it any more. */
+  /** The plan for a key. `undefined`: there is nothing under the key. */
   plan(key: string, time: PlanTime): Plan<O> | undefined
   /**
-   * The store has refused an effect of a plan for this key: the plan by which its object says so.
-   * `runKey` carries it out at once; the key itself has failed, and is planned again after a while.
-   * Left out, or `undefined`: an event about the object of the effect says so.
+   * The plan by which the object of a key reports an effect that the store has refused. `runKey`
+   * carries it out at once. The key itself has failed, and is planned again after a while. Left
+   * out, or `undefined`: an event about the object of the effect reports it.
    */
   refused?(key: string, refusal: Refusal, time: PlanTime): Plan<O> | undefined
   /**
-   * Counts what a plan is about to create as in use, so that no plan for another key gives it away
-   * as well while this one is carried out. `runKey` does it. The plans of a planner without this
-   * are carried out one at a time.
+   * Counts what a plan is about to create as in use, so that no concurrent plan for another key
+   * allocates it. `runKey` calls it. The plans of a planner without this method are carried out one
+   * at a time.
    *
-   * @returns what ends that: call it once, when all that became known of the plan was shown, and
-   *   never before it is known what has become of it. It returns the keys to plan again, as
-   *   `observe` does: what was not created after all may be what others wait for
+   * @returns a function that ends the reservation. Call it once, when the planner has observed all
+   *   changes of the plan and the outcome of each write is known. It returns the keys to plan
+   *   again, as `observe` does: an address that was not created may serve another claim
    */
   reserve?(plan: Plan): () => readonly string[]
-  /** Whether this key only sums up others, and so is best planned when nothing else is waiting. */
+  /** Whether this key aggregates other keys. It is planned when no other key waits. */
   isAggregate(key: string): boolean
   /**
-   * Whether the object of this key has what it asks for, as a claim that is Bound: keys that still
-   * wait are planned before it. Left out: that of none has. O(1).
+   * Whether the object of this key has what it asks for, as a claim that is Bound. Keys that still
+   * wait are planned before it. Left out: false for all keys. O(1).
    */
   isServed?(key: string): boolean
   /**
-   * Whether a process has begun with this key, and its object does not have yet what it asks for:
-   * with several processes, another one may be at work on it. Left out: that of none has. O(1).
+   * Whether a process has begun with this key, and its object does not yet have what it asks for.
+   * With several processes, another one may be working on it. Left out: false for all keys. O(1).
    */
   isBegun?(key: string): boolean
   /**
-   * Forgets everything: before a fresh list, and after what is stored was restored to an earlier
-   * state.
+   * Removes all state: before a fresh list, and after the database of the store was restored to an
+   * earlier state.
    */
   reset(): void
 }

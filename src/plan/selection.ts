@@ -9,9 +9,9 @@ import {
 declare const trimmed: unique symbol
 
 /**
- * What a selection with `keep` remembers of an object. A planner may patch or delete the object,
- * and must not create it again from this part: the compiler refuses that, as {@link WholeObject} is
- * what an effect creates.
+ * The part of an object that a selection with `keep` keeps. A planner may patch or delete the
+ * object. It must not create it again from this part, and the type of the effect,
+ * {@link WholeObject}, prevents that.
  */
 export interface TrimmedObject extends KubeObject {
   readonly [trimmed]: true
@@ -24,7 +24,7 @@ export interface WholeObject extends KubeObject {
 
 /**
  * The objects of a kind that a planner reads: all of them, or those of a namespace, with some
- * labels or fields. Everything that is given has to hold.
+ * labels or fields. All given conditions must hold.
  */
 export interface Selection extends KindInfo {
   readonly namespace?: string | undefined
@@ -37,15 +37,17 @@ export interface Selection extends KindInfo {
    */
   readonly fields?: { readonly [path: string]: string } | undefined
   /**
-   * Makes the part of an object that is remembered, so that a Pod of 6 kB takes a few hundred
-   * bytes. It must be pure, and must leave in place: `apiVersion`, `kind`, `metadata.name`,
-   * `metadata.namespace`, `metadata.uid`, `metadata.resourceVersion`, and every field that an
-   * effect of the planner is conditioned on. Its watch is a {@link TrimmedWatch}.
+   * Returns the part of an object that is kept, so that a Pod of 6 kB takes a few hundred bytes. It
+   * must be pure, and must keep `apiVersion`, `kind`, `metadata.name`, `metadata.namespace`,
+   * `metadata.uid`, `metadata.resourceVersion` and every field that an effect of the planner is
+   * conditioned on. Its watch is a {@link TrimmedWatch}.
    */
   readonly keep?: ((object: KubeObject) => KubeObject) | undefined
 }
 
-/** Whether an object may leave the selection while it exists. Its namespace and its name stay. */
+/**
+ * Whether an object can leave the selection while it exists. Its namespace and name do not change.
+ */
 export function isSelective({ labels, labelExpressions, fields = {} }: Selection): boolean {
   const fixed = ['metadata.name', 'metadata.namespace']
   return (
@@ -53,10 +55,7 @@ export function isSelective({ labels, labelExpressions, fields = {} }: Selection
   )
 }
 
-/**
- * Whether an object of the kind is one of those that are selected. A field that the object does not
- * have is `''`.
- */
+/** Whether an object of the kind is selected. A field that the object does not have is `''`. */
 export function isSelected(selection: Selection, object: KubeObject): boolean {
   const { namespace, labels = {}, labelExpressions = [], fields = {} } = selection
   const has = object.metadata.labels

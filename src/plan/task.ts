@@ -5,45 +5,50 @@ import type { Outcome, Plan } from './plan.js'
 import type { PlanTime } from './planner.js'
 
 /**
- * One piece of work for somebody who waits for it, such as an address for a Pod: as a
- * {@link Planner} a machine without I/O, but one that asks for what it needs to know, comes to an
- * end, and has an outcome.
+ * One piece of work whose caller waits for the outcome, such as an address for a Pod. A task is a
+ * machine without I/O, as a {@link Planner} is. It names the objects that it needs, ends, and has
+ * an outcome.
  *
- * Level-based: each step follows from what is known, not from the step before. So a task can be
- * stopped between any two steps, and another one that begins anew, with the same request, continues
- * from what the first has written.
+ * A task is level-based: each step follows from the objects that it has observed, not from the step
+ * before. So a task can be stopped between any two steps. Another task with the same request
+ * continues from what the first one has written.
  */
 export interface Task<O extends Outcome = Outcome> {
-  /** What comes next. A task that has come to its end says so each time. */
+  /** The next step. A task that has ended returns its `done` step each time. */
   next(time: TaskTime): Step<O>
   /**
-   * Takes in what became known of an object: what was asked for, what was written, what a watch
-   * tells.
+   * Takes in the state of an object: one that the task has read or written, or an event of a watch.
    */
   observe(change: Change): void
-  /** All objects that a `list` step has asked for were shown. */
+  /** All objects of a `list` step have been observed. */
   listed?(query: TaskQuery): void
   /**
-   * The store refuses an effect of the last plan: nothing of that effect was done, and those after
-   * it were not sent. The code says why: `STORE_INVALID`, also by a webhook,
-   * `STORE_OBJECT_TOO_LARGE`, or `STORE_IO` for what is no fault of the object, as a quota or a
-   * missing permission. Left out, or false: the task ends with that. True: it continues another
-   * way. A conflict, and a write of unknown outcome, are no refusals.
+   * The store refuses an effect of the last plan. Nothing of that effect was done, and the effects
+   * after it were not sent. The code of the refusal is one of:
+   *
+   * - `STORE_INVALID`: the API server or a webhook rejects the object
+   * - `STORE_OBJECT_TOO_LARGE`
+   * - `STORE_IO`: the object is not at fault, for example a quota or a missing permission
+   *
+   * A conflict, and a write of unknown outcome, are not refusals.
+   *
+   * @returns true if the task continues another way. False, or no such method: the task fails
    */
   refused?(refusal: TaskRefusal): boolean
 }
 
-/** What the store refuses to make of an object. */
+/** An effect that the store refuses, and why. */
 export type TaskRefusal = Refusal
 
 export interface TaskTime extends PlanTime {
-  /** How many plans have met a conflict since the task began. */
+  /** The number of plans that have met a conflict since the task began. */
   readonly conflicts: number
   /**
-   * Whether another task of this process is writing an object: who wants to write it too asks for a
-   * `turn` first, until nobody is. Left out: tasks do not take turns, and none asks for one.
+   * Whether another task of this process holds the lock of an object. A task that wants to write a
+   * locked object returns a `lock` step first. Left out: tasks share no locks, and return no `lock`
+   * step.
    */
-  readonly isBusy?: ((ref: ObjectRef) => boolean) | undefined
+  readonly isLocked?: ((ref: ObjectRef) => boolean) | undefined
 }
 
 /** All objects of a kind with these values in selectable fields. */
@@ -54,14 +59,16 @@ export interface TaskQuery {
 }
 
 export type Step<O extends Outcome = Outcome> =
-  /** Read these objects, and show what is stored: also that one is absent. */
+  /** Read these objects, and pass what is stored to `observe`, also that an object is absent. */
   | { readonly kind: 'get'; readonly refs: readonly ObjectRef[]; readonly why: string }
   | { readonly kind: 'list'; readonly query: TaskQuery; readonly why: string }
   /**
-   * Another task of this process writes this object, and the two would meet: go on when that is
-   * done. Only where {@link TaskTime.isBusy} says so.
+   * Wait for the lock of this object, which another task of this process holds. Only where
+   * {@link TaskTime.isLocked} returns true.
    */
-  | { readonly kind: 'turn'; readonly ref: ObjectRef; readonly why: string }
-  /** Carry this out, show what was written, and go on, also after a conflict. */
+  | { readonly kind: 'lock'; readonly ref: ObjectRef; readonly why: string }
+  /**
+   * Carry out this plan, pass what was written to `observe`, and continue, also after a conflict.
+   */
   | { readonly kind: 'write'; readonly plan: Plan }
   | { readonly kind: 'done'; readonly outcome: O }

@@ -9,16 +9,17 @@ export const asciiMapLegend =
   '# in use  + partly  . free  - kept back (excluded, reserved, gateway)  ! in use, out of range'
 
 /**
- * A pool as rows of characters, one for an address or, in a large pool, for a block of 2^k of them.
- * Rows begin at a multiple of their length, and rows that hold nothing of the pool are left out.
+ * Draws a pool as rows of characters, each for one address or, in a large pool, for a block of 2^k
+ * addresses. Rows begin at a multiple of their length. Rows without addresses of the pool are left
+ * out.
  *
  *     10.0.0.0   -##.......------
  *     10.0.0.16  ................
  *
- * @returns lines without a legend; the first says what a cell is if it is more than one address. No
- * lines for an empty pool
- * @throws IpamError `INVALID_ARGUMENT` for columns that are no power of two from 8 to 256, or for
- * less than one row
+ * @returns lines without a legend. If a cell has more than one address, the first line says so. No
+ *   lines for an empty pool
+ * @throws IpamError `INVALID_ARGUMENT` for columns that are not a power of two from 8 to 256, or
+ *   for less than one row
  * @example
  * const addresses = RangeSet.parse(['10.0.0.0/29'])
  * const available = RangeSet.parse(['10.0.0.1-10.0.0.6'])

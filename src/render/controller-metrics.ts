@@ -8,8 +8,8 @@ import type { Metric, MetricSample } from './prometheus.js'
 const BOUNDS_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
 /**
- * The metrics of a controller, of all that one process runs one after the other: give
- * {@link onResult} and {@link onProblem} to each `Controller`.
+ * The metrics of the controllers that one process runs, one after the other: pass {@link onResult}
+ * and {@link onProblem} to each `Controller`.
  *
  * | metric | what |
  * |---|---|
@@ -42,7 +42,8 @@ export class ControllerMetrics {
   /**
    * All metrics, for {@link prometheusText}. O(keys that the controller knows).
    *
-   * @param controller the one that runs. Left out: none does, as in a process that does not lead
+   * @param controller the running controller. Left out: none runs, as in a process that does not
+   *   lead
    */
   metrics(controller?: RunningController | undefined): readonly Metric[] {
     if (controller !== undefined) {
@@ -80,7 +81,7 @@ export class ControllerMetrics {
   }
 }
 
-/** What is read of a `Controller` that runs. */
+/** The part of a running `Controller` that is read. */
 export interface RunningController {
   readonly load: ControllerLoad
   readonly queues: readonly QueueReport[]

@@ -8,26 +8,26 @@ import { oneLine } from './xml.js'
 type Range = Range.Range
 type RangeSet = RangeSet.RangeSet
 
-/** What a map of a pool shows. */
+/** The addresses of a pool, for a map. */
 export interface PoolMap {
-  /** All addresses of the pool, also those that it keeps back. */
+  /** All addresses of the pool, including those that it keeps back. */
   readonly addresses: RangeSet
-  /** Those that it may hand out. */
+  /** Addresses that the pool may allocate. */
   readonly available: RangeSet
-  /** Those in use, in and out of range. */
+  /** Addresses in use, in range and out of range. */
   readonly inUse: RangeSet
 }
 
 export interface GridOptions {
   /** Cells in a row: a power of two from 8 to 256. Default 64. */
   readonly columns?: number | undefined
-  /** Rows at most; a pool with more gets several addresses in a cell. Default 16. */
+  /** The largest number of rows. A larger pool gets several addresses in a cell. Default 16. */
   readonly maxRows?: number | undefined
 }
 
 /**
- * What a cell stands for. `stray`: it holds an address that is in use out of range. `outside`: it
- * holds nothing of the pool.
+ * The state of a cell. `stray`: it has an address that is in use out of range. `outside`: it has no
+ * address of the pool.
  */
 export type CellState = 'outside' | 'kept' | 'free' | 'partly' | 'used' | 'stray'
 
@@ -39,14 +39,14 @@ export interface Grid {
   readonly columns: number
   /** A power of two. */
   readonly addressesPerCell: bigint
-  /** Only rows that hold something, ascending. */
+  /** Rows with addresses of the pool, ascending. */
   readonly rows: readonly GridRow[]
 }
 
 export interface GridRow {
   /** The numeric value of its first address: a multiple of the addresses in a row. */
   readonly start: bigint
-  /** One for each cell; fewer than `columns` only where the address space ends. */
+  /** One for each cell. Fewer than `columns` only at the end of the address space. */
   readonly cells: readonly CellState[]
 }
 
@@ -57,18 +57,18 @@ export interface MapLabel {
   readonly text: string
 }
 
-/** Neighbouring cells of a row that are alike: of one state, and with the same labels. */
+/** Neighbouring cells of a row with the same state and the same labels. */
 export interface Run {
   readonly state: DrawnState
   /** The index of its first cell in the row. */
   readonly at: number
   readonly length: number
-  /** The texts of the labels that touch it, each once. */
+  /** The texts of its labels, each once. */
   readonly texts: ReadonlySet<string>
 }
 
 /**
- * A pool as a grid for each family that it has addresses of, IPv4 first. Rows begin at a multiple
+ * The grids of a pool, one for each family of its addresses, IPv4 first. Rows begin at a multiple
  * of their length.
  *
  * @throws IpamError `INVALID_ARGUMENT` for columns that are no power of two from 8 to 256, or for
@@ -91,8 +91,8 @@ export function gridsOf(map: PoolMap, options: GridOptions): Grid[] {
 }
 
 /**
- * The runs of each row of a grid; cells that hold nothing of the pool are in none. O(cells + labels
- * * cells they touch).
+ * The runs of each row of a grid. Cells without addresses of the pool are left out. O(cells +
+ * labels * cells of each label).
  */
 export function runsOf(grid: Grid, labels: readonly MapLabel[]): Run[][] {
   const texts = textsOf(grid, labels)
@@ -113,7 +113,7 @@ export function runsOf(grid: Grid, labels: readonly MapLabel[]): Run[][] {
   })
 }
 
-/** The addresses of a family from one number to another, cut off where the address space ends. */
+/** The addresses of a family between two numbers, cut off at the end of the address space. */
 export function windowOf(family: Family, first: bigint, last: bigint): Range {
   const max = lastOf(family)
   return Range.of(Address.fromBigInt(family, first), Address.fromBigInt(family, last < max ? last : max))
@@ -142,7 +142,7 @@ function gridOf(family: Family, map: PoolMap, bounds: readonly Bounds[], columns
   return { family, columns, addressesPerCell: cell, rows }
 }
 
-/** The numbers of the rows that the ranges touch, ascending: at most `limit` of them. */
+/** The numbers of the rows of the ranges, ascending, up to `limit`. */
 function rowsOf(bounds: readonly Bounds[], cellBits: bigint, columns: number, limit: number): bigint[] {
   const row = (1n << cellBits) * BigInt(columns)
   const rows: bigint[] = []
@@ -175,7 +175,7 @@ function lastOf(family: Family): bigint {
   return (1n << BigInt(Address.bitsOf(family))) - 1n
 }
 
-/** What is said about each cell, by row index * columns + cell index. */
+/** The labels of each cell, by row index * columns + cell index. */
 function textsOf(grid: Grid, labels: readonly MapLabel[]): Map<number, Set<string>> {
   const found = new Map<number, Set<string>>()
   const perRow = grid.addressesPerCell * BigInt(grid.columns)
@@ -198,7 +198,7 @@ function textsOf(grid: Grid, labels: readonly MapLabel[]): Map<number, Set<strin
   return found
 }
 
-/** The index of the first row that starts at `value` or behind it. */
+/** The index of the first row that starts at `value` or after it. */
 function rowFrom(rows: readonly GridRow[], value: bigint): number {
   let low = 0
   let high = rows.length

@@ -18,7 +18,7 @@ export class Histogram {
   #count = 0
 
   /**
-   * @param bounds rising, and finite: the bucket of all observations comes by itself
+   * @param bounds rising and finite. The bucket of all observations is added
    * @throws IpamError `INVALID_ARGUMENT`
    */
   constructor(bounds: readonly number[]) {
@@ -41,7 +41,7 @@ export class Histogram {
     this.#count++
   }
 
-  /** What was counted so far. */
+  /** The counts so far. */
   sample(labels?: HistogramSample['labels']): HistogramSample {
     if (labels !== undefined) assertObject('Histogram.sample', 'labels', labels)
     const buckets = this.#bounds.map((atMost, i) => ({ atMost, count: this.#counts[i]! }))

@@ -1,6 +1,6 @@
 /**
- * Text and pictures from data: tables, maps of pools as ASCII or SVG, and metrics of a controller in
- * the text format of Prometheus.
+ * Text and pictures from data: tables, maps of pools as ASCII or SVG, and metrics of a controller
+ * in the text format of Prometheus.
  *
  * @module ipam-kit/render
  */

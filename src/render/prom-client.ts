@@ -3,7 +3,7 @@ import { assertMetrics, type HistogramSample, type Metric, type MetricSample } f
 
 /** The part of a `Registry` of prom-client 15 that is used here. */
 export interface PromRegistry {
-  // biome-ignore lint/suspicious/noExplicitAny: prom-client names its own classes, and reads what PromMetric has
+  // biome-ignore lint/suspicious/noExplicitAny: prom-client expects a class of its own
   registerMetric(metric: any): void
   getSingleMetric?(name: string): unknown
 }

@@ -1,7 +1,7 @@
 import { assertNumber, assertObject, assertObjects, assertString } from '../errors/checks.js'
 import { refuseIn } from '../errors/refuse.js'
 
-/** One figure of a metric. */
+/** One value of a metric. */
 export interface MetricSample {
   readonly labels?: { readonly [name: string]: string } | undefined
   /** A count as it is: `pool.counts().free` is a bigint. */
@@ -19,7 +19,10 @@ export type Metric = { readonly name: string; readonly help: string } & (
  */
 export interface HistogramSample {
   readonly labels?: { readonly [name: string]: string } | undefined
-  /** Rising bounds, each with how many were at most that. The last, for all of them, is `count`. */
+  /**
+   * Rising bounds, each with the number of observations up to it. `count` is the number of all
+   * observations.
+   */
   readonly buckets: readonly { readonly atMost: number; readonly count: number | bigint }[]
   readonly sum: number | bigint
   readonly count: number | bigint
@@ -29,8 +32,8 @@ export interface HistogramSample {
  * Metrics in the text format of Prometheus (version 0.0.4), to be served as
  * `text/plain; version=0.0.4`. O(samples).
  *
- * @throws IpamError `INVALID_ARGUMENT` for a value that is not a number, a name that Prometheus does
- * not take, a name that comes twice, or a histogram with the label `le`
+ * @throws IpamError `INVALID_ARGUMENT` for a value that is not a number, an invalid name, a name
+ *   that occurs twice, or a histogram with the label `le`
  * @example
  * prometheusText([{ type: 'gauge', name: 'ipam_free', help: 'Free addresses', samples: [{ labels: { pool: 'lab' }, value: 3 }] }])
  * // '# HELP ipam_free Free addresses\n# TYPE ipam_free gauge\nipam_free{pool="lab"} 3\n'

@@ -5,27 +5,24 @@ import { drawnStates, looks, theme } from './svg-theme.js'
 import { escapeXml, oneLine } from './xml.js'
 
 export interface SvgMapOptions extends GridOptions {
-  /** What the map is called. One line of at most 80 code points. Default `Address map`. */
+  /** The title of the map. One line of at most 80 code points. Default `Address map`. */
   readonly title?: string | undefined
-  /**
-   * Labels of holders. A label is in the map where there is room for it, and always in the tooltip.
-   * Default none.
-   */
+  /** Labels of holders. A label is drawn if it fits, and is always in the tooltip. Default none. */
   readonly labels?: readonly MapLabel[] | undefined
 }
 
 /**
- * A pool as a picture: an SVG document that can also be part of an HTML page. Cells and rows are
- * those of `asciiMap`; neighbours that are alike are one rectangle, whose tooltip names their
- * state, the addresses and their labels. The picture has a title and a description for screen
- * readers, does not need colour to be understood, is light or dark as its reader likes it, and
- * holds no script. Foreign texts are escaped and cut.
+ * Draws a pool as an SVG document that can also be part of an HTML page. Cells and rows are those
+ * of `asciiMap`. Equal neighbours are one rectangle, whose tooltip names their state, addresses and
+ * labels. The picture has a title and a description for screen readers, and can be read without
+ * colour. It follows the light or dark mode of the reader, and has no script. Labels are escaped
+ * and cut.
  *
- * About 150 bytes for each rectangle, of which there are at most rows times columns. Equal input
- * gives equal text.
+ * It takes about 150 bytes for each rectangle, and has at most rows times columns of them. Equal
+ * input gives equal text.
  *
- * @throws IpamError `INVALID_ARGUMENT` for columns that are no power of two from 8 to 256, or for
- * less than one row
+ * @throws IpamError `INVALID_ARGUMENT` for columns that are not a power of two from 8 to 256, or
+ *   for less than one row
  * @example
  * const addresses = RangeSet.parse(['10.0.0.0/28'])
  * const inUse = RangeSet.parse(['10.0.0.4/30'])

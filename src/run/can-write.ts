@@ -6,13 +6,14 @@ import type { StoreFailure } from '../store/index.js'
 import { refOfEffect } from './plan/effect-ref.js'
 
 /**
- * Whether a write may be sent now. It is asked directly before every single write and every
- * external call, and a no withholds that one: `STORE_WRITE_WITHHELD`. A leader gives `canWrite` of
- * its `LeaderTerm`. It must be quick, must not throw, and a no is final.
+ * Whether a write may be sent now. It is called directly before every write and every external
+ * call. If it returns false, that write fails with `STORE_WRITE_WITHHELD`. A leader passes
+ * `canWrite` of its `LeaderTerm`. It must be fast and must not throw, and after false it must never
+ * return true again.
  */
 export type CanWrite = () => boolean
 
-/** Why an effect is not sent; `undefined`: it may be. */
+/** Why an effect is not sent. `undefined`: it may be sent. */
 export function withheld(effect: Effect, canWrite: CanWrite | undefined): StoreFailure | undefined {
   if (canWrite === undefined || canWrite()) return undefined
   return failure('STORE_WRITE_WITHHELD', { operation: effect.kind, object: formatRef(refOfEffect(effect)) })

@@ -5,7 +5,7 @@ import type { Store, StoreFailure } from '../store/index.js'
 import type { CanWrite } from './can-write.js'
 import type { Timers } from './controller/timers.js'
 
-/** The kind of the object that says who leads. */
+/** The kind of the object that names the leader. */
 export const LEASE: KindInfo = {
   apiVersion: 'coordination.k8s.io/v1',
   kind: 'Lease',
@@ -18,60 +18,60 @@ export interface LeaderElectionOptions {
   readonly store: Store
   readonly timers: Timers
   /**
-   * Where the Lease is. It is created if it is not there, and the process that creates it waits for
-   * the lease duration first: it may have been deleted while its leader writes. A Lease without a
-   * holder, among the manifests of an installation, spares that wait.
+   * The Lease. If it does not exist, it is created, and the process that creates it waits for the
+   * lease duration first: the Lease may have been deleted while its leader writes. A Lease without
+   * a holder among the manifests of an installation avoids that wait.
    */
   readonly lease: { readonly namespace: string; readonly name: string }
   /**
-   * Names this process, and no other: its host name with something drawn by lot. One that finds a
-   * lease of its own identity waits as for any other holder.
+   * The unique name of this process, such as its host name with a random part. A process that finds
+   * its own identity in a lease waits as for any other holder.
    */
   readonly identity: string
   /**
-   * How long the others wait after the last sign of life of the leader, in seconds: a whole number.
+   * The time after the last renewal for which other processes wait, in seconds: a whole number.
    * Default 15.
    */
   readonly leaseDurationSeconds?: number | undefined
   /**
-   * Without a renewal for this long the leader steps down, in seconds. Below the duration of the
-   * lease. Default 10.
+   * The time without a renewal after which the leader steps down, in seconds. Below the lease
+   * duration. Default 10.
    */
   readonly renewDeadlineSeconds?: number | undefined
-  /** How often the lease is renewed, or tried for, in seconds. Below the deadline. Default 2. */
+  /** The interval of renewals and attempts, in seconds. Below the deadline. Default 2. */
   readonly retryPeriodSeconds?: number | undefined
   /**
-   * After this time a write that was sent is done or will never be, in seconds: above the limit of
-   * the server for a write, and of all that is before it. A leader that follows another holder, or
-   * an earlier term of its own, begins when the last write of that one can no longer arrive.
-   * Default: the difference between lease duration and renew deadline.
+   * The time after which a write that was sent is done or will never be done, in seconds. It must
+   * exceed the time limits of the server and of all proxies before it. A leader that follows
+   * another holder, or an earlier term of its own, begins when the last write of that term can no
+   * longer arrive. Default: the difference between lease duration and renew deadline.
    */
   readonly writeTimeoutSeconds?: number | undefined
-  /** Told of each attempt that has failed: log it. */
+  /** Receives each failed attempt, for the log. */
   readonly onProblem: (failure: StoreFailure) => void
 }
 
-/** How long a leader leads. */
+/** The term of a leader. */
 export interface LeaderTerm {
   /**
-   * Resolves when it has to come to an end, because of `stop` or because the lease is lost: begin
-   * nothing else.
+   * Resolves when the leader has to end, because of `stop` or because the lease is lost. Begin
+   * nothing new after that.
    */
   readonly ending: Promise<void>
   /**
-   * Resolves when the lease is lost: somebody else may write now, so **nothing may be written any
-   * more**, not even to find out what has become of a write. End the process.
+   * Resolves when the lease is lost: another process may write now. **Write nothing any more**, not
+   * even to find out the outcome of a write. End the process.
    */
   readonly lost: Promise<void>
   /**
    * Whether a write may be sent now: false from the renew deadline on, by the clock of this
-   * process, also before `lost` has had its turn. Give it to everything that writes: `Controller`,
-   * `runKey`, `runTask`. After a first no it never says yes again, and the lease is lost.
+   * process, even before `lost` has resolved. Pass it to everything that writes: `Controller`,
+   * `runKey`, `runTask`. After the first false it never returns true again, and the lease is lost.
    */
   readonly canWrite: CanWrite
 }
 
-/** What a Lease says. */
+/** The spec of a Lease. */
 interface LeaseSpec {
   readonly holderIdentity?: string | undefined
   readonly leaseDurationSeconds?: number | undefined
@@ -81,24 +81,24 @@ interface LeaseSpec {
 }
 
 /**
- * One leader among several processes, by a Lease in the store, as the controllers of Kubernetes
- * elect theirs.
+ * Elects one leader among several processes by a Lease in the store, as the controllers of
+ * Kubernetes do.
  *
- * The clocks of the processes need not agree: how long a lease is old is measured here, from when
- * it was last seen to change. What does matter is that they run at about the same speed. One that
- * is set back continues here from where it was; one that is set forward makes who waits for the
- * lease wait longer, and who has it step down.
+ * The clocks of the processes need not agree, but must run at about the same speed. The age of a
+ * lease is measured by this process, from when it last saw the lease change. If the clock is set
+ * back, it continues from where it was. If the clock is set forward, processes that wait for the
+ * lease wait longer, and the leader steps down.
  *
  * The leader sends nothing more when it could not renew its lease for `renewDeadlineSeconds`
- * ({@link LeaderTerm.canWrite}), and others begin when they have seen no renewal for
- * `leaseDurationSeconds`. What it has sent before that must have been given up by then, by the
- * server as well: keep their limits for a request below the difference, or say in
- * `writeTimeoutSeconds` how long they are, and the next leader waits for that much longer. The same
- * holds for a process that creates the Lease, and for one that finds its own identity in it.
+ * ({@link LeaderTerm.canWrite}). Other processes begin when they have seen no renewal for
+ * `leaseDurationSeconds`. The server must have ended all earlier writes by then. Keep the time
+ * limits of requests below the difference, or set `writeTimeoutSeconds` to them, so that the next
+ * leader waits longer. The same holds for a process that creates the Lease, and for one that finds
+ * its own identity in it.
  *
- * No check is one step with what it allows: a process that is stopped after the check, and before
- * its bytes are sent, sends them when it continues. So a ledger of address objects also finds and
- * repairs what then arrives (docs/adr/0021).
+ * A check and the write that it allows are two steps. A process that is suspended after the check
+ * sends the write when it resumes. So a ledger of address objects also finds and repairs such late
+ * writes (docs/adr/0021).
  */
 export class LeaderElection {
   readonly #options: LeaderElectionOptions
@@ -106,13 +106,13 @@ export class LeaderElection {
   readonly #durationMs: number
   readonly #deadlineMs: number
   readonly #periodMs: number
-  /** How long a write may still arrive after others may have the lease. */
+  /** How long a write may still arrive after another process may have the lease. */
   readonly #lateMs: number
-  /** The lease as it was last seen, and when it was first seen so. */
+  /** The lease as it was last seen, and since when. */
   #seen: { readonly version: string | undefined; readonly sinceMs: number } | undefined
   /** When the last write of the holder before this term can no longer arrive. */
   #formerEndsMs = Number.NEGATIVE_INFINITY
-  /** The clock as it was last read, and by how much it was set back until then. */
+  /** The last reading of the clock, and by how much it was set back until then. */
   #clockMs = Number.NEGATIVE_INFINITY
   #setBackMs = 0
   #isStopped = false
@@ -134,14 +134,14 @@ export class LeaderElection {
   }
 
   /**
-   * Waits until this process leads, and then lets it, until it does not any more or {@link stop} is
-   * called. The lease is renewed for as long as `lead` runs, also while that comes to its end, and
-   * given back after it, so that another one can begin at once. It is not given back before `lead`
-   * has begun, where another holder may still have a write on its way: it expires.
+   * Waits until this process leads, and calls `lead`. It renews the lease while `lead` runs, also
+   * while `lead` ends, and then releases it, so that another process can begin at once. If another
+   * holder may still have a write in flight, the lease is not released before `lead` has begun. It
+   * expires instead.
    *
-   * @param lead what the leader does. It resolves when everything that it has begun is ended
-   * @returns `stopped`, or `lost`: somebody else may lead by now. Then end the process, or run
-   * again: it waits until what it has sent can no longer arrive
+   * @param lead the work of the leader. It resolves when everything that it has begun has ended
+   * @returns `stopped`, or `lost`: another process may lead by now. Then end the process, or call
+   * `run` again: it waits until what it has sent can no longer arrive
    * @throws what `lead` throws
    */
   async run(lead: (term: LeaderTerm) => Promise<void>): Promise<'stopped' | 'lost'> {
@@ -187,17 +187,14 @@ export class LeaderElection {
     tellEnding()
     const broken = await leading
     isHeld = false
-    // one that waits for the former holder has not led: the next process is to wait too, and sees
-    // only this lease
+    // a process that waits for the former holder has not led: the next process has to wait too, and
+    // sees only this lease
     if (!isLost && this.#formerEndsMs <= this.#nowMs()) await this.#giveBack()
     if (broken !== undefined) throw broken.error
     return isLost ? 'lost' : 'stopped'
   }
 
-  /**
-   * Leads when nothing of the holder before this one can arrive any more, unless it is to end by
-   * then.
-   */
+  /** Leads when no write of the former holder can arrive any more, unless the term ends before. */
   async #afterFormer(ending: Promise<void>, lead: () => Promise<void>): Promise<void> {
     const waitMs = this.#formerEndsMs - this.#nowMs()
     if (!(waitMs > 0)) return lead()
@@ -208,19 +205,18 @@ export class LeaderElection {
     if (!isEnding) await lead()
   }
 
-  /** Ends {@link run}: it resolves when the leader has ended what it had begun. */
+  /** Ends {@link run}, which resolves when the leader has ended its work. */
   stop(): void {
     this.#isStopped = true
     this.#wake()
   }
 
-  /** @returns when the lease was asked for; `undefined` if it is not wanted any more */
+  /** @returns when the lease was requested; `undefined` if it is no longer wanted */
   async #acquire(): Promise<number | undefined> {
     while (!this.#isStopped) {
       const sentMs = this.#nowMs()
       const isHeld = (await this.#whileWanted(this.#attempt({ isRenewal: false }))) === 'held'
-      // the others count from when it was written: after an answer that took too long they may lead
-      // already
+      // other processes count from the write: after a slow answer they may already lead
       if (isHeld && this.#leftMs(sentMs) > 0) return sentMs
       if (!this.#isStopped) await this.#waitForPeriod()
     }
@@ -228,18 +224,18 @@ export class LeaderElection {
   }
 
   /**
-   * A clock that was set, or a process that stood still, makes no lease older: its age is then
-   * measured anew.
+   * If the clock was set or the process was suspended, the age of the lease is measured from now.
    */
   async #waitForPeriod(): Promise<void> {
     const beganMs = this.#nowMs()
     await this.#wait(this.#periodMs)
     const lateMs = this.#nowMs() - beganMs - this.#periodMs
-    // less than that is within what others wait beyond the deadline of the leader
+    // a shorter delay is within the time that other processes wait beyond the deadline of the
+    // leader
     if (lateMs > this.#durationMs - this.#deadlineMs) this.#seen = undefined
   }
 
-  /** A time that never goes back: where the clock is set back it continues from there. */
+  /** A monotonic clock: if the system clock is set back, it continues from where it was. */
   #nowMs(): number {
     const nowMs = this.#options.timers.now()
     if (nowMs < this.#clockMs) this.#setBackMs += this.#clockMs - nowMs
@@ -247,19 +243,19 @@ export class LeaderElection {
     return nowMs + this.#setBackMs
   }
 
-  /** How long the leader may lead on after a renewal that was asked for at some time. */
+  /** How long the leader may continue after a renewal that was requested at some time. */
   #leftMs(renewedMs: number): number {
     return Math.max(0, renewedMs + this.#deadlineMs - this.#nowMs())
   }
 
-  /** Takes the lease, or renews it, if it is free or ours. */
+  /** Acquires the lease if it is free, or renews it. */
   async #attempt({ isRenewal }: { readonly isRenewal: boolean }): Promise<'held' | 'taken' | 'unknown'> {
     const { store, timers, identity } = this.#options
     const found = await store.get(this.#ref)
     const now = new Date(timers.now()).toISOString().replace('Z', '000Z')
     if (!found.ok) {
       if (found.failure.code !== 'STORE_NOT_FOUND') return this.#failed(found.failure)
-      // its holder may have renewed it a moment ago, also where this process has never seen it
+      // its holder may have renewed it a moment ago, even if this process has never seen it
       if (!isRenewal) this.#followUntil(this.#nowMs() + this.#durationMs + this.#lateMs)
       const spec = this.#held({ acquireTime: now, leaseTransitions: 0 }, now)
       const { apiVersion, kind, ...metadata } = this.#ref
@@ -268,11 +264,11 @@ export class LeaderElection {
     const lease = found.value
     const spec = specOf(lease)
     const holder = spec.holderIdentity ?? ''
-    // of a leader whose process stood still: somebody else has led since, and given the lease back
+    // this process was suspended: another leader has acquired the lease since, and released it
     if (isRenewal && holder !== identity) return 'taken'
     if (holder !== identity && holder !== '' && !this.#isExpired(lease, spec)) return 'taken'
-    // of an earlier term of this process, or of one before it with the same identity: its last
-    // write may be on its way
+    // an earlier term of this process, or an earlier process with the same identity: its last write
+    // may be in flight
     if (!isRenewal && holder === identity) this.#followUntil(this.#endsMs(lease, spec))
     const before = holder === identity ? spec : { acquireTime: now, leaseTransitions: (spec.leaseTransitions ?? 0) + 1 }
     const renewed = { ...lease, spec: { ...(lease.spec as object), ...this.#held(before, now) } }
@@ -284,7 +280,7 @@ export class LeaderElection {
     return { holderIdentity: this.#options.identity, leaseDurationSeconds, acquireTime, renewTime, leaseTransitions }
   }
 
-  /** Whether a lease of somebody else has not changed for as long as that one has asked for. */
+  /** Whether the lease of another holder has not been renewed for its whole duration. */
   #isExpired(lease: KubeObject, spec: LeaseSpec): boolean {
     const endsMs = this.#endsMs(lease, spec)
     if (this.#nowMs() < endsMs - this.#lateMs) return false
@@ -292,9 +288,7 @@ export class LeaderElection {
     return true
   }
 
-  /**
-   * When the last write of the holder of a lease can no longer arrive, if that renews it no more.
-   */
+  /** When the last write of the holder can no longer arrive, if the lease is not renewed again. */
   #endsMs(lease: KubeObject, { leaseDurationSeconds }: LeaseSpec): number {
     const version = lease.metadata.resourceVersion
     if (this.#seen === undefined || this.#seen.version !== version) this.#seen = { version, sinceMs: this.#nowMs() }
@@ -308,7 +302,7 @@ export class LeaderElection {
 
   #answered(answer: Awaited<ReturnType<Store['update']>>): 'held' | 'taken' | 'unknown' {
     if (answer.ok) return 'held'
-    // somebody else was faster, or it is not known: the next attempt tells
+    // another process acquired the lease, or the outcome is unknown: the next attempt tells
     return this.#failed(answer.failure)
   }
 
@@ -319,8 +313,7 @@ export class LeaderElection {
   }
 
   /**
-   * Says that nobody leads. If that cannot be written, the others wait until the lease is old
-   * enough.
+   * Releases the lease. If that write fails, other processes wait until the lease expires.
    */
   async #giveBack(): Promise<void> {
     const { store, identity, onProblem } = this.#options
@@ -333,8 +326,8 @@ export class LeaderElection {
   }
 
   /**
-   * An answer; `undefined` a while after it is told to stop: a store that does not answer at all
-   * keeps nobody from that.
+   * The answer of a request; `undefined` a while after `stop` was called, so that a store which
+   * does not answer cannot delay the stop for ever.
    */
   #whileWanted<T>(answer: Promise<T>): Promise<T | undefined> {
     return new Promise((resolve, reject) => {
@@ -362,7 +355,7 @@ export class LeaderElection {
   }
 }
 
-/** A day: a timer takes no more. */
+/** One day, the longest time of a timer. */
 const MAX_WRITE_SECONDS = 86_400
 
 function specOf(lease: KubeObject): LeaseSpec {

@@ -2,8 +2,8 @@ import { refuse } from '../errors/refuse.js'
 import type { ObjectCache, Planner, Selection } from '../plan/index.js'
 
 /**
- * @throws IpamError `INVALID_ARGUMENT` for what is no bound. Infinity is one: without an end, on
- * purpose
+ * @throws IpamError `INVALID_ARGUMENT` for an invalid limit. Infinity is valid: no limit, on
+ *   purpose
  */
 export function assertLimit(argument: string, value: unknown, least = 0): void {
   const isBound = Number.isInteger(value) || value === Number.POSITIVE_INFINITY
@@ -13,8 +13,8 @@ export function assertLimit(argument: string, value: unknown, least = 0): void {
 }
 
 /**
- * @throws IpamError `INVALID_ARGUMENT` for planners that a host cannot carry out: a wrong
- * `resyncSeconds`, or calls without an {@link ExternalCaller}
+ * @throws IpamError `INVALID_ARGUMENT` for planners that a host cannot run: a wrong
+ *   `resyncSeconds`, or calls without an {@link ExternalCaller}
  */
 export function assertPlanners(planners: readonly Planner[], external: unknown): void {
   for (const { resyncSeconds } of planners) {
@@ -30,7 +30,7 @@ export function assertPlanners(planners: readonly Planner[], external: unknown):
   refuse('external', expected, 'undefined')
 }
 
-/** Tells planners that do not share a cache that all objects of a selection were shown. */
+/** Marks a selection as complete for the planners that do not share a cache. */
 export function completeUnshared(planners: readonly Planner[], cache: ObjectCache, selection: Selection): void {
   const key = cache.selectionKey(selection)
   for (const planner of planners) {

@@ -36,27 +36,27 @@ export interface RunUntilQuietOptions {
   readonly onProgress?: ((progress: Progress) => void) | undefined
   readonly onEvent?: ((event: EventEffect) => void) | undefined
   /**
-   * Carries out the calls of plans to external systems: needed if a planner makes such
+   * Carries out the external calls of plans. Required if a planner makes such calls
    * ({@link Planner.onResult}).
    */
   readonly external?: AnyCaller | undefined
   /**
-   * Asked directly before every write and every external call: {@link CanWrite}. After a no every
-   * plan that has something to write fails.
+   * Called directly before every write and every external call: {@link CanWrite}. If it returns
+   * false, every plan that has something to write fails.
    */
   readonly canWrite?: CanWrite | undefined
-  /** How often one key may meet a conflict in a row before it is given up as failed. Default 20. */
+  /** The number of conflicts in a row after which a key has failed. Default 20. */
   readonly maxConflicts?: number | undefined
   /**
-   * How many plans one key may get in a run: a planner that never comes to rest is stopped here.
-   * Default 1,000.
+   * The number of plans of one key after which `RUN_LIMIT_EXCEEDED` is thrown: the planner never
+   * stops writing. Default 1,000.
    */
   readonly maxPlansPerKey?: number | undefined
 }
 
 /**
- * A plan that could not be carried out: the store refused an effect, or conflicts did not end. The
- * other keys went on.
+ * A plan that could not be carried out: the store refused an effect, or the limit of conflicts was
+ * reached. The run continues with the other keys.
  */
 export interface RunFailure {
   readonly planner: string
@@ -64,7 +64,7 @@ export interface RunFailure {
   readonly failure: StoreFailure
 }
 
-/** What a run came to. */
+/** The result of a run. */
 export interface QuietResult<O extends Outcome = Outcome> {
   /** The last outcome of every key, in the order in which they were first planned. */
   readonly outcomes: ReadonlyMap<string, O>
@@ -73,27 +73,30 @@ export interface QuietResult<O extends Outcome = Outcome> {
   /** Writes that were answered. One whose answer was lost is not counted. */
   readonly written: number
   /**
-   * When the earliest plan wants to be made again, in seconds from now, at most `resyncSeconds` of
-   * its planner; `undefined` if none does.
+   * When the earliest key asks to be planned again, in seconds from now, at most `resyncSeconds` of
+   * its planner. `undefined`: no key does.
    */
   readonly requeueAfterSeconds?: number | undefined
 }
 
 /**
- * Lists what the planners watch and lets them plan and write until nothing is left to do. For
- * tests, demos, one-shot tools and embedded use; a long-running controller feeds its planners from
- * a watch instead.
+ * Lists what the planners watch, and plans and writes until nothing is left to do. For tests,
+ * demos, one-shot tools and embedded use. A long-running program uses {@link Controller} instead.
  *
- * Others may write meanwhile: the run ends when a fresh list shows nothing new. The planners are
- * reset first. Every run begins from what is stored, so one that was cut off at any point is
- * finished by the next, as soon as nothing of the first can still arrive at the store.
+ * Other programs may write at the same time: the run ends when a fresh list has no changes. The
+ * planners are reset first. Every run begins from what is stored. So a later run finishes one that
+ * was interrupted, as soon as no write of the first run can still arrive at the store.
  *
- * @throws IpamError `INVALID_ARGUMENT`, `RUN_LIMIT_EXCEEDED` if a planner (or somebody else who
- * writes) never comes to rest, or the code of the store if it cannot be listed or does not answer
- * after a conflict: nothing is on its way then, and the next run continues from there
- * @throws UnsettledError `STORE_OUTCOME_UNKNOWN` if it is not known what has become of a write,
- * because the store has not answered since: it may still be done, and no other run may begin before
- * `settle` has told
+ * @throws IpamError one of:
+ *
+ * - `INVALID_ARGUMENT`
+ * - `RUN_LIMIT_EXCEEDED` if planners or other writers never stop writing
+ * - the code of the store, if a list fails, or a read after a conflict. No write is in flight then,
+ *   and the next run continues from there
+ *
+ * @throws UnsettledError `STORE_OUTCOME_UNKNOWN` if the outcome of a write is unknown, because the
+ * store has not answered since. The write may still be done: begin no other run before `settle` has
+ * answered
  */
 export async function runUntilQuiet<O extends Outcome>(
   store: Store,
@@ -114,7 +117,7 @@ export async function runUntilQuiet<O extends Outcome>(
 
 const NEVER = Number.POSITIVE_INFINITY
 
-/** A key of a planner, with all that this run knows of it. */
+/** A key of a planner, and its state in this run. */
 interface Job<O extends Outcome> {
   readonly planner: Planner<O>
   readonly key: string
@@ -134,12 +137,12 @@ class Run<O extends Outcome> {
   readonly #store: Store
   readonly #planners: readonly Planner<O>[]
   readonly #options: RunUntilQuietOptions
-  /** All that is known, for all planners. */
+  /** The objects of all planners. */
   readonly #cache = new ObjectCache({ onAnnounced: (applied) => this.#wake(applied) })
   readonly #selections: readonly Selection[]
   readonly #jobs = new Map<string, Job<O>>()
   readonly #queue = new Fifo<Job<O>>()
-  /** Keys that sum up others. */
+  /** Aggregate keys. */
   readonly #summaries = new Fifo<Job<O>>()
   #planned = 0
   #written = 0
@@ -159,8 +162,8 @@ class Run<O extends Outcome> {
   }
 
   /**
-   * Lists every kind and shows the planners what differs from what they know. True if that gave
-   * them something to do.
+   * Lists every kind, and passes the differences from the cache to the planners. True if there is
+   * something to plan.
    */
   async resync(): Promise<boolean> {
     for (const selection of this.#selections) await this.#list(selection)
@@ -183,7 +186,7 @@ class Run<O extends Outcome> {
   }
 
   /**
-   * Plans and writes until no key waits. Keys that sum up others come when nothing else is left.
+   * Plans and writes until no key waits. Aggregate keys are planned when no other key is left.
    */
   async drain(): Promise<void> {
     for (let job = this.#next(); job !== undefined; job = this.#next()) await this.#step(job)

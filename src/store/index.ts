@@ -1,6 +1,6 @@
 /**
- * The interface of a store: what every store does for objects, versions, conflicts and watches. `read`
- * and `readAll` return typed objects of any store.
+ * The interface of a store: what every store does for objects, versions, conflicts and watches.
+ * `read` and `readAll` return typed objects of any store.
  *
  * @module ipam-kit/store
  */

@@ -4,15 +4,15 @@ import { assertObject, assertParts } from '../errors/checks.js'
 import { ok, type Result } from '../errors/index.js'
 import type { ListQuery, Store, StoreErrorCode } from './store.js'
 
-/** The failures of a typed read: those of the store, and an object that its model does not take. */
+/** The failures of a typed read: those of the store, and an object that the model rejects. */
 export type ReadErrorCode = StoreErrorCode | 'INVALID_OBJECT' | 'OBJECT_KIND_MISMATCH'
 
 /**
- * One object of a store as its model reads it: the typed object, converted from an older version,
- * with the defaults of its kind. Works on every store. The object is asked for in the version that
+ * Reads one object of a store with its model: the typed object, converted from an older version,
+ * with the defaults of its kind. Works on every store. The object is requested in the version that
  * the model writes.
  *
- * `STORE_NOT_FOUND` is a failure as any other: {@link unwrap} of `ipam-kit/errors` throws it.
+ * `STORE_NOT_FOUND` is a failure like any other: {@link unwrap} of `ipam-kit/errors` throws it.
  *
  * @throws IpamError `INVALID_ARGUMENT` as a rejection, for arguments of the wrong type
  * @example
@@ -37,10 +37,10 @@ export async function read<T extends KubeObject>(
 }
 
 /**
- * All objects of a kind, or those that a query selects, as their model reads them: {@link read}.
- * One that the model does not take is the answer for the whole list, so that no caller decides on a
- * part of it. A caller that has to live with such objects calls `list` of the store, and
- * `safeParse` of the model for each of them.
+ * Reads all objects of a kind, or those that a query selects, with their model: {@link read}. One
+ * object that the model rejects fails the whole list, so that no caller decides on a part of it. A
+ * caller that has to handle such objects calls `list` of the store, and `safeParse` of the model
+ * for each object.
  *
  * @throws IpamError `INVALID_ARGUMENT` as a rejection, for arguments of the wrong type
  */

@@ -11,15 +11,15 @@ export type StoreErrorCode = Extract<ErrorCode, `STORE_${string}`>
 export type StoreFailure = Failure<StoreErrorCode>
 
 /**
- * What every operation of a store answers: stores never reject for anything that a controller has
- * to act on.
+ * The answer of every operation of a store. A store never rejects for a failure that a controller
+ * has to handle.
  */
 export type StoreResult<T> = Promise<Result<T, StoreErrorCode>>
 
 /** One requirement on a label, as in the `matchExpressions` of Kubernetes. */
 export type LabelRequirement = LabelSelectorRequirement
 
-/** A kind of objects, all namespaces or one. Everything that is given has to hold. */
+/** A kind of objects in all namespaces or in one. All given conditions must hold. */
 export interface ListQuery {
   readonly apiVersion: string
   readonly kind: string
@@ -30,40 +30,39 @@ export interface ListQuery {
   /**
    * Fields that an object must have with exactly these values: `metadata.name`,
    * `metadata.namespace`, and the `selectableFields` of the kind (`spec.poolRef.name`). A field
-   * that is not there is `''`. Any other field is refused as `STORE_INVALID`.
+   * that does not exist is `''`. Any other field is refused as `STORE_INVALID`.
    */
   readonly fields?: { readonly [path: string]: string } | undefined
 }
 
 export interface ListOptions {
   /**
-   * How many objects an answer has at most. A store may give fewer even if there are more. Left
-   * out: all of them, as they were at one moment.
+   * The largest number of objects in an answer. A store may return fewer even if there are more.
+   * Left out: all objects, as of one moment.
    */
   readonly limit?: number | undefined
-  /** Where the list continues: `continue` of the answer before, to the same query. */
+  /** Where the list continues: `continue` of the previous answer, for the same query. */
   readonly continue?: string | undefined
 }
 
 export interface ObjectList {
   /**
-   * Ordered by namespace, then name, in code-unit order. Of the pages of all namespaces that holds
-   * for each, and not from one to the next: an API server has namespaces in another order, `a-b`
-   * before `a`.
+   * Ordered by namespace, then name, in code-unit order. For pages of all namespaces the order
+   * holds within each page only: an API server orders namespaces differently, `a-b` before `a`.
    */
   readonly items: readonly KubeObject[]
   /**
-   * Version of the whole list: where a watch continues without a gap. All pages of a list have that
-   * of the first; what changes while pages are read may be in the later ones already, and a watch
-   * from that version tells of it again.
+   * The version of the whole list: a watch from it continues without a gap. All pages of a list
+   * have the version of the first page. Later pages may include later changes, and a watch from
+   * that version delivers those again.
    */
   readonly resourceVersion: string
-  /** There is more: ask again with it. An opaque text. */
+  /** There are more objects: pass it as `continue` of the next call. An opaque text. */
   readonly continue?: string | undefined
 }
 
 /**
- * The conditions under which a write is done. A stale one fails with `STORE_CONFLICT` and changes
+ * The conditions of a write. A write with a stale condition fails with `STORE_CONFLICT` and changes
  * nothing.
  */
 export interface Preconditions {
@@ -72,8 +71,8 @@ export interface Preconditions {
 }
 
 /**
- * `status`: write only the status; otherwise write all but the status, for kinds that have it as a
- * subresource.
+ * `status`: write only the status. Otherwise write everything except the status, for kinds with a
+ * status subresource.
  */
 export type Subresource = 'status'
 
@@ -82,13 +81,13 @@ export interface WriteOptions {
 }
 
 export interface DeleteOptions extends Preconditions {
-  /** Left out: as the finalizers of the object say, else `Background`. */
+  /** Left out: as the finalizers of the object say, or else `Background`. */
   readonly propagation?: Propagation | undefined
 }
 
 export type WatchEvent =
   | { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'; readonly object: KubeObject }
-  /** Nothing happened up to this version: a watch may continue from here. */
+  /** There are no changes up to this version: a watch may continue from it. */
   | { readonly type: 'BOOKMARK'; readonly resourceVersion: string }
   /**
    * The watch cannot continue (`STORE_VERSION_GONE`: list again; `STORE_IO`: watch again from the
@@ -98,64 +97,60 @@ export type WatchEvent =
 
 export interface WatchOptions {
   /**
-   * Events after this version, normally that of a list. Left out: from now on, which is where the
-   * first event, a `BOOKMARK`, says. Now is when `next` is called for the first time, not when
-   * `watch` is. Of what is written until that bookmark is there, nothing is told for certain; of
-   * what comes after it, everything.
+   * Events after this version, usually that of a list. Left out: from now on. Now is the first call
+   * of `next`, not the call of `watch`, and the first event is a `BOOKMARK` with that version.
+   * Writes before that bookmark may or may not be delivered. All writes after it are delivered.
    */
   readonly resourceVersion?: string | undefined
 }
 
-/** What a store does beyond the contract, and where it ends. */
+/** What a store does in addition to the contract, and its limits. */
 export interface StoreCapabilities {
   /**
-   * Dependents follow their owners by themselves. Otherwise run the planner of
+   * Whether dependents are deleted with their owners. Otherwise run the planner of
    * `ipam-kit/provider/gc`.
    */
   readonly collectsGarbage: boolean
   /**
-   * Objects are checked against the schemas of their kinds, and fields that those do not know may
-   * be dropped.
+   * Whether objects are checked against the schemas of their kinds. Fields outside of the schemas
+   * may be dropped.
    */
   readonly checksSchemas: boolean
   /**
-   * Objects are read in the version that is asked for. Otherwise in the one they were written in.
+   * Whether objects are read in the version of the request. Otherwise in the version in which they
+   * were written.
    */
   readonly convertsVersions: boolean
-  /**
-   * The size of the largest object in bytes of UTF-8 JSON, if the store has a limit of its own that
-   * it knows.
-   */
+  /** The size of the largest object in bytes of UTF-8 JSON, if the store has a limit of its own. */
   readonly maxObjectBytes: number | undefined
 }
 
 /**
  * Documents with the semantics of a Kubernetes API server, on any engine.
  *
- * - `create` gives uid, creationTimestamp, generation 1 and a resourceVersion, and fails if the
- *   name is taken
- * - every write that changes something gives a new resourceVersion; one that changes nothing keeps
- *   the old one
- * - `update` needs the resourceVersion that it was made from and fails with `STORE_CONFLICT` if it
- *   is not the current one
+ * - `create` sets uid, creationTimestamp, generation 1 and a resourceVersion. It fails if the name
+ *   is taken
+ * - every write that changes something sets a new resourceVersion. A write without a change keeps
+ *   it
+ * - `update` needs the resourceVersion that it was made from. It fails with `STORE_CONFLICT` if
+ *   that is not the current one
  * - generation rises when anything but apiVersion, metadata and status changes, and when a deletion
  *   begins
- * - for kinds with a status subresource `create`, `update` and `patch` leave the status alone
- *   unless `subresource` says `status`, and then they change nothing else. For other kinds
+ * - for kinds with a status subresource, `create`, `update` and `patch` leave the status alone.
+ *   With `subresource: 'status'` they change only the status. For other kinds
  *   `subresource: 'status'` is refused as `STORE_INVALID`
- * - `delete` of an object with finalizers sets deletionTimestamp; the object goes with its last
- *   finalizer. No finalizer can be added after that. The write that removes the last one answers
- *   with what was written
- * - a write is done when it is answered, and every later read returns it. If it is not known
- *   whether a write was done, the answer is `STORE_OUTCOME_UNKNOWN`, and it may still be done
- *   later: a read that does not find it proves nothing, until a later write of the same object is
- *   answered (`settle` of `ipam-kit/run`). Every other failure means that nothing was written, and
- *   nothing will be
- * - one object is known under all versions of its group
- * - what is returned is shared and must not be changed
+ * - `delete` of an object with finalizers sets deletionTimestamp. The object is deleted with its
+ *   last finalizer, and no finalizer can be added meanwhile. The write that removes the last
+ *   finalizer answers with what was written
+ * - a write is done when it is answered, and every later read returns it. `STORE_OUTCOME_UNKNOWN`:
+ *   the write may have been done, or may still be done. A read that does not find it proves nothing
+ *   until a later write of the same object is answered (`settle` of `ipam-kit/run`). Every other
+ *   failure means that nothing was written and nothing will be
+ * - an object can be read under all versions of its group
+ * - returned objects are shared and must not be changed
  *
- * @throws IpamError `INVALID_ARGUMENT`: the only thing that a method rejects with, for arguments of
- * the wrong type
+ * @throws IpamError `INVALID_ARGUMENT` for arguments of the wrong type. A method rejects with
+ *   nothing else
  */
 export interface Store {
   readonly capabilities: StoreCapabilities
@@ -165,13 +160,12 @@ export interface Store {
   update(object: KubeObject, options?: WriteOptions): StoreResult<KubeObject>
   patch(ref: ObjectRef, patch: MergePatch | JsonPatch, options?: Preconditions & WriteOptions): StoreResult<KubeObject>
   /**
-   * @returns the object with its deletionTimestamp if finalizers hold it, else as it was when it
-   * went
+   * @returns the object with its deletionTimestamp if finalizers hold it, or else its last state
    */
   delete(ref: ObjectRef, options?: DeleteOptions): StoreResult<KubeObject>
   /**
-   * Events in order, without loss or repetition, until the consumer stops iterating or an `ERROR`
-   * event ends it.
+   * Events in order, without loss or repetition. The watch ends when the consumer stops iterating,
+   * or with an `ERROR` event.
    */
   watch(query: ListQuery, options?: WatchOptions): AsyncIterable<WatchEvent>
 }

@@ -2,26 +2,26 @@ import { assertNumber, assertParts, assertString } from '../errors/checks.js'
 import type { Store } from '../store/index.js'
 import { storeOver } from './store-over.js'
 
-/** Thrown by a store that was told to crash: stands for a host that was killed. */
+/** Thrown by a store that simulates a crash: the host process is killed. */
 export class SimulatedCrash extends Error {
   override readonly name = 'SimulatedCrash'
 }
 
 /**
- * Where the crash comes: just before a write is done, or when it is done and its answer is not yet
- * back.
+ * The point of the crash: just before a write is done, or after it is done and before it is
+ * answered.
  */
 export type CrashPoint = 'before' | 'after'
 
 export interface CrashingStore extends Store {
-  /** How many writes were tried. */
+  /** The number of attempted writes. */
   readonly writes: number
 }
 
 /**
  * A store over another one that crashes at its `at`-th write, counted from 1, and at every call
- * after that. What was written stays in the store below: start again on that one.
- * `crashingStore(store, 3, 'after')` does two writes and a third whose answer is lost.
+ * after that. The store below keeps what was written: continue with that store.
+ * `crashingStore(store, 3, 'after')` does two writes, and a third whose answer is lost.
  */
 export function crashingStore(store: Store, at: number, point: CrashPoint): CrashingStore {
   assertParts('crashingStore', 'store', store, { capabilities: 'object', get: 'function' })

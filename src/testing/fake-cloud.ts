@@ -15,9 +15,9 @@ import type { FakeFloatingIP } from './cloud/objects.js'
 import { FakeCloudError, type FakeCloudErrorCode } from './cloud/troubles.js'
 import { FakeCloudWorld, type FakeCloudWorldOptions } from './cloud/world.js'
 
-/** What a {@link FakeCloud} is like. */
+/** The options of a {@link FakeCloud}. */
 export interface FakeCloudOptions extends FakeCloudWorldOptions {
-  /** Default those of Neutron: marker `atomic`, no choice of addresses, no list by marker. */
+  /** Default as Neutron: marker `atomic`, no choice of addresses, no list by marker. */
   readonly facts?: Partial<CloudFacts> | undefined
   /** The project of the pools and servers with this `access`. Default `project` for all. */
   readonly projectOf?: ((access: Json) => string) | undefined
@@ -27,12 +27,11 @@ type Input<K extends keyof Cloud> = Cloud[K] extends (input: infer I) => unknown
 type ServerInput<K extends keyof ServerCloud> = Parameters<ServerCloud[K]>[0]
 
 /**
- * A cloud in memory, shaped like Neutron's, for any of the three facts. The same calls at the same
- * times have the same effects and answers: time comes from `now`, delay from `latency`, and what
- * goes wrong from `inject`.
+ * A cloud in memory, modelled on Neutron, for any values of the three facts. It is deterministic:
+ * the time comes from `now`, the delay from `latency`, and faults from `inject`.
  *
- * Its objects are made, changed, and looked at through {@link FakeCloudWorld}. Markers stand in the
- * description of a floating IP, as the ones of `neutron` do: both can work on the same cloud.
+ * Create, change and inspect its objects through {@link FakeCloudWorld}. Markers are in the
+ * description of a floating IP, as those of `neutron`: both can use the same cloud.
  *
  * @example
  * const cloud = new FakeCloud({ now: () => 0 })

@@ -3,8 +3,8 @@ import type { LedgerCounts, LedgerQuery, LedgerSpec } from '../allocator/interna
 import { Address, Prefix, RangeSet } from '../cidr/index.js'
 
 /**
- * What a ledger has to do, in the way that is obviously right: a `Map` of entries, a list of units
- * and a `for` loop. For small spaces only: the units are listed one by one.
+ * A simple model of a ledger: a `Map` of entries, a list of units and a `for` loop. Only for small
+ * spaces, because it lists each unit.
  */
 export class ModelLedger<H extends LedgerHolder = LedgerHolder> {
   readonly entries = new Map<string, LedgerEntry<H>>()

@@ -1,9 +1,9 @@
 import { Address, RangeSet } from '../cidr/index.js'
 
 /**
- * What an address pool has to do, in the way that is obviously right: a list of addresses, a `Map`
- * of holders and a `for` loop. Every allocator runs beside it in the property tests. For small
- * pools only: the addresses are written out one by one.
+ * A simple model of an address pool: a list of addresses, a `Map` of holders and a `for` loop.
+ * Property tests compare every allocator with it. Only for small pools, because it lists each
+ * address.
  */
 export class ModelPool {
   readonly addresses: readonly string[]

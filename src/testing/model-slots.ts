@@ -1,8 +1,8 @@
 import type { FreeRunOptions, SlotRange, Slots } from '../allocator/internal.js'
 
 /**
- * What slots have to do, in the way that is obviously right: a `Set` and a `for` loop. Every
- * implementation runs beside it in the property tests. For small sizes only.
+ * A simple model of slots: a `Set` and a `for` loop. Property tests compare every implementation
+ * with it. Only for small sizes.
  */
 export class ModelSlots implements Slots {
   readonly size: number

@@ -3,15 +3,14 @@ import type { Store } from '../store/index.js'
 import { storeOver } from './store-over.js'
 
 export interface StandingStore extends Store {
-  /** How many writes were tried. */
+  /** The number of attempted writes. */
   readonly writes: number
 }
 
 /**
- * A store over another one that stands still before its `at`-th write, counted from 1: it runs
- * `meanwhile`, and then does the write as it was sent, whatever has become of the world. Stands for
- * a process that was stopped between the check that it may write and the write, for as long as
- * `meanwhile` takes.
+ * A store over another one that pauses before its `at`-th write, counted from 1: it runs
+ * `meanwhile`, and then sends the write unchanged. It simulates a process that is suspended between
+ * the check that it may write and the write.
  *
  * @throws RangeError if `at` is below 1
  */

@@ -2,8 +2,8 @@ import { assertObject, assertParts } from '../errors/checks.js'
 import type { Store } from '../store/index.js'
 
 /**
- * A store that does some operations in its own way and hands the others to the one below: for tests
- * that make a store fail, lag or meddle.
+ * A store that overrides some operations of another store: for tests in which a store fails or is
+ * slow.
  */
 export function storeOver(below: Store, own: Partial<Store>): Store {
   assertParts('storeOver', 'below', below, { capabilities: 'object', get: 'function' })

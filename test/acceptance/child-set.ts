@@ -37,7 +37,7 @@ export class ChildSet {
     this.cluster = Prefix.masked(cluster)
     this.length = length
     this.#allocator = new PrefixAllocator({
-      parents: RangeSet.fromPrefixes([cluster]),
+      ranges: RangeSet.fromPrefixes([cluster]),
       childLength: length,
       strategy: { kind: 'next-fit' },
     })

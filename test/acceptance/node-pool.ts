@@ -80,7 +80,7 @@ export class NodePool {
 
   /** What a node holds, in and out of the CIDRs of the pool. */
   heldBy(node: string): Prefix[] {
-    return this.#parts.flatMap(({ allocator }) => allocator.holdsOf(node).map(({ prefix }) => prefix))
+    return this.#parts.flatMap(({ allocator }) => allocator.prefixesOf(node))
   }
 
   /** What is held, but is not, or no longer, of the pool. */
@@ -118,8 +118,9 @@ export class NodePool {
   /** Takes back what a node has but for some prefixes. */
   retain(node: string, kept: readonly Prefix[]): void {
     for (const { allocator } of this.#parts) {
-      for (const { prefix, owner } of allocator.holdsOf(node)) {
-        if (!kept.some((one) => Prefix.equals(one, prefix))) allocator.release(prefix, owner)
+      for (const prefix of allocator.prefixesOf(node)) {
+        if (kept.some((one) => Prefix.equals(one, prefix))) continue
+        for (const owner of allocator.ownersOf(prefix)) if (owner.uid === node) allocator.release(prefix, owner)
       }
     }
   }
@@ -186,7 +187,7 @@ export function failedFor(node: string, family: Family, pool: string): string {
 function partOf(cidr: Prefix, isOpen: boolean, childLength: number, reserved: RangeSet, held: readonly Held[]): Part {
   const parents = RangeSet.fromPrefixes([cidr])
   const exclude = isOpen ? reserved : parents
-  const allocator = new PrefixAllocator({ parents, exclude, childLength, strategy: { kind: 'next-fit' } })
+  const allocator = new PrefixAllocator({ ranges: parents, exclude, childLength, strategy: { kind: 'next-fit' } })
   for (const { prefix, owner } of held) allocator.occupy(prefix, owner)
   return { cidr, isOpen, allocator }
 }

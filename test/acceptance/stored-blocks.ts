@@ -21,7 +21,7 @@ export interface PoolSpec {
   readonly prefix: Prefix
   readonly blockLength: number
   readonly reserved?: RangeSet | undefined
-  readonly coolDownSeconds?: number | undefined
+  readonly cooldownSeconds?: number | undefined
   /** Gives the blocks to nodes, one to each. */
   readonly isForNodes?: boolean | undefined
 }
@@ -48,7 +48,7 @@ export class StoredBlocks {
 
   /** A pool that the operator has taken into its domain, without blocks. */
   static async create(spec: PoolSpec): Promise<StoredBlocks> {
-    const { prefix, blockLength, reserved = RangeSet.empty, coolDownSeconds = 0, isForNodes = false } = spec
+    const { prefix, blockLength, reserved = RangeSet.empty, cooldownSeconds = 0, isForNodes = false } = spec
     const { family } = prefix.address
     const store = memoryStore({ now, kinds: [IPDomain, IPPool, IPBlock, IPHandle].map(({ info }) => info) })
     const inside = RangeSet.intersect(reserved, RangeSet.fromPrefixes([prefix]))
@@ -57,7 +57,7 @@ export class StoredBlocks {
       [family === 4 ? 'ipv4' : 'ipv6']: { blockPrefixLength: blockLength },
       skipEdges: 'never',
       order: 'leastRecentlyReleased',
-      reuseAfterSeconds: coolDownSeconds,
+      reuseAfterSeconds: cooldownSeconds,
       ...(isForNodes ? { affinity: { by: 'node', maxBlocksPerNode: 1, borrow: false } } : {}),
     }
     unwrap(
@@ -149,9 +149,9 @@ export class StoredBlocks {
  */
 export function released(
   secondsAgo: number,
-  coolDownSeconds: number,
+  cooldownSeconds: number,
 ): Pick<IPBlockRow, 'state' | 'released' | 'until'> {
   const releasedMs = NOW_MS - Math.max(0, secondsAgo) * 1000
   const text = (ms: number) => new Date(ms).toISOString().replace(/\.\d+Z/, 'Z')
-  return { state: 'cooling', released: text(releasedMs), until: text(releasedMs + coolDownSeconds * 1000) }
+  return { state: 'cooling', released: text(releasedMs), until: text(releasedMs + cooldownSeconds * 1000) }
 }

@@ -12,7 +12,7 @@ export interface Finding {
 }
 
 /** Types of objects that were read: a field that maps to them is an index by hand. */
-const READ = ['KubeObject', 'BlockBook', 'PoolReading', 'GraphNode', 'SeenAddress']
+const READ = ['KubeObject', 'BlockBook', 'ParsedPool', 'GraphNode', 'SeenAddress']
 const COMPARISONS: ReadonlySet<ts.SyntaxKind> = new Set([
   ts.SyntaxKind.LessThanToken,
   ts.SyntaxKind.LessThanEqualsToken,

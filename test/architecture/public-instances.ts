@@ -31,7 +31,7 @@ export const instances: Readonly<Record<string, () => object>> = {
   LiveNetworkView: () => new LiveNetworkView(),
   ObjectCache: () => new ObjectCache(),
   PoolLedger: () => new PoolLedger(),
-  PrefixAllocator: () => new PrefixAllocator({ parents: ['10.0.0.0/24'], childLength: 28 }),
+  PrefixAllocator: () => new PrefixAllocator({ ranges: ['10.0.0.0/24'], childLength: 28 }),
   PrefixMap: () => new PrefixMap([[Prefix.parse('10.0.0.0/8'), 1]]),
   PrefixTree: () => new PrefixTree(RangeSet.parse(['10.0.0.0/24'])),
   ProblemLog: () => new ProblemLog({ timers: { now: () => 0, after: () => () => {} }, log: () => {} }),
@@ -98,7 +98,7 @@ const RIGHT: Readonly<Record<string, unknown>> = {
   uid: 'uid-1',
   id: 'id-1',
   request: { owner },
-  spec: { ranges: set, parents: set, childLength: 28 },
+  spec: { ranges: set, childLength: 28 },
 }
 
 export function rightValue(call: string, parameter: string): unknown {

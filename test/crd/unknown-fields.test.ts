@@ -282,7 +282,7 @@ describe('a pool that can give nothing is admitted with a warning', () => {
     }
     return admitInClusterPool({ operation: 'CREATE', object: InCluster.InClusterPrefixPool.parse(made) })
   }
-  const nothing = { allowed: true, warnings: [expect.stringContaining('the pool gives nothing')] }
+  const nothing = { allowed: true, warnings: [expect.stringContaining('the pool has nothing to allocate')] }
 
   test.each([
     { addresses: ['10.0.0.5'], prefix: 32 },

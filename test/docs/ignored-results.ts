@@ -58,7 +58,9 @@ export function ignoredResults(checker: ts.TypeChecker, file: ts.SourceFile): re
   }
 }
 
-/** What an expression evaluates to, without parentheses; both sides of `a && b` are its right one. */
+/**
+ * What an expression evaluates to, without parentheses; both sides of `a && b` are its right one.
+ */
 function lastOf(expression: ts.Expression): ts.Expression | undefined {
   if (ts.isParenthesizedExpression(expression)) return lastOf(expression.expression)
   if (ts.isVoidExpression(expression)) return undefined

@@ -61,7 +61,7 @@ test('the limits are those of the definitions', () => {
       ?.match(/[\d,]+/gu)
       ?.map((text) => Number(text.replaceAll(',', '')))
   expect(numbers('units of a block')).toEqual([MAX_BLOCK_SIZE])
-  expect(numbers('units of a block, if nobody says it')).toEqual([DEFAULT_BLOCK_SIZES.shared, DEFAULT_BLOCK_SIZES.node])
+  expect(numbers('units of a block by default')).toEqual([DEFAULT_BLOCK_SIZES.shared, DEFAULT_BLOCK_SIZES.node])
   expect(numbers('name of a pool or a domain')).toEqual([MAX_NAME_LENGTH])
   expect(numbers('prefixes of a hint in the status')?.[0]).toBe(MAX_STATUS_RANGES)
   expect(numbers('interfaces of an owner in its handle')).toEqual([MAX_HANDLE_INTERFACES])

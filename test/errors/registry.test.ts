@@ -46,7 +46,7 @@ const examples: { readonly [C in ErrorCode]: readonly [context: ErrorContexts[C]
     { address: '255.255.255.255', offset: '1' },
     '255.255.255.255 plus 1 leaves the address space',
   ],
-  INDEX_OUT_OF_RANGE: [{ index: '32', size: '32' }, 'index 32 is outside 0 to size - 1 of a set of 32'],
+  INDEX_OUT_OF_RANGE: [{ index: '32', size: '32' }, 'index 32 is not from 0 to size - 1, where the size is 32'],
   INVALID_OBJECT: [
     {
       kind: 'IPAddress',

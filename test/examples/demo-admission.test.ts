@@ -327,7 +327,7 @@ describe('in the scenario of blocks', () => {
   test('warnings of pools are told', async () => {
     const { err } = await demo(blocks)
     expect(err).toContain(
-      'IPPool demo-red: Warning: has addresses in common with demo-blue: what one of them gives, no other gives\n',
+      'IPPool demo-red: Warning: has addresses in common with demo-blue: each address is allocated by one of them only\n',
     )
   })
 })

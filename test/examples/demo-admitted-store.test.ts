@@ -169,20 +169,20 @@ const KINDS: { readonly [webhook: string]: Kind } = {
       says: 'IPPool.ipam-kit.dev "blue" is invalid: spec.domain: Invalid value: "other": never changes',
     },
     change: { spec: { subnets: [{ cidr: '10.0.0.0/23' }] } },
-    deletion: { around: [block], warning: 'goes when its rows are released: 1, in 1 of the blocks' },
+    deletion: { around: [block], warning: 'deletion waits for the release of its rows: 1 (blocks: 1)' },
   },
   'ipdomain.ipam-kit.dev': {
     object: domain,
     wrong: {
       spec: { ipv4: { blockPrefixLength: 16 } },
-      says: 'IPDomain.ipam-kit.dev "lab" is invalid: spec.ipv4: Invalid value: {"blockPrefixLength":16,"allocationPrefixLength":32}: a block has 65536 units, and at most 1024',
+      says: 'IPDomain.ipam-kit.dev "lab" is invalid: spec.ipv4: Invalid value: {"blockPrefixLength":16,"allocationPrefixLength":32}: a block has 65536 units, more than 1024',
     },
     forbidden: {
       spec: { ipv4: { blockPrefixLength: 27 } },
       says: expect.stringMatching(/^IPDomain\.ipam-kit\.dev "lab" is invalid: spec: Invalid value: .*: never changes$/),
     },
     change: label,
-    deletion: { around: [block], warning: 'goes when its rows are released: 1, in 1 of the blocks' },
+    deletion: { around: [block], warning: 'deletion waits for the release of its rows: 1 (blocks: 1)' },
   },
   'ipblock.ipam-kit.dev': {
     object: block,
@@ -193,11 +193,11 @@ const KINDS: { readonly [webhook: string]: Kind } = {
     },
     forbidden: {
       spec: { rows: { '3': { owner: 'web/1' } } },
-      says: 'IPBlock.ipam-kit.dev "lab-4-0a000000-28" is invalid: spec.rows.3.owner: Invalid value: "web/1": web/0 has the unit, and has not given it back',
+      says: 'IPBlock.ipam-kit.dev "lab-4-0a000000-28" is invalid: spec.rows.3.owner: Invalid value: "web/1": web/0 has the unit, and has not released it',
     },
     change: { spec: { sequence: 2, rows: { '4': { ...row, uid: 'b', sequence: 2 } } } },
     idle: { ...block, spec: { ...block.spec, rows: {} } },
-    deletion: { around: [], warning: 'goes when its rows are released: 1' },
+    deletion: { around: [], warning: 'deletion waits for the release of its rows: 1' },
   },
   'iphandle.ipam-kit.dev': {
     object: handle,

@@ -274,7 +274,7 @@ describe('--delete', () => {
   test('waits for the end of the grace period, in virtual time', async () => {
     const slow = { ...lab, spec: { ...lab.spec, addressReuseGracePeriodSeconds: 86_400 } }
     const { status, out } = await demoOf([slow, ...full.slice(1)], '--delete', 'ipaddressclaim/default/web-1')
-    expect(out).toContain('time moves on by 86400 s, because 10.0.0.11 stays in use for another 86400 s')
+    expect(out).toContain('time moves on by 86400 s, because 10.0.0.11 is released in 86400 s')
     expect(out).toMatch(/IPAddressClaim default\/web-3 +Error PoolExhausted +Bound 10\.0\.0\.11$/m)
     expect(status).toBe(0)
   })

@@ -25,8 +25,8 @@ test('a plan in words: outcome, every effect, its condition, and why', () => {
   expect(explain(plan)).toBe(
     [
       'bound: 10.0.0.1/24',
-      '  1. patch IPAddressClaim default/web (metadata.finalizers) if it has uid c-1 and version 7: the claim must not go before its address',
-      '  2. create IPAddress default/web, unless there is one: 10.0.0.1 is the lowest that is free in InClusterIPPool default/pool',
+      '  1. patch IPAddressClaim default/web (metadata.finalizers) if it has uid c-1 and version 7: keeps the claim until its address is released',
+      '  2. create IPAddress default/web, unless there is one: 10.0.0.1 is the lowest free address in InClusterIPPool default/pool',
       '  3. patch status of IPAddressClaim default/web (status.addressRef, status.conditions) if it has uid c-1 and version 7: the claim is Bound',
       '  4. tell of IPAddressClaim default/web: Normal AddressAllocated: 10.0.0.1/24',
     ].join('\n'),
@@ -34,9 +34,9 @@ test('a plan in words: outcome, every effect, its condition, and why', () => {
 })
 
 test('a plan without effects says so, and when it wants to be made again', () => {
-  const outcome = { kind: 'releasing', message: '10.0.0.1 stays in use for another 40 s' }
+  const outcome = { kind: 'releasing', message: '10.0.0.1 is released in 40 s' }
   expect(explain({ outcome, effects: [], requeueAfterSeconds: 40 })).toBe(
-    'releasing: 10.0.0.1 stays in use for another 40 s\n  nothing to do\n  look again in 40 s',
+    'releasing: 10.0.0.1 is released in 40 s\n  nothing to do\n  look again in 40 s',
   )
 })
 
@@ -53,5 +53,5 @@ test.each<[string, Omit<DeleteEffect, 'kind' | 'ref' | 'why'>, string]>([
 
 test('an absence names the uid that must not be there', () => {
   const effect = { kind: 'absent', ref: thing, uid: 'u-1', why: 'its dependents go with it' } as const
-  expect(explainEffect(effect)).toBe('go on only if there is no Thing x with uid u-1: its dependents go with it')
+  expect(explainEffect(effect)).toBe('continue only if there is no Thing x with uid u-1: its dependents go with it')
 })

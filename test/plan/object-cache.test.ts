@@ -42,7 +42,7 @@ describe('versions', () => {
     cache.open(objects)
     return changes.map((change) => {
       const applied = cache.apply(change)
-      if (applied.isNews) return 'news'
+      if (applied.isNewer) return 'news'
       return applied.deltaFor(objects) === undefined ? 'old' : 'echo'
     })
   }
@@ -107,7 +107,7 @@ describe('versions', () => {
     for (const change of [{ namespace: 'other' }, { name: 'y' }, { apiVersion: 'example.org/v1' }]) {
       const { apiVersion, kind, ...metadata } = { ...ref, ...change }
       const object = { apiVersion, kind, metadata: { ...metadata, uid: JSON.stringify(change), resourceVersion: '1' } }
-      expect(cache.apply({ kind: 'present', object }).isNews).toBe(true)
+      expect(cache.apply({ kind: 'present', object }).isNewer).toBe(true)
     }
   })
 
@@ -120,10 +120,10 @@ describe('versions', () => {
     const cache = new ObjectCache()
     cache.open(objects)
     for (let i = 0; i <= 10_000; i++) cache.apply(absent(`uid-${i}`))
-    expect(cache.apply(present('uid-0', '1')).isNews).toBe(true)
-    expect(cache.apply(present('uid-10000', '2')).isNews).toBe(false)
+    expect(cache.apply(present('uid-0', '1')).isNewer).toBe(true)
+    expect(cache.apply(present('uid-10000', '2')).isNewer).toBe(false)
     cache.clear()
-    expect(cache.apply(present('uid-10000', '1')).isNews).toBe(true)
+    expect(cache.apply(present('uid-10000', '1')).isNewer).toBe(true)
   })
 
   test('an absence that was asked for before the object came is not believed', () => {
@@ -300,11 +300,11 @@ describe('selections', () => {
     cache.apply({ kind: 'present', object: painted('blue', '6') }, { selection: blue })
     cache.apply(absent('a'), { selection: blue })
     // the answer of an own write, which comes late
-    expect(cache.apply({ kind: 'present', object: painted('blue', '6') }).isNews).toBe(false)
+    expect(cache.apply({ kind: 'present', object: painted('blue', '6') }).isNewer).toBe(false)
     expect(some.size).toBe(0)
     cache.apply({ kind: 'present', object: painted('blue', '7') })
     cache.apply({ kind: 'present', object: painted('red', '9') })
-    expect(cache.apply({ kind: 'present', object: painted('blue', '8') }, { selection: blue }).isNews).toBe(false)
+    expect(cache.apply({ kind: 'present', object: painted('blue', '8') }, { selection: blue }).isNewer).toBe(false)
     expect(some.size).toBe(0)
   })
 

@@ -190,7 +190,7 @@ function caseOf(name: string, mutate: (store: Store) => Store, isBusy = false): 
 
 describe('a watch that tells nothing', () => {
   it('fails its case in the time that was given', async () => {
-    const name = 'watch: goes on with what is still to come'
+    const name = 'watch: continues with later events'
     const silent = () => ({ [Symbol.asyncIterator]: () => ({ next: () => new Promise<never>(() => {}) }) })
     const message = 'a watch had nothing to tell for 300 ms'
     await expect(caseOf(name, (store) => storeOver(store, { watch: silent })).run()).rejects.toThrow(message)
@@ -207,7 +207,7 @@ describe('a watch that tells nothing', () => {
         },
       }),
     })
-    const name = 'watch: goes on with what is still to come'
+    const name = 'watch: continues with later events'
     const failing = caseOf(name, (store) => storeOver(store, { watch: bookmarks })).run()
     await expect(failing).rejects.toThrow('a watch had nothing to tell for 300 ms')
     await sleep(10)

@@ -2,10 +2,10 @@ import type { Store, WatchEvent } from 'ipam-kit/store'
 import type { WatchOptions } from '../../src/store/store.js'
 import { type Mutant, sleep } from './conformance-watch-mutants.js'
 
-const GOES_ON = 'watch: goes on with what is still to come'
+const CONTINUES = 'watch: continues with later events'
 const BOOKMARKS = 'watch: a bookmark comes after all events up to it'
 const RESUMES = 'watch: resumes from the version of any event'
-const IS_CUT = 'watch: goes on where it was when its connection is cut'
+const IS_CUT = 'watch: continues from the same version after its connection is cut'
 const WITH_LIST = 'watch: with the list before it loses and repeats nothing while others write'
 const ENDS = 'watch: ends when the consumer ends it, also while it waits'
 
@@ -18,22 +18,22 @@ export const restlessWatches: { readonly [fault: string]: Mutant } = {
   'a watch that can be ended tells nothing but bookmarks': { caughtBy: BOOKMARKS, over: retelling(bookmarks) },
   'a watch that was cut tells nothing but bookmarks': { caughtBy: IS_CUT, over: retelling(bookmarks) },
   'a watch tells bookmarks without a pause': {
-    caughtBy: GOES_ON,
+    caughtBy: CONTINUES,
     isBusy: true,
     over: retelling(async function* () {
       for (;;) yield { type: 'BOOKMARK', resourceVersion: '1' }
     }),
   },
   'a watch repeats its last event after a while': {
-    caughtBy: GOES_ON,
+    caughtBy: CONTINUES,
     over: retelling((events) => repeating(events, ({ type }) => type !== 'BOOKMARK')),
   },
   'a watch repeats its last change after a while': {
-    caughtBy: GOES_ON,
+    caughtBy: CONTINUES,
     over: retelling((events) => repeating(events, ({ type }) => type === 'MODIFIED')),
   },
   'a watch repeats what was added last after a while': {
-    caughtBy: GOES_ON,
+    caughtBy: CONTINUES,
     over: retelling((events) => repeating(events, ({ type }) => type === 'ADDED')),
   },
   'a watch tells the change that it begins after once more': {

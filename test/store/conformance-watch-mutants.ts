@@ -61,7 +61,7 @@ export const watchMutants: { readonly [fault: string]: Mutant } = {
     over: (store) => ({ watch: (query, options) => answeringNothingLater(store.watch(query, options)) }),
   },
   'a watch tells nothing but bookmarks': {
-    caughtBy: 'watch: goes on with what is still to come',
+    caughtBy: 'watch: continues with later events',
     over: () => ({
       async *watch() {
         for (;;) {

@@ -7,7 +7,7 @@ import {
   postgresStore,
 } from 'ipam-kit/store/postgres'
 import { describe, expect, it } from 'vitest'
-import { verdictOf } from '../../src/store/postgres/errors.js'
+import { classOf } from '../../src/store/postgres/errors.js'
 import type { PostgresStoreOptions } from '../../src/store/postgres/postgres-store.js'
 import { failureOf } from './failure-of.js'
 import { pool, query, ref } from './memory-fixture.js'
@@ -242,9 +242,9 @@ describe('a write that fails', () => {
   })
 
   it('is judged without looking further than its code and severity', () => {
-    expect(verdictOf(error('40001'))).toBe('again')
-    expect(verdictOf(error('40001', 'FATAL'))).toBe('unknown')
-    expect(verdictOf({ code: '57014' })).toBe('refused')
+    expect(classOf(error('40001'))).toBe('again')
+    expect(classOf(error('40001', 'FATAL'))).toBe('unknown')
+    expect(classOf({ code: '57014' })).toBe('refused')
   })
 })
 

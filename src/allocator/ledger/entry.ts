@@ -15,8 +15,7 @@ import type { Address, Family, Prefix, RangeSet } from '../../cidr/index.js'
 export type HoldReason = 'held' | 'pending' | 'kept' | 'cooling' | 'former' | 'foreign'
 
 /**
- * The least that a ledger knows of a holder. A caller adds what it needs: the kind, the uid and the
- * field of an object.
+ * The holder of an extent. A caller adds its own fields, such as the kind and the uid of an object.
  */
 export interface LedgerHolder {
   /** Identifies the holder: `LedgerQuery.for` compares it. */
@@ -29,21 +28,21 @@ export interface LedgerEntry<H extends LedgerHolder = LedgerHolder> {
   readonly prefix: Prefix
   readonly reason: HoldReason
   readonly holder: H
-  /** Since when the holder has it for this reason, in milliseconds since 1970. */
+  /** When the holder got the extent for this reason, in milliseconds since 1970. */
   readonly sinceMs?: number | undefined
   /**
-   * Until when, in milliseconds since 1970. Only `cooling` ends by itself: see
+   * The end of the entry, in milliseconds since 1970. Only `cooling` entries end at this time: see
    * {@link Ledger.expire}.
    */
   readonly untilMs?: number | undefined
 }
 
-/** What a ledger offers. */
+/** The space of a ledger, and its units. */
 export interface LedgerSpec {
   readonly space: RangeSet
   /**
-   * The length of a unit, such as 64 for the /64 of a node. A unit lies wholly in the space.
-   * Default: that of an address.
+   * The length of a unit, such as 64 for the /64 of a node. A unit lies completely in the space.
+   * Default: the length of an address.
    */
   readonly length?: number | undefined
 }
@@ -60,19 +59,19 @@ export interface LedgerQuery {
    */
   readonly order?: 'lowest' | 'around' | undefined
   /**
-   * The length of the unit that is wanted, if it is wider than that of the ledger: 24 for a /24 of
-   * a ledger of addresses.
+   * The length of the wanted unit, if it is wider than a unit of the ledger: 24 for a /24 in a
+   * ledger of addresses.
    */
   readonly length?: number | undefined
-  /** Only units that lie wholly in this set. */
+  /** Only units that lie completely in this set. */
   readonly within?: RangeSet | undefined
   /**
    * Any free unit instead, each with the same probability. `from` and `order` have no effect then.
    */
   readonly random?: Random | undefined
   /**
-   * The key of the holder that asks: it is offered what is kept for it, then what it had last, then
-   * any other unit.
+   * The key of the requesting holder. It is offered a unit that is kept for it, then its last one,
+   * then any other unit.
    */
   readonly for?: string | undefined
 }
@@ -83,12 +82,12 @@ export interface LedgerQuery {
  */
 export type Random = () => number
 
-/** How many units a ledger offers, and how many entries it has of each reason. */
+/** The numbers of units, and of entries for each reason. */
 export interface LedgerCounts extends Readonly<Record<HoldReason, number>> {
   /** Units of the space, in use or not. */
   readonly total: bigint
-  /** Of those, without the ones that overlap an extent that is held, kept, cooling or foreign. */
+  /** Units that overlap no extent that is held, kept, cooling or foreign. */
   readonly free: bigint
-  /** Distinct extents that are held and not wholly in the space. */
+  /** Distinct extents that are held and not completely in the space. */
   readonly outOfRange: number
 }

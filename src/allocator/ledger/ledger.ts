@@ -32,15 +32,15 @@ interface FreeSpace {
 const UNCOUNTED: ReadonlySet<HoldReason> = /* @__PURE__ */ new Set<HoldReason>(['pending', 'former'])
 
 /**
- * Who holds which extent of a space, and why: see {@link HoldReason}. An extent is a prefix; an
- * address is a /32 or a /128. A caller records what it observes, also duplicates, extents that
- * overlap and extents outside of the space. The ledger offers what is free, in units of one length.
+ * The holders of the extents of a space, each with a reason: see {@link HoldReason}. An extent is a
+ * prefix; an address is a /32 or a /128. A caller records what it observes, also duplicates,
+ * overlapping extents and extents outside of the space. The ledger offers free units of one length.
  *
- * Deterministic, synchronous, in memory; mutable, so one ledger belongs to one caller. An entry has
- * an id that the caller chooses: one id, one extent.
+ * Deterministic, synchronous, in memory. It is mutable, so one ledger belongs to one caller. The
+ * caller chooses the id of an entry. An id has one extent.
  *
- * O(length of a prefix) where nothing else is said, and the entries of an answer. Memory: about 300
- * bytes an entry, without its holder.
+ * Methods are O(length of a prefix + entries of the result), unless they say otherwise. Memory:
+ * about 300 bytes for each entry, without its holder.
  *
  * @throws IpamError `INVALID_PREFIX_LENGTH` for units that a family of the space does not have
  * @example
@@ -61,7 +61,7 @@ export class Ledger<H extends LedgerHolder = LedgerHolder> {
   readonly #own = new MultiMap<string, LedgerEntry<H>, LedgerEntry<H>>((entry) => entry)
   /** The oldest first. */
   readonly #former = new Set<LedgerEntry<H>>()
-  /** The id of each entry that cools until a time. */
+  /** The id of each `cooling` entry that has an end. */
   readonly #cooling = new Map<LedgerEntry<H>, string>()
   readonly #expiring = new Deadlines<LedgerEntry<H>>()
   /** Held entries that overlap another held entry. */
@@ -80,14 +80,14 @@ export class Ledger<H extends LedgerHolder = LedgerHolder> {
     this.setSpace(spec)
   }
 
-  /** What the ledger offers, in use or not. */
+  /** The space of the ledger, in use or not. */
   get space(): RangeSet {
     return this.#space
   }
 
   /**
-   * Replaces the space and the length of a unit. Entries stay, also those that are outside of it
-   * now. O(ranges + entries).
+   * Replaces the space and the length of a unit. All entries stay, also those outside of the new
+   * space. O(ranges + entries).
    */
   setSpace(spec: LedgerSpec): void {
     assertObject('Ledger', 'spec', spec)
@@ -109,7 +109,7 @@ export class Ledger<H extends LedgerHolder = LedgerHolder> {
     return this.#entries.get(id)
   }
 
-  /** Records an entry, in the place of the one that the id had. */
+  /** Records an entry. It replaces an entry with the same id. */
   set(id: string, entry: LedgerEntry<H>): void {
     assertString('Ledger.set', 'id', id)
     assertObject('Ledger.set', 'entry', entry)
@@ -131,7 +131,7 @@ export class Ledger<H extends LedgerHolder = LedgerHolder> {
     }
   }
 
-  /** Removes the entry of an id. Returns whether there was one. */
+  /** Removes the entry of an id. Returns false if it does not exist. */
   delete(id: string): boolean {
     assertString('Ledger.delete', 'id', id)
     const entry = this.#entries.get(id)
@@ -149,7 +149,7 @@ export class Ledger<H extends LedgerHolder = LedgerHolder> {
     return true
   }
 
-  /** Removes the entries that have cooled by a time, and returns them, the earliest first. */
+  /** Removes and returns the entries whose cooldown has ended at a time, the earliest first. */
   expire(nowMs: number): LedgerEntry<H>[] {
     assertNumber('Ledger.expire', 'nowMs', nowMs)
     const ended: LedgerEntry<H>[] = []
@@ -161,8 +161,7 @@ export class Ledger<H extends LedgerHolder = LedgerHolder> {
   }
 
   /**
-   * When the next entry has cooled, in milliseconds since 1970; `undefined`: no entry cools until a
-   * time.
+   * When the next cooldown ends, in milliseconds since 1970; `undefined` if no entry has an end.
    */
   nextExpiryMs(): number | undefined {
     return this.#expiring.earliestMs()
@@ -174,8 +173,8 @@ export class Ledger<H extends LedgerHolder = LedgerHolder> {
   }
 
   /**
-   * The entries that overlap an extent: those around it, the widest first, then its own, then those
-   * of its parts. In the order of {@link entries}.
+   * The entries that overlap an extent: those of extents around it, the widest first, then its own,
+   * then those of extents in it. In the order of {@link entries}.
    */
   holders(extent: Prefix): LedgerEntry<H>[] {
     assertPrefix('Ledger.holders', 'extent', extent)
@@ -187,15 +186,15 @@ export class Ledger<H extends LedgerHolder = LedgerHolder> {
   }
 
   /**
-   * The entries because of which an extent is not free for a holder: all that overlap it but
-   * `former` ones, and what is kept for this holder.
+   * The entries that make an extent not free for a holder: all that overlap it, except `former`
+   * entries and those kept for this holder.
    */
   blockers(extent: Prefix, options: Pick<LedgerQuery, 'for'> = {}): LedgerEntry<H>[] {
     assertPrefix('Ledger.blockers', 'extent', extent)
     assertObject('Ledger.blockers', 'options', options)
     return this.holders(extent).filter(({ prefix, reason, holder }) => {
       if (reason === 'former' || (reason === 'kept' && holder.key === options.for)) return false
-      // outside of the space there is nothing to keep
+      // entries outside of the space keep no unit
       return (reason !== 'kept' && reason !== 'foreign') || RangeSet.overlaps(this.#space, prefix)
     })
   }
@@ -209,8 +208,8 @@ export class Ledger<H extends LedgerHolder = LedgerHolder> {
   }
 
   /**
-   * The unit that is offered next; `undefined` if none is free. Changes nothing. With `within`,
-   * O(its ranges) more. With `random`, O(n) while less than a sixteenth is free.
+   * The unit that is offered next; `undefined` if no unit is free. Changes nothing. `within` adds
+   * O(its ranges). `random` is O(n) while less than a sixteenth is free.
    *
    * @throws IpamError `INVALID_ARGUMENT` for a random number that is not from 0 up to 1, and for a
    * `length` that is longer than that of a unit
@@ -236,7 +235,7 @@ export class Ledger<H extends LedgerHolder = LedgerHolder> {
     return { ...this.#counts, total, free }
   }
 
-  /** What is kept for a holder, then what it had last. */
+  /** A unit that is kept for a holder, else its last one. */
   #nextOwn(key: string, query: LedgerQuery): Prefix | undefined {
     const own = this.#own.get(key)
     const kept = own.filter(({ reason }) => reason === 'kept')

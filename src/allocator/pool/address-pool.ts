@@ -1,26 +1,26 @@
 import { assertBytes, isBytes, notBytes } from '../../cidr/internal.js'
 import { fail, type Result, unwrap } from '../../errors/index.js'
 import { refuseIn } from '../../errors/refuse.js'
+import { firstDifference } from '../util/state-codec.js'
 import { Pool } from './pool.js'
 import { decodePool, encodePool, notAsWritten } from './pool-codec.js'
 
 /**
- * Which address next? Hands out the addresses of `ranges` without those that are kept back, each to
- * one owner, by a strategy.
+ * A pool of addresses: it gives each address of `ranges`, except excluded and reserved ones, to one
+ * owner. A strategy decides which address is next.
  *
- * Deterministic, synchronous, in memory; mutable, so one pool belongs to one caller. Time comes in
- * with each call that needs it. What is observed to be in use, also outside the pool or twice, is
- * recorded by {@link occupy} and never handed out; an address is free again when nobody holds it
- * and it has cooled down.
+ * Deterministic, synchronous, in memory. It is mutable, so one pool belongs to one caller. Calls
+ * that need the time take it as an argument. {@link occupy} records addresses that are observed in
+ * use, also outside of the pool or with several owners; they are never given out. An address is
+ * free again when it has no owner and its cooldown has ended.
  *
- * Cost of an allocation: O(log n) at any size and fill, and O(ranges) more for each address with
- * the strategy `hashed`; O(n / 32 + ranges + free ranges) for a run or a prefix at worst; and O(k
- * log k) for an owner that holds k addresses. Memory: one bit an address for up to 2^24 addresses
- * of a family, and beyond that up to 24 bytes a free range; plus a record for each address in use,
- * and with `least-recently-released`, a cool-down or a hold time one for each address that was
- * released.
+ * An allocation is O(log n) at any size and fill; O(ranges) more for each address with the strategy
+ * `hashed`; O(n / 32 + ranges + free ranges) for a run or a prefix; O(k log k) for an owner that
+ * holds k addresses. Memory: one bit for each address for up to 2^24 addresses of a family; above
+ * that, up to 24 bytes for each free range. Each address in use has a record. With
+ * `least-recently-released`, a cooldown or a hold time, each released address has one too.
  *
- * @throws IpamError `INVALID_ARGUMENT`: see the parts of the spec
+ * @throws IpamError `INVALID_ARGUMENT`: see {@link AddressPoolSpec}
  * @example
  * const pool = new AddressPool({ ranges: ['10.0.0.0/29'] })
  * const outcome = pool.allocate({ owner: { uid: 'a' } })
@@ -29,13 +29,12 @@ import { decodePool, encodePool, notAsWritten } from './pool-codec.js'
  */
 export class AddressPool extends Pool {
   /**
-   * A pool as compact bytes, with a version and a checksum: its addresses, options, owners, what
-   * cools down and what its strategy remembers. Two pools of one state have the same bytes, however
-   * they came to it. `RangeSet.encode(pool.inUse())` is what is left of it without owners. O(n log
-   * n).
+   * A pool as compact bytes, with a version and a checksum: its addresses, options, owners,
+   * cooldowns and the state of its strategy. Two pools with the same state have the same bytes.
+   * `RangeSet.encode(pool.inUse())` stores the addresses in use without their owners. O(n log n).
    *
    * @example
-   * const pool = new AddressPool({ ranges: RangeSet.parse(['10.0.0.0/24']) })
+   * const pool = new AddressPool({ ranges: ['10.0.0.0/24'] })
    * pool.allocate({ owner: { uid: 'a' } })
    * AddressPool.decode(AddressPool.encode(pool)).counts().used // 1n
    */
@@ -45,10 +44,10 @@ export class AddressPool extends Pool {
   }
 
   /**
-   * The pool that {@link encode} made bytes of: it gives the same answers. O(n log n).
+   * The pool that {@link encode} stored. It behaves as the stored one. O(n log n).
    *
-   * @throws IpamError `MALFORMED_BYTES` for what `encode` does not write: another version, damage
-   *   by the checksum, a pool that contradicts itself; `INVALID_ARGUMENT` for what is no Uint8Array
+   * @throws IpamError `MALFORMED_BYTES` for bytes that `encode` does not write: another version, a
+   * wrong checksum, an inconsistent pool; `INVALID_ARGUMENT` for a value that is not a Uint8Array
    */
   static decode(bytes: Uint8Array): AddressPool {
     assertBytes('AddressPool.decode', bytes)
@@ -65,11 +64,4 @@ export class AddressPool extends Pool {
     const position = firstDifference(bytes, AddressPool.encode(pool))
     return position < 0 ? { ok: true, value: pool } : notAsWritten(position)
   }
-}
-
-/** Where two arrays of bytes begin to differ; -1: nowhere. */
-function firstDifference(left: Uint8Array, right: Uint8Array): number {
-  const length = Math.max(left.length, right.length)
-  for (let i = 0; i < length; i++) if (left[i] !== right[i]) return i
-  return -1
 }

@@ -6,44 +6,47 @@ import { ReusableMap } from '../util/reusable-map.js'
 type Address = Address.Address
 type Key = number | string
 
-/** How many addresses that have cooled down are remembered for their keys. */
+/** The maximum number of addresses that are remembered for their keys after their cooldown. */
 const MOST_REMEMBERED = 65_536
 
-/** An address that was released and has not been given again since. */
+/** A released address that was not given out again. */
 export interface ReleasedAddress {
   readonly address: Address
-  /** The higher, the later it was released. */
+  /** A higher number means a later release. */
   readonly order: number
-  /** Until then only a request with its key gets it. */
+  /** Before this time, only a request with its key gets it. */
   readonly coolUntilMs: number
   readonly stickyKey?: string | undefined
 }
 
 interface CooldownOptions {
-  /** Whether the order of releases counts. */
+  /** Whether the strategy needs the order of releases. */
   readonly keepsOrder: boolean
-  /** Whether the strategy may give an address once it has cooled down. */
+  /** Whether the strategy may give an address after its cooldown. */
   readonly isUsable: (address: Address) => boolean
-  /** Whether it may give the address only when there is no other one. */
+  /** Whether the strategy gives the address only if no other address is free. */
   readonly isInBand: (address: Address) => boolean
 }
 
 /**
- * The addresses that were released and have not been given again since: those that cool down, and
- * those that have done so.
+ * The released addresses that were not given out again, during and after their cooldown.
  */
 export class Cooldown {
   readonly #releases = new ReusableMap<Key, ReleasedAddress>()
   readonly #cooling = { 4: new Deadlines<ReleasedAddress>(), 6: new Deadlines<ReleasedAddress>() } as const
   /**
-   * Those that have cooled down, the last one first: they cool again when the clock is set back.
+   * Addresses after their cooldown, the latest end first: if the clock steps back, their cooldown
+   * begins again.
    */
   readonly #warm = new Deadlines<ReleasedAddress>()
-  /** By the order in which they were released: those above the static band, and those in it. */
+  /**
+   * Addresses after their cooldown, by the order of their release: above the static band, and in
+   * it.
+   */
   readonly #cooled = { 4: new Deadlines<ReleasedAddress>(), 6: new Deadlines<ReleasedAddress>() } as const
   readonly #cooledInBand = { 4: new Deadlines<ReleasedAddress>(), 6: new Deadlines<ReleasedAddress>() } as const
   readonly #byStickyKey = new MultiMap<string, Key, ReleasedAddress>((released) => Address.key(released.address))
-  /** Those that have cooled down and had a key, the oldest first. */
+  /** Addresses with a key after their cooldown, the oldest first. */
   readonly #remembered = new Set<ReleasedAddress>()
   readonly #keepsOrder: boolean
   readonly #isUsable: (address: Address) => boolean
@@ -55,7 +58,7 @@ export class Cooldown {
     this.#isInBand = isInBand
   }
 
-  /** Whether anything cools down. */
+  /** Whether an address is in its cooldown. */
   get isAnyCooling(): boolean {
     return this.#releases.size > 0 && this.#cooling[4].size + this.#cooling[6].size > 0
   }
@@ -70,28 +73,28 @@ export class Cooldown {
   }
 
   /**
-   * What a key had and has not been given again, cooling or not, in the order in which it was
-   * released.
+   * The released addresses of a key, during and after their cooldown, in the order of their
+   * release.
    */
   keptFor(stickyKey: string): ReleasedAddress[] {
     return this.#byStickyKey.get(stickyKey).sort((a, b) => a.order - b.order)
   }
 
-  /** When the next address of these families has cooled down. */
+  /** When the next cooldown in these families ends. */
   nextMs(families: readonly (4 | 6)[]): number | undefined {
     const known = families.map((family) => this.#cooling[family].earliestMs()).filter((ms) => ms !== undefined)
     return known.length === 0 ? undefined : Math.min(...known)
   }
 
   /**
-   * The address of a family that was released first of those that have cooled down, in or above the
+   * The address of a family that was released first, of those after their cooldown, in or above the
    * static band.
    */
   longestIdle(family: 4 | 6, { inBand }: { readonly inBand: boolean }): Address | undefined {
     return (inBand ? this.#cooledInBand : this.#cooled)[family].earliest()?.address
   }
 
-  /** Adds a released address. One that cools down has to be added before its time has come. */
+  /** Adds a released address. With `isCooling`, its cooldown must not have ended yet. */
   add(released: ReleasedAddress, { isCooling }: { readonly isCooling: boolean }): void {
     const { address, stickyKey } = released
     this.#releases.add(Address.key(address), released)
@@ -105,7 +108,7 @@ export class Cooldown {
     if (stickyKey !== undefined) this.#rememberFor(released)
   }
 
-  /** An address is in use again, or known as such. Returns what was remembered of it. */
+  /** Removes an address that is in use again. Returns the record of its release. */
   remove(address: Address): ReleasedAddress | undefined {
     const released = this.get(address)
     if (released === undefined) return undefined
@@ -116,7 +119,7 @@ export class Cooldown {
     return released
   }
 
-  /** An address that has cooled down by now, one after the other. */
+  /** The next address whose cooldown has ended at this time. */
   cooledDown(nowMs: number): Address | undefined {
     const released = this.#cooling[4].due(nowMs) ?? this.#cooling[6].due(nowMs)
     if (released === undefined) return undefined
@@ -126,7 +129,7 @@ export class Cooldown {
   }
 
   /**
-   * An address that had cooled down and has not by a clock that was set back, one after the other.
+   * The next address whose cooldown begins again, because the clock has stepped back.
    */
   coolsAgain(nowMs: number): Address | undefined {
     const released = this.#warm.due(-nowMs - 1)
@@ -137,7 +140,7 @@ export class Cooldown {
     return released.address
   }
 
-  /** What is usable has changed. */
+  /** Updates the lists after a change of the usable addresses. */
   review(): void {
     for (const released of this.#releases.values()) {
       if (this.#cooling[released.address.family].has(released)) continue
@@ -146,14 +149,14 @@ export class Cooldown {
     }
   }
 
-  /** Those that cool down, in no order. */
+  /** The addresses in their cooldown, in no order. */
   cooling(): Address[] {
     return [...this.#releases.values()]
       .filter((released) => this.#cooling[released.address.family].has(released))
       .map((released) => released.address)
   }
 
-  /** All of them, in the order in which they were released. */
+  /** All released addresses, in the order of their release. */
   all(): ReleasedAddress[] {
     return [...this.#releases.values()].sort((a, b) => a.order - b.order || Address.compare(a.address, b.address))
   }
@@ -162,7 +165,10 @@ export class Cooldown {
     this.#remembered.add(released)
     if (this.#remembered.size <= MOST_REMEMBERED) return
     const [oldest] = this.#remembered
-    if (oldest !== undefined) this.remove(oldest.address)
+    if (oldest === undefined) return
+    this.remove(oldest.address)
+    // the strategy still needs to know when it was released
+    if (this.#keepsOrder) this.add({ ...oldest, stickyKey: undefined }, { isCooling: false })
   }
 
   #addCooled(released: ReleasedAddress): void {

@@ -10,8 +10,7 @@ interface OwnedHold {
 type Compare<T> = (left: T, right: T) => number
 
 /**
- * The holds of owners: by an owner, and by a uid with all of its interfaces, of which there may be
- * thousands.
+ * Holds by owner, and by uid for all interfaces of an owner, of which there may be thousands.
  */
 export class HoldsByOwner<H extends OwnedHold> {
   /** Of owners without an interface, by uid. */
@@ -19,15 +18,17 @@ export class HoldsByOwner<H extends OwnedHold> {
   /** Of owners with an interface: by both, and by the uid alone. */
   readonly #byInterface = new MultiMap<string, H, H>((hold) => hold)
   readonly #byUid = new MultiMap<string, H, H>((hold) => hold)
-  readonly #comparePlaces: Compare<H>
+  readonly #compareExtents: Compare<H>
 
-  /** @param comparePlaces orders holds of one number, which only what is read back can have */
-  constructor(comparePlaces: Compare<H>) {
-    this.#comparePlaces = comparePlaces
+  /**
+   * @param compareExtents orders holds with the same sequence, which only read-back holds can have
+   */
+  constructor(compareExtents: Compare<H>) {
+    this.#compareExtents = compareExtents
   }
 
   /**
-   * What an owner holds, for its interface alone, in the order in which it got it. O(holds of the
+   * The holds of an owner for its interface, in the order in which it got them. O(holds of the
    * owner).
    */
   of(owner: Pick<Owner, 'uid' | 'interface'>): H[] {
@@ -35,7 +36,7 @@ export class HoldsByOwner<H extends OwnedHold> {
     return this.#inOrder(isPlain ? this.#plain.get(owner.uid) : this.#byInterface.get(ownerId(owner)))
   }
 
-  /** What a uid holds for whichever interface, in the order in which it got it. */
+  /** The holds of a uid for all interfaces, in the order in which it got them. */
   ofUid(uid: string): H[] {
     return this.#inOrder([...this.#plain.get(uid), ...this.#byUid.get(uid)])
   }
@@ -66,8 +67,7 @@ export class HoldsByOwner<H extends OwnedHold> {
   }
 
   /**
-   * Removes what a uid holds for whichever interface, and returns it, in the order in which it got
-   * it.
+   * Removes and returns the holds of a uid for all interfaces, in the order in which it got them.
    */
   deleteAll(uid: string): H[] {
     const plain = this.#plain.deleteAll(uid)
@@ -84,18 +84,18 @@ export class HoldsByOwner<H extends OwnedHold> {
   }
 
   #inOrder(holds: H[]): H[] {
-    return inOrder(holds, this.#comparePlaces)
+    return inOrder(holds, this.#compareExtents)
   }
 }
 
 /**
- * By their numbers, then by place and owner: what an undo has brought back comes where it was, and
- * the order of calls does not matter.
+ * By sequence, then by extent and owner. So an undo restores the former order, and the order of
+ * calls does not matter.
  */
-export function inOrder<H extends OwnedHold>(holds: H[], comparePlaces: Compare<H>): H[] {
+export function inOrder<H extends OwnedHold>(holds: H[], compareExtents: Compare<H>): H[] {
   if (holds.length < 2) return holds
   return holds.sort(
-    (a, b) => a.sequence - b.sequence || comparePlaces(a, b) || compareTexts(ownerId(a.owner), ownerId(b.owner)),
+    (a, b) => a.sequence - b.sequence || compareExtents(a, b) || compareTexts(ownerId(a.owner), ownerId(b.owner)),
   )
 }
 

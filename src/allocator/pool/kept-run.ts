@@ -3,8 +3,8 @@ import * as Address from '../../cidr/nouns/address.js'
 type Address = Address.Address
 
 /**
- * The run of `count` addresses that was released last on the whole, of several such the lowest; its
- * first address is a multiple of `alignment`. O(n log n).
+ * The run of `count` addresses with the latest releases in sum; of several, the lowest. Its first
+ * address is a multiple of `alignment`. O(n log n).
  *
  *     kept       .0 .1 .2 .3      .8 .9 .10      the number: in which order they were released
  *                 3  1  2  0       4  5  6

@@ -1,18 +1,18 @@
 import * as Address from '../../cidr/nouns/address.js'
 import * as RangeSet from '../../cidr/nouns/range-set.js'
 import type { AllocationOutcome, AllocationRequest, Want } from '../request.js'
-import type { PoolBook } from './pool-book.js'
+import type { PoolState } from './pool-state.js'
 import { already, familiesOf, isOneOfEach, isRun } from './want.js'
 
 type Address = Address.Address
 
-/** The outcome for an owner that holds something of what it asks for. */
+/** The outcome for an owner that already holds addresses of the wanted family. */
 export function heldAlready(
-  book: PoolBook,
+  state: PoolState,
   { owner, family }: AllocationRequest,
   want: Want,
 ): AllocationOutcome | undefined {
-  const own = book.holdsOf(owner).map((hold) => hold.address)
+  const own = state.holdsOf(owner).map((hold) => hold.address)
   if (own.length === 0) return undefined
   const wanted = want.kind === 'address' ? [want.address] : want.kind === 'oneOf' ? want.addresses : undefined
   const keys = wanted && new Set(wanted.map(Address.key))
@@ -30,20 +30,20 @@ export function heldAlready(
 
 /** Why an address cannot be given, or `undefined` if it can. */
 export function refusalOf(
-  book: PoolBook,
+  state: PoolState,
   address: Address,
   { stickyKey }: Pick<AllocationRequest, 'stickyKey'>,
 ): AllocationOutcome | undefined {
-  const { plan, cooldown } = book
-  if (!book.contains(address)) {
+  const { plan, cooldown } = state
+  if (!state.contains(address)) {
     const reason = RangeSet.contains(plan.ranges, address) ? 'Reserved' : 'Outside'
     return { kind: 'outOfPool', address, reason }
   }
-  // first what no waiting helps against
+  // first the reasons that do not end by themselves
   const own = stickyKey === undefined ? undefined : plan.preallocated.get(stickyKey)
   const other = own?.find((one) => one.family === address.family && !Address.equals(one, address))
   if (other !== undefined) return { kind: 'refused', reason: 'Preallocated', address: other }
-  const [by] = book.holdsOn(address)
+  const [by] = state.holdsOn(address)
   if (by !== undefined) return { kind: 'taken', address, by: by.owner }
   const to = plan.preallocatedTo.get(Address.key(address))
   if (to !== undefined && to !== stickyKey) return { kind: 'refused', reason: 'PreallocatedForAnother', address }

@@ -1,50 +1,46 @@
-import { ByteReader, ByteWriter } from '../../bytes/varints.js'
-import type { Address, RangeSet } from '../../cidr/index.js'
-import { readSet, writeSet } from '../../cidr/internal.js'
+import type { Address } from '../../cidr/index.js'
 import * as Addresses from '../../cidr/nouns/address.js'
 import * as Sets from '../../cidr/nouns/range-set.js'
 import { fail, isIpamError, type Result } from '../../errors/index.js'
-import { type Hold, isName, MOST_COUNTED, type Owner, ownerId } from '../request.js'
+import { type Hold, ownerId } from '../request.js'
 import type { Strategy } from '../strategy.js'
+import { StateReader, StateWriter, TWICE } from '../util/state-codec.js'
 import type { ReleasedAddress } from './cooldown.js'
-import { type BookState, FAMILIES } from './pool-book.js'
 import { type AddressPoolSpec, type PoolPlan, planOf, STRATEGIES } from './pool-spec.js'
+import { FAMILIES, type PoolSnapshot } from './pool-state.js'
 import { newHold } from './want.js'
 
-// The stored form of a pool: a version; its addresses, and those of its ranges that it does not
-// hand out, as sets; its options, with what is preallocated by address; its last sequence and its
-// time; what its strategy goes by; its holds by sequence; what is released, in the order of
-// release. Numbers are varints, those of up to 53 bits in two halves. A text is the place of the
-// same text before it, or 0 and its characters. A checksum comes last. A pool has one form: whoever
-// reads one compares it with what it would write.
+// The stored form of a pool: a version; the addresses that it gives out, and the others of its
+// ranges, as sets; its options, with preallocated addresses in order; its last sequence and its
+// time; the state of its strategy; its holds by sequence; its released addresses in the order of
+// their release. A pool has one stored form: `decode` compares the bytes with those that `encode`
+// would write.
 
 const VERSION = 3
 const WHAT = 'a pool of addresses'
-const HALF = 2 ** 32
-const TWICE = 'what can be there once is there twice'
 /** The last time that a `Date` can have, in milliseconds since 1970. */
 const LAST_MS = 8_640_000_000_000_000
 
 export interface PoolToStore {
   readonly plan: PoolPlan
-  readonly state: BookState
+  readonly snapshot: PoolSnapshot
   readonly sequence: number
 }
 
 export interface StoredPool {
   readonly spec: AddressPoolSpec
-  readonly state: BookState
+  readonly snapshot: PoolSnapshot
   readonly sequence: number
 }
 
-export function encodePool({ plan, state, sequence }: PoolToStore): Uint8Array {
+export function encodePool({ plan, snapshot, sequence }: PoolToStore): Uint8Array {
   const to = new PoolWriter()
   to.byte(VERSION)
   to.set(plan.available)
   to.set(Sets.subtract(plan.ranges, plan.available))
   to.byte(STRATEGIES.indexOf(plan.strategy.kind))
   to.large(plan.staticBand)
-  to.large(plan.coolDownMs)
+  to.large(plan.cooldownMs)
   to.large(plan.holdMs)
   const preallocated = [...plan.preallocated].flatMap(([key, addresses]) => addresses.map((one) => [key, one] as const))
   preallocated.sort(([, left], [, right]) => Addresses.compare(left, right))
@@ -54,13 +50,13 @@ export function encodePool({ plan, state, sequence }: PoolToStore): Uint8Array {
     to.address(address)
   }
   to.large(sequence)
-  to.large(state.nowMs)
-  for (const draw of state.draws) to.number(draw >>> 0)
-  for (const address of state.behind) to.optional(address, (one) => to.address(one))
-  to.number(state.holds.length)
-  for (const hold of state.holds) to.hold(hold)
-  to.number(state.releases.length)
-  for (const released of state.releases) to.released(released)
+  to.large(snapshot.nowMs)
+  for (const draw of snapshot.draws) to.number(draw >>> 0)
+  for (const address of snapshot.behind) to.optional(address, (one) => to.address(one))
+  to.number(snapshot.holds.length)
+  for (const hold of snapshot.holds) to.hold(hold)
+  to.number(snapshot.releases.length)
+  for (const released of snapshot.releases) to.released(released)
   return to.sealed()
 }
 
@@ -72,7 +68,7 @@ export function decodePool(bytes: Uint8Array): Result<StoredPool, 'MALFORMED_BYT
   const kind = STRATEGIES[from.byte()]
   if (kind === undefined) from.refuse(strategyAt, 'an unknown strategy')
   const staticBand = from.large()
-  const coolDownSeconds = from.large() / 1000
+  const cooldownSeconds = from.large() / 1000
   const holdSeconds = from.large() / 1000
   const preallocated = from.list((): [string, Address] => [from.text(), from.address()])
   const sequence = from.counted()
@@ -84,21 +80,21 @@ export function decodePool(bytes: Uint8Array): Result<StoredPool, 'MALFORMED_BYT
   from.refuseTwins(holds, releases)
   if (from.rest().length > 0) from.refuse(from.position, 'more than a pool')
   if (from.problem !== undefined) return fail('MALFORMED_BYTES', { what: WHAT, ...from.problem })
-  // the seed is where the draws have come to
+  // the state of the random numbers replaces the seed
   const strategy = (kind === 'random' ? { kind, seed: 0 } : { kind }) as Strategy
-  const options = { strategy, staticBand, coolDownSeconds, holdSeconds, preallocated }
+  const options = { strategy, staticBand, cooldownSeconds, holdSeconds, preallocated }
   const spec: AddressPoolSpec = { ranges: Sets.union(available, kept), exclude: kept, ...options }
   const problem = problemOf(spec)
   if (problem !== undefined) return fail('MALFORMED_BYTES', { what: WHAT, position: strategyAt, problem })
-  return { ok: true, value: { spec, state: { nowMs, holds, releases, draws, behind }, sequence } }
+  return { ok: true, value: { spec, snapshot: { nowMs, holds, releases, draws, behind }, sequence } }
 }
 
-/** Bytes that are read as a pool which is written in another way. */
+/** The failure for bytes that can be read, but are not as `encode` writes the pool. */
 export function notAsWritten(position: number): Result<never, 'MALFORMED_BYTES'> {
   return fail('MALFORMED_BYTES', { what: WHAT, position, problem: 'not as a pool is written' })
 }
 
-/** What no pool can be made of. */
+/** The problem of a spec that the constructor refuses. */
 function problemOf(spec: AddressPoolSpec): string | undefined {
   try {
     planOf(spec)
@@ -109,43 +105,11 @@ function problemOf(spec: AddressPoolSpec): string | undefined {
   }
 }
 
-class PoolWriter extends ByteWriter {
-  readonly #texts = new Map<string, number>()
-
-  /** A whole number from 0 to 2^53 - 1. */
-  large(value: number): void {
-    this.number(value % HALF)
-    this.number(Math.floor(value / HALF))
-  }
-
-  set(set: RangeSet): void {
-    writeSet(set, this)
-  }
-
-  text(text: string): void {
-    const known = this.#texts.get(text)
-    this.number(known ?? 0)
-    if (known !== undefined) return
-    this.#texts.set(text, this.#texts.size + 1)
-    this.number(text.length)
-    for (let i = 0; i < text.length; i++) this.number(text.charCodeAt(i))
-  }
-
-  address(address: Address): void {
-    this.byte(address.family)
-    if (address.family === 4) this.number(address.value)
-    else this.words(Uint32Array.of(address.w0, address.w1, address.w2, address.w3))
-  }
-
-  optional<T>(value: T | undefined, write: (value: T) => void): void {
-    this.byte(value === undefined ? 0 : 1)
-    if (value !== undefined) write(value)
-  }
-
+class PoolWriter extends StateWriter {
   hold({ address, owner, sequence, stickyKey }: Hold): void {
     this.address(address)
-    this.text(owner.uid)
-    for (const text of [owner.key, owner.kind, owner.interface, stickyKey]) this.optional(text, (one) => this.text(one))
+    this.owner(owner)
+    this.optional(stickyKey, (text) => this.text(text))
     this.large(sequence)
   }
 
@@ -156,95 +120,12 @@ class PoolWriter extends ByteWriter {
   }
 }
 
-class PoolReader extends ByteReader {
-  readonly #texts: string[] = []
-
-  large(): number {
-    const at = this.position
-    const low = this.number()
-    const high = this.number()
-    if (high >= 2 ** 21) this.refuse(at, 'a number of more than 53 bits')
-    return high * HALF + low
-  }
-
-  set(): RangeSet {
-    return readSet(this)
-  }
-
-  text(): string {
-    const at = this.position
-    const place = this.number()
-    if (place > 0) {
-      const known = this.#texts[place - 1]
-      if (known === undefined) this.refuse(at, 'a text that does not stand before it')
-      return known ?? ''
-    }
-    const length = this.number()
-    if (length > this.rest().length) {
-      this.refuse(at, 'the bytes end too early')
-      return ''
-    }
-    const parts: string[] = []
-    for (let i = 0; i < length; i++) {
-      const code = this.number()
-      if (code > 0xffff) this.refuse(at, 'a character of more than 16 bits')
-      parts.push(String.fromCharCode(code))
-    }
-    const text = parts.join('')
-    this.#texts.push(text)
-    return text
-  }
-
-  address(): Address {
-    const at = this.position
-    const family = this.byte()
-    if (family === 4) return { family, value: this.number() }
-    if (family !== 6) this.refuse(at, `the family ${family}`)
-    const words = new Uint32Array(4)
-    this.words(words)
-    return { family: 6, w0: words[0]!, w1: words[1]!, w2: words[2]!, w3: words[3]! }
-  }
-
-  optional<T>(read: () => T): T | undefined {
-    const at = this.position
-    const flag = this.byte()
-    if (flag > 1) this.refuse(at, 'neither 0 nor 1')
-    return flag === 1 ? read() : undefined
-  }
-
-  /** Things of two bytes at least. */
-  list<T>(read: (nth: number) => T): T[] {
-    const count = this.count()
-    const things: T[] = []
-    for (let i = 0; i < count && this.problem === undefined; i++) things.push(read(i))
-    return things
-  }
-
-  /** A number of a kind that goes up, or a time. */
-  counted(): number {
-    const at = this.position
-    const value = this.large()
-    if (value > MOST_COUNTED) this.refuse(at, 'a number of more than 52 bits')
-    return value
-  }
-
-  hold(most: number): Hold {
-    const at = this.position
+class PoolReader extends StateReader {
+  hold(last: number): Hold {
     const address = this.address()
-    const uid = this.text()
-    if (!isName(uid)) this.refuse(at, uid === '' ? 'an owner without a uid' : 'a uid that no owner has')
-    const [key, kind, name, stickyKey] = [0, 1, 2, 3].map(() => this.optional(() => this.text()))
-    if (name !== undefined && !isName(name))
-      this.refuse(at, name === '' ? 'an interface without a name' : 'a name that no interface has')
-    const owner: Owner = {
-      uid,
-      ...(key === undefined ? {} : { key }),
-      ...(kind === undefined ? {} : { kind }),
-      ...(name === undefined ? {} : { interface: name }),
-    }
-    const sequence = this.large()
-    if (sequence > most) this.refuse(at, 'a sequence that the pool has not come to')
-    return newHold(address, owner, sequence, stickyKey)
+    const owner = this.owner()
+    const stickyKey = this.optional(() => this.text())
+    return newHold(address, owner, this.sequence(last, 'the pool'), stickyKey)
   }
 
   /** A released address: the higher the order, the later it was released. */
@@ -256,7 +137,7 @@ class PoolReader extends ByteReader {
     return { address, order, coolUntilMs, stickyKey: this.optional(() => this.text()) }
   }
 
-  /** An address is released once, and only while nobody holds it; and an owner holds it once. */
+  /** An address is released once, and only while it has no owner. An owner holds it once. */
   refuseTwins(holds: readonly Hold[], releases: readonly ReleasedAddress[]): void {
     const first = new Map<number | string, Hold | ReleasedAddress>(
       releases.map((released) => [Addresses.key(released.address), released]),

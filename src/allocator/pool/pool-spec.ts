@@ -2,7 +2,7 @@ import { assertAddress, type ReserveRule } from '../../cidr/internal.js'
 import * as Address from '../../cidr/nouns/address.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
 import * as RangeSet from '../../cidr/nouns/range-set.js'
-import { assertIterable, assertObject, assertString } from '../../errors/checks.js'
+import { assertIterable, assertNames, assertObject, assertString } from '../../errors/checks.js'
 import { refuse } from '../../errors/refuse.js'
 import { isTexts, rangesOf } from '../ranges-given.js'
 import { assertWithin } from '../slots/slots.js'
@@ -18,50 +18,51 @@ export interface AddressPoolSpec {
   /**
    * Which addresses of the prefixes in `ranges` are not for hosts. Default for texts `ipv4-edges`:
    * the pool does not give out the network and the broadcast address of `10.0.0.0/24`. It gives out
-   * all addresses of a /31, a /32, a range `first-last` and an IPv6 prefix. `none`: every address is
-   * for hosts. A set does not record how it was written: a pool of a set gives out all of its
-   * addresses and takes only `none`. For a set, `reservedAddresses` finds what `reserved` takes.
+   * all addresses of a /31, a /32, a range `first-last` and an IPv6 prefix. `none`: every address
+   * is for hosts. A set does not record its prefixes: a pool of a set gives out all of its
+   * addresses, and only `none` is allowed. For a set, `reservedAddresses` makes the value of
+   * `reserved`.
    */
   readonly reserve?: ReserveRuleName | ReserveRule | undefined
-  /** Addresses never to hand out. */
+  /** Addresses that the pool never gives out. */
   readonly exclude?: RangeSet | readonly string[] | undefined
-  /** Addresses that are not for hosts, such as `reservedAddresses` finds. As `exclude`. */
+  /** Addresses that are not for hosts, such as those of `reservedAddresses`. As `exclude`. */
   readonly reserved?: RangeSet | readonly string[] | undefined
-  /** Never handed out, in the ranges or not. */
+  /** The router. The pool never gives it out. It may lie outside of the ranges. */
   readonly gateway?: Address | undefined
   /** Which free address comes next. Default `lowest`. */
   readonly strategy?: Strategy | undefined
   /**
-   * How many of the lowest addresses of a family are given only when all others are, or on request.
-   * Default 0.
+   * The number of the lowest addresses of a family that are given only on request, or when all
+   * other addresses are in use. Default 0.
    */
   readonly staticBand?: number | undefined
   /**
-   * For how long a released address is given to nobody but who comes with the sticky key that it
-   * was held with. Default 0.
+   * How long a released address is kept from other owners, in seconds. A request with the sticky
+   * key of the released hold gets it earlier. Default 0.
    */
-  readonly coolDownSeconds?: number | undefined
+  readonly cooldownSeconds?: number | undefined
   /**
-   * For how long an address that was held with a sticky key is given to no other owner. Default 0:
-   * the key gets it again only while it is free.
+   * How long a released address is kept for the sticky key of its hold, in seconds. Default 0: the
+   * key gets it again only while it is free.
    */
   readonly holdSeconds?: number | undefined
   /**
-   * Addresses by sticky key, given to nobody else: at most one of each family for a key. A `Map`,
-   * or a list that can be read twice.
+   * Addresses that are reserved for a sticky key: at most one of each family for a key. A `Map`, or
+   * a list that can be read twice.
    */
   readonly preallocated?: Iterable<readonly [stickyKey: string, address: Address]> | undefined
 }
 
-/** A spec with all that it leaves out, and what follows from it. */
+/** A spec with its defaults and the values that follow from it. */
 export interface PoolPlan {
   readonly ranges: RangeSet
   readonly available: RangeSet
-  /** How many addresses of the ranges are not handed out. */
+  /** The number of addresses of the ranges that are not given out. */
   readonly reserved: bigint
   readonly strategy: Strategy
   readonly staticBand: number
-  readonly coolDownMs: number
+  readonly cooldownMs: number
   readonly holdMs: number
   /** By sticky key: at most one of each family. */
   readonly preallocated: ReadonlyMap<string, readonly Address[]>
@@ -69,20 +70,33 @@ export interface PoolPlan {
   readonly preallocatedTo: ReadonlyMap<number | string, string>
 }
 
-/** What a pool is stored with is the place of its strategy here: new ones come last. */
+/** Stored pools name their strategy by its index here: new strategies are appended. */
 export const STRATEGIES = ['lowest', 'next-fit', 'random', 'least-recently-released', 'hashed'] as const
 const OF = 'AddressPool'
-/** A hundred years: more is a mistake about the unit. */
+const NAMES: { readonly [N in keyof Required<AddressPoolSpec>]: true } = {
+  ranges: true,
+  reserve: true,
+  exclude: true,
+  reserved: true,
+  gateway: true,
+  strategy: true,
+  staticBand: true,
+  cooldownSeconds: true,
+  holdSeconds: true,
+  preallocated: true,
+}
+/** A hundred years: a larger value is in another unit by mistake. */
 const MOST_SECONDS = 100 * 366 * 86_400
 
 /**
  * @throws IpamError `MALFORMED_RANGE_SET_ENTRY` for a text that is not a range; `INVALID_ARGUMENT`
- *   for ranges that are neither a set nor texts, an unknown strategy, a seed that is not a whole number,
- *   seconds or a band below 0, and an address that is preallocated twice
+ *   for ranges that are neither a set nor texts, an unknown strategy, a seed that is not a whole
+ *   number, seconds or a band below 0, and an address that is preallocated twice
  */
 export function planOf(spec: AddressPoolSpec): PoolPlan {
   assertObject(OF, 'spec', spec)
-  const { strategy = { kind: 'lowest' }, staticBand = 0, coolDownSeconds = 0, holdSeconds = 0 } = spec
+  assertNames(OF, 'spec', spec, NAMES)
+  const { strategy = { kind: 'lowest' }, staticBand = 0, cooldownSeconds = 0, holdSeconds = 0 } = spec
   assertObject(OF, 'strategy', strategy)
   if (!STRATEGIES.includes(strategy.kind)) {
     refuse('strategy.kind', `one of ${STRATEGIES.join(', ')}`, strategy.kind)
@@ -91,7 +105,7 @@ export function planOf(spec: AddressPoolSpec): PoolPlan {
     refuse('strategy.seed', 'a whole number', strategy.seed)
   }
   assertWithin('staticBand', staticBand, 0, 2 ** 52)
-  for (const [name, seconds] of Object.entries({ coolDownSeconds, holdSeconds })) {
+  for (const [name, seconds] of Object.entries({ cooldownSeconds, holdSeconds })) {
     if (!(typeof seconds === 'number' && seconds >= 0 && seconds <= MOST_SECONDS)) {
       refuse(name, `seconds, 0 to ${MOST_SECONDS}`, seconds)
     }
@@ -104,14 +118,14 @@ export function planOf(spec: AddressPoolSpec): PoolPlan {
     reserved: RangeSet.size(ranges) - RangeSet.size(available),
     strategy,
     staticBand,
-    coolDownMs: Math.round(coolDownSeconds * 1000),
+    cooldownMs: Math.round(cooldownSeconds * 1000),
     holdMs: Math.round(holdSeconds * 1000),
     preallocated,
     preallocatedTo,
   }
 }
 
-/** The addresses of a pool, and those of them that it hands out. */
+/** The addresses of a pool, and those of them that it gives out. */
 function addressesOf({ ranges, reserve, exclude, reserved, gateway }: AddressPoolSpec) {
   const set = rangesOf(OF, 'ranges', ranges)
   if (gateway !== undefined) assertAddress(OF, 'gateway', gateway)
@@ -124,7 +138,7 @@ function addressesOf({ ranges, reserve, exclude, reserved, gateway }: AddressPoo
   return { ranges: set, available: kept.reduce((left, one) => RangeSet.subtract(left, one), set) }
 }
 
-/** The addresses of the prefixes among some texts that are not for hosts. */
+/** The addresses of prefixes, given as texts, that are not for hosts. */
 function edgesOf(ranges: AddressPoolSpec['ranges'], reserve: AddressPoolSpec['reserve']): RangeSet {
   if (isTexts(ranges)) {
     const prefixes = ranges.filter((text) => !text.includes('-') && text.includes('/'))

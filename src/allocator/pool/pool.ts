@@ -28,9 +28,9 @@ import {
 import { assertWithin } from '../slots/slots.js'
 import { latestRun } from './kept-run.js'
 import { heldAlready, refusalOf } from './pool-answers.js'
-import { FAMILIES, PoolBook } from './pool-book.js'
 import type { PoolToStore } from './pool-codec.js'
 import { type AddressPoolSpec, planOf } from './pool-spec.js'
+import { FAMILIES, PoolState } from './pool-state.js'
 import { assertDelta, takeBackAll, undoDelta } from './pool-undo.js'
 import { allocated, assertWant, familiesOf, type Given, NONE, newHold, shapeOf } from './want.js'
 
@@ -38,39 +38,39 @@ type Address = Address.Address
 type RangeSet = RangeSet.RangeSet
 
 /**
- * An {@link AddressPool} that is not stored: whoever stores none does not bundle what reads and
- * writes bytes.
+ * An {@link AddressPool} without `encode` and `decode`: programs that store no pool do not bundle
+ * the codec.
  */
 export class Pool {
-  #book: PoolBook
+  #state: PoolState
   #sequence = 0
 
   constructor(spec: AddressPoolSpec) {
-    this.#book = new PoolBook(planOf(spec))
+    this.#state = new PoolState(planOf(spec))
   }
 
-  /** All that it knows. */
+  /** The whole state of the pool. */
   protected stored(): PoolToStore {
-    const { plan } = this.#book
-    return { plan, state: this.#book.state(), sequence: this.#sequence }
+    const { plan } = this.#state
+    return { plan, snapshot: this.#state.snapshot(), sequence: this.#sequence }
   }
 
-  /** Makes it know what a pool of the same spec has known. */
-  protected restore({ state, sequence }: Omit<PoolToStore, 'plan'>): void {
-    this.#book = PoolBook.restored(this.#book.plan, state)
+  /** Replaces the state by the state of a pool with the same spec. */
+  protected restore({ snapshot, sequence }: Omit<PoolToStore, 'plan'>): void {
+    this.#state = PoolState.restored(this.#state.plan, snapshot)
     this.#sequence = sequence
   }
 
-  /** What the pool may hand out, in use or not. */
+  /** The addresses that the pool can give out, in use or not. */
   get available(): RangeSet {
-    return this.#book.plan.available
+    return this.#state.plan.available
   }
 
   /**
-   * Gives an owner what it wants. An owner that holds it already, or, where any address would do,
-   * holds one of the wanted family, gets the same again, also what is out of range.
+   * Gives an owner the wanted addresses. An owner that holds them already gets the same again, also
+   * if they are out of range. For `any`, every address of the wanted family counts.
    *
-   * Whatever cannot be given is said in the outcome.
+   * A refusal is an outcome with a reason. It changes nothing.
    *
    * @throws IpamError `INVALID_ARGUMENT` for an owner without a uid, a count or a length that is
    * out of range, a time that is missing
@@ -79,14 +79,14 @@ export class Pool {
     assertObject('AddressPool.allocate', 'request', request)
     assertObject('AddressPool.allocate', 'options', options)
     const { owner, want = { kind: 'any' } } = request
-    assertOwner(owner)
+    assertOwner('AddressPool.allocate', owner)
     assertWant(want, request.family)
     assertKey('AddressPool.allocate', request.stickyKey)
     const nowMs = this.#advance(options)
-    const holdsAnything = this.#book.holdsAnything(owner)
-    const held = holdsAnything ? heldAlready(this.#book, request, want) : undefined
+    const holdsAnything = this.#state.holdsAnything(owner)
+    const held = holdsAnything ? heldAlready(this.#state, request, want) : undefined
     if (held !== undefined) return held
-    const before = this.#book.strategyState
+    const before = this.#state.strategyState
     if (want.kind === 'any') {
       return this.#allocateOne(request, { before, isNewOwner: !holdsAnything }, nowMs)
     }
@@ -95,7 +95,7 @@ export class Pool {
       case 'dualStack':
         return this.#allocateDualStack(request, given, nowMs)
       case 'address':
-        return refusalOf(this.#book, want.address, request) ?? this.#give([want.address], request, given)
+        return refusalOf(this.#state, want.address, request) ?? this.#give([want.address], request, given)
       case 'oneOf':
         return this.#allocateOneOf(want.addresses, request, given)
       default:
@@ -104,8 +104,8 @@ export class Pool {
   }
 
   /**
-   * The lowest free address, or `undefined`; with the strategy `lowest`, no static band and no
-   * cool-down that is the next one. Changes nothing.
+   * The lowest free address, or `undefined`. With the strategy `lowest`, without a static band and
+   * a cooldown, it is the next one. Changes nothing.
    */
   lowestFree(options: LowestFreeOptions = {}): Address | undefined {
     assertObject('AddressPool.lowestFree', 'options', options)
@@ -114,163 +114,164 @@ export class Pool {
     if (options.family !== undefined) assertFamily('AddressPool.lowestFree', options.family)
     const families = from !== undefined ? [from.family] : familiesOf(options.family)
     for (const family of families) {
-      const lowest = this.#book.space(family).lowestFree(from)
+      const lowest = this.#state.space(family).lowestFree(from)
       if (lowest !== undefined) return lowest
     }
     return undefined
   }
 
   /**
-   * Records that an owner holds an address, whatever the pool thinks of it: how live objects are
-   * read back after a restart. The order of calls does not matter.
+   * Records that an owner holds an address, also one with another owner or outside of the pool. A
+   * program reads live objects back in this way after a restart. The order of calls does not
+   * matter.
    *
    * @throws IpamError `INVALID_ARGUMENT` for an owner without a uid
    */
   occupy(address: Address, owner: Owner, options: OccupyOptions = {}): Occupation {
-    assertOwner(owner)
     assertAddress('AddressPool.occupy', 'address', address)
+    assertOwner('AddressPool.occupy', owner)
     assertObject('AddressPool.occupy', 'options', options)
     assertKey('AddressPool.occupy', options.stickyKey)
-    const inPool = this.#book.contains(address)
-    const holds = this.#book.holdsOn(address)
+    const inPool = this.#state.contains(address)
+    const holds = this.#state.holdsOn(address)
     const others = holds.filter((hold) => ownerId(hold.owner) !== ownerId(owner)).map((hold) => hold.owner)
     const isNew = others.length === holds.length
     if (isNew) {
       const { sequence = this.#sequence + 1, stickyKey } = options
       assertWithin('sequence', sequence, 0, MOST_COUNTED)
       this.#sequence = Math.max(this.#sequence, sequence)
-      this.#book.begin(newHold(address, owner, sequence, stickyKey))
+      this.#state.begin(newHold(address, owner, sequence, stickyKey))
     }
     if (!inPool) return { kind: 'outOfPool', others }
     return { kind: isNew ? 'occupied' : 'already', others }
   }
 
   /**
-   * Ends one owner's hold on an address. The address is free when no other owner is left and it has
-   * cooled down.
+   * Ends the hold of one owner on an address. The address is free when it has no other owner and
+   * its cooldown has ended.
    *
    * @throws IpamError `INVALID_ARGUMENT` for a time that is missing, and an owner without a uid
    */
   release(address: Address, owner: Pick<Owner, 'uid' | 'interface'>, options: ReleaseOptions = {}): ReleaseOutcome {
     assertAddress('AddressPool.release', 'address', address)
     assertObject('AddressPool.release', 'options', options)
-    assertOwner(owner)
+    assertOwner('AddressPool.release', owner)
     const nowMs = this.#advance(options)
-    const hold = this.#book.holdOf(address, owner)
+    const hold = this.#state.holdOf(address, owner)
     if (hold === undefined) return { kind: 'notHeld' }
     const { sequence } = hold
     if (options.sequence !== undefined && options.sequence !== sequence) return { kind: 'otherSequence', sequence }
-    return { kind: 'released', delta: this.#end(this.#book.takeHolds([hold]), nowMs) }
+    return { kind: 'released', delta: this.#end(this.#state.takeHolds([hold]), nowMs) }
   }
 
-  /** Ends all holds of an owner, for whichever interface, in the order in which it got them. */
+  /** Ends all holds of an owner, for all its interfaces, in the order in which it got them. */
   releaseOwner(uid: string, options: AtTime = {}): Released {
     assertString('AddressPool.releaseOwner', 'uid', uid)
     assertObject('AddressPool.releaseOwner', 'options', options)
     const nowMs = this.#advance(options)
-    return this.#end(this.#book.takeHoldsOf(uid), nowMs)
+    return this.#end(this.#state.takeHoldsOf(uid), nowMs)
   }
 
   /**
-   * Takes back what a call has changed. Returns false, and changes nothing, if it has been changed
-   * again since.
+   * Takes back the change of a call. Returns false, and changes nothing, if a later call has
+   * changed the same addresses.
    */
   undo(delta: AllocationDelta): boolean {
     assertDelta('AddressPool.undo', delta)
     const brought = delta.kind === 'release' ? delta.holds : []
     for (const { sequence } of brought) assertWithin('sequence', sequence, 0, MOST_COUNTED)
-    if (!undoDelta(this.#book, delta, this.#sequence)) return false
-    // a delta from before a restart may bring back numbers that are yet to come
+    if (!undoDelta(this.#state, delta, this.#sequence)) return false
+    // a delta from before a restart may have sequences above the last one
     for (const { sequence } of brought) this.#sequence = Math.max(this.#sequence, sequence)
     return true
   }
 
   /**
-   * Changes the addresses of the pool under live holds. What falls outside stays known as out of
-   * range; what comes back inside counts as in use again. O(addresses in use).
+   * Changes the addresses of the pool and keeps all holds. A held address that is no longer in the
+   * pool counts as out of range; if it is added again, it is in use. O(addresses in use).
    *
-   * @throws IpamError `INVALID_ARGUMENT` for another strategy: what it remembers would mean nothing
+   * @throws IpamError `INVALID_ARGUMENT` for another strategy
    */
   resize(spec: AddressPoolSpec): void {
     const plan = planOf(spec)
-    const { kind } = this.#book.plan.strategy
+    const { kind } = this.#state.plan.strategy
     if (plan.strategy.kind !== kind) refuse('strategy.kind', `${kind}, as the pool was made with`, plan.strategy.kind)
-    this.#book.resize(plan)
-    // what an undo remembers of a strategy belongs to the addresses before
+    this.#state.resize(plan)
+    // deltas have the state of the strategy for the former addresses
     this.#sequence++
   }
 
-  /** Whether this is an address that the pool may hand out, in use or not. O(log n). */
+  /** Whether the pool can give out this address, in use or not. O(log n). */
   hasAddress(address: Address): boolean {
     assertAddress('AddressPool.hasAddress', 'address', address)
-    return this.#book.contains(address)
+    return this.#state.contains(address)
   }
 
-  /** The owners of an address; none if it is free or unknown. */
+  /** The owners of an address; empty if it is free. */
   ownersOf(address: Address): Owner[] {
     assertAddress('AddressPool.ownersOf', 'address', address)
-    return this.#book.holdsOn(address).map((hold) => hold.owner)
+    return this.#state.holdsOn(address).map((hold) => hold.owner)
   }
 
-  /** The holds on an address; none if it is free or unknown. */
+  /** The holds on an address; empty if it is free. */
   holdsOf(address: Address): Hold[] {
     assertAddress('AddressPool.holdsOf', 'address', address)
-    return this.#book.holdsOn(address)
+    return this.#state.holdsOn(address)
   }
 
   /**
-   * The addresses that an owner holds, for whichever interface, in the order in which it got them.
+   * The addresses that an owner holds, for all its interfaces, in the order in which it got them.
    */
   addressesOf(uid: string): Address[] {
     assertString('AddressPool.addressesOf', 'uid', uid)
-    return this.#book.holdsOfUid(uid).map((hold) => hold.address)
+    return this.#state.holdsOfUid(uid).map((hold) => hold.address)
   }
 
   /** Every address in use with its owners, in order. O(n log n). */
   entries(): PoolEntry[] {
-    return this.#book
+    return this.#state
       .addresses()
       .sort(Address.compare)
       .map((address) => ({ address, owners: this.ownersOf(address), holds: this.holdsOf(address) }))
   }
 
-  /** The addresses in use, in and out of the pool: what of it is known without its owners. O(n). */
+  /** The addresses in use, in and out of the pool, without their owners. O(n). */
   inUse(): RangeSet {
-    return RangeSet.fromAddresses(this.#book.addresses())
+    return RangeSet.fromAddresses(this.#state.addresses())
   }
 
   /**
-   * The addresses that were released and are held back for a while, in and out of the pool. With a
-   * time, as it is then. O(n).
+   * The released addresses in their cooldown or hold time, in and out of the pool. With `nowMs`, at
+   * that time. O(n).
    */
   cooling(options: AtTime = {}): RangeSet {
     assertObject('AddressPool.cooling', 'options', options)
     if (options.nowMs !== undefined) this.#advance(options)
-    return RangeSet.fromAddresses(this.#book.cooldown.cooling())
+    return RangeSet.fromAddresses(this.#state.cooldown.cooling())
   }
 
-  /** O(1 + preallocated addresses). With a time, as it is then. */
+  /** Numbers of addresses. With `nowMs`, at that time. O(1 + preallocated addresses). */
   counts(options: AtTime = {}): PoolCounts {
     assertObject('AddressPool.counts', 'options', options)
     if (options.nowMs !== undefined) this.#advance(options)
-    return this.#book.counts()
+    return this.#state.counts()
   }
 
-  /** Lets what has cooled down go. Returns the time. */
+  /** Frees the addresses whose cooldown has ended. Returns the time. */
   #advance({ nowMs }: AtTime): number {
     if (nowMs === undefined) {
-      const { coolDownMs, holdMs } = this.#book.plan
-      if (coolDownMs === 0 && holdMs === 0 && !this.#book.cooldown.isAnyCooling) return 0
-      refuse('nowMs', 'milliseconds since 1970: something cools down, or is to', 'undefined')
+      const { cooldownMs, holdMs } = this.#state.plan
+      if (cooldownMs === 0 && holdMs === 0 && !this.#state.cooldown.isAnyCooling) return 0
+      refuse('nowMs', 'milliseconds since 1970: the pool has a cooldown or a hold time', 'undefined')
     }
     assertWithin('nowMs', nowMs, 0, MOST_COUNTED)
-    return this.#book.advance(nowMs)
+    return this.#state.advance(nowMs)
   }
 
   #allocateOneOf(addresses: readonly Address[], request: AllocationRequest, given: Given): AllocationOutcome {
     let first: AllocationOutcome | undefined
     for (const address of addresses) {
-      const refusal = refusalOf(this.#book, address, request)
+      const refusal = refusalOf(this.#state, address, request)
       if (refusal === undefined) return this.#give([address], request, given)
       first ??= refusal
     }
@@ -278,16 +279,16 @@ export class Pool {
   }
 
   /**
-   * What one request gets of what is kept for its key: what is preallocated, else what was released
-   * last.
+   * The address that is kept for the key of a request: the preallocated one, else the last released
+   * one.
    */
   #keptFor(stickyKey: string, families: readonly Family[]): Address | undefined {
-    const own = this.#book.plan.preallocated.get(stickyKey)
+    const own = this.#state.plan.preallocated.get(stickyKey)
     for (const family of families) {
       const address = own?.find((one) => one.family === family)
       if (address !== undefined) return address
     }
-    const releases = this.#book.releasedFor(stickyKey)
+    const releases = this.#state.releasedFor(stickyKey)
     for (const family of families) {
       const address = releases.findLast((one) => one.family === family)
       if (address !== undefined) return address
@@ -296,15 +297,15 @@ export class Pool {
   }
 
   /**
-   * All that is kept for the key of a request and can be given now, in the order of its release;
-   * what is preallocated comes last.
+   * All addresses that are kept for the key of a request and can be given now, in the order of
+   * their release. A preallocated address comes last.
    */
   #allKeptFor({ stickyKey }: AllocationRequest, family: Family): readonly Address[] {
     if (stickyKey === undefined) return NO_ADDRESSES
     const isWanted = (address: Address) => address.family === family
-    const releases = this.#book.releasedFor(stickyKey).filter(isWanted)
-    const own = this.#book.plan.preallocated.get(stickyKey)?.find(isWanted)
-    if (own === undefined || refusalOf(this.#book, own, { stickyKey }) !== undefined) return releases
+    const releases = this.#state.releasedFor(stickyKey).filter(isWanted)
+    const own = this.#state.plan.preallocated.get(stickyKey)?.find(isWanted)
+    if (own === undefined || refusalOf(this.#state, own, { stickyKey }) !== undefined) return releases
     return [...releases.filter((address) => !Address.equals(address, own)), own]
   }
 
@@ -317,23 +318,23 @@ export class Pool {
     const families = familiesOf(request.family)
     const found = this.#next(request, families)
     if (found === undefined) {
-      this.#book.strategyState = before
+      this.#state.strategyState = before
       return this.#exhausted(families, nowMs)
     }
     if ('kind' in found) return found
     const hold = newHold(found, request.owner, ++this.#sequence, request.stickyKey)
-    const released = this.#book.give(hold, isNewOwner)
+    const released = this.#state.give(hold, isNewOwner)
     return allocated({ holds: [hold], releases: released === undefined ? NONE : [released], before })
   }
 
   /**
-   * What is kept for the key of a request, or why it cannot be given; else the next address of the
-   * first family that has one.
+   * The address that is kept for the key of a request, or the reason why it cannot be given; else
+   * the next address of the first family that has one.
    */
   #next(request: AllocationRequest, families: readonly Family[]): Address | AllocationOutcome | undefined {
     const { stickyKey } = request
     const kept = stickyKey === undefined ? undefined : this.#keptFor(stickyKey, families)
-    if (kept !== undefined) return refusalOf(this.#book, kept, request) ?? kept
+    if (kept !== undefined) return refusalOf(this.#state, kept, request) ?? kept
     for (const family of families) {
       const address = this.#choose(family, request)
       if (address !== undefined) return address
@@ -353,7 +354,9 @@ export class Pool {
     return allocated(given)
   }
 
-  /** What is kept for the key and is a run, else the lowest one of what is free or kept for it. */
+  /**
+   * A run of addresses that are kept for the key, else the lowest run of free and kept addresses.
+   */
   #allocateRun(
     want: Extract<Want, { kind: 'run' | 'prefix' }>,
     request: AllocationRequest,
@@ -367,7 +370,7 @@ export class Pool {
       if (run !== undefined) return this.#give(run, request, given)
     }
     for (const [i, family] of families.entries()) {
-      const run = this.#book.freeRun(family, shapeOf(want, family), kept[i]!)
+      const run = this.#state.freeRun(family, shapeOf(want, family), kept[i]!)
       if (run !== undefined) return this.#give(run, request, given)
     }
     return this.#exhausted(families, nowMs)
@@ -375,8 +378,8 @@ export class Pool {
 
   /** The next address by the strategy. */
   #choose(family: Family, { stickyKey, owner }: AllocationRequest): Address | undefined {
-    const space = this.#book.space(family)
-    const picker = this.#book.picker(family)
+    const space = this.#state.space(family)
+    const picker = this.#state.picker(family)
     const beyond = picker.nextBeyond(space)
     if (beyond !== undefined) return beyond
     for (const part of PARTS) {
@@ -385,7 +388,7 @@ export class Pool {
         picker.given(slot)
         return space.addressAt(slot)
       }
-      const idle = this.#book.cooldown.longestIdle(family, part)
+      const idle = this.#state.cooldown.longestIdle(family, part)
       if (idle !== undefined) return idle
     }
     return undefined
@@ -398,27 +401,27 @@ export class Pool {
 
   #begin(address: Address, { owner, stickyKey }: AllocationRequest, to: Given): void {
     const hold = newHold(address, owner, ++this.#sequence, stickyKey)
-    const released = this.#book.give(hold, to.isNewOwner && to.holds.length === 0)
+    const released = this.#state.give(hold, to.isNewOwner && to.holds.length === 0)
     to.holds.push(hold)
     if (released !== undefined) to.releases.push(released)
   }
 
-  /** Not all that was wanted could be given. */
+  /** Takes back an incomplete allocation. */
   #takeBack({ holds, releases, before, sequence }: Given): void {
-    takeBackAll(this.#book, holds, releases)
-    this.#book.strategyState = before
-    // nobody has seen these holds
+    takeBackAll(this.#state, holds, releases)
+    this.#state.strategyState = before
+    // no caller has these holds yet
     this.#sequence = sequence
   }
 
   #exhausted(families: readonly Family[], nowMs: number): AllocationOutcome {
-    const freeAtMs = this.#book.cooldown.nextMs(families)
+    const freeAtMs = this.#state.cooldown.nextMs(families)
     return freeAtMs === undefined || freeAtMs <= nowMs ? { kind: 'exhausted' } : { kind: 'exhausted', freeAtMs }
   }
 
   #end(holds: readonly Hold[], nowMs: number): Released {
-    const others = this.#book.endAll(holds, nowMs)
-    return { kind: 'release', holds, memory: { sequence: this.#sequence, others } }
+    const others = this.#state.endAll(holds, nowMs)
+    return { kind: 'release', holds, undo: { sequence: this.#sequence, others } }
   }
 }
 

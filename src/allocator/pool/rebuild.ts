@@ -7,35 +7,35 @@ import type { AddressPoolSpec } from './pool-spec.js'
 
 type Address = Address.Address
 
-/** A live object that says who holds an address. */
+/** A live object that names the owner of an address. */
 export interface ObservedHold extends Pick<OccupyOptions, 'sequence' | 'stickyKey'> {
   readonly address: Address
   readonly owner: Owner
 }
 
 /**
- * What live objects say that a pool would never have done. The addresses are in use all the same.
+ * A contradiction between live objects, or between them and the pool. The address is in use in
+ * every case.
  */
 export type RebuildFinding =
   /** Several owners hold one address. */
   | { readonly kind: 'duplicate'; readonly address: Address; readonly owners: readonly Owner[] }
-  /** An address that the pool does not hand out. */
-  | { readonly kind: 'stranger'; readonly address: Address; readonly owners: readonly Owner[] }
+  /** An address that the pool does not give out. */
+  | { readonly kind: 'outOfPool'; readonly address: Address; readonly owners: readonly Owner[] }
   /**
-   * One owner is said to hold one address more than once; the one with the lowest sequence counts.
+   * Several objects name the same owner and address. The one with the lowest sequence counts.
    */
   | { readonly kind: 'repeated'; readonly address: Address; readonly owners: readonly Owner[] }
 
 export interface Rebuilt {
   readonly pool: AddressPool
-  /** By address, duplicates before strangers before what is repeated. */
+  /** In the order of addresses; for one address: `duplicate`, `outOfPool`, `repeated`. */
   readonly findings: readonly RebuildFinding[]
 }
 
 /**
- * A pool as the live objects say that it is: after a restart, or to check one that is kept. The
- * order of the objects does not matter, and nothing that contradicts itself is swallowed. O(n log
- * n).
+ * A pool from live objects: after a restart, or to check a stored pool. The order of the objects
+ * does not matter. All contradictions are reported. O(n log n).
  *
  * @throws IpamError `INVALID_ARGUMENT` for an owner without a uid, and for a spec as in
  * {@link AddressPool}
@@ -52,10 +52,10 @@ export function rebuildPool(spec: AddressPoolSpec, observed: Iterable<ObservedHo
   for (const hold of observed) {
     assertObject('rebuildPool', 'observed[]', hold)
     assertAddress('rebuildPool', 'observed[].address', hold.address)
-    assertOwner(hold.owner)
+    assertOwner('rebuildPool', hold.owner)
     holds.push(hold)
   }
-  // the same objects in another order make the same pool
+  // the result does not depend on the order of the objects
   holds.sort(inOrder)
   const repeated: RebuildFinding[] = []
   for (const { address, owner, ...options } of holds) {
@@ -71,7 +71,7 @@ export function rebuildPool(spec: AddressPoolSpec, observed: Iterable<ObservedHo
 function* findingsOf(pool: AddressPool): IterableIterator<RebuildFinding> {
   for (const { address, owners } of pool.entries()) {
     if (owners.length > 1) yield { kind: 'duplicate', address, owners }
-    if (!pool.hasAddress(address)) yield { kind: 'stranger', address, owners }
+    if (!pool.hasAddress(address)) yield { kind: 'outOfPool', address, owners }
   }
 }
 

@@ -7,7 +7,7 @@ import { assertWithin } from '../slots/slots.js'
 
 type RangeSet = RangeSet.RangeSet
 
-/** The rules of the systems of the field, by name. */
+/** Rules of well-known systems, by name. */
 export type ReserveRuleName = 'none' | 'ipv4-edges' | 'subnet-edges' | 'first-and-last' | 'service' | 'windows'
 
 /**
@@ -31,12 +31,12 @@ const RULES: Readonly<Record<ReserveRuleName, ReserveRule>> = {
 }
 
 /**
- * The addresses of some subnets that are not for hosts, by a rule. Host bits of the prefixes do not
- * count. O(n log n).
+ * The addresses of subnets that are not for hosts, by a rule. Host bits of the prefixes are
+ * ignored. O(n log n).
  *
  *     192.0.2.0/29, subnet-edges     |X|.|.|.|.|.|.|X|
  *
- * @throws IpamError `INVALID_ARGUMENT` for a rule that is none
+ * @throws IpamError `INVALID_ARGUMENT` for an unknown rule
  * @example
  * RangeSet.format(reservedAddresses([Prefix.parse('192.0.2.0/24')], 'subnet-edges')) // ['192.0.2.0-192.0.2.0', '192.0.2.255-192.0.2.255']
  * RangeSet.format(reservedAddresses([Prefix.parse('192.0.2.0/31')], 'subnet-edges')) // []

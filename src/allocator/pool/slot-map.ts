@@ -1,13 +1,13 @@
 import type { Entries } from '../util/multi-map.js'
 import { ReusableMap } from '../util/reusable-map.js'
 
-/** So many empty slots may be left among few that are not. */
+/** The number of empty slots that a small map may have. */
 const MOST_EMPTY = 1024
 
 /**
- * A {@link ReusableMap} for keys that are mostly slots, numbers from 0: those stand in an array,
- * which engines keep as one while it is well filled, and as a table while it is not. No hashing,
- * and no table that is built anew as it grows. All operations O(1) amortised.
+ * A {@link ReusableMap} for keys that are mostly slots, which are numbers from 0. Slots are in an
+ * array: engines store it densely while most of it is filled, and as a table otherwise. There is no
+ * hashing, and no rebuild as it grows. All operations O(1) amortised.
  */
 export class SlotMap<K, V> implements Entries<K, V> {
   /** `null` for a slot that was used and is empty, nothing for one that never was. */

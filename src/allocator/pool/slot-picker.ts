@@ -15,16 +15,16 @@ export class SlotPicker {
   readonly #strategy: Strategy
   readonly #band: number
   /**
-   * Of next-fit: the slot behind the last one that was given. Of random: what the next draw follows
-   * from. What `undo` brings back.
+   * With next-fit, the slot after the last given one. With random, the state of the random numbers.
+   * `undo` restores it.
    */
   state = 0
   /**
-   * Of next-fit: the address behind which it continues, where that has no slot: the space does not
-   * have it any more, or it lies behind the slots.
+   * With next-fit, the address after which it continues, if that has no slot: the space no longer
+   * contains it, or it is above all slots.
    */
   moved: Address | undefined
-  /** Of least-recently-released: what was used. */
+  /** With least-recently-released, the slots that were used. */
   #used: Slots | undefined
 
   constructor(strategy: Strategy, staticBand: number) {
@@ -34,12 +34,11 @@ export class SlotPicker {
   }
 
   /**
-   * The slot that is next in or above the static band, or -1; with the strategy
-   * least-recently-released, of those that were never used. Changes nothing but the state of a
-   * random strategy.
+   * The next slot in or above the static band, or -1. With least-recently-released, only slots that
+   * were never used. Changes only the state of a random strategy.
    *
-   * @param space the same each time
-   * @param key what the strategy `hashed` goes by
+   * @param space the same space in every call
+   * @param key the text that the strategy `hashed` uses
    */
   next(space: Space, key: string, { inBand }: { readonly inBand: boolean }): number {
     const slots = this.#strategy.kind === 'least-recently-released' ? this.#usedOf(space) : space.slots
@@ -48,8 +47,8 @@ export class SlotPicker {
   }
 
   /**
-   * Of next-fit behind the slots of a space: the next address, which is then given; `undefined`: it
-   * continues with a slot.
+   * With next-fit above the slots of a space, the next address, which the caller gives out.
+   * `undefined`: it continues with a slot.
    */
   nextBeyond(space: Space): Address | undefined {
     if (this.state < space.slots.size || this.#strategy.kind !== 'next-fit' || this.state === 0) return undefined
@@ -70,21 +69,21 @@ export class SlotPicker {
     return slot < this.#band
   }
 
-  /** A slot has been used, or it is to be as if it never had been. */
+  /** Marks a slot as used, or as never used. */
   remember(space: Space, slot: number, isUsed: boolean): void {
     if (this.#strategy.kind !== 'least-recently-released' || slot >= space.slots.size) return
     if (isUsed) this.#usedOf(space).take(slot)
     else this.#usedOf(space).release(slot)
   }
 
-  /** The address at which next-fit goes on. */
+  /** The address after which next-fit continues. */
   cursorIn(space: Space): Address | undefined {
     if (this.#strategy.kind !== 'next-fit') return undefined
     if (this.moved !== undefined) return this.moved
     return this.state === 0 ? undefined : space.addressAt(this.state - 1)
   }
 
-  /** Goes on behind an address, in a space where it may have another slot or none. */
+  /** Continues after an address, in a space where it may have another slot or none. */
   moveCursor(space: Space, behind: Address | undefined): void {
     if (this.#strategy.kind !== 'next-fit') return
     const slot = behind === undefined ? 0 : space.slotFrom(behind)

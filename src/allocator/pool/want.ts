@@ -1,28 +1,28 @@
 import type { Family } from '../../cidr/index.js'
 import { assertAddress } from '../../cidr/internal.js'
 import * as Address from '../../cidr/nouns/address.js'
-import { assertIterable, assertObject } from '../../errors/checks.js'
+import { assertList, assertObject } from '../../errors/checks.js'
 import { refuse } from '../../errors/refuse.js'
 import type { AllocationOutcome, Hold, Owner, StrategyState, Want } from '../request.js'
 import { assertWithin } from '../slots/slots.js'
 import type { ReleasedAddress } from './cooldown.js'
-import { FAMILIES } from './pool-book.js'
+import { FAMILIES } from './pool-state.js'
 
 type Address = Address.Address
 type RunWant = Extract<Want, { kind: 'run' | 'prefix' }>
 
-/** What a request has been given so far. */
+/** The holds of a request so far. */
 export interface Given {
   readonly holds: Hold[]
   readonly releases: ReleasedAddress[]
-  /** What the strategy went by before, and the last number that had been given. */
+  /** The state of the strategy and the last sequence before the request. */
   readonly before: StrategyState
   readonly sequence: number
-  /** Whether the owner held nothing at all before. */
+  /** Whether the owner held no address before. */
   readonly isNewOwner: boolean
 }
 
-/** What a request has been given that is for one address. */
+/** The hold of a request for one address. */
 interface One {
   readonly holds: readonly [Hold]
   readonly releases: readonly ReleasedAddress[]
@@ -32,12 +32,12 @@ interface One {
 /** No released address. */
 export const NONE: readonly ReleasedAddress[] = /* @__PURE__ */ Object.freeze([])
 
-/** As many as a pool gives at once: each of them has a record. */
+/** The maximum number of addresses of one request: each of them has a record. */
 const MOST_ADDRESSES = 65_536
 const MOST_BITS = 16
 const KINDS: readonly Want['kind'][] = ['any', 'address', 'oneOf', 'run', 'dualStack', 'prefix']
 
-/** IPv4 before IPv6, where both would do. */
+/** IPv4 before IPv6, if the request has no family. */
 export function familiesOf(family: Family | undefined): readonly Family[] {
   return family === undefined ? FAMILIES : [family]
 }
@@ -53,7 +53,7 @@ export function assertWant(want: Want, family: Family | undefined): void {
   if (!KINDS.includes(want.kind)) refuse('want.kind', `one of ${KINDS.join(', ')}`, want.kind)
   if (want.kind === 'address') assertAddress('AddressPool.allocate', 'want.address', want.address)
   if (want.kind === 'oneOf') {
-    assertIterable('AddressPool.allocate', 'want.addresses', want.addresses)
+    assertList('AddressPool.allocate', 'want.addresses', want.addresses)
     for (const address of want.addresses) assertAddress('AddressPool.allocate', 'want.addresses[]', address)
   }
   if (want.kind === 'run') assertWithin('want.count', want.count, 1, MOST_ADDRESSES)
@@ -66,14 +66,14 @@ export function assertWant(want: Want, family: Family | undefined): void {
   assertWithin('want.length', want.length, bits - MOST_BITS, bits)
 }
 
-/** How many addresses a run has, and of what its first one is a multiple. */
+/** The number of addresses of a run, and the alignment of its first address. */
 export function shapeOf(want: RunWant, family: Family): readonly [count: number, alignment: number] {
   if (want.kind === 'run') return [want.count, 1]
   const count = 2 ** (Address.bitsOf(family) - want.length)
   return [count, count]
 }
 
-/** Whether addresses are what a request for a run would be given. */
+/** Whether addresses are a run as requested. */
 export function isRun(addresses: readonly Address[], want: RunWant): boolean {
   const sorted = [...addresses].sort(Address.compare)
   const first = sorted[0]!
@@ -84,7 +84,7 @@ export function isRun(addresses: readonly Address[], want: RunWant): boolean {
   return isAligned && sorted.length === count && Address.distance(first, last) === BigInt(count - 1)
 }
 
-/** Whether addresses are what a request for both families would be given. */
+/** Whether addresses are one of each family. */
 export function isOneOfEach(addresses: readonly Address[]): boolean {
   const [one, other] = addresses
   return addresses.length === 2 && one!.family !== other!.family
@@ -96,8 +96,8 @@ export function newHold(address: Address, owner: Owner, sequence: number, sticky
 
 export function allocated({ holds, releases, before }: Given | One): Extract<AllocationOutcome, { kind: 'allocated' }> {
   const addresses = holds.length === 1 ? [holds[0]!.address] : holds.map((hold) => hold.address)
-  const memory = { strategy: before, releases }
-  return { kind: 'allocated', address: addresses[0]!, addresses, delta: { kind: 'allocate', holds, memory } }
+  const undo = { strategy: before, releases }
+  return { kind: 'allocated', address: addresses[0]!, addresses, delta: { kind: 'allocate', holds, undo } }
 }
 
 export function already(addresses: readonly Address[]): AllocationOutcome {

@@ -1,112 +1,45 @@
 import type { Family } from '../../cidr/index.js'
-import { assertPrefix, PrefixMap } from '../../cidr/internal.js'
+import { assertBytes, assertPrefix, isBytes, notBytes, PrefixMap } from '../../cidr/internal.js'
 import * as Address from '../../cidr/nouns/address.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
 import * as Sets from '../../cidr/nouns/range-set.js'
 import { assertObject, assertObjects, assertString } from '../../errors/checks.js'
-import { refuse } from '../../errors/refuse.js'
+import { fail, type Result, unwrap } from '../../errors/index.js'
+import { refuse, refuseIn } from '../../errors/refuse.js'
 import { HoldsByOwner, inOrder } from '../pool/holds-by-owner.js'
 import { assertOwner, MOST_COUNTED, type Owner, ownerId } from '../request.js'
 import { assertWithin } from '../slots/slots.js'
+import { firstDifference } from '../util/state-codec.js'
+import { decodePrefixes, encodePrefixes, notAsWritten } from './prefix-codec.js'
+import type {
+  PrefixCounts,
+  PrefixDelta,
+  PrefixHold,
+  PrefixOutcome,
+  PrefixReleaseOutcome,
+  PrefixRequest,
+} from './prefix-request.js'
 import { type PrefixAllocatorSpec, type PrefixPlan, planOf } from './prefix-spec.js'
 import { PrefixTree } from './prefix-tree.js'
 
 type Address = Address.Address
 type Prefix = Prefix.Prefix
 
-/** What an owner asks for. */
-export interface PrefixRequest {
-  readonly owner: Owner
-  /**
-   * The length of the prefix. Default: that of a child, or of `prefix`, beside which it may say
-   * nothing else.
-   */
-  readonly length?: number | undefined
-  /** This prefix or none, host bits cleared. */
-  readonly prefix?: Prefix | undefined
-}
-
-/** One owner's hold on a prefix. */
-export interface PrefixHold {
-  readonly prefix: Prefix
-  readonly owner: Owner
-  /**
-   * Another number for each time that a prefix is given: a release that names it ends no later hold
-   * of the same owner.
-   */
-  readonly sequence: number
-}
-
-/** What a call has changed: enough to persist it, or to take it back with `undo`. */
-export interface PrefixDelta {
-  readonly kind: 'allocate' | 'release'
-  readonly holds: readonly PrefixHold[]
-  /** For `undo` on the same allocator. */
-  readonly memory: {
-    readonly cursor: Address | undefined
-    readonly sequence: number
-    /** Of a release: who went on holding what overlaps it. */
-    readonly others: readonly PrefixHold[]
-  }
-}
-
-/** The answer to a request. Only `allocated` has changed anything. */
-export type PrefixOutcome =
-  | { readonly kind: 'allocated'; readonly prefix: Prefix; readonly delta: PrefixDelta }
-  /** The owner holds this one of that length already; asking again gives the same. */
-  | { readonly kind: 'already'; readonly prefix: Prefix }
-  /** No prefix of the length is free. */
-  | { readonly kind: 'exhausted' }
-  /** Somebody holds the wanted prefix, a part of it, or one around it. */
-  | { readonly kind: 'taken'; readonly prefix: Prefix; readonly by: Owner; readonly held: Prefix }
-  /** Not all of the wanted prefix is in the space. */
-  | { readonly kind: 'outOfPool'; readonly prefix: Prefix }
-  /** The owner holds another prefix of that length. */
-  | { readonly kind: 'refused'; readonly reason: 'OwnerHoldsAnother'; readonly prefix: Prefix }
-
-/** What a release has done. Only `released` has changed anything. */
-export type PrefixReleaseOutcome =
-  | { readonly kind: 'released'; readonly delta: PrefixDelta }
-  | { readonly kind: 'notHeld' }
-  /** The owner holds the prefix, but has been given it anew since. */
-  | { readonly kind: 'otherSequence'; readonly sequence: number }
-
-/** Of children where nothing else is said. */
-export interface PrefixCounts {
-  /** Children that the allocator may hand out, in use or not. */
-  readonly total: bigint
-  /** Of those, without one that overlaps what is in use. */
-  readonly free: bigint
-  /** Prefixes in use, of whatever length. */
-  readonly held: number
-  /** Of those, not or no longer wholly in the space. */
-  readonly outOfRange: number
-}
-
 /**
- * A prefix in use, and who holds it: more than one owner only where observed facts contradict each
- * other.
- */
-export interface PrefixEntry {
-  readonly prefix: Prefix
-  readonly owners: readonly Owner[]
-}
-
-/**
- * Which prefix next? Carves prefixes, of one length or of many, from a space, each to one owner.
+ * Allocates prefixes of one length, or of several, from an address space, each to one owner.
  *
- * Deterministic, synchronous, in memory; mutable, so one allocator belongs to one caller. What is
- * observed to be in use, also of other lengths, overlapping or beside the space, is recorded by
- * {@link occupy}, and nothing that it overlaps is handed out.
+ * Deterministic, synchronous, in memory. It is mutable, so one allocator belongs to one caller.
+ * {@link occupy} records prefixes that are observed in use, also of other lengths, overlapping, or
+ * outside of the space. No allocated prefix overlaps one of them.
  *
- * O(length of a prefix), where nothing else is said; nothing of the size 2^n is ever built: a /64
- * of ::/0 costs what a /64 of a /48 costs.
+ * Methods are O(length of a prefix), unless they say otherwise. The cost does not depend on the
+ * size of the space: a /64 of ::/0 costs the same as a /64 of a /48.
  *
- * @throws IpamError `FAMILY_MISMATCH` for parents that are not of one family,
- *   `INVALID_PREFIX_LENGTH`; `INVALID_ARGUMENT` for an unknown strategy, and where neither parents
- *   nor `family` tell what the children are
+ * @throws IpamError `FAMILY_MISMATCH` for ranges of two families; `INVALID_PREFIX_LENGTH`;
+ * `MALFORMED_RANGE_SET_ENTRY` for a text that is not a range; `INVALID_ARGUMENT` for an unknown
+ * strategy, and for empty ranges without `family`
  * @example
- * const allocator = new PrefixAllocator({ parents: RangeSet.parse(['fd00::/48']), childLength: 64 })
+ * const allocator = new PrefixAllocator({ ranges: ['fd00::/48'], childLength: 64 })
  * allocator.occupy(Prefix.parse('fd00::/64'), { uid: 'a' })
  * const outcome = allocator.allocate({ owner: { uid: 'b' }, length: 56 })
  * outcome.kind === 'allocated' && Prefix.format(outcome.prefix) // 'fd00:0:0:100::/56'
@@ -116,10 +49,10 @@ export class PrefixAllocator {
   #plan: PrefixPlan
   #tree: PrefixTree
   #total: bigint
-  /** Who holds a prefix. */
+  /** The holds on a prefix, by owner. */
   readonly #holders = new PrefixMap<Map<string, PrefixHold>>()
   readonly #held = new HoldsByOwner<PrefixHold>(byPrefix)
-  /** Where next-fit goes on. */
+  /** The address at which next-fit continues. */
   #cursor: Address | undefined
   #sequence = 0
   #outOfRange = 0
@@ -130,6 +63,50 @@ export class PrefixAllocator {
     this.#total = this.#tree.countFree(this.#plan.childLength)
   }
 
+  /**
+   * An allocator as compact bytes, with a version and a checksum: its space, options, owners, and
+   * the state of its strategy. Two allocators with the same state have the same bytes. O(n log n).
+   *
+   * @example
+   * const allocator = new PrefixAllocator({ ranges: ['fd00::/48'], childLength: 64 })
+   * allocator.allocate({ owner: { uid: 'a' } })
+   * PrefixAllocator.decode(PrefixAllocator.encode(allocator)).counts().held // 1
+   */
+  static encode(allocator: PrefixAllocator): Uint8Array {
+    if (!(allocator instanceof PrefixAllocator)) {
+      refuseIn('PrefixAllocator.encode', 'allocator', 'a PrefixAllocator', allocator)
+    }
+    const holds = allocator.entries().flatMap((entry) => entry.holds)
+    const [plan, cursor, sequence] = [allocator.#plan, allocator.#cursor, allocator.#sequence]
+    return encodePrefixes({ plan, cursor, sequence, holds: inOrder(holds, byPrefix) })
+  }
+
+  /**
+   * The allocator that {@link encode} stored. It behaves as the stored one. O(n log n).
+   *
+   * @throws IpamError `MALFORMED_BYTES` for bytes that `encode` does not write: another version, a
+   * wrong checksum, an inconsistent allocator; `INVALID_ARGUMENT` for a value that is not a
+   * Uint8Array
+   */
+  static decode(bytes: Uint8Array): PrefixAllocator {
+    assertBytes('PrefixAllocator.decode', bytes)
+    return unwrap(PrefixAllocator.safeDecode(bytes))
+  }
+
+  /** As {@link decode}, with the failure as a value. */
+  static safeDecode(bytes: Uint8Array): Result<PrefixAllocator, 'MALFORMED_BYTES'> {
+    if (!isBytes(bytes)) return fail('MALFORMED_BYTES', notBytes('an allocator of prefixes', bytes))
+    const stored = decodePrefixes(bytes)
+    if (!stored.ok) return stored
+    const { spec, cursor, sequence, holds } = stored.value
+    const allocator = new PrefixAllocator(spec)
+    for (const hold of holds) allocator.#begin(hold)
+    allocator.#cursor = cursor
+    allocator.#sequence = sequence
+    const position = firstDifference(bytes, PrefixAllocator.encode(allocator))
+    return position < 0 ? { ok: true, value: allocator } : notAsWritten(position)
+  }
+
   get family(): Family {
     return this.#plan.family
   }
@@ -138,25 +115,28 @@ export class PrefixAllocator {
     return this.#plan.childLength
   }
 
-  /** How many children the allocator may hand out, in use or not. O(1). */
+  /** The number of children that the allocator can give out, in use or not. O(1). */
   get total(): bigint {
     return this.#total
   }
 
-  /** O(length of a child). */
+  /** Numbers of children and of prefixes in use. O(length of a child). */
   counts(): PrefixCounts {
     return { total: this.#total, free: this.free(), held: this.#holders.size, outOfRange: this.#outOfRange }
   }
 
-  /** How many prefixes of a length, by default children, nothing in use overlaps. */
+  /**
+   * The number of free prefixes of a length, by default of children: those that overlap no prefix
+   * in use.
+   */
   free(length: number = this.childLength): bigint {
     return this.#tree.countFree(length)
   }
 
   /**
-   * Gives an owner a prefix. An owner that holds one of that length gets the same again.
+   * Gives an owner a prefix. An owner that holds one of this length gets the same again.
    *
-   * Whatever cannot be given is said in the outcome.
+   * A refusal is an outcome with a reason. It changes nothing.
    *
    * @throws IpamError `INVALID_ARGUMENT` for an owner without a uid, `INVALID_PREFIX_LENGTH`
    */
@@ -164,7 +144,7 @@ export class PrefixAllocator {
     assertObject('PrefixAllocator.allocate', 'request', request)
     if (request.prefix !== undefined) assertPrefix('PrefixAllocator.allocate', 'request.prefix', request.prefix)
     const { owner } = request
-    assertOwner(owner)
+    assertOwner('PrefixAllocator.allocate', owner)
     const prefix = request.prefix && Prefix.masked(request.prefix)
     const length = prefix?.length ?? request.length ?? this.childLength
     if (request.length !== undefined && request.length !== length) {
@@ -179,32 +159,33 @@ export class PrefixAllocator {
     if (prefix !== undefined) return this.#refusalOf(prefix) ?? this.#give(prefix, owner, this.#cursor)
     const next = this.next(length)
     if (next === undefined) return { kind: 'exhausted' }
-    // behind the last address there is the first one
+    // after the last address, it continues with the first one
     return this.#give(next, owner, this.#plan.isNextFit ? Address.next(Prefix.last(next)) : undefined)
   }
 
-  /** The prefix that {@link allocate} would give next, or `undefined`. Changes nothing. */
+  /** The prefix that {@link allocate} gives next, or `undefined`. Changes nothing. */
   next(length: number = this.childLength): Prefix | undefined {
     if (this.#cursor === undefined) return this.#tree.nextFree(length)
     return this.#tree.nextFreeAround(length, this.#cursor)
   }
 
   /**
-   * The lowest prefix of a length that nothing in use overlaps, or `undefined`. Changes nothing.
+   * The lowest free prefix of a length, or `undefined`. Changes nothing.
    */
   lowestFree(length: number = this.childLength): Prefix | undefined {
     return this.#tree.nextFree(length)
   }
 
-  /** Whether this is a child that the allocator may hand out, in use or not. */
+  /** Whether this is a child that the allocator can give out, in use or not. */
   isAllocatable(prefix: Prefix): boolean {
     assertPrefix('PrefixAllocator.isAllocatable', 'prefix', prefix)
     return prefix.length === this.childLength && this.#isInside(prefix)
   }
 
   /**
-   * Changes the space, and what children are, under live holds. What falls outside stays known as
-   * out of range; what comes back inside is in use again. O(prefixes in use).
+   * Changes the space and the length of children, and keeps all holds. A held prefix that is no
+   * longer in the space counts as out of range; if it is added again, it is in use. O(prefixes in
+   * use).
    *
    * @throws IpamError as the constructor does, and `INVALID_ARGUMENT` for another strategy
    */
@@ -221,20 +202,20 @@ export class PrefixAllocator {
     this.#outOfRange = 0
     for (const [prefix] of this.#holders) this.#countIn(prefix)
     if (this.#cursor?.family !== plan.family) this.#cursor = undefined
-    // what an undo remembers of the cursor belongs to the space before
+    // deltas have the cursor in the former space
     this.#sequence++
   }
 
   /**
-   * Records that an owner holds a prefix, of whatever length and also outside of the space: how
-   * live objects are read back after a restart. The order of calls does not matter.
+   * Records that an owner holds a prefix, of any length, also outside of the space. A program reads
+   * live objects back in this way after a restart. The order of calls does not matter.
    *
-   * @returns who else holds something that it overlaps
+   * @returns the holds of other owners that overlap it
    * @throws IpamError `INVALID_ARGUMENT` for an owner without a uid
    */
   occupy(prefix: Prefix, owner: Owner): readonly PrefixHold[] {
     assertPrefix('PrefixAllocator.occupy', 'prefix', prefix)
-    assertOwner(owner)
+    assertOwner('PrefixAllocator.occupy', owner)
     const masked = Prefix.masked(prefix)
     const others = this.overlapping(masked).filter((hold) => ownerId(hold.owner) !== ownerId(owner))
     if (this.#holders.get(masked)?.has(ownerId(owner)) !== true) {
@@ -243,7 +224,7 @@ export class PrefixAllocator {
     return others
   }
 
-  /** Ends one owner's hold on exactly this prefix. */
+  /** Ends the hold of one owner on exactly this prefix. */
   release(
     prefix: Prefix,
     owner: Pick<Owner, 'uid' | 'interface'>,
@@ -251,7 +232,7 @@ export class PrefixAllocator {
   ): PrefixReleaseOutcome {
     assertPrefix('PrefixAllocator.release', 'prefix', prefix)
     assertObject('PrefixAllocator.release', 'options', options)
-    assertOwner(owner)
+    assertOwner('PrefixAllocator.release', owner)
     const hold = this.#holders.get(prefix)?.get(ownerId(owner))
     if (hold === undefined) return { kind: 'notHeld' }
     const { sequence } = hold
@@ -259,29 +240,29 @@ export class PrefixAllocator {
     return { kind: 'released', delta: this.#endAll([hold]) }
   }
 
-  /** Ends all holds of an owner, for whichever interface, in the order in which it got them. */
+  /** Ends all holds of an owner, for all its interfaces, in the order in which it got them. */
   releaseOwner(uid: string): PrefixDelta {
     assertString('PrefixAllocator.releaseOwner', 'uid', uid)
     return this.#endAll(this.#held.ofUid(uid))
   }
 
   /**
-   * Takes back what a call has changed. Returns false, and changes nothing, if it has been changed
-   * again since.
+   * Takes back the change of a call. Returns false, and changes nothing, if a later call has
+   * changed the same prefixes.
    */
   undo(delta: PrefixDelta): boolean {
     assertDelta(delta)
-    const { kind, holds, memory } = delta
+    const { kind, holds, undo } = delta
     if (kind === 'allocate') {
       if (!holds.every((hold) => this.#isCurrent(hold))) return false
-      if (holds.at(-1)?.sequence === this.#sequence) this.#cursor = memory.cursor
+      if (holds.at(-1)?.sequence === this.#sequence) this.#cursor = undo.cursor
       for (const hold of holds) this.#end(hold)
       return true
     }
     for (const { sequence } of holds) assertWithin('sequence', sequence, 0, MOST_COUNTED)
-    // nobody may hold any of it who did not then, and the owner may not have been given another one
-    const others = new Set(memory.others.map(nameOf))
-    const later = this.#lengthsSince(memory.sequence, holds)
+    // no new hold may overlap the prefixes, and their owners may not have a new prefix
+    const others = new Set(undo.others.map(nameOf))
+    const later = this.#lengthsSince(undo.sequence, holds)
     const isOpen = ({ prefix, owner }: PrefixHold) =>
       this.#holders.get(prefix)?.has(ownerId(owner)) !== true &&
       this.overlapping(prefix).every((one) => others.has(nameOf(one))) &&
@@ -289,27 +270,35 @@ export class PrefixAllocator {
     if (!holds.every(isOpen)) return false
     for (const hold of holds) {
       this.#begin(hold)
-      // a delta from before a restart may bring back numbers that are yet to come
+      // a delta from before a restart may have sequences above the last one
       this.#sequence = Math.max(this.#sequence, hold.sequence)
     }
     return true
   }
 
-  /** What an owner holds, for whichever interface, in the order in which it got it. */
-  holdsOf(uid: string): PrefixHold[] {
-    assertString('PrefixAllocator.holdsOf', 'uid', uid)
-    return this.#held.ofUid(uid)
-  }
-
-  /** The owners of exactly this prefix; none if nobody holds it. */
+  /** The owners of exactly this prefix. */
   ownersOf(prefix: Prefix): Owner[] {
     assertPrefix('PrefixAllocator.ownersOf', 'prefix', prefix)
-    return ownersIn(this.#holders.get(prefix))
+    return holdsIn(this.#holders.get(prefix)).map((hold) => hold.owner)
+  }
+
+  /** The holds on exactly this prefix, in the order in which they began. */
+  holdsOf(prefix: Prefix): PrefixHold[] {
+    assertPrefix('PrefixAllocator.holdsOf', 'prefix', prefix)
+    return holdsIn(this.#holders.get(prefix))
   }
 
   /**
-   * The holds on a prefix, on what is around it, the widest first, and on what is in it, in order.
-   * O(log n + holds).
+   * The prefixes that an owner holds, for all its interfaces, in the order in which it got them.
+   */
+  prefixesOf(uid: string): Prefix[] {
+    assertString('PrefixAllocator.prefixesOf', 'uid', uid)
+    return this.#held.ofUid(uid).map((hold) => hold.prefix)
+  }
+
+  /**
+   * The holds that overlap a prefix: on prefixes around it, the widest first, then on it, then on
+   * prefixes in it, in order. O(log n + holds).
    */
   overlapping(prefix: Prefix): PrefixHold[] {
     assertPrefix('PrefixAllocator.overlapping', 'prefix', prefix)
@@ -319,12 +308,18 @@ export class PrefixAllocator {
     return [...around, ...inside].flatMap((entry) => inOrder([...entry.value.values()], byPrefix))
   }
 
-  /** Every prefix in use with its owners, in order, wide before narrow. O(n). */
-  entries(): PrefixEntry[] {
-    return Array.from(this.#holders, ([prefix, holds]) => ({ prefix, owners: ownersIn(holds) }))
+  /**
+   * Every prefix in use with its owners, in order, wide before narrow. There is more than one owner
+   * only if observed objects contradict each other. O(n).
+   */
+  entries(): { readonly prefix: Prefix; readonly owners: readonly Owner[]; readonly holds: readonly PrefixHold[] }[] {
+    return Array.from(this.#holders, ([prefix, held]) => {
+      const holds = holdsIn(held)
+      return { prefix, owners: holds.map((hold) => hold.owner), holds }
+    })
   }
 
-  /** What is free, as the fewest prefixes, in order. O(n). */
+  /** The free space as the fewest prefixes, in order. O(n). */
   freePrefixes(): Prefix[] {
     return this.#tree.freePrefixes()
   }
@@ -338,11 +333,11 @@ export class PrefixAllocator {
   }
 
   #give(prefix: Prefix, owner: Owner, cursor: Address | undefined): PrefixOutcome {
-    const memory = { cursor: this.#cursor, sequence: this.#sequence, others: [] }
+    const undo = { cursor: this.#cursor, sequence: this.#sequence, others: [] }
     const hold: PrefixHold = { prefix, owner, sequence: ++this.#sequence }
     this.#begin(hold)
     this.#cursor = cursor
-    return { kind: 'allocated', prefix, delta: { kind: 'allocate', holds: [hold], memory } }
+    return { kind: 'allocated', prefix, delta: { kind: 'allocate', holds: [hold], undo } }
   }
 
   #begin(hold: PrefixHold): void {
@@ -356,7 +351,7 @@ export class PrefixAllocator {
 
   #end({ prefix, owner }: PrefixHold): void {
     const holds = this.#holders.get(prefix)!
-    // what a delta brings may be a copy
+    // the hold of a delta may be a copy
     const hold = holds.get(ownerId(owner))!
     holds.delete(ownerId(owner))
     if (holds.size === 0) {
@@ -380,12 +375,11 @@ export class PrefixAllocator {
   #endAll(holds: readonly PrefixHold[]): PrefixDelta {
     for (const hold of holds) this.#end(hold)
     const others = holds.flatMap(({ prefix }) => this.overlapping(prefix))
-    return { kind: 'release', holds, memory: { cursor: this.#cursor, sequence: this.#sequence, others } }
+    return { kind: 'release', holds, undo: { cursor: this.#cursor, sequence: this.#sequence, others } }
   }
 
   /**
-   * The lengths of the prefixes that the owners of some holds have been given after a number, by
-   * owner.
+   * The lengths of the prefixes that the owners of some holds got after a sequence, by owner.
    */
   #lengthsSince(sequence: number, holds: readonly PrefixHold[]): ReadonlyMap<string, ReadonlySet<number>> {
     const owners = new Map(holds.map(({ owner }) => [ownerId(owner), owner]))
@@ -414,8 +408,8 @@ function byPrefix(left: PrefixHold, right: PrefixHold): number {
   return Prefix.compare(left.prefix, right.prefix)
 }
 
-function ownersIn(holds: ReadonlyMap<string, PrefixHold> | undefined): Owner[] {
-  return holds === undefined ? [] : inOrder([...holds.values()], byPrefix).map((hold) => hold.owner)
+function holdsIn(holds: ReadonlyMap<string, PrefixHold> | undefined): PrefixHold[] {
+  return holds === undefined ? [] : inOrder([...holds.values()], byPrefix)
 }
 
 /** @throws IpamError `INVALID_ARGUMENT` unless `delta` is the delta of an outcome */
@@ -423,12 +417,12 @@ function assertDelta(delta: PrefixDelta): void {
   const of = 'PrefixAllocator.undo'
   assertObject(of, 'delta', delta)
   if (delta.kind !== 'allocate' && delta.kind !== 'release') refuse('delta.kind', 'allocate or release', delta.kind)
-  assertObject(of, 'delta.memory', delta.memory)
-  for (const holds of [delta.holds, delta.memory.others]) {
+  assertObject(of, 'delta.undo', delta.undo)
+  for (const holds of [delta.holds, delta.undo.others]) {
     assertObjects(of, 'delta.holds', holds)
     for (const { prefix, owner } of holds) {
       assertPrefix(of, 'delta.holds[].prefix', prefix)
-      assertOwner(owner)
+      assertOwner('PrefixAllocator.undo', owner)
     }
   }
 }

@@ -1,14 +1,13 @@
 import { popCount } from '../util/bits.js'
 import { STRIDE, wholeParts } from './leaf-blocks.js'
 
-/** How many free prefixes there are of each length, of those that are not part of another. */
+/** The number of free prefixes of each length that are not part of another free prefix. */
 export class PrefixCounts {
   readonly #counts: Float64Array
 
-  /** For prefixes of up to so many bits. */
+  /** @param bits the length of the longest prefix */
   constructor(bits: number) {
-    // the leaves of the lowest nodes may be longer than an address; they are not counted but in
-    // pairs
+    // the leaves of the lowest nodes may be longer than an address; only pairs of them are counted
     this.#counts = new Float64Array(bits + STRIDE + 1)
   }
 

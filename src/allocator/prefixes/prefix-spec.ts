@@ -2,9 +2,9 @@ import type { Family } from '../../cidr/index.js'
 import { assertFamily } from '../../cidr/internal.js'
 import * as Address from '../../cidr/nouns/address.js'
 import * as Sets from '../../cidr/nouns/range-set.js'
-import { assertObject } from '../../errors/checks.js'
+import { assertNames, assertObject } from '../../errors/checks.js'
 import { ipamError } from '../../errors/failure.js'
-import { refuse } from '../../errors/refuse.js'
+import { refuse, refuseIn } from '../../errors/refuse.js'
 import { rangesOf } from '../ranges-given.js'
 
 type RangeSet = Sets.RangeSet
@@ -12,27 +12,36 @@ type RangeSet = Sets.RangeSet
 const OF = 'PrefixAllocator'
 
 export interface PrefixAllocatorSpec {
-  /**
-   * The address space to carve, of one family, also as texts. Overlapping and adjacent parts are one.
-   */
-  readonly parents: RangeSet | readonly string[]
-  /** Space that no child may touch: a child that overlaps it is lost as a whole. */
+  /** The address space to carve, of one family, also as texts: `['10.0.0.0/16']`. */
+  readonly ranges: RangeSet | readonly string[]
+  /** Space that no child may overlap. */
   readonly exclude?: RangeSet | readonly string[] | undefined
-  /** That of the children. Default: that of the parents, of which there has to be one then. */
+  /**
+   * The family of the children. Default: the family of the ranges. Required if the ranges are
+   * empty.
+   */
   readonly family?: Family | undefined
-  /** Prefix length of a child where a request names none: 0 to 32 or 0 to 128. */
+  /** Prefix length of a child, the default of requests: 0 to 32 or 0 to 128. */
   readonly childLength: number
   /**
-   * `lowest`: the lowest free child. `next-fit`: the lowest behind the last one that was given,
-   * then from the first one on; releases do not move it, so that a child that comes back is used
-   * last. Default `lowest`.
+   * `lowest`: the lowest free child. `next-fit`: the lowest free child after the last given one,
+   * then from the first one. A released child is given last, because a release does not move this
+   * position. Default `lowest`.
    */
   readonly strategy?: { readonly kind: 'lowest' | 'next-fit' } | undefined
 }
 
-/** A spec with all that it leaves out. */
+const NAMES: { readonly [N in keyof Required<PrefixAllocatorSpec>]: true } = {
+  ranges: true,
+  exclude: true,
+  family: true,
+  childLength: true,
+  strategy: true,
+}
+
+/** A spec with its defaults. */
 export interface PrefixPlan {
-  /** Parents without exclusions. */
+  /** Ranges without exclusions. */
   readonly space: RangeSet
   readonly family: Family
   readonly childLength: number
@@ -42,17 +51,19 @@ export interface PrefixPlan {
 /** @throws IpamError as the constructor of an allocator does */
 export function planOf(spec: PrefixAllocatorSpec): PrefixPlan {
   assertObject(OF, 'spec', spec)
+  assertNames(OF, 'spec', spec, NAMES)
   const { exclude, family, childLength, strategy } = spec
-  const parents = rangesOf(OF, 'parents', spec.parents)
+  const ranges = rangesOf(OF, 'ranges', spec.ranges)
   if (family !== undefined) assertFamily(OF, family)
+  if (typeof childLength !== 'number') refuseIn(OF, 'childLength', 'a number', childLength)
   if (strategy !== undefined) assertObject(OF, 'strategy', strategy)
   const kind = strategy?.kind ?? 'lowest'
   if (kind !== 'lowest' && kind !== 'next-fit') refuse('strategy.kind', 'lowest or next-fit', kind)
-  const space = exclude === undefined ? parents : Sets.subtract(parents, rangesOf(OF, 'exclude', exclude))
-  return { space, family: familyOf(parents, family), childLength, isNextFit: kind === 'next-fit' }
+  const space = exclude === undefined ? ranges : Sets.subtract(ranges, rangesOf(OF, 'exclude', exclude))
+  return { space, family: familyOf(ranges, family), childLength, isNextFit: kind === 'next-fit' }
 }
 
-/** The family of parents that are of one. */
+/** The family of the ranges, which are of one family. */
 function familyOf({ v4, v6 }: RangeSet, wanted: Family | undefined): Family {
   const firsts = [
     { v4, v6: Sets.empty.v6 },
@@ -61,7 +72,7 @@ function familyOf({ v4, v6 }: RangeSet, wanted: Family | undefined): Family {
   const [first, other] = firsts.filter((one) => one !== undefined)
   if (first !== undefined && other !== undefined) refuseFamilies(Address.format(first), Address.format(other))
   const family = wanted ?? first?.family
-  if (family === undefined) refuse('family', 'that of the children: no parent tells it', 'undefined')
+  if (family === undefined) refuse('family', 'that of the children: no range tells it', 'undefined')
   if (first !== undefined && first.family !== family) refuseFamilies(`children of IPv${family}`, Address.format(first))
   return family
 }

@@ -14,23 +14,23 @@ type Prefix = Prefix.Prefix
 type RangeSet = RangeSet.RangeSet
 
 /**
- * The free space of a family by prefixes of any length: buddies. Mutable, synchronous,
- * deterministic; knows no owners.
+ * The free space of a family, for prefixes of any length: a binary buddy tree. Mutable,
+ * synchronous, deterministic. It has no owners.
  *
  *     10.0.0.0/8   |-------------------------------|      what is free of it when 10.64.0.0/12 is taken:
  *                  |---- /10 ----|####|-/12-|-/11---|     one /12, one /11, one /10, and the /9 behind
  *
- * What is taken may overlap, as it may where live objects are read back: a prefix is free when
- * nothing in it, and nothing around it, is taken. Outside of the parents nothing is ever free, and
- * what is taken there is remembered.
+ * Taken prefixes may overlap, as live objects that are read back may. A prefix is free when no
+ * prefix in it or around it is taken. Prefixes outside of the ranges are never free; they can be
+ * taken and released.
  *
- * O(length of the prefix) where nothing else is said, a step for every five bits behind those that
- * all parents have in common; nothing of the size 2^n is ever built. Two to five bytes for each
- * prefix taken beside others of the child length, up to 64 for one beside others of another length,
- * and for one that stands alone 6 to 16 for each bit; the room of what was released is used again,
- * and not given back.
+ * Methods are O(length of the prefix), unless they say otherwise: one step for five bits after the
+ * common bits of all ranges. Memory does not depend on the size of the space. A taken prefix needs
+ * two to five bytes beside others of the child length, and up to 64 beside others of another
+ * length. A prefix without neighbours needs 6 to 16 bytes for each bit. The memory of released
+ * prefixes is reused, and not returned.
  *
- * @throws IpamError `FAMILY_MISMATCH` for parents of both families, `INVALID_PREFIX_LENGTH`
+ * @throws IpamError `FAMILY_MISMATCH` for ranges of both families, `INVALID_PREFIX_LENGTH`
  * @example
  * const tree = new PrefixTree(RangeSet.parse(['10.0.0.0/8']))
  * tree.take(Prefix.parse('10.0.0.0/12')) // true
@@ -39,31 +39,31 @@ type RangeSet = RangeSet.RangeSet
  * tree.countFree(12) // 15n
  */
 export class PrefixTree {
-  /** That of the parents. */
+  /** The family of the ranges. */
   readonly family: Family
   /** 32 or 128. */
   readonly bits: number
   readonly #way: PrefixWay
-  /** What is in the root: the prefix that has all parents, or one a little wider. */
+  /** The root: the prefix that contains all ranges, or one that is up to four bits wider. */
   readonly #buddies: PrefixBuddies
-  /** What is taken that is not in the root, and how often. */
+  /** Taken prefixes that are not in the root, with the number of their holds. */
   readonly #beside = new Map<string, number>()
-  /** How often the root is in what is taken. */
+  /** The number of holds on prefixes that contain the root. */
   #timesAround = 0
 
   /**
-   * @param options `family`: that of a tree without parents, 6 where nothing is said.
-   *   `childLength`: the length of most prefixes that will be taken; without it all answers are the
-   *   same, and may take a little longer. Default: that of an address.
+   * @param options `family`: the family of a tree without ranges. Default 6. `childLength`: the
+   * length of most prefixes that will be taken. It affects the speed only. Default: the length of
+   * an address.
    */
   constructor(
-    parents: RangeSet,
+    ranges: RangeSet,
     options: { readonly family?: Family | undefined; readonly childLength?: number | undefined } = {},
   ) {
-    assertSet('PrefixTree', 'parents', parents)
+    assertSet('PrefixTree', 'ranges', ranges)
     assertObject('PrefixTree', 'options', options)
     if (options.family !== undefined) assertFamily('PrefixTree', options.family)
-    const prefixes = RangeSet.prefixes(parents)
+    const prefixes = RangeSet.prefixes(ranges)
     const first = prefixes[0]?.address
     const last = prefixes.at(-1)
     if (first !== undefined && last !== undefined && first.family !== last.address.family) {
@@ -83,7 +83,7 @@ export class PrefixTree {
     }
   }
 
-  /** Whether all of a prefix is of the space, and nothing in it or around it is taken. */
+  /** Whether a prefix is completely in the space, and no prefix in it or around it is taken. */
   isFree(prefix: Prefix): boolean {
     assertPrefix('PrefixTree.isFree', 'prefix', prefix)
     return this.#findFree(prefix) >= 0
@@ -99,8 +99,8 @@ export class PrefixTree {
   }
 
   /**
-   * Takes a prefix, whatever is taken in it or around it. It is free again when it has been
-   * released as often. O(length + what is taken in it).
+   * Takes a prefix, even if prefixes in it or around it are taken. It is free again after the same
+   * number of releases. O(length + taken prefixes in it).
    */
   occupy(prefix: Prefix): void {
     assertPrefix('PrefixTree.occupy', 'prefix', prefix)
@@ -111,7 +111,7 @@ export class PrefixTree {
 
   /**
    * Ends one hold of exactly this prefix. False, and nothing changes, if it is not taken. O(length
-   * + what is taken in it).
+   * + taken prefixes in it).
    */
   release(prefix: Prefix): boolean {
     assertPrefix('PrefixTree.release', 'prefix', prefix)
@@ -134,8 +134,7 @@ export class PrefixTree {
   }
 
   /**
-   * As {@link nextFree}, and then from the lowest address on: the order of a cursor that goes
-   * round.
+   * As {@link nextFree}, and then from the lowest address: the order of a cursor that wraps around.
    */
   nextFreeAround(length: number, from: Address): Prefix | undefined {
     assertAddress('PrefixTree.nextFreeAround', 'from', from)
@@ -143,8 +142,7 @@ export class PrefixTree {
   }
 
   /**
-   * How many prefixes of a length are free, each of which could be taken without the others.
-   * O(length).
+   * The number of free prefixes of a length. O(length).
    *
    * @throws IpamError `INVALID_PREFIX_LENGTH`
    */
@@ -153,7 +151,7 @@ export class PrefixTree {
     return this.#timesAround > 0 ? 0n : this.#buddies.countFree(length)
   }
 
-  /** The free space as the fewest prefixes, in order, as it is now. O(what is taken). */
+  /** The free space as the fewest prefixes, in order. O(taken prefixes). */
   freePrefixes(): Prefix[] {
     const found: Prefix[] = []
     if (this.#timesAround > 0) return found

@@ -60,7 +60,7 @@ export class PrefixWay {
     this.lowestLength = -1
   }
 
-  /** Orders the address and the root by so many bits, the base at most: below 0, 0 or above 0. */
+  /** Compares the first bits of the address and the root, up to the base: below 0, 0 or above 0. */
   compare(length: number): number {
     for (let word = 1, rest = length; rest > 0; word++, rest -= 32) {
       const shift = rest < 32 ? 32 - rest : 0

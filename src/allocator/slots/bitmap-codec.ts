@@ -89,7 +89,7 @@ export function bitmapFromBase64(size: number, text: string): Result<StoredBitma
   return fail('MALFORMED_BYTES', { what: WHAT, position, problem: 'no digit of Base64' })
 }
 
-/** Where a text goes wrong that has so many digits of Base64, and padding behind them. */
+/** The position of the first wrong character of a Base64 text with `digits` digits and padding. */
 function wrongAt(text: string, digits: number): number {
   const end = text.search(/[^A-Za-z0-9+/]|$/)
   if (end !== digits) return Math.min(end, digits)

@@ -8,7 +8,7 @@ export class BitmapSummary {
   #levels: Int32Array[] = []
   #isOwned = true
 
-  /** Of so many words, of which none is full. */
+  /** @param words the number of words, none of which is full */
   constructor(words: number) {
     for (let bits = words; bits > 1; bits = wordsFor(bits)) {
       const level = new Int32Array(wordsFor(bits))

@@ -50,9 +50,9 @@ const FULL = /* @__PURE__ */ new Int32Array(LEAF_WORDS).fill(-1)
  * /12. Memory is a bit a slot and a thirty-first of that; level 0 lies in leaves of 4 KiB, and
  * those that are wholly free or wholly taken by {@link takeRange} cost nothing.
  *
- * {@link fork} makes a twin that shares all of it until one of both writes: O(n / 32,768), so that
- * a plan can be tried out and dropped. The first write then copies a leaf, and the first that fills
- * a word, or makes room in a full one, the levels above: O(n / 1024).
+ * {@link fork} makes an independent copy that shares memory until one of both is changed: O(n /
+ * 32,768). So a caller can try a plan and drop it. The first write then copies a leaf, and the
+ * first that fills a word, or makes room in a full one, the levels above: O(n / 1024).
  *
  * @throws IpamError `INVALID_ARGUMENT` for a size that is not a whole number from 0 to 2^30;
  * `INDEX_OUT_OF_RANGE`
@@ -71,7 +71,7 @@ export class Bitmap implements Slots {
   #leaves: Int32Array[]
   /** How many slots of a leaf are taken. */
   #leafUsed: Int32Array
-  /** 1 for a leaf that nobody else has. */
+  /** 1 for a leaf that no fork shares. */
   #leafOwned: Uint8Array
   /** Level 1 and up. */
   #summary: BitmapSummary
@@ -283,8 +283,8 @@ export class Bitmap implements Slots {
   }
 
   /**
-   * What {@link toWords} gave, as a bitmap. The words are used up: the bitmap lives in them. O(n /
-   * 32).
+   * A bitmap from the words of {@link toWords}. The bitmap uses the array itself: do not change it
+   * afterwards. O(n / 32).
    *
    * @throws IpamError `INVALID_ARGUMENT` if there are too many or too few words for the size, or
    * bits behind the end
@@ -308,8 +308,8 @@ export class Bitmap implements Slots {
   }
 
   /**
-   * A bitmap as compact bytes, with a version and a checksum: a bit a slot, or the ranges that are
-   * taken, whatever is shorter. A bitmap has one form. O(n / 32).
+   * A bitmap as compact bytes, with a version and a checksum: one bit for each slot, or the taken
+   * ranges, whichever is shorter. A bitmap has one stored form. O(n / 32).
    *
    * @example
    * const bitmap = new Bitmap(1000)
@@ -322,11 +322,11 @@ export class Bitmap implements Slots {
   }
 
   /**
-   * The bitmap that {@link encode} made bytes of. O(n / 32).
+   * The bitmap that {@link encode} stored. O(n / 32).
    *
-   * @throws IpamError `MALFORMED_BYTES` for what `encode` does not write: another version, bytes
-   *   that are missing or too many, slots beyond the last, the longer one of the two forms, damage
-   *   by the checksum; `INVALID_ARGUMENT` for what is no Uint8Array
+   * @throws IpamError `MALFORMED_BYTES` for bytes that `encode` does not write: another version,
+   * missing or extra bytes, slots after the last one, the longer one of the two forms, a wrong
+   * checksum; `INVALID_ARGUMENT` for a value that is not a Uint8Array
    * @example
    * Bitmap.decode(Uint8Array.of(2, 1, 232, 7, 1, 100, 49, 97, 156, 155, 218)).used // 50
    */
@@ -348,8 +348,9 @@ export class Bitmap implements Slots {
   }
 
   /**
-   * A bit a slot as Base64 with padding, the lowest slot in the lowest bit of the first byte,
-   * without the size: 175 kB for a million slots, of any fill. For a field of an object. O(n / 32).
+   * One bit for each slot as Base64 with padding, for a field of an object. The lowest slot is in
+   * the lowest bit of the first byte. The text does not contain the size. A million slots are 175
+   * kB at any fill. O(n / 32).
    *
    * @example
    * const bitmap = new Bitmap(12)
@@ -363,10 +364,10 @@ export class Bitmap implements Slots {
   }
 
   /**
-   * What {@link toBase64} wrote, for a bitmap of `size`. O(n / 32).
+   * A bitmap of `size` slots from the text of {@link toBase64}. O(n / 32).
    *
-   * @throws IpamError `MALFORMED_BYTES` for a text of another length, what is no Base64, bits
-   * behind the last slot; `INVALID_ARGUMENT`
+   * @throws IpamError `MALFORMED_BYTES` for a text of another length, a text that is not Base64,
+   * and bits after the last slot; `INVALID_ARGUMENT`
    * @example
    * Bitmap.fromBase64(12, 'Agg=').nextUsed(2) // 11
    */

@@ -6,7 +6,8 @@ const MOST = 192
  */
 const LEAST = 64
 /**
- * The array of a leaf grows by so many ranges, and shrinks when there is room for twice as many.
+ * The number of ranges by which the array of a leaf grows. It shrinks when it has room for twice
+ * this number.
  */
 const STEP = 16
 
@@ -247,7 +248,7 @@ export class RangeLeaf {
     this.#fit(count)
   }
 
-  /** Sees to it that the array has room for so many ranges, and for few more. */
+  /** Resizes the array for a number of ranges, with room for a few more. */
   #fit(count: number): void {
     const room = this.#ends.length / 2
     if (count <= room && room < count + 2 * STEP) return

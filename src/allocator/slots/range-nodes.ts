@@ -151,7 +151,10 @@ export class RangeInner implements RangeNode {
     return Math.max(0, low - 1)
   }
 
-  /** A child that had so many children has changed, and gave away the part `above`. */
+  /**
+   * Handles the change of a child, which had `before` children and may have split off the part
+   * `above`.
+   */
   #changed(i: number, before: number, above: RangeNode | undefined): RangeInner | undefined {
     this.#refresh(i)
     if (above !== undefined) return this.#adopt(i + 1, above)

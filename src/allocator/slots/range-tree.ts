@@ -19,10 +19,10 @@ import {
  *     |####|=====|##|=================|     # taken   = free
  *           5   9    12         2^52-1      what is kept: 5-9, 12-(2^52-1)
  *
- * Each part of the tree knows how many slots are free in it and how long its longest free range is,
- * so that counting, the n-th free slot and the lowest run of a length need no walk. O(log r) with r
- * free ranges, where nothing else is said. Many free ranges take 10 bytes each where they come in
- * order and 11 to 15 in any other; with more than 2^32 slots it is 18, and 19 to 24.
+ * Each node has the number of its free slots and the length of its longest free range. So a count,
+ * the n-th free slot and the lowest run of a length need no walk over the ranges. Methods are O(log
+ * r) for r free ranges, unless they say otherwise. A free range needs 10 bytes if ranges are added
+ * in order, and 11 to 15 otherwise; with more than 2^32 slots, 18, and 19 to 24.
  *
  * @throws IpamError `INVALID_ARGUMENT` for a size that is not a whole number from 0 to 2^52;
  * `INDEX_OUT_OF_RANGE`

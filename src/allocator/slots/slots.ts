@@ -19,16 +19,16 @@ export interface FreeRunOptions {
 }
 
 /**
- * Which of the numbers 0 to size - 1 are taken. Inside an allocator every address is such a number.
- * Mutable, synchronous, deterministic.
+ * The set of the taken slots. Slots are the numbers 0 to size - 1: an allocator maps each address
+ * to a slot. Mutable, synchronous, deterministic.
  *
  * Every method throws `INDEX_OUT_OF_RANGE` for a slot that is not a whole number from 0 to size -
- * 1, where nothing else is said.
+ * 1, unless it says otherwise.
  */
 export interface Slots {
-  /** How many slots there are. */
+  /** The number of slots. */
   readonly size: number
-  /** How many of them are taken. O(1). */
+  /** The number of taken slots. O(1). */
   readonly used: number
   /** Whether a slot is taken. */
   has(index: number): boolean
@@ -42,7 +42,7 @@ export interface Slots {
   releaseRange(first: number, last: number): number
   /** The lowest free slot that is at least `from`, or -1. `from` may be the size itself. */
   nextFree(from: number): number
-  /** As {@link nextFree}, and then from 0 on: the order of a cursor that goes round. */
+  /** As {@link nextFree}, and then from 0: the order of a cursor that wraps around. */
   nextFreeAround(from: number): number
   /** The lowest taken slot that is at least `from`, or -1. `from` may be the size itself. */
   nextUsed(from: number): number
@@ -53,18 +53,18 @@ export interface Slots {
    * at least 1, or an offset below 0; both go up to 2^52
    */
   nextFreeRun(length: number, options?: FreeRunOptions): number
-  /** How many slots from `first` to `last` are taken. */
+  /** The number of taken slots from `first` to `last`. */
   countUsed(first: number, last: number): number
-  /** The free slot that has `rank` free ones before it, or -1 if there are not so many. */
+  /** The free slot that has `rank` free slots below it, or -1 if there are fewer. */
   freeAt(rank: number): number
   /**
-   * The free slots in order, as ranges that do not touch. A change while they are read ends in
-   * unspecified ranges.
+   * The free slots in order, as ranges that do not touch. After a change during the iteration, the
+   * following ranges are unspecified.
    */
   freeRanges(): IterableIterator<SlotRange>
   /** As {@link freeRanges}, of the taken slots. */
   usedRanges(): IterableIterator<SlotRange>
-  /** Slots that begin as these are, and change apart from them. */
+  /** An independent copy. */
   fork(): Slots
 }
 

@@ -4,20 +4,19 @@ import { lastAtMost } from '../util/search.js'
 import { alignedFrom, type Slots } from './slots.js'
 
 /**
- * Where an address of a family stands, and what books go by: the number of its slot, a text if it
- * is of the space and has none, and a number below 0 or a text that begins with OUTSIDE if it is
- * not of the space.
+ * The key of an address in a space: the number of its slot; a text if it is in the space and has no
+ * slot; a number below 0, or a text that begins with OUTSIDE, if it is not in the space.
  */
 export type SlotId = number | string
 
 export const OUTSIDE = '!'
 
-/** Whether what stands there is of the space. */
+/** Whether the address of a key is in the space. */
 export function isInside(slotId: SlotId): boolean {
   return typeof slotId === 'number' ? slotId >= 0 : !slotId.startsWith(OUTSIDE)
 }
 
-/** The addresses of one family that a pool may hand out, and which of them are taken. Mutable. */
+/** The addresses of one family that a pool can give out, and the taken ones. Mutable. */
 export interface Space<A extends Address = Address> {
   readonly family: Family
   /** How many addresses there are, taken or not. */
@@ -111,7 +110,7 @@ function runBetween(first: number, end: number, ranges: RangeStarts, count: numb
   for (let range = lastAtMost(starts, first), from = first; from < end; range++) {
     const start = starts[range]!
     const behind = start + lengthOf(range, ranges)
-    // the slot of a multiple of the alignment, and then every so many
+    // the first slot at a multiple of the alignment, then each one after `alignment` slots
     const offset = (ranges.lowBitsOf(range) + alignment - (start % alignment)) % alignment
     const found = alignedFrom(from, alignment, offset)
     if (found + count <= Math.min(behind, end)) return found

@@ -8,7 +8,7 @@ import { freeRunIn, OUTSIDE, type RangeStarts, rendezvous, type SlotId, type Spa
 
 type RangeSet = RangeSet.RangeSet
 
-/** Slots are numbered up to here. More addresses than this can never be taken in one memory. */
+/** The number of slots. No memory has records for more taken addresses than this. */
 const MAX_SLOTS = 2 ** 52
 
 /**

@@ -1,4 +1,4 @@
-/** Things with a time, the earliest first. Adding and taking out O(log n). */
+/** A priority queue of objects by time, the earliest first. Adding and removing are O(log n). */
 export class Deadlines<T extends object> {
   /** A binary heap. What was removed stays in it until it comes to the top. */
   readonly #heap: { readonly thing: T; readonly atMs: number }[] = []
@@ -23,7 +23,7 @@ export class Deadlines<T extends object> {
 
   remove(thing: T): void {
     this.#current.delete(thing)
-    // as many that are gone as are there, and it is time to sort them out
+    // removed entries are a majority: rebuild the heap without them
     if (this.#heap.length > 2 * this.#current.size + 64) this.#rebuild()
   }
 

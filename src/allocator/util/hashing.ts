@@ -1,6 +1,6 @@
 import { mix } from '../../cidr/internal.js'
 
-// Numbers that look random and follow from others: for spreading, not for secrets.
+// Pseudo-random numbers: for distribution, not for secrets.
 
 /** 32 bits of a text. */
 export function hashText(text: string): number {
@@ -10,8 +10,8 @@ export function hashText(text: string): number {
 }
 
 /**
- * What is added to a state for the next draw: 2^32 divided by the golden ratio, so that states are
- * far from each other.
+ * The step from one state to the next: 2^32 divided by the golden ratio, so that states are far
+ * from each other.
  */
 export const STEP = 0x9e3779b9
 

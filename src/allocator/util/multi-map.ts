@@ -1,8 +1,8 @@
 import { ReusableMap } from './reusable-map.js'
 
 /**
- * What a {@link MultiMap} keeps its entries in. Whoever writes has just read, and knows whether the
- * key is there.
+ * The storage of a {@link MultiMap}. A caller reads a key before it writes, so it calls `add` or
+ * `replace` correctly.
  */
 export interface Entries<K, V> {
   get(key: K): V | undefined
@@ -17,18 +17,18 @@ export interface Entries<K, V> {
 }
 
 /**
- * A map from a key to one value or, now and then, to several, which have keys of their own.
+ * A map from a key to one value, rarely to several values, which have keys of their own.
  *
- * A value stands for itself and becomes a `Map` only when there is a second one: an address has one
- * owner and an owner one address, but for few exceptions, and half a million small lists are what a
- * garbage collector walks through. O(1) amortised, but for listing.
+ * One value is stored as it is, and several are stored as a `Map`. Nearly every address has one
+ * owner, and nearly every owner one address: half a million small lists would slow down the garbage
+ * collector. O(1) amortised, except for `get` and `values`.
  */
 export class MultiMap<K, I, T extends object> {
   readonly #places: Entries<K, T | Map<I, T>>
   readonly #keyOf: (value: T) => I
 
   /**
-   * @param keyOf tells the values under one key apart
+   * @param keyOf the key that identifies a value among the values of one key
    * @param places empty ones
    */
   constructor(keyOf: (value: T) => I, places: Entries<K, T | Map<I, T>> = new ReusableMap()) {

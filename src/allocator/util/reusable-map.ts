@@ -1,11 +1,11 @@
 /**
- * A map for keys that come, go and come again, such as the lowest address of a pool.
+ * A map for keys that are added and removed repeatedly, such as the lowest address of a pool.
  *
- * The `Map` of V8 keeps a deleted entry in its hash chain until the table is rebuilt, so that
- * setting and deleting one key over and over walks an ever longer chain: 26 µs an operation where
- * 30 ns would do. Here a deleted key keeps its place, empty, to be filled again; when two thirds of
- * the places are empty, the table is made anew. All operations O(1) amortised, and one look-up
- * each: whoever writes has just read, and knows whether the key is there.
+ * The `Map` of V8 keeps a deleted entry in its hash chain until the table is rebuilt, so setting
+ * and deleting one key repeatedly walks an ever longer chain: 26 µs for each operation in place of
+ * 30 ns. Here a deleted key keeps an empty entry, which is filled again. When two thirds of the
+ * entries are empty, the table is rebuilt. All operations are O(1) amortised, with one look-up
+ * each: a caller reads a key before it writes, and knows whether it exists.
  */
 export class ReusableMap<K, V> {
   #places = new Map<K, V | undefined>()

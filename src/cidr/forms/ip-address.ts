@@ -5,20 +5,21 @@ import { format as formatPrefix, type Prefix } from '../nouns/prefix-core.js'
 import type { Address, Address4, Address6 } from '../nouns/types.js'
 import type { FullReverseName } from './reverse-scan.js'
 
-/*
- * The one file that knows the package ip-address, for rare encodings that it has right. Values of ours go in, as the text that our own
- * formatters write or our own scanner has passed, and values of ours come out: none of its objects and none of its errors. It never sees
- * the text of a caller, because it is generous with that. What was seen of 10.7.6, and who deals with it:
- *
- * - Names: it takes one without its domain, of no family in particular, and reads the classless `8/1.2.3.4.in-addr.arpa` of RFC 2317 as the
- *   prefix 0.0.0.0/1. Of IPv4 it has no zones, and `ip6.arpa` itself it refuses. The scanner of reverse-scan.ts decides, and hands over
- *   full names only.
- * - Teredo and 6to4: it decodes any address, whether of their prefixes or not. teredo.ts and six-to-four.ts look at the prefix before. Its
- *   to6to4 depends on how the address was written and answers a /16, so the site prefix is made by six-to-four.ts.
- * - NAT64: it does not look at bits 64 to 71, neither of the address nor of a /96, and drops the length of `10.0.0.0/8`. nat64.ts does.
- * - URLs: fromURL reads IPv6 only, takes `fd00::1:80` without brackets as one address, refuses zones, and answers no port for a port above
- *   65535. url-host.ts does without it.
- */
+// The only file that imports the package ip-address, which decodes rare encodings. Its functions
+// take and return values of this library: none of the objects or errors of the package leave this
+// file. The package never gets the text of a caller, because it accepts too much: only text that
+// this library has formatted or scanned. Behaviour of version 10.7.6 that other files handle:
+//
+// - Names: it accepts a name without its domain, of either family, and reads the classless
+//   `8/1.2.3.4.in-addr.arpa` of RFC 2317 as the prefix 0.0.0.0/1. It has no zones for IPv4, and
+//   refuses `ip6.arpa` itself. reverse-scan.ts checks the text, and passes full names only.
+// - Teredo and 6to4: it decodes any address, whatever its prefix. teredo.ts and six-to-four.ts
+//   check the prefix first. Its to6to4 depends on how the address was written and returns a /16, so
+//   six-to-four.ts makes the site prefix.
+// - NAT64: it ignores bits 64 to 71, both of the address and of a /96, and drops the length of
+//   `10.0.0.0/8`. nat64.ts handles both.
+// - URLs: fromURL reads IPv6 only, accepts `fd00::1:80` without brackets as one address, refuses
+//   zones, and returns no port for a port above 65535. url-host.ts does not use it.
 
 /** The address of a full name: four octets or 32 nibbles. */
 export function addressOfName({ family, name }: FullReverseName): Address {

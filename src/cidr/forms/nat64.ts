@@ -48,8 +48,8 @@ export function embed(address: Address4, prefix: Prefix = wellKnownPrefix): Addr
 /**
  * The IPv4 address that an IPv6 address stands for behind a NAT64 with this prefix; `undefined`
  * outside of the prefix, and where bits 64 to 71 are not zero, since then it is none of the
- * addresses that {@link embed} makes. What stands behind the IPv4 address is not looked at: RFC
- * 6052 section 2.2 keeps it for later. O(1).
+ * addresses that {@link embed} makes. The bits after the IPv4 address are ignored: RFC 6052 section
+ * 2.2 reserves them. O(1).
  *
  * @throws IpamError `INVALID_ARGUMENT` for a prefix that {@link embed} refuses, or what is no
  * address

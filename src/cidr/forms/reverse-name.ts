@@ -15,11 +15,11 @@ import { scanReverseName } from './reverse-scan.js'
  *
  * Letters may be of either case, and one final dot may stand. Anything else is refused: octets with
  * leading zeros, labels of services before the address, and the classless names of RFC 2317
- * (`0/25.2.0.192.in-addr.arpa`), whose zone is free in what it calls them. Looks at no more than 73
+ * (`0/25.2.0.192.in-addr.arpa`), because each zone chooses its own form. Reads at most 73
  * characters. O(1).
  *
  * @throws IpamError `MALFORMED_REVERSE_NAME` with the position and the reason; `INVALID_ARGUMENT`
- * if `text` is no string
+ * if `text` is not a string
  * @example
  * Prefix.format(ReverseName.parse('5.2.0.192.in-addr.arpa')) // '192.0.2.5/32'
  * Prefix.format(ReverseName.parse('8.B.D.0.1.0.0.2.IP6.ARPA.')) // '2001:db8::/32'
@@ -44,12 +44,12 @@ export function safeParse(text: string): Result<Prefix, 'MALFORMED_REVERSE_NAME'
 }
 
 /**
- * The name of the zone of a prefix, in lower case without a final dot; host bits do not count.
+ * The name of the zone of a prefix, in lower case without a final dot; host bits are ignored.
  * `parse(format(p))` is `Prefix.masked(p)`. O(1).
  *
- * @throws IpamError `INVALID_ARGUMENT` for a length that is no multiple of 8 (IPv4) or 4 (IPv6):
- *   {@link zones} names the zones of any prefix; and, or `INVALID_PREFIX_LENGTH`, for what is no
- *   prefix
+ * @throws IpamError `INVALID_ARGUMENT` for a length that is not a multiple of 8 (IPv4) or 4 (IPv6):
+ * {@link zones} names the zones of any prefix; `INVALID_ARGUMENT` or `INVALID_PREFIX_LENGTH` for a
+ * value that is not a prefix
  * @example
  * ReverseName.format(Prefix.parse('10.20.0.0/16')) // '20.10.in-addr.arpa'
  * ReverseName.format(Prefix.parse('2001:db8::/32')) // '8.b.d.0.1.0.0.2.ip6.arpa'
@@ -71,7 +71,7 @@ export function format(prefix: Prefix): string {
  * a border of octets or nibbles, otherwise those of the subnets that end on the next one. At most
  * 128 (IPv4) or 8 (IPv6) of them. O(names).
  *
- * @throws IpamError `INVALID_PREFIX_LENGTH`, `INVALID_ARGUMENT` for what is no prefix
+ * @throws IpamError `INVALID_PREFIX_LENGTH`, `INVALID_ARGUMENT` for a value that is not a prefix
  * @example
  * ReverseName.zones(Prefix.parse('10.0.16.0/23')) // ['16.0.10.in-addr.arpa', '17.0.10.in-addr.arpa']
  * ReverseName.zones(Prefix.parse('10.0.16.0/20')).length // 16

@@ -27,7 +27,7 @@ const DOMAIN4 = 'in-addr.arpa'
 const DOMAIN6 = 'ip6.arpa'
 
 /**
- * Reads `text` as a reverse name, or says what is wrong with it. Looks at no more than 73
+ * Reads `text` as a reverse name, or says what is wrong with it. Reads at most 73
  * characters.
  */
 export function scanReverseName(text: string): ScannedName | NameProblem {

@@ -20,7 +20,7 @@ export interface SixToFour {
  * What a 6to4 address, one of `2002::/16`, says about its site; `undefined` for any other address.
  * RFC 3056 section 2. O(1).
  *
- * @throws IpamError `INVALID_ARGUMENT` for what is no address
+ * @throws IpamError `INVALID_ARGUMENT` for a value that is not an address
  * @example
  * const site = SixToFour.inspect(Address.parse('2002:c000:221:7::1'))
  * site && [Address.format(site.router), site.slaId, site.interfaceId] // ['192.0.2.33', 7, 1n]

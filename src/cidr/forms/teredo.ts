@@ -25,7 +25,7 @@ export interface Teredo {
  * What a Teredo address, one of `2001::/32`, says about its client; `undefined` for any other
  * address. RFC 4380 section 4. O(1).
  *
- * @throws IpamError `INVALID_ARGUMENT` for what is no address
+ * @throws IpamError `INVALID_ARGUMENT` for a value that is not an address
  * @example
  * const teredo = Teredo.inspect(Address.parse('2001:0:4136:e378:8000:63bf:3fff:fdd2'))
  * teredo && [Address.format(teredo.server), Address.format(teredo.client), teredo.port, teredo.cone]

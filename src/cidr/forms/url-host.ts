@@ -30,7 +30,7 @@ export interface UrlHost {
  * the form of URLs.
  *
  * @throws IpamError `MALFORMED_URL_HOST` with the position and the reason, and with `name` if all
- *   is well but the host is a DNS name; `INVALID_ARGUMENT` if `text` is no string
+ *   is well but the host is a DNS name; `INVALID_ARGUMENT` if `text` is not a string
  * @example
  * const endpoint = UrlHost.parse('https://[fe80::1%25eth0]:6443/healthz')
  * endpoint.port // 6443
@@ -59,9 +59,9 @@ export function safeParse(text: string): Result<UrlHost, 'MALFORMED_URL_HOST'> {
  * The host as it stands in a URL or an endpoint: IPv6 in brackets, its zone percent-encoded, then
  * the port if there is one. `parse(format(h))` equals `h`. O(1).
  *
- * @throws IpamError `INVALID_ARGUMENT` for what is no address, a port that is not a whole number
- *   from 0 to 65535, a zone beside IPv4, and a zone that is empty, longer than 64 characters or has
- *   others than letters, digits, blanks and `-._~!$&'()*+,;=:%`
+ * @throws IpamError `INVALID_ARGUMENT` for a value that is not an address, a port that is not a
+ *   whole number from 0 to 65535, a zone beside IPv4, and a zone that is empty, longer than 64
+ *   characters or has others than letters, digits, blanks and `-._~!$&'()*+,;=:%`
  * @example
  * UrlHost.format({ address: Address.parse('fd00::1'), port: 6443 }) // '[fd00::1]:6443'
  * UrlHost.format({ address: Address.parse('fe80::1'), zone: 'Ethernet 2' }) // '[fe80::1%25Ethernet%202]'

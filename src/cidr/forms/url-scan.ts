@@ -104,8 +104,8 @@ function scanPlainHost(text: string, start: number): Host | HostProblem {
 }
 
 /**
- * A name by RFC 1123 section 2.1 whose last label is no number: `127.1` and `0x7f000001` are
- * addresses to some, and names to nobody.
+ * A name by RFC 1123 section 2.1 whose last label is not a number: some parsers read `127.1` and
+ * `0x7f000001` as addresses, and none reads them as names.
  */
 function isDnsName(host: string): boolean {
   const labels = host.split('.')

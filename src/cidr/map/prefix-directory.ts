@@ -15,7 +15,7 @@ import { lengthOf } from './trie-entries.js'
  * bits or less only the longest counts: so no entry is written to more than about 2^(window / 2)
  * places.
  *
- * The trie tells the directory of each change; it says nothing that the trie alone would not.
+ * The trie updates the directory after each change. The directory has no entries of its own.
  */
 export class PrefixDirectory {
   /** How many bits all addresses of the window share. */
@@ -86,7 +86,7 @@ export class PrefixDirectory {
     return this.table[(slot << 1) + 1]!
   }
 
-  /** An entry for the key has come into the trie. */
+  /** An entry for the key was added to the trie. */
   entryAdded(entry: number, key: Int32Array): void {
     const length = lengthOf(entry)
     if (length >= this.end || !this.#meets(key, length)) return
@@ -102,7 +102,7 @@ export class PrefixDirectory {
   }
 
   /**
-   * An entry for the key has gone from the trie.
+   * An entry for the key was removed from the trie.
    *
    * @param next the longest entry that covers it, or 0
    */
@@ -114,30 +114,28 @@ export class PrefixDirectory {
       return
     }
     const { table } = this
-    // what is too short for this table stands elsewhere
-    const heir = lengthOf(next) > (length > this.#middle ? this.#middle : this.skip) ? next : 0
+    // an entry that is too short for this table is in the other one
+    const successor = lengthOf(next) > (length > this.#middle ? this.#middle : this.skip) ? next : 0
     const step = length > this.#middle ? 2 : 1
     const first = this.#first(key, length)
     const stop = first + this.#count(length) * step
-    for (let i = first; i < stop; i += step) if (table[i] === entry) table[i] = heir
+    for (let i = first; i < stop; i += step) if (table[i] === entry) table[i] = successor
   }
 
   /**
-   * @param top what is now the topmost part of the trie with `end` or more bits, on the way to the
-   * key
+   * @param top the topmost part of the trie with `end` or more bits, on the path to the key
    */
   topAdded(top: number, key: Int32Array): void {
     if (this.has(key)) this.table[(this.slotOf(key) << 1) + 1] = top
   }
 
   /**
-   * The part `top` has gone from the way to the key, and `heir`, or nothing (0), has taken its
-   * place.
+   * The part `top` was removed from the path to the key.
    */
-  topRemoved(top: number, heir: number, key: Int32Array): void {
+  topRemoved(top: number, successor: number, key: Int32Array): void {
     if (!this.has(key)) return
     const i = (this.slotOf(key) << 1) + 1
-    if (this.table[i] === top) this.table[i] = heir
+    if (this.table[i] === top) this.table[i] = successor
   }
 
   /** Whether a prefix has an address in the window. */

@@ -5,25 +5,24 @@ import { assertLength, isWord, shown } from '../text/checks.js'
 import { PrefixTrie } from './prefix-trie.js'
 import { lengthOf } from './trie-entries.js'
 
-/** A prefix of a {@link PrefixMap} and what it stands for. */
+/** A prefix of a {@link PrefixMap} and its value. */
 export interface PrefixEntry<V> {
   readonly prefix: Prefix
   readonly value: V
 }
 
 /**
- * Values by prefix, of both families, with the questions that a routing table answers: which entry
- * covers an address most closely, which ones cover it at all, what lies inside a prefix. Host bits
- * of a key do not count. Mutable, as a `Map`; an IPv4 prefix never covers an IPv6 address, mapped
- * or not.
+ * A map from prefixes of both families to values, with the lookups of a routing table: the longest
+ * match of an address, all prefixes that cover it, and all prefixes inside a prefix. Host bits of a
+ * key are ignored. Mutable, as a `Map`. An IPv4 prefix never covers an IPv6 address, mapped or not.
  *
  * The order is all IPv4, then all IPv6, each ascending, a shorter prefix before the longer ones
- * that begin at the same address. A map may change while it is iterated over: the iteration
- * continues behind the prefix that it was at, so it shows each entry at most once, shows what is
- * set ahead of it, and does not show what is deleted before it comes there.
+ * that begin at the same address. A map may change during an iteration, which continues after its
+ * current prefix. It returns each entry at most once, includes entries that are added after that
+ * prefix, and skips entries that are deleted before it reaches them.
  *
  * At most 8,388,607 prefixes of each family. One takes about 42 bytes (IPv4) or 57 (IPv6), with the
- * reference to its value; the room of deleted ones is used again, and given back by `clear()`.
+ * reference to its value; the memory of deleted ones is reused, and `clear()` returns it.
  *
  * @example
  * const sites = new PrefixMap([[Prefix.parse('10.0.0.0/8'), 'all'], [Prefix.parse('10.7.0.0/16'), 'Oslo']])
@@ -64,10 +63,10 @@ export class PrefixMap<V> {
 
   /**
    * Sets the value of exactly this prefix, host bits cleared. O(length of the prefix), as is every
-   * question about one prefix or address.
+   * lookup of one prefix or address.
    *
-   * @throws IpamError `INVALID_PREFIX_LENGTH`; `INVALID_ARGUMENT` for what is no prefix, or if the
-   * map is full
+   * @throws IpamError `INVALID_PREFIX_LENGTH`; `INVALID_ARGUMENT` for a value that is not a prefix,
+   * or if the map is full
    * @example
    * new PrefixMap<number>().set(Prefix.parse('10.0.0.77/8'), 1).get(Prefix.parse('10.0.0.0/8')) // 1
    */
@@ -78,8 +77,8 @@ export class PrefixMap<V> {
   }
 
   /**
-   * The value of exactly this prefix, host bits cleared, or `undefined`: {@link has} tells a value
-   * that is `undefined` from none.
+   * The value of exactly this prefix, host bits cleared, or `undefined`. {@link has} distinguishes
+   * a value of `undefined` from no entry.
    *
    * @throws IpamError `INVALID_PREFIX_LENGTH`, `INVALID_ARGUMENT`
    * @example
@@ -106,8 +105,8 @@ export class PrefixMap<V> {
   }
 
   /**
-   * Takes exactly this prefix out of the map, host bits cleared, and tells whether it was there.
-   * Those inside it stay.
+   * Deletes exactly this prefix, host bits cleared. Returns false if it does not exist. Prefixes
+   * inside it stay.
    *
    * @throws IpamError `INVALID_PREFIX_LENGTH`, `INVALID_ARGUMENT`
    * @example
@@ -121,7 +120,7 @@ export class PrefixMap<V> {
   }
 
   /**
-   * Takes everything out of the map. O(1).
+   * Deletes all entries. O(1).
    *
    * @example
    * const map = new PrefixMap([[Prefix.parse('10.0.0.0/8'), 1]])
@@ -153,9 +152,9 @@ export class PrefixMap<V> {
   }
 
   /**
-   * The value of the longest prefix of the map that has this address, or `undefined`: the quickest
-   * question, which makes no object. A value that is `undefined` itself looks the same as none:
-   * {@link longestMatch} tells them apart.
+   * The value of the longest prefix that contains this address, or `undefined`. It is the fastest
+   * lookup, and creates no object. {@link longestMatch} distinguishes a value of `undefined` from
+   * no match.
    *
    * @throws IpamError `INVALID_ARGUMENT`
    * @example
@@ -189,10 +188,11 @@ export class PrefixMap<V> {
   }
 
   /**
-   * All entries inside a prefix, that of the prefix itself with them, in order. O(length of the
-   * prefix + how many they are).
+   * All entries of a prefix and inside it, in order. O(length of the prefix + entries of the
+   * result).
    *
-   * @param options `limit`: the most entries to return, from 1 on; the first ones. Default: all.
+   * @param options `limit`: the maximum number of entries, at least 1. The first ones are returned.
+   * Default: all.
    * @throws IpamError `INVALID_PREFIX_LENGTH`, `INVALID_ARGUMENT`
    * @example
    * const map = new PrefixMap([[Prefix.parse('10.7.0.0/16'), 1], [Prefix.parse('10.0.0.0/8'), 2]])

@@ -14,11 +14,11 @@ import type { Address, Address4, Family } from './types.js'
 
 /**
  * Reads an address strictly, with the rules of Go's net/netip: no leading zeros, no short forms, no
- * white space, no zone unless asked for. A profile of `options` changes what counts. Looks at no
- * more than about a hundred characters. O(1).
+ * white space, no zone unless asked for. A profile in `options` changes these rules. Reads at most
+ * about a hundred characters. O(1).
  *
- * @throws IpamError `MALFORMED_ADDRESS` with the position, the reason and, where only the form is
- *   wrong, what to write instead; `INVALID_ARGUMENT` if `text` is no string
+ * @throws IpamError `MALFORMED_ADDRESS` with the position, the problem and, if only the form is
+ * wrong, a suggestion; `INVALID_ARGUMENT` if `text` is not a string
  * @example
  * Address.format(Address.parse('FD00:0:0:0:0:0:0:1')) // 'fd00::1'
  */
@@ -47,8 +47,8 @@ export function safeParse(text: string, options?: TextOptions): Result<Address, 
 }
 
 /**
- * A failure of {@link safeParse} in the words of Go's `netip.ParseAddr`, which admission webhooks
- * written in Go repeat.
+ * A failure of {@link safeParse} with the message of Go's `netip.ParseAddr`, as admission webhooks
+ * in Go return it.
  *
  * @example
  * const result = Address.safeParse('1.2.3.4x')
@@ -74,7 +74,7 @@ export function goMessage(
 /**
  * Canonical text: dotted decimal, or RFC 5952. `parse(format(a))` equals `a`. O(1).
  *
- * @throws IpamError `INVALID_ARGUMENT` for what is no address
+ * @throws IpamError `INVALID_ARGUMENT` for a value that is not an address
  * @example
  * Address.format(Address.parse('2001:DB8:0:0:1:0:0:1')) // '2001:db8::1:0:0:1'
  */
@@ -98,7 +98,7 @@ export function from4(value: number): Address4 {
 /**
  * The address of a family with the given numeric value.
  *
- * @throws IpamError `INVALID_ARGUMENT` if `value` is no bigint, is below 0 or above the last
+ * @throws IpamError `INVALID_ARGUMENT` if `value` is not a bigint, is below 0 or above the last
  *   address of the family, or for a family that is neither 4 nor 6
  * @example
  * Address.format(Address.fromBigInt(6, 1n)) // '::1'
@@ -158,8 +158,8 @@ export function equals(left: Address, right: Address): boolean {
 }
 
 /**
- * A key for a `Map` or `Set`: equal exactly for equal addresses, over both families. Not meant to
- * be read or stored. O(1).
+ * A key for a `Map` or `Set`: two addresses of any family have the same key if they are equal. Do
+ * not parse or store it. O(1).
  *
  * @example
  * Address.key(Address.parse('fd00::1')) === Address.key(Address.parse('fd00:0::1')) // true
@@ -225,11 +225,12 @@ export function previous(address: Address): Address | undefined {
 }
 
 /**
- * The address `offset` further on (back, if negative). A `number` is the faster of the two. O(1).
+ * The address `offset` after this one, or before it if negative. A `number` is faster than a
+ * bigint. O(1).
  *
- * @throws IpamError `ADDRESS_OUT_OF_RANGE` if that leaves the address space of the family;
- *   `INVALID_ARGUMENT` if `offset` is neither a bigint nor a whole number within 2^53, beyond which
- *   numbers are no longer exact
+ * @throws IpamError `ADDRESS_OUT_OF_RANGE` if the result is outside of the address space of the
+ *   family; `INVALID_ARGUMENT` if `offset` is neither a bigint nor a whole number within 2^53,
+ *   beyond which numbers are no longer exact
  * @example
  * Address.format(Address.add(Address.parse('10.0.0.1'), 5n)) // '10.0.0.6'
  */
@@ -245,7 +246,7 @@ export function add(address: Address, offset: bigint | number): Address {
 }
 
 /**
- * How far `to` lies behind `from`; negative if it lies before it.
+ * The number of addresses from `from` to `to`; negative if `to` is the lower one.
  *
  * @throws IpamError `FAMILY_MISMATCH`
  * @example

@@ -1,5 +1,5 @@
 import { fail, type Result, unwrap } from '../../errors/index.js'
-import { wrongArgument } from '../../errors/refuse.js'
+import { refuseIn, wrongArgument } from '../../errors/refuse.js'
 import { assertAddress, assertLength, assertText, isAddress, isWord, notAText } from '../text/checks.js'
 import { flatText, writeCharacter, writeDotted, writeLength } from '../text/flat-text.js'
 import { positionOf, problemOf } from '../text/parse-errors.js'
@@ -30,11 +30,11 @@ export interface Prefix {
 
 export interface PrefixTextOptions {
   /**
-   * Which texts count as a CIDR. Default `strict`. A CIDR never has a zone.
+   * The accepted texts of a CIDR. Default `strict`. A CIDR never has a zone.
    *
-   * `k8s-interface-address` is for CIDRs alone: what Kubernetes admits into new fields that hold an
-   * address with the length of its subnet (`IsValidInterfaceAddress` of its apimachinery,
-   * KEP-4858). As `k8s-field-canonical`, but host bits are kept.
+   * `k8s-interface-address` is for CIDRs only: new fields of Kubernetes that contain an address
+   * with the length of its subnet (`IsValidInterfaceAddress` of its apimachinery, KEP-4858). As
+   * `k8s-field-canonical`, but host bits are kept.
    */
   readonly profile?: TextProfile | 'k8s-interface-address' | undefined
 }
@@ -48,7 +48,7 @@ const SLASH_WITHIN = 64
  * A prefix from its parts.
  *
  * @throws IpamError `INVALID_PREFIX_LENGTH` if `length` is not a whole number from 0 to 32, or to
- *   128; `INVALID_ARGUMENT` if `address` is no address
+ *   128; `INVALID_ARGUMENT` if `address` is not an address
  * @example
  * Prefix.format(Prefix.of(Address.parse('10.0.0.0'), 8)) // '10.0.0.0/8'
  */
@@ -63,9 +63,8 @@ export function of(address: Address.Address, length: number): Prefix {
  * without sign or leading zero, no zone. Host bits are kept, unless a profile of `options` refuses
  * them. O(1).
  *
- * @throws IpamError `MALFORMED_PREFIX` with the position, the reason and, where only the form is
- *   wrong, what to write instead; `INVALID_ARGUMENT` if `text` is no string, or for a profile that
- *   there is not
+ * @throws IpamError `MALFORMED_PREFIX` with the position, the problem and, if only the form is
+ * wrong, a suggestion; `INVALID_ARGUMENT` if `text` is not a string, or for an unknown profile
  * @example
  * Prefix.format(Prefix.masked(Prefix.parse('10.0.0.77/26'))) // '10.0.0.64/26'
  * Prefix.parse('10.0.0.77/26', { profile: 'k8s-interface-address' }).length // 26
@@ -93,8 +92,8 @@ export function safeParse(text: string, options?: PrefixTextOptions): Result<Pre
 /**
  * `address/length`, with the host bits that the prefix has. O(1).
  *
- * @throws IpamError `INVALID_PREFIX_LENGTH`, or `INVALID_ARGUMENT` for what is no prefix, as do all
- * functions that take one
+ * @throws IpamError `INVALID_PREFIX_LENGTH`; `INVALID_ARGUMENT` for a value that is not a prefix.
+ * All functions with a prefix throw these.
  * @example
  * Prefix.format({ address: Address.parse('FD00::0001'), length: 64 }) // 'fd00::1/64'
  */
@@ -182,6 +181,9 @@ export function contains(outer: Prefix, inner: Address.Address | Prefix): boolea
   if (isObject(inner) && 'family' in inner) {
     assertAddress('Prefix.contains', 'inner', inner)
     return covers(outer, inner)
+  }
+  if (typeof inner === 'string') {
+    refuseIn('Prefix.contains', 'inner', 'an address or a prefix', inner, 'Address.parse or Prefix.parse')
   }
   assertPrefix('Prefix.contains', 'inner', inner)
   return inner.length >= outer.length && covers(outer, inner.address)

@@ -6,9 +6,9 @@ import { assertPrefix, contains, first, last, masked, type Prefix, size } from '
 import type { Range } from './range-core.js'
 
 /**
- * Orders prefixes as a list of routes is read: by network address, a shorter prefix before the
- * longer ones inside it; all IPv4 before all IPv6. Prefixes of the same network and length are
- * ordered by their host bits. O(1).
+ * Orders prefixes as a routing table: by network address, a shorter prefix before the longer ones
+ * inside it; all IPv4 before all IPv6. Prefixes of the same network and length are ordered by their
+ * host bits. O(1).
  *
  * @example
  * Prefix.compare(Prefix.parse('10.0.0.0/8'), Prefix.parse('10.0.0.0/16')) < 0 // true
@@ -90,11 +90,10 @@ export function subnetAt(prefix: Prefix, length: number, index: bigint | number)
 }
 
 /**
- * All subnets of a length, in order, one at a time: a /0 may be split into as many as there are.
- * O(1) each.
+ * An iterator over all subnets of a length, in order. O(1) for each.
  *
- * @throws IpamError `INVALID_PREFIX_LENGTH` as {@link subnetCount}, at once and not at the first
- * step
+ * @throws IpamError `INVALID_PREFIX_LENGTH` as {@link subnetCount}, at the call and not at the
+ * first step
  * @example
  * Array.from(Prefix.split(Prefix.parse('10.0.0.0/30'), 31), Prefix.format) // ['10.0.0.0/31', '10.0.0.2/31']
  */

@@ -19,8 +19,7 @@ export interface SubnetRange extends Range {
 
 export interface RangeTextOptions extends TextOptions {
   /**
-   * Whether blanks may stand on either side of the hyphen, as people write it and MetalLB takes it.
-   * Default `refuse`.
+   * Whether blanks around the hyphen are accepted, as MetalLB does. Default `refuse`.
    */
   readonly blanks?: 'refuse' | 'around-hyphen' | undefined
 }
@@ -35,7 +34,7 @@ const HYPHEN_WITHIN = 128
  * A range from its ends. O(1).
  *
  * @throws IpamError `FAMILY_MISMATCH`, `INVALID_RANGE` if it ends before it begins,
- * `INVALID_ARGUMENT` for what is no address
+ * `INVALID_ARGUMENT` for a value that is not an address
  * @example
  * Range.format(Range.of(Address.parse('10.0.0.1'), Address.parse('10.0.0.3'))) // '10.0.0.1-10.0.0.3'
  */
@@ -60,7 +59,7 @@ export function fromPrefix(prefix: Prefix.Prefix): Range {
  * `options` allow them. O(1).
  *
  * @throws IpamError `MALFORMED_RANGE` with the position and the reason; `INVALID_ARGUMENT` if
- * `text` is no string
+ * `text` is not a string
  * @example
  * Range.size(Range.parse('10.0.0.5-10.0.0.9')) // 5n
  */

@@ -49,7 +49,7 @@ export function overlaps(left: Range, right: Range): boolean {
 }
 
 /**
- * What two ranges have in common; `undefined` if that is nothing. O(1).
+ * The common addresses of two ranges; `undefined` if they do not overlap. O(1).
  *
  * @example
  * const both = Range.intersect(Range.parse('10.0.0.1-10.0.0.5'), Range.parse('10.0.0.4-10.0.0.9'))
@@ -66,7 +66,7 @@ export function intersect(left: Range, right: Range): Range | undefined {
 }
 
 /**
- * What is left of `range` without `taken`: no range, one, or the two on either side of it. O(1).
+ * The addresses of `range` that are not in `taken`: no range, one, or one on each side. O(1).
  *
  *     range    |---------------|
  *     taken         |----|

@@ -7,11 +7,11 @@ import { embeddedValue } from './embedded.js'
 export { embeddedIPv4 } from './embedded.js'
 
 /**
- * What an address is for. One kind an address: that of the most specific row of the registries,
- * `global` if there is none.
+ * The purpose of an address: the kind of the most specific row of the registries that covers it, or
+ * `global` without a row.
  */
 export type AddressKind =
-  /** Ordinary unicast. Of IPv6 only `2000::/3`, whether or not it has been given to anybody yet. */
+  /** Ordinary unicast. For IPv6 only `2000::/3`, whether it is assigned yet or not. */
   | 'global'
   /** `0.0.0.0` and `::`: no address. */
   | 'unspecified'
@@ -35,20 +35,20 @@ export type AddressKind =
   | 'documentation'
   | 'benchmarking'
   /**
-   * What IANA holds for protocols, `192.0.0.0/24` and `2001::/23`, where no other kind says more;
-   * some are anycast, and reachable.
+   * Reserved for protocols: the rest of `192.0.0.0/24` and `2001::/23`. Some are anycast, and
+   * reachable.
    */
   | 'protocolAssignment'
   /**
-   * A source address of packets that nobody is to answer: `192.0.0.8` (RFC 7600), `100:0:0:1::/64`
+   * A source address of packets that need no answer: `192.0.0.8` (RFC 7600), `100:0:0:1::/64`
    * (RFC 9780).
    */
   | 'dummy'
   /** `100::/64`: routers drop what is sent there (RFC 6666). */
   | 'discard'
-  /** `64:ff9b:1::/48`: IPv4 behind a translator of one's own network (RFC 8215). */
+  /** `64:ff9b:1::/48`: IPv4 behind a translator within the same network (RFC 8215). */
   | 'translation'
-  /** `192.88.99.0/24`: relays of 6to4, which are gone, and of 6a44. */
+  /** `192.88.99.0/24`: relays of 6to4, which are terminated, and of 6a44. */
   | 'relayAnycast'
   | 'teredo'
   /** Multicast tunnels (RFC 7450). */
@@ -133,12 +133,12 @@ export function kindOf(address: Address): AddressKind {
  * row. The embedded IPv4 address decides as in {@link kindOf}. O(1).
  *
  * False where the registries do not answer: Teredo (`N/A`: only through relays), the terminated
- * blocks `192.88.99.0/24` and `2001:10::/28` (blank), multicast (not unicast) and whatever IPv6
- * holds back. True does not mean that anybody is there.
+ * blocks `192.88.99.0/24` and `2001:10::/28` (blank), multicast (not unicast) and reserved IPv6
+ * space. True does not mean that a host has the address.
  *
  * This is no defence against server-side request forgery: a name may lead elsewhere when it is
- * resolved again, redirects and proxies lead elsewhere too, a NAT64 prefix of one's own hides what
- * is behind it, and networks use global addresses inside.
+ * resolved again, redirects and proxies lead elsewhere too, a private NAT64 prefix hides the IPv4
+ * address behind it, and networks use global addresses inside.
  *
  * @example
  * Address.isGloballyReachable(Address.parse('192.0.0.9')) // true
@@ -166,11 +166,11 @@ export function specialPurposeOf(address: Address): SpecialPurposeEntry | undefi
 
 type Row = readonly [kind: AddressKind | null, prefix: string, name: string, flags: string, ...rfcs: number[]]
 
-/*
- * Flags in the order of IANA's columns: Source, Destination, Forwardable, Globally Reachable, Reserved-by-Protocol. T and F are True and
- * False, - is N/A, and a row without flags has blank cells. https://www.iana.org/assignments/iana-ipv4-special-registry and
- * https://www.iana.org/assignments/iana-ipv6-special-registry; 192.0.0.170 and 192.0.0.171 share a row there.
- */
+// Flags in the order of IANA's columns: Source, Destination, Forwardable, Globally Reachable,
+// Reserved-by-Protocol. T and F are True and False, - is N/A, and a row without flags has blank
+// cells. 192.0.0.170 and 192.0.0.171 share a row there.
+// Sources: https://www.iana.org/assignments/iana-ipv4-special-registry and
+// https://www.iana.org/assignments/iana-ipv6-special-registry
 const specialPurpose: readonly Row[] = [
   ['thisNetwork', '0.0.0.0/8', '"This network"', 'TFFFT', 791],
   ['unspecified', '0.0.0.0/32', '"This host on this network"', 'TFFFT', 1122],
@@ -226,11 +226,10 @@ const specialPurpose: readonly Row[] = [
   ['linkLocal', 'fe80::/10', 'Link-Local Unicast', 'TTFFT', 4291],
 ]
 
-/*
- * What the registries of the whole space add: https://www.iana.org/assignments/ipv4-address-space and
- * https://www.iana.org/assignments/ipv6-address-space. The sixteen rows of IPv4 multicast are one here; ::/96 stands in a note there.
- * With 2000::/3 and the rows above, this leaves no IPv6 address out.
- */
+// Rows of the registries of the whole space. The sixteen rows of IPv4 multicast are one row here.
+// ::/96 is in a note there. With 2000::/3 and the rows above, these rows cover every IPv6 address.
+// Sources: https://www.iana.org/assignments/ipv4-address-space and
+// https://www.iana.org/assignments/ipv6-address-space
 const addressSpace: readonly Row[] = [
   ['multicast', '224.0.0.0/4', 'Multicast', '', 5771],
   ['reserved', '::/96', 'IPv4-compatible IPv6 address (deprecated)', '', 4291],

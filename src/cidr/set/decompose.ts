@@ -63,7 +63,7 @@ export function toNext6(at: Uint32Array, length: number, lasts: Uint32Array, ind
   let word = (length - 1) >> 5
   for (let step = 1 << (31 & -length); word >= 0; step = 1) {
     at[word] = at[word]! + step
-    // what was added to came to nothing: it has gone over
+    // 0: the word has overflowed
     if (at[word] !== 0) return compareAt(at, 0, lasts, index) <= 0
     word--
   }

@@ -8,10 +8,9 @@ import { assertSet, empty, type RangeSet, subtract, union } from './range-set.js
 import { Spans } from './spans.js'
 
 /**
- * Collects what a set has and what it has not, in the order of the calls, and makes the set at the
- * end: addresses added after a removal are in it again. Cheaper than a new set a step: a call only
- * takes notes, and is amortised O(1); each change from adding to removing or back costs a sweep
- * over what there is.
+ * Builds a set from additions and removals, in the order of the calls. It is cheaper than a new set
+ * for each step: a call is amortised O(1). Each switch between adding and removing costs a sweep
+ * over the collected ranges.
  *
  * @example
  * const builder = RangeSet.builder().add(Prefix.parse('10.0.0.0/29')).remove(Address.parse('10.0.0.1'))
@@ -24,7 +23,7 @@ export class RangeSetBuilder {
   #built = false
 
   /**
-   * Puts an address, or all of a prefix, a range or a set, into the set.
+   * Adds an address, or all of a prefix, a range or a set.
    *
    * @throws IpamError `FAMILY_MISMATCH`, `INVALID_RANGE`; `INVALID_ARGUMENT` after {@link build}
    * @example
@@ -36,7 +35,7 @@ export class RangeSetBuilder {
   }
 
   /**
-   * Takes an address, or all of a prefix, a range or a set, out of what has been added so far.
+   * Removes an address, or all of a prefix, a range or a set, from the additions so far.
    *
    * @throws IpamError `FAMILY_MISMATCH`, `INVALID_RANGE`; `INVALID_ARGUMENT` after {@link build}
    * @example
@@ -49,7 +48,7 @@ export class RangeSetBuilder {
   }
 
   /**
-   * The set. The builder is closed: nothing can be added any more. O(n).
+   * Returns the set and closes the builder. O(n).
    *
    * @throws IpamError `INVALID_ARGUMENT` the second time
    * @example

@@ -14,8 +14,8 @@ import { addTo6, differenceTo6 } from './words6.js'
 const VERSION = 2
 
 /**
- * A set as compact bytes, with a version and a checksum: about 4 bytes a range in a pool of single
- * addresses, 2 to 10 in others. A set has one form. O(n).
+ * A set as compact bytes, with a version and a checksum: about 4 bytes for each range in a set of
+ * single addresses, 2 to 10 in other sets. A set has one stored form. O(n).
  *
  * @example
  * Array.from(RangeSet.encode(RangeSet.parse(['0.0.0.10-0.0.0.12']))) // [2, 1, 10, 2, 0, 158, 62, 30, 209]
@@ -29,11 +29,11 @@ export function encode(set: RangeSet): Uint8Array {
 }
 
 /**
- * The set that {@link encode} made bytes of. O(n).
+ * The set that {@link encode} stored. O(n).
  *
- * @throws IpamError `MALFORMED_BYTES` for anything that `encode` does not write: another version,
- *   bytes that are missing or too many, numbers in more bytes than they need, addresses beyond the
- *   last, damage by the checksum; `INVALID_ARGUMENT` for what is no Uint8Array
+ * @throws IpamError `MALFORMED_BYTES` for bytes that `encode` does not write: another version,
+ * missing or extra bytes, numbers in more bytes than they need, addresses above the last one, a
+ * wrong checksum; `INVALID_ARGUMENT` for a value that is not a Uint8Array
  * @example
  * RangeSet.format(RangeSet.decode(Uint8Array.of(2, 1, 10, 2, 0, 158, 62, 30, 209))) // ['0.0.0.10-0.0.0.12']
  */

@@ -13,17 +13,17 @@ export interface Cover {
   /** In order, disjoint. */
   readonly prefixes: readonly Prefix.Prefix[]
   /**
-   * How many addresses they have that the set does not have. 0 if the set needs no more prefixes
-   * than there may be.
+   * The number of addresses that the prefixes contain and the set does not. 0 if the set needs at
+   * most `maxPrefixes` prefixes.
    */
   readonly added: bigint
 }
 
 /**
- * At most `maxPrefixes` prefixes that cover all of the set and as little else as possible, for
- * whoever can take only so many: a route table, a security group, an annotation. IPv4 is exact;
- * what IPv6 prefixes add is compared as floating-point numbers: of two covers that differ by less
- * than one part in 10^12 it may be either.
+ * At most `maxPrefixes` prefixes that cover the whole set, with as few other addresses as possible.
+ * For targets with a limited number of entries: a route table, a security group, an annotation. The
+ * result for IPv4 is optimal. For IPv6, added addresses are compared as floating-point numbers: of
+ * two covers that differ by less than one part in 10^12, it may be either.
  *
  * O(p * `maxPrefixes`) time and memory for a set of p prefixes.
  *

@@ -8,8 +8,8 @@ import { at6, Ranges6, sumBefore6 } from './ranges6.js'
 import { bigAt6, compareTo } from './words6.js'
 
 /**
- * How many addresses of the set lie before an address, which need not be in it; all IPv4 lie before
- * all IPv6. O(log n).
+ * The number of addresses of the set before an address, which need not be in it. All IPv4 addresses
+ * are before all IPv6 addresses. O(log n).
  *
  * `RangeSet.at(set, RangeSet.rank(set, address))` is the address again if the set has it.
  *
@@ -51,8 +51,8 @@ export function at(set: RangeSet, index: bigint | number): Address.Address {
 }
 
 /**
- * An address of the set that depends on the seed alone, all of them as likely; `undefined` if the
- * set is empty. For spreading, not for secrets. O(log n).
+ * An address of the set that depends only on the seed, uniformly distributed; `undefined` if the
+ * set is empty. For distribution, not for secrets. O(log n).
  *
  * @throws IpamError `INVALID_ARGUMENT` for a seed that is not a whole number within 2^53
  * @example
@@ -74,7 +74,7 @@ export function random(set: RangeSet, seed: number): Address.Address | undefined
 }
 
 /**
- * All addresses of the set in order, one at a time: a set may have 2^128 of them. O(1) each.
+ * An iterator over all addresses of the set, in order. A set may have 2^128 of them. O(1) for each.
  *
  * @example
  * Array.from(RangeSet.addresses(RangeSet.parse(['10.0.0.254-10.0.1.0'])), Address.format) // ['10.0.0.254', '10.0.0.255', '10.0.1.0']

@@ -18,14 +18,13 @@ export type RangeSetTextOptions = Range.RangeTextOptions
 
 /**
  * Reads a list of entries, each an address, a range `first-last` or a CIDR (host bits are cleared),
- * in any order and overlapping as they like. An entry with a hyphen is a range, else one with a
+ * in any order. They may overlap. An entry with a hyphen is a range, else one with a
  * slash is a CIDR. O(n).
  *
- * What {@link format} writes is read back as the same set: the list of texts is the JSON form of a
- * set.
+ * The texts of {@link format} are parsed as the same set: they are the JSON form of a set.
  *
  * @throws IpamError `MALFORMED_RANGE_SET_ENTRY` for the first entry that is none of them;
- * `INVALID_ARGUMENT` if `entries` is no array
+ * `INVALID_ARGUMENT` if `entries` is not an array
  * @example
  * RangeSet.format(RangeSet.parse(['10.0.0.4/30', '10.0.0.8', '10.0.0.2'])) // ['10.0.0.2-10.0.0.2', '10.0.0.4-10.0.0.8']
  */
@@ -59,7 +58,7 @@ export function safeParse(
   for (let index = 0; index < entries.length; index++) {
     const text = entries[index]!
     if (typeof text !== 'string') {
-      // what comes from outside as JSON may hold anything
+      // parsed JSON may contain any value
       return fail('MALFORMED_RANGE_SET_ENTRY', { ...notAText(text), index })
     }
     if (strict && addPlain(text, spans)) continue

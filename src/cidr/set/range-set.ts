@@ -14,14 +14,14 @@ import { addressAt6, compareTo } from './words6.js'
  * A set of addresses of both families as sorted, disjoint ranges. Immutable: every operation
  * returns a new set, which may share its arrays with another.
  *
- * An IPv4 range takes 8 bytes, an IPv6 range 32, and in sets of 32 ranges and more 4 to 8 on top
- * for a directory, which is built once a set has been searched so often that it pays. The order is
- * all IPv4, then all IPv6, each ascending.
+ * An IPv4 range needs 8 bytes, an IPv6 range 32. Sets of 32 ranges or more need 4 to 8 more for a
+ * directory, which is built after several searches. The order is all IPv4, then all IPv6, each
+ * ascending.
  *
- * A set can be frozen, and a worker can be sent one: a structured clone is a set too, but is
- * searched without a directory and counted anew each time. `RangeSet.union(clone, RangeSet.empty)`
- * makes a whole one of it. JSON has its ranges as text: `RangeSet.format`. Every function that
- * takes a set throws `INVALID_ARGUMENT` for what is neither.
+ * A set can be frozen, and sent to a worker. A structured clone is a set too, but it has no
+ * directory, and its size is computed in each call. `RangeSet.union(clone, RangeSet.empty)`
+ * restores both. The JSON form is `RangeSet.format`. Every function with a set throws
+ * `INVALID_ARGUMENT` for a value that is neither a set nor a clone.
  */
 export interface RangeSet {
   readonly v4: Ranges4
@@ -49,7 +49,7 @@ export function fromRanges(ranges: Iterable<Range.Range>): RangeSet {
 }
 
 /**
- * The union of prefixes given in any order; host bits do not count. O(n).
+ * The union of prefixes given in any order; host bits are ignored. O(n).
  *
  * @example
  * RangeSet.formatPrefixes(RangeSet.fromPrefixes([Prefix.parse('10.0.1.0/24'), Prefix.parse('10.0.0.0/24')])) // ['10.0.0.0/23']
@@ -128,10 +128,10 @@ export function complement(set: RangeSet, within: Prefix.Prefix | Range.Range | 
 }
 
 /**
- * Whether the set has this address, or all of a prefix, a range or another set. O(log n), with a
- * directory that leaves a step or two where the ranges are spread; O(a + b) for a set.
+ * Whether the set has this address, or all of a prefix, a range or another set. O(log n), or one or
+ * two steps with a directory if the ranges are evenly distributed; O(a + b) for a set.
  *
- * @throws IpamError `INVALID_ARGUMENT` for what is no such member; `INVALID_PREFIX_LENGTH`,
+ * @throws IpamError `INVALID_ARGUMENT` for a value that is none of these; `INVALID_PREFIX_LENGTH`,
  * `FAMILY_MISMATCH`, `INVALID_RANGE`
  * @example
  * const set = RangeSet.parse(['10.0.0.0/24', '10.0.1.0-10.0.1.9'])
@@ -308,7 +308,7 @@ function containsSpan(set: RangeSet, from: Address.Address, to: Address.Address)
 }
 
 /**
- * The set with ranges of this module: what every function that looks into a set begins with. O(1).
+ * Checks a set at the start of a function, and converts a structured clone. O(1).
  *
  * @throws IpamError as {@link assertSet}
  */

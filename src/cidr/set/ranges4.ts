@@ -127,8 +127,8 @@ export class Ranges4 {
 }
 
 /**
- * @throws IpamError `INVALID_ARGUMENT` for what are no ranges. Public functions have looked at their
- * sets before, so that this is for what has changed since.
+ * @throws IpamError `INVALID_ARGUMENT` for what are no ranges. Public functions have looked at
+ * their sets before, so that this is for what has changed since.
  */
 export function assertRanges(firsts: unknown, lasts: unknown): void {
   if (!areRanges(firsts, lasts)) refuse('set', A_SET, firsts)

@@ -107,7 +107,7 @@ export function assertLength(of: string, family: 4 | 6, length: number, min = 0,
 /**
  * A position in something of `size` members, as a bigint.
  *
- * @throws IpamError `INDEX_OUT_OF_RANGE`; `INVALID_ARGUMENT` for what is no whole number
+ * @throws IpamError `INDEX_OUT_OF_RANGE`; `INVALID_ARGUMENT` for a value that is not a whole number
  */
 export function toIndex(of: string, index: bigint | number, size: bigint): bigint {
   assertWhole(of, 'index', index)

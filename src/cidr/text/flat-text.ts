@@ -75,7 +75,7 @@ export function writeLength(length: number, at: number): number {
  * one flat string; joined pieces are joined again at each use as a key, and `apply` and spread take
  * five times as long.
  */
-// biome-ignore format: one line a length; broken up by argument, the switch would be a thousand lines long
+// biome-ignore format: one line for each length: formatted, the switch has a thousand lines
 export function flatText(length: number): string {
   const b = bytes
   switch (length) {

@@ -20,7 +20,7 @@ export interface ZonedAddress {
  * Reads an address that may have a zone, with the rules of Go's net/netip: only IPv6 has one, and
  * it is any text that is not empty. O(1).
  *
- * @throws IpamError `MALFORMED_ADDRESS`; `INVALID_ARGUMENT` if `text` is no string
+ * @throws IpamError `MALFORMED_ADDRESS`; `INVALID_ARGUMENT` if `text` is not a string
  * @example
  * Address.parseZoned('fe80::1%eth0').zone // 'eth0'
  */
@@ -49,8 +49,8 @@ export function safeParseZoned(text: string): Result<ZonedAddress, 'MALFORMED_AD
  * Canonical text of the address, with `%` and the zone if there is one: {@link parseZoned} reads it
  * back. O(1).
  *
- * @throws IpamError `INVALID_ARGUMENT` for what is no address, for a zone that is no text, and for
- * one beside IPv4, which nobody would read
+ * @throws IpamError `INVALID_ARGUMENT` for a value that is not an address, a zone that is not a
+ * text, and a zone of an IPv4 address
  * @example
  * Address.formatZoned({ address: Address.parse('FE80::0001'), zone: 'eth0' }) // 'fe80::1%eth0'
  */

@@ -19,26 +19,26 @@ import { IPAddress, type IPAddressSpec } from './ip-address.js'
 import { IPAddressClaim } from './ip-address-claim.js'
 import { samePool } from './references.js'
 
-/** What an admission webhook is asked about a claim. Objects are in any version. */
+/** A request to admit a claim. Objects are in any version. */
 export type ClaimAdmissionRequest = AdmissionRequest<KubeObject>
 
-/** What has become of the search for the claim that an address refers to. */
+/** The result of the lookup of the claim that an address refers to. */
 export type ClaimLookup =
   | { readonly kind: 'found'; readonly claim: KubeObject }
   | { readonly kind: 'absent' }
-  /** Nobody knows whether there is one. `problem` goes into the answer. */
+  /** The lookup failed. `problem` is part of the answer. */
   | { readonly kind: 'failed'; readonly problem: string }
 
-/** What an admission webhook is asked about an address. Objects are in any version. */
+/** A request to admit an address. Objects are in any version. */
 export type AddressAdmissionRequest =
   | { readonly operation: 'CREATE'; readonly object: KubeObject; readonly claim: ClaimLookup }
   | { readonly operation: 'UPDATE'; readonly object: KubeObject; readonly oldObject: KubeObject }
   | { readonly operation: 'DELETE'; readonly oldObject: KubeObject }
 
 /**
- * Whether Cluster API admits a claim (core/webhooks/admission/ipaddressclaim.go): its spec never
- * changes. What a pool reference has to look like is the schema's to say, except that claims of
- * v1beta1 and v1alpha1 need a group: there the schema does not ask for one.
+ * Decides as Cluster API whether a claim is valid (core/webhooks/admission/ipaddressclaim.go): its
+ * spec is immutable. The schema checks the pool reference. Claims of v1beta1 and v1alpha1 also need
+ * a group, which their schema does not ask for.
  *
  * @throws IpamError `INVALID_ARGUMENT` for another operation, `OBJECT_KIND_MISMATCH` for an object
  * of another kind
@@ -65,13 +65,13 @@ function judgeIPAddressClaim(request: ClaimAdmissionRequest): Admission {
 }
 
 /**
- * Whether Cluster API admits an address (core/webhooks/admission/ipaddress.go): on creation it has
- * to be one, with a prefix length that fits, and of the pool that its claim asks; later its spec
- * never changes. An address without a claim is admitted: `clusterctl move` creates addresses before
+ * Decides as Cluster API whether an address is valid (core/webhooks/admission/ipaddress.go). A new
+ * address needs a valid address and prefix length, and the pool of its claim. Its spec is
+ * immutable. An address without a claim is admitted: `clusterctl move` creates addresses before
  * claims.
  *
  * Not checked, as upstream: that the gateway is of the same family and subnet, that the address is
- * of the pool, and that nobody else has it.
+ * in the pool, and that no other IPAddress has it.
  *
  * @throws IpamError `INVALID_ARGUMENT` for another operation, `OBJECT_KIND_MISMATCH` for an object
  * of another kind

@@ -4,7 +4,7 @@ import { quote } from '../../errors/quote.js'
 import type { KubeObject } from '../meta/object.js'
 import type { Node } from './node.js'
 
-/** The subnets of the Pods of a Node, and what is wrong with them. */
+/** The subnets of the Pods of a Node, and their problems. */
 export interface NodeSubnets {
   /**
    * In the order of `spec.podCIDRs`, each once, host bits cleared; without those that cannot be

@@ -39,7 +39,7 @@ type Range = Range.Range
 type RangeSet = RangeSet.RangeSet
 
 /**
- * What an admission webhook is asked about a pool. `inUse` are the IPAddress objects of the pool.
+ * A request to admit a pool. `inUse` are the IPAddress objects of the pool.
  */
 export type PoolAdmissionRequest =
   | { readonly operation: 'CREATE'; readonly object: InClusterPool }
@@ -104,17 +104,17 @@ function judgeObject(request: PoolChange, drained: RangeSet, options: PoolAdmiss
   ])
 }
 
-/** A pool that can never give anything. Upstream admits it without a word. */
+/** Warnings for a pool that can never allocate anything. Upstream admits it without a warning. */
 function emptyWarnings(pool: InClusterPool): string[] {
   if (isPrefixPool(pool)) {
     const space = prefixSpace(pool.spec)
     if (!space.ok || hasChild(space.value)) return []
-    return ['the pool gives nothing: each of its prefixes overlaps spec.excludedPrefixes']
+    return ['the pool has nothing to allocate: each of its prefixes overlaps spec.excludedPrefixes']
   }
   const space = addressSpace(pool.spec)
   if (!space.ok || !RangeSet.isEmpty(space.value.available)) return []
   return [
-    'the pool gives nothing: each of its addresses is excluded, the gateway, or the first or last one of the subnet',
+    'the pool has nothing to allocate: each of its addresses is excluded, the gateway, or the first or last one of the subnet',
   ]
 }
 
@@ -123,7 +123,7 @@ function hasChild({ available, childLength }: PrefixSpace): boolean {
   return RangeSet.prefixes(available).some(({ length }) => length <= childLength)
 }
 
-/** A pool stays what it is: an update from another kind is the wrong question. */
+/** Refuses an update from another kind. */
 function assertSameKind(request: PoolAdmissionRequest): void {
   if (request.operation === 'UPDATE' && request.object.kind !== request.oldObject.kind) {
     const got = `${request.oldObject.kind} and ${request.object.kind}`
@@ -138,7 +138,7 @@ function admitDelete(pool: InClusterPool, inUse: readonly IPAddress[]): Admissio
   return badRequest('Pool has IPAddresses allocated. Cannot delete Pool until all IPAddresses have been removed.')
 }
 
-/** What a change of a pool is to addresses in use: why it is refused, or of what it is warned. */
+/** The errors and warnings of a change of a pool for addresses in use. */
 type Update = { readonly refusal: string } | { readonly warnings: readonly string[] }
 
 function judgeUpdate(request: Extract<PoolAdmissionRequest, { operation: 'UPDATE' }>, drained: RangeSet): Update {

@@ -11,9 +11,9 @@ export const API_VERSION_V1ALPHA1 = `${GROUP}/v1alpha1`
  */
 export const SKIP_DELETE_VALIDATION_ANNOTATION = 'ipam.cluster.x-k8s.io/skip-validate-delete-webhook'
 /**
- * Annotation of a pool: what of it may be taken out although it is in use, as addresses, ranges and
- * CIDRs with commas between them. What is in use there stays with its claims and counts as
- * `outOfRange`, and nothing new is given from it.
+ * Annotation of a pool: addresses in use that an update may remove, as addresses, ranges and CIDRs
+ * separated by commas. They stay with their claims and count as `outOfRange`. The pool allocates no
+ * other of these addresses.
  */
 export const DRAIN_ANNOTATION = 'ipam-kit.dev/drain'
 

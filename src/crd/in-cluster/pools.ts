@@ -51,8 +51,8 @@ export interface InClusterIPPoolSpec {
 
 export interface InClusterPrefixPoolSpec {
   /**
-   * CIDRs of one family to carve prefixes from, without host bits. Upstream admits IPv6 alone:
-   * {@link admitInClusterPool} takes IPv4 where it is told to.
+   * CIDRs of one family to carve prefixes from, without host bits. Upstream admits IPv6 only.
+   * {@link admitInClusterPool} has an option for IPv4.
    */
   readonly prefixes: readonly string[]
   /**
@@ -74,23 +74,23 @@ export interface InClusterPrefixPoolSpec {
 export interface InClusterPoolStatus {
   readonly ipAddresses?: InClusterPoolCounts | undefined
   /**
-   * Not in upstream's definitions, where an API server drops them: {@link withPoolConditions} makes
-   * one that has them.
+   * Not in upstream's definitions: an API server drops them. {@link withPoolConditions} adds them
+   * to a definition.
    */
   readonly conditions?: readonly Condition[] | undefined
 }
 
 /**
- * Addresses or prefixes, by what they are. Each at most the largest 64-bit integer that JSON
- * numbers can carry.
+ * Numbers of addresses or prefixes. The maximum is the largest 64-bit integer that is an exact JSON
+ * number.
  */
 export interface InClusterPoolCounts {
-  /** What the pool may hand out, in use or not. */
+  /** Addresses or prefixes that the pool can allocate, in use or not. */
   readonly total: number
   readonly free: number
-  /** IPAddress objects of this pool, whatever is in them. */
+  /** IPAddress objects of this pool, valid or not. */
   readonly used: number
-  /** In use, but not or no longer in the pool. */
+  /** Addresses or prefixes in use that are not, or no longer, in the pool. */
   readonly outOfRange: number
 }
 

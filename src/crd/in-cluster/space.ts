@@ -19,7 +19,7 @@ type RangeSet = RangeSet.RangeSet
  */
 const MAX_COUNT = 2n ** 63n - 1024n
 
-/** What a pool of addresses may hand out, and what it keeps back. */
+/** The addresses that a pool can allocate, and those that it does not. */
 export interface AddressSpace {
   /** All of `spec.addresses`. */
   readonly addresses: RangeSet
@@ -34,7 +34,7 @@ export interface AddressSpace {
   readonly available: RangeSet
 }
 
-/** What a pool of prefixes may carve. */
+/** The space that a pool of prefixes can allocate from. */
 export interface PrefixSpace {
   readonly parents: RangeSet
   readonly excluded: RangeSet
@@ -55,8 +55,8 @@ export interface PrefixSpace {
  * exclusion. So an IPv4 /31 or /32 is empty unless reserved addresses are allowed. Zones are
  * dropped. O(n log n).
  *
- * @returns `INVALID_POOL_SPEC` for what does not parse, mixed families, a prefix that is too long,
- * or no address at all
+ * @returns `INVALID_POOL_SPEC` for a text that does not parse, mixed families, a prefix that is too
+ * long, or a spec without addresses
  */
 export function addressSpace(spec: InClusterIPPoolSpec): Result<AddressSpace, 'INVALID_POOL_SPEC'> {
   assertParts('addressSpace', 'spec', spec, { addresses: 'list' })
@@ -84,11 +84,11 @@ export function addressSpace(spec: InClusterIPPoolSpec): Result<AddressSpace, 'I
 }
 
 /**
- * The space of a pool of prefixes. Unlike with addresses the gateway is not kept back, and nothing
- * is reserved.
+ * The space of a pool of prefixes. Unlike in a pool of addresses, the gateway is not excluded, and
+ * no address is reserved.
  *
- * @returns `INVALID_POOL_SPEC` for what does not parse or has host bits, mixed families, or a
- * length out of range
+ * @returns `INVALID_POOL_SPEC` for a text that does not parse or has host bits, mixed families, or
+ * a length out of range
  */
 export function prefixSpace(spec: InClusterPrefixPoolSpec): Result<PrefixSpace, 'INVALID_POOL_SPEC'> {
   assertParts('prefixSpace', 'spec', spec, { prefixes: 'list' })

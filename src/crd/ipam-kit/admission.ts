@@ -4,7 +4,7 @@ import { type FieldError, type FieldValue, goQuote, invalidField } from '../meta
 import { labelSelectorErrors } from '../meta/label-selector.js'
 import type { KubeObject } from '../meta/object.js'
 import { NEVER_CHANGES } from '../meta/strict.js'
-import { type FamilyGrid, type FamilyGridWish, gridOf, gridProblem } from './grid.js'
+import { type FamilyGrid, type FamilyGridPreferences, gridOf, gridProblem } from './grid.js'
 import type { IPBlock } from './ip-block.js'
 import { IPDomain } from './ip-domain.js'
 import { IPPool, type IPPoolSpec } from './ip-pool.js'
@@ -14,33 +14,31 @@ import { poolOf, rowsOfPool } from './rows.js'
 import { type PoolGrids, type PoolSpace, readPoolSpace } from './space.js'
 
 /**
- * What an admission webhook is asked about a pool. What it does not know of others may be left out,
- * and is not looked at then.
+ * A request to admit a pool. A rule about other objects is skipped if they are left out.
  */
 export type IPPoolAdmissionRequest = AdmissionRequest<IPPool> & {
-  /** The domain of the pool. Left out: there is none yet. */
+  /** The domain of the pool. Default: it does not exist yet. */
   readonly domain?: IPDomain | undefined
-  /** Pools of any domain, this one among them or not. */
+  /** Pools of any domain. The list may include this pool. */
   readonly others?: readonly IPPool[] | undefined
   /** Blocks of any domain. */
   readonly blocks?: readonly IPBlock[] | undefined
 }
 
-/** What an admission webhook is asked about a domain. */
+/** A request to admit a domain. */
 export type IPDomainAdmissionRequest = AdmissionRequest<IPDomain> & {
-  /** Blocks of any domain: those that a deletion waits for. */
+  /** Blocks of any domain. The deletion waits for those of this domain. */
   readonly blocks?: readonly IPBlock[] | undefined
 }
 
 /**
- * Whether a pool makes sense: it is what the definition of the kind asks for, its texts are
- * addresses of its subnets ({@link poolSpace}), its selectors can select, and its grid is that of
- * its domain and of the other pools there. Domain and grid never change once they are set. What is
- * given may change at any time. An update that leaves the spec as it is is always allowed.
+ * Decides whether a pool is valid: it fits its schema, its addresses are in its subnets
+ * ({@link poolSpace}), and its selectors are valid. Its grid must be the grid of its domain and of
+ * the other pools there. Domain and grid are immutable once they are set; the addresses may change.
+ * An update without a change of the spec is always allowed.
  *
- * Warnings tell of pools with addresses in common, of subnets that give nothing, of rows that are
- * not of the pool any more, and of those that a deletion waits for. O(size of everything that is
- * given).
+ * Warnings report overlapping pools, subnets without an address to allocate, allocated addresses
+ * that the pool no longer contains, and rows that a deletion waits for. O(size of all arguments).
  *
  * @throws IpamError `INVALID_ARGUMENT` for another operation, or a domain of another name
  * @example
@@ -82,7 +80,7 @@ function judgeIPPool(object: IPPool, before: IPPool | undefined, request: IPPool
 }
 
 /**
- * Whether a domain makes sense: its grid has blocks of up to 1,024 units, and never changes.
+ * Decides whether a domain is valid: its blocks have up to 1,024 units, and its grid is immutable.
  *
  * @throws IpamError `INVALID_ARGUMENT` for another operation
  * @example
@@ -90,7 +88,7 @@ function judgeIPPool(object: IPPool, before: IPPool | undefined, request: IPPool
  * const ipv6 = { blockPrefixLength: 120, allocationPrefixLength: 128 }
  * const object = IPDomain.parse({ apiVersion: 'ipam-kit.dev/v1alpha1', kind: 'IPDomain', metadata: { name: 'lab' }, spec: { ipv4, ipv6 } })
  * admitIPDomain({ operation: 'CREATE', object }).errors.map(({ path, detail }) => `${path}: ${detail}`)
- * // ['spec.ipv4: a block has 65536 units, and at most 1024']
+ * // ['spec.ipv4: a block has 65536 units, more than 1024']
  */
 export const admitIPDomain: Admit<IPDomainAdmissionRequest> = /* @__PURE__ */ admissionBy(IPDomain, {
   judge: (object, before) => ({
@@ -101,7 +99,7 @@ export const admitIPDomain: Admit<IPDomainAdmissionRequest> = /* @__PURE__ */ ad
   waitsFor: (domain, { blocks = [] }: IPDomainAdmissionRequest) => waitingForRows(domain, blocks, isOfDomain),
 })
 
-/** An object as an error repeats it. */
+/** An object, as a value of a field error. */
 function asValue(object: object): FieldValue {
   return object as FieldValue
 }
@@ -111,15 +109,15 @@ function nameErrors({ metadata: { name } }: KubeObject): readonly FieldError[] {
   return [invalidField('metadata.name', name, `has more than ${MAX_NAME_LENGTH} characters`)]
 }
 
-/** What of a pool never changes. A grid that it has not asked for yet may still come. */
+/** Changes of immutable fields. A grid may be set later, but not changed. */
 function poolChangeErrors(before: IPPoolSpec, after: IPPoolSpec): readonly FieldError[] {
   const errors: FieldError[] = []
   if (after.domain !== before.domain) errors.push(invalidField('spec.domain', after.domain, NEVER_CHANGES))
   for (const field of ['ipv4', 'ipv6'] as const) {
-    const [wished, wish] = [before[field], after[field]]
-    if (wished === undefined || (wish !== undefined && isSame(wished, wish))) continue
+    const [wanted, now] = [before[field], after[field]]
+    if (wanted === undefined || (now !== undefined && isSame(wanted, now))) continue
     errors.push(
-      invalidField(`spec.${field}`, wish === undefined ? null : asValue(wish), `${NEVER_CHANGES} once it is set`),
+      invalidField(`spec.${field}`, now === undefined ? null : asValue(now), `${NEVER_CHANGES} once it is set`),
     )
   }
   return errors
@@ -127,22 +125,22 @@ function poolChangeErrors(before: IPPoolSpec, after: IPPoolSpec): readonly Field
 
 const GRID_FIELDS = ['blockPrefixLength', 'allocationPrefixLength'] as const
 
-/** What a pool shares its addresses with. */
+/** The domain of a pool, and its other pools. */
 interface Neighbourhood {
   readonly domain: IPDomain | undefined
   /** The other pools of the domain. */
   readonly pools: readonly IPPool[]
 }
 
-/** Of a grid, what it should be like, by whom. */
+/** The grid of another object, which a pool must agree with. */
 interface Precedent {
   readonly who: string
-  readonly grid: FamilyGridWish
+  readonly grid: FamilyGridPreferences
 }
 
 function gridErrors(family: 4 | 6, spec: IPPoolSpec, { domain, pools }: Neighbourhood): readonly FieldError[] {
   const field = `ipv${family}` as const
-  const wish = spec[field] ?? {}
+  const preferences = spec[field] ?? {}
   const precedents: Precedent[] = pools.map((pool) => ({
     who: `pool ${goQuote(pool.metadata.name)}`,
     grid: pool.spec[field] ?? {},
@@ -151,21 +149,21 @@ function gridErrors(family: 4 | 6, spec: IPPoolSpec, { domain, pools }: Neighbou
     precedents.unshift({ who: `domain ${goQuote(domain.metadata.name)}`, grid: domain.spec[field] })
   }
   return GRID_FIELDS.flatMap((name) => {
-    const value = wish[name]
+    const value = preferences[name]
     const other = precedents.find(({ grid }) => grid[name] !== undefined)
     if (value === undefined || other === undefined || other.grid[name] === value) return []
     return [invalidField(`spec.${field}.${name}`, value, `${other.who} has ${other.grid[name]}`)]
   })
 }
 
-/** The grid of the domain, or what it would be by the wishes of all of its pools. */
+/** The grid of the domain, or the grid that the preferences of all of its pools give. */
 function gridOfAll(family: 4 | 6, spec: IPPoolSpec, { domain, pools }: Neighbourhood): FamilyGrid {
   const field = `ipv${family}` as const
   if (domain !== undefined) return domain.spec[field]
-  const wishes = [spec, ...pools.map((pool) => pool.spec)].map((one) => one[field])
-  const wished = (name: (typeof GRID_FIELDS)[number]) => wishes.find((wish) => wish?.[name] !== undefined)?.[name]
-  const blockPrefixLength = wished('blockPrefixLength')
-  const allocationPrefixLength = wished('allocationPrefixLength')
+  const all = [spec, ...pools.map((pool) => pool.spec)].map((one) => one[field])
+  const preferred = (name: (typeof GRID_FIELDS)[number]) => all.find((one) => one?.[name] !== undefined)?.[name]
+  const blockPrefixLength = preferred('blockPrefixLength')
+  const allocationPrefixLength = preferred('allocationPrefixLength')
   const use = spec.affinity === undefined ? 'shared' : 'node'
   return gridOf(family, { blockPrefixLength, allocationPrefixLength }, use)
 }
@@ -175,7 +173,7 @@ function gridProblemErrors(family: 4 | 6, grid: FamilyGrid): readonly FieldError
   return problem === undefined ? [] : [invalidField(`spec.ipv${family}`, asValue(grid), problem)]
 }
 
-/** An API server cuts long warnings off, so that no more names are told than this. */
+/** The maximum number of names in a warning: an API server truncates long warnings. */
 const MAX_TOLD = 5
 
 function overlapWarnings(space: PoolSpace, pools: readonly IPPool[], grids: PoolGrids): readonly string[] {
@@ -185,10 +183,10 @@ function overlapWarnings(space: PoolSpace, pools: readonly IPPool[], grids: Pool
   const names = overlapping.map(({ metadata }) => metadata.name).sort()
   const told = names.slice(0, MAX_TOLD).join(', ')
   const more = names.length > MAX_TOLD ? ` and ${names.length - MAX_TOLD} more` : ''
-  return [`has addresses in common with ${told}${more}: what one of them gives, no other gives`]
+  return [`has addresses in common with ${told}${more}: each address is allocated by one of them only`]
 }
 
-/** What a pool gives, to anybody or to who asks for it. */
+/** All addresses that a pool can allocate, reserved ones included. */
 function all({ given, reserved }: PoolSpace): RangeSet.RangeSet {
   return RangeSet.union(given, reserved)
 }
@@ -196,7 +194,7 @@ function all({ given, reserved }: PoolSpace): RangeSet.RangeSet {
 function emptySubnetWarnings(space: PoolSpace): readonly string[] {
   const known = all(space)
   const idle = space.subnets.filter(({ prefix }) => !RangeSet.overlaps(known, prefix))
-  return idle.length === 0 ? [] : [`${idle.length} of ${space.subnets.length} subnets have nothing to give`]
+  return idle.length === 0 ? [] : [`${idle.length} of ${space.subnets.length} subnets have no address to allocate`]
 }
 
 function lostRowWarnings(pool: IPPool, space: PoolSpace, blocks: readonly IPBlock[]): readonly string[] {
@@ -207,7 +205,7 @@ function lostRowWarnings(pool: IPPool, space: PoolSpace, blocks: readonly IPBloc
     .filter(({ row, range }) => row.state === undefined && !RangeSet.contains(known, range))
   return lost.length === 0
     ? []
-    : [`rows that are not of the pool any more: ${lost.length}. They stay until they are released`]
+    : [`rows whose addresses the pool no longer contains: ${lost.length}. They stay until they are released`]
 }
 
 function isOfPool(pool: IPPool, block: IPBlock): number {
@@ -219,7 +217,7 @@ function isOfDomain(domain: IPDomain, block: IPBlock): number {
   return block.spec.domain === domain.metadata.name ? Object.keys(block.spec.rows).length : 0
 }
 
-/** What a deletion waits for, if the finalizers are there. */
+/** The rows that a deletion waits for, if the finalizers are set. */
 function waitingForRows<T extends KubeObject>(
   object: T,
   blocks: readonly IPBlock[],
@@ -228,5 +226,5 @@ function waitingForRows<T extends KubeObject>(
   const counts = blocks.map((block) => countRows(object, block)).filter((count) => count > 0)
   if (counts.length === 0) return []
   const rows = counts.reduce((sum, count) => sum + count, 0)
-  return [`goes when its rows are released: ${rows}, in ${counts.length} of the blocks`]
+  return [`deletion waits for the release of its rows: ${rows} (blocks: ${counts.length})`]
 }

@@ -11,18 +11,18 @@ import { MAX_BLOCK_SIZE } from './names.js'
 import { type PlacedRow, placedRows, unitsOf } from './rows.js'
 import { NEVER_FALLS, NOT_A_UNIT } from './versions.js'
 
-/** What an admission webhook is asked about a block. */
+/** A request to admit a block. */
 export type IPBlockAdmissionRequest = AdmissionRequest<IPBlock> & {
-  /** The domain of the block. Left out: whether the block is on its grid is not looked at. */
+  /** The domain of the block. Default: the block is not compared with a grid. */
   readonly domain?: IPDomain | undefined
 }
 
 /**
- * Whether a block is one: it has the name of its domain and addresses ({@link blockName}), lies on
- * a grid, and each of its units has one row at most, with a number of its own. In an update the
- * addresses stay, numbers only grow, and who has a unit keeps it until it is released: its row may
- * get a new number, and then the uid of another object of the same name. One that leaves the spec
- * as it is is always allowed. O(rows).
+ * Decides whether a block is valid: its name follows from its domain and addresses
+ * ({@link blockName}), it lies on a grid, and each unit has at most one row, with a sequence of its
+ * own. In an update, addresses stay and sequences never decrease. An owner keeps a unit until it is
+ * released. Its row may get a new sequence, and with it the uid of another object of the same name.
+ * An update without a change of the spec is always allowed. O(rows).
  *
  * @throws IpamError `INVALID_ARGUMENT` for another operation, or a domain of another name
  * @example
@@ -41,11 +41,11 @@ export const admitIPBlock: Admit<IPBlockAdmissionRequest> = /* @__PURE__ */ admi
   }),
   waitsFor: ({ spec }) => {
     const count = Object.keys(spec.rows).length
-    return count === 0 ? [] : [`goes when its rows are released: ${count}`]
+    return count === 0 ? [] : [`deletion waits for the release of its rows: ${count}`]
   },
 })
 
-/** What is wrong with where a block lies. */
+/** Errors of the addresses and the name of a block. */
 function placeErrors({ metadata, spec }: IPBlock, domain: IPDomain | undefined): readonly FieldError[] {
   const { cidr, allocationPrefixLength } = spec
   const refuse = (detail: string) => [invalidField('spec.cidr', cidr, detail)]
@@ -69,7 +69,7 @@ function placeErrors({ metadata, spec }: IPBlock, domain: IPDomain | undefined):
   return name === metadata.name ? errors : [...errors, invalidField('metadata.name', metadata.name, `is not ${name}`)]
 }
 
-/** What is wrong with the rows of a block, each by itself and beside the others. */
+/** Errors of the rows of a block, each alone and with the others. */
 function rowErrors(block: IPBlock): readonly FieldError[] {
   const { cidr, allocationPrefixLength, rows, sequence, last } = block.spec
   const prefix = Prefix.safeParse(cidr)
@@ -125,7 +125,7 @@ function stateErrors(path: string, { state, released, until }: IPBlockRow): read
   return Date.parse(until) < Date.parse(released) ? [invalidField(`${path}.until`, until, `is before ${released}`)] : []
 }
 
-/** What may not become of a block: it stays where it is, and its rows are those of who has them. */
+/** Errors of an update: a change of addresses, or of the owner of an allocated unit. */
 function changeErrors(before: IPBlockSpec, after: IPBlockSpec): readonly FieldError[] {
   const errors: FieldError[] = []
   for (const field of ['cidr', 'domain', 'allocationPrefixLength', 'pool'] as const) {
@@ -138,32 +138,32 @@ function changeErrors(before: IPBlockSpec, after: IPBlockSpec): readonly FieldEr
     const old = Object.hasOwn(before.rows, key) ? before.rows[key] : undefined
     if (old === undefined || old.sequence !== row.sequence) {
       if (row.sequence <= before.sequence) {
-        const detail = `a row that is added has one above ${before.sequence}`
+        const detail = `a new row needs a sequence above ${before.sequence}`
         errors.push(invalidField(`${path}.sequence`, row.sequence, detail))
       }
-      // what was given and is remembered again, of whoever had it before, is nobody's
+      // a released row that is kept for a former owner allocates nothing
       if (row.state !== undefined) continue
       for (const holder of holdersOf(holders, key, row)) errors.push(...successorErrors(path, holder, row))
     } else if (old.state === undefined) errors.push(...holderErrors(path, old, row))
     else if (row.state === undefined) {
-      errors.push(invalidField(`${path}.sequence`, row.sequence, 'who gets what was given back has a row of its own'))
+      errors.push(invalidField(`${path}.sequence`, row.sequence, 'the next owner of a released unit needs a new row'))
     }
   }
   return errors
 }
 
-/** Who had each unit: a row of several units has those behind its key as well. */
+/** The allocated row of each unit. A row of several units covers those after its key as well. */
 function holdersIn(spec: IPBlockSpec): ReadonlyMap<number, IPBlockRow> {
   const holders = new Map<number, IPBlockRow>()
   for (const { row, first, end } of placedRows({ spec })) {
     if (row.state !== undefined) continue
-    // what was stored before there were rules may say any number
+    // rows that were stored before these rules may have any count
     for (let unit = first; unit < Math.min(end, MAX_BLOCK_SIZE); unit++) holders.set(unit, row)
   }
   return holders
 }
 
-/** Who had the units that a row is for. */
+/** The rows that had the units of a new row. */
 function holdersOf(holders: ReadonlyMap<number, IPBlockRow>, key: string, row: IPBlockRow): ReadonlySet<IPBlockRow> {
   const found = new Set<IPBlockRow>()
   for (let unit = Number(key); unit < Number(key) + (row.count ?? 1); unit++) {
@@ -174,8 +174,8 @@ function holdersOf(holders: ReadonlyMap<number, IPBlockRow>, key: string, row: I
 }
 
 /**
- * A row in place of one that was not released is one of the same owner, as its name tells it: of
- * another container, or of an object that was made anew.
+ * A row that replaces one which was not released must have the same owner by name: of another
+ * container, or of a recreated object.
  */
 function successorErrors(path: string, old: IPBlockRow, row: IPBlockRow): readonly FieldError[] {
   const changed = (['owner', 'kind', 'interface'] as const).filter((field) => row[field] !== old[field])
@@ -183,10 +183,10 @@ function successorErrors(path: string, old: IPBlockRow, row: IPBlockRow): readon
 }
 
 function notGivenBack(path: string, value: string | undefined, old: IPBlockRow): FieldError {
-  return invalidField(path, value ?? null, `${old.owner} has the unit, and has not given it back`)
+  return invalidField(path, value ?? null, `${old.owner} has the unit, and has not released it`)
 }
 
-/** What says who has which units. It goes with the number of the row. */
+/** Errors of a change of the owner or the units of a row that keeps its sequence. */
 function holderErrors(path: string, old: IPBlockRow, row: IPBlockRow): readonly FieldError[] {
   const changed = (['owner', 'uid', 'kind', 'interface'] as const).filter((field) => row[field] !== old[field])
   const errors = changed.map((field) => notGivenBack(`${path}.${field}`, row[field], old))

@@ -8,7 +8,7 @@ import { MAX_NAME_LENGTH } from './names.js'
 
 type Prefix = Prefix.Prefix
 
-/** The last three parts have no hyphen in them, so that a domain may have some. */
+/** The last three parts have no hyphens. The domain may have some. */
 const BLOCK_NAME = /^(.+)-(?:4-([0-9a-f]{8})|6-([0-9a-f]{32}))-(0|[1-9][0-9]{0,2})$/u
 
 /**
@@ -19,9 +19,8 @@ export function isName(text: string): boolean {
 }
 
 /**
- * The name of the block of a domain that has these addresses: the domain, the family, the first
- * address as 8 or 32 hexadecimal digits, and the length. No two blocks have one name. Up to 239
- * characters.
+ * The name of a block: its domain, the family, the first address as 8 or 32 hexadecimal digits, and
+ * the prefix length. No two blocks have the same name. Up to 239 characters.
  *
  * @throws IpamError `INVALID_ARGUMENT` for a domain that is no DNS subdomain of up to 200
  * characters, or a prefix with host bits
@@ -43,7 +42,8 @@ export function blockName(domain: string, prefix: Prefix): string {
 }
 
 /**
- * The domain and the addresses of a block by its name; `undefined` if no block has that name.
+ * The domain and the addresses of the block with a name; `undefined` if it is not a name of a
+ * block.
  *
  * @example
  * import { Prefix } from 'ipam-kit/cidr'

@@ -42,11 +42,11 @@ export interface ClusterNetworkStatus {
   /** At most 128. */
   readonly ranges?: readonly ClusterNetworkRange[] | undefined
   /**
-   * At most 1,024: each consumer applies its own entries, with a field manager of its own, and
-   * drops those of ranges that are gone. The controller never writes them.
+   * At most 1,024. Each consumer applies its own entries, with its own field manager, and removes
+   * those of deleted ranges. The controller never writes them.
    */
   readonly answers?: readonly ClusterNetworkAnswer[] | undefined
-  /** Of the whole view, also of what the status does not list. In hexadecimal digits. */
+  /** A hash of the whole view, also of what the status does not list. In hexadecimal digits. */
   readonly hash?: string | undefined
   /**
    * `Ready`: all ranges are listed. `Consistent`: nothing overlaps that may not, subnets of nodes
@@ -83,11 +83,11 @@ export interface ClusterNetworkRange {
    * flag.
    */
   readonly source: { readonly kind: string; readonly name: string }
-  /** When the range first stood in the view: the time limit of acceptance begins then. */
+  /** When the range was added to the view. The time limit of acceptance begins then. */
   readonly proposedAt: string
 }
 
-/** What one consumer says of one range. */
+/** The answer of one consumer about one range. */
 export interface ClusterNetworkAnswer {
   /** As in `ranges`, character for character. */
   readonly cidr: string

@@ -4,13 +4,13 @@ import { NEVER_CHANGES } from '../meta/strict.js'
 import { handleName, IPHandle } from './ip-handle.js'
 import { admissionBy } from './judge.js'
 
-/** What an admission webhook is asked about a handle. */
+/** A request to admit a handle. */
 export type IPHandleAdmissionRequest = AdmissionRequest<IPHandle>
 
 /**
- * Whether a handle is one: its name is made of the uid of its owner, and it stays
- * with that owner. It may go at any time: one that is lost costs a search. An update that leaves
- * the spec as it is is always allowed.
+ * Decides whether a handle is valid: its name follows from the uid of its owner, and the owner is
+ * immutable. A handle may be deleted at any time: without it, a release searches all blocks. An
+ * update without a change of the spec is always allowed.
  *
  * @throws IpamError `INVALID_ARGUMENT` for another operation
  * @example

@@ -6,69 +6,69 @@ import { API_VERSION } from './names.js'
 import { blockVersions } from './versions.js'
 
 /**
- * Some neighbouring addresses of a domain, and who has them: the one place where that is written.
- * Whoever gives an address adds a row, on the condition that nobody else has written since; so any
- * number of writers may do it at once.
+ * A range of addresses of a domain, and their owners. It is the only record of what is allocated. A
+ * writer allocates an address by adding a row. The API server refuses the write if another writer
+ * has changed the block since, so any number of writers can allocate at the same time.
  *
- * Its borders lie on the grid of its domain and not on those of a pool: overlapping pools have
- * their blocks in common.
+ * The grid of the domain, not the pool, determines the borders of a block: overlapping pools share
+ * blocks.
  */
 export interface IPBlock extends KubeObject {
   readonly spec: IPBlockSpec
 }
 
 export interface IPBlockSpec {
-  /** Never changes, as the name says it too. */
+  /** Part of the name. Immutable. */
   readonly cidr: string
-  /** Name of the {@link IPDomain}. Never changes. */
+  /** Name of the {@link IPDomain}. Immutable. */
   readonly domain: string
-  /** The length of what is given. Never changes. */
+  /** Prefix length of a unit. Immutable. */
   readonly allocationPrefixLength: number
-  /** The pool of the rows that name none: the one for which the block was made. Never changes. */
+  /** The pool that the block was created for. Rows without a pool belong to it. Immutable. */
   readonly pool: string
-  /** The node that it is bound to. */
+  /** The node that the block is bound to. */
   readonly node?: string | undefined
   /**
-   * The number of the last row that was added, of this block or of the one before it at its place.
-   * It only grows.
+   * The sequence of the last row that was added, in this block or in a former block of the same
+   * addresses. It never decreases.
    */
   readonly sequence: number
-  /** The unit that was given last, or the last of those: the order `next` continues behind it. */
+  /** The last allocated unit. The order `next` continues after it. */
   readonly last?: number | undefined
   /**
-   * By the number of the unit within the block, from 0. Removed is what is free, but for what is
-   * remembered of who had it.
+   * Rows by the number of the unit within the block, from 0. A free unit has no row, unless a
+   * released row is kept for its former owner.
    */
   readonly rows: { readonly [unit: string]: IPBlockRow }
 }
 
-/** Who has a unit, or some of them in a row. */
+/** The owner of a unit, or of adjacent units. */
 export interface IPBlockRow {
   /** `namespace/name`, or `name`. */
   readonly owner: string
   /** The uid of the owner. */
   readonly uid: string
-  /** What the owner is, as `Kind.group`. Left out: a Pod. */
+  /** Kind of the owner, as `Kind.group`. Default: a Pod. */
   readonly kind?: string | undefined
-  /** Which of the owner's interfaces it is for. Left out: it has one. */
+  /** The interface of the owner. Default: the owner has one interface. */
   readonly interface?: string | undefined
-  /** The id of the container, where a container runtime asked. */
+  /** Id of the container, if a container runtime made the request. */
   readonly container?: string | undefined
   readonly mac?: string | undefined
-  /** Left out: the pool of the block. */
+  /** Default: the pool of the block. */
   readonly pool?: string | undefined
-  /** For so many units, from this one. Left out: 1. */
+  /** The number of units, from this one upwards. Default: 1. */
   readonly count?: number | undefined
-  /** The number of this row: no other row of the address ever had it. */
+  /** No other row of the address ever has the same number. */
   readonly sequence: number
   /**
-   * Left out: the owner has it. `held`: given back, and kept for who comes again. `cooling`: given
-   * back, and for nobody.
+   * Absent: allocated to the owner. `held`: released, and kept for the owner if it returns.
+   * `cooling`: released, and not allocated to any owner until `until`.
    */
   readonly state?: 'held' | 'cooling' | undefined
-  /** When it was given back. */
+  /** When the address was released. */
   readonly released?: string | undefined
-  /** Until when it is held, or cools. */
+  /** When the state `held` or `cooling` ends. */
   readonly until?: string | undefined
 }
 

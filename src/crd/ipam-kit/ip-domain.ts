@@ -7,9 +7,9 @@ import { API_VERSION } from './names.js'
 import { domainVersions } from './versions.js'
 
 /**
- * Within a domain an address is one thing: a routing domain, a VRF, a network view. Pools of one
- * domain may overlap, and nothing is given twice; in two domains the same address is two. It has
- * the grid on which the blocks of all of its pools lie, and so never changes.
+ * An address space in which each address is allocated at most once: a routing domain, a VRF, a
+ * network view. Pools of one domain may overlap. The same address in two domains is two addresses.
+ * The spec is the grid of the blocks of all pools in the domain. It is immutable.
  */
 export interface IPDomain extends KubeObject {
   readonly spec: IPDomainSpec

@@ -7,11 +7,11 @@ import { API_VERSION } from './names.js'
 import { handleVersions } from './versions.js'
 
 /**
- * Where the rows of an owner are: so that who does not know all blocks finds them without a search.
- * It is written before a row is, and so it may name blocks in which there is none; but none that it
- * does not name has one.
+ * An index from an owner to the blocks that may contain its rows, for callers that have no cache of
+ * all blocks. A writer names a block here before it adds a row to it. So a handle may name a block
+ * without a row of the owner, and every block with such a row is named.
  *
- * It says who has what as little as a bookmark does: that stands in the rows alone.
+ * Only the rows of blocks say what an owner holds.
  */
 export interface IPHandle extends KubeObject {
   readonly spec: IPHandleSpec
@@ -20,14 +20,17 @@ export interface IPHandle extends KubeObject {
 export interface IPHandleSpec {
   /** `namespace/name`, or `name`. */
   readonly owner: string
-  /** The uid of the owner. The name of the handle says it too. Never changes. */
+  /** The uid of the owner, part of the name of the handle. Immutable. */
   readonly uid: string
-  /** What the owner is, as `Kind.group`. Left out: a Pod. */
+  /** Kind of the owner, as `Kind.group`. Default: a Pod. */
   readonly kind?: string | undefined
-  /** How often it was changed: a write that changes nothing else does so, to be a write. */
+  /**
+   * The number of changes. A write that changes nothing else increases it, so that the API server
+   * stores it.
+   */
   readonly sequence?: number | undefined
   /**
-   * The names of blocks, by the interface of the owner; under `''` those of an owner whose
+   * The names of blocks, by the interface of the owner. The key is `''` for an owner whose
    * interfaces have no names.
    */
   readonly blocks: { readonly [interfaceName: string]: readonly string[] }
@@ -50,14 +53,15 @@ export const IPHandle: CrdModel<IPHandle> = /* @__PURE__ */ defineCrdModel({
   versions: handleVersions(),
 })
 
-/** A uid as Kubernetes and others make them: it can stand in a name as it is. */
+/** A uid that can be part of an object name: those of Kubernetes are. */
 const PLAIN = /^[0-9a-z](?:[-0-9a-z]*[0-9a-z])?$/u
-/** So that the name has at most 253 characters, also with four digits for each of the uid. */
+/** The name has at most 253 characters, also with four digits for each character of the uid. */
 const MAX_UID_LENGTH = 60
 
 /**
- * The name of the handle of an owner: `uid-` and its uid, or `hex-` and four hexadecimal digits for
- * each UTF-16 unit of it where it has characters that no name has. No two uids have one name.
+ * The name of the handle of an owner: `uid-` and its uid. If the uid has characters that an object
+ * name cannot have, it is `hex-` and four hexadecimal digits for each UTF-16 unit. No two uids have
+ * the same name.
  *
  * @throws IpamError `INVALID_ARGUMENT` for a uid that is empty, or has more than 60 UTF-16 units
  */

@@ -3,13 +3,13 @@ import { type CrdModel, defineCrdModel } from '../meta/crd-model.js'
 import { type LabelSelector, labelSelectorSchema } from '../meta/label-selector.js'
 import type { KubeObject } from '../meta/object.js'
 import { type Condition, conditionSchema, objectSchema } from '../meta/schema.js'
-import { type FamilyGrid, type FamilyGridWish, gridWishSchema } from './grid.js'
+import { type FamilyGrid, type FamilyGridPreferences, gridPreferencesSchema } from './grid.js'
 import { API_VERSION, DEFAULT_DOMAIN } from './names.js'
 import { poolVersions } from './versions.js'
 
 /**
- * A pool of addresses, or of prefixes, of one family or both (ipam-kit.dev/v1alpha1). What is given
- * of it is in the rows of {@link IPBlock} objects: the pool itself is a mask over the blocks of its
+ * A pool of addresses, or of prefixes, of one family or both (ipam-kit.dev/v1alpha1). The rows of
+ * {@link IPBlock} objects say what is allocated. The pool itself is a mask over the blocks of its
  * domain, and may change at any time. `IPPool` is the name of the kind in this API group: metal3
  * has a kind of the same name.
  */
@@ -19,86 +19,92 @@ export interface IPPool extends KubeObject {
 }
 
 export interface IPPoolSpec {
-  /** The {@link IPDomain} within which nothing is given twice. Never changes. Default `default`. */
+  /**
+   * The {@link IPDomain}, in which each address is allocated at most once. Immutable. Default
+   * `default`.
+   */
   readonly domain: string
-  /** Where addresses come from. What they have in common is the pool's once. */
+  /** The networks of the pool. They may overlap: an address counts once. */
   readonly subnets: readonly IPPoolSubnet[]
   /**
-   * How the space is cut, where this is the first pool of its domain; those that come later ask for
-   * the same, or for nothing. Never changes.
+   * The lengths of blocks and units. The first pool of a domain decides them; later pools name the
+   * same lengths or none. Immutable.
    */
-  readonly ipv4?: FamilyGridWish | undefined
-  readonly ipv6?: FamilyGridWish | undefined
+  readonly ipv4?: FamilyGridPreferences | undefined
+  readonly ipv6?: FamilyGridPreferences | undefined
   /**
-   * Whether the first and the last address of a subnet are given: `auto`: not of subnets of four
-   * addresses and more; `always`: never; `never`: they are. Of prefixes all are given. Default
-   * `auto`.
+   * Whether the pool skips the first and the last address of a subnet. `auto`: in subnets of four
+   * addresses or more. A pool of prefixes skips none. Default `auto`.
    */
   readonly skipEdges: 'auto' | 'always' | 'never'
   /**
-   * Which of the free addresses is next. `lowest`; `next`: the one behind the last that was given;
-   * `leastRecentlyReleased`: one that was never given, else the one that was given back first. The
-   * last two hold within a block, and nearly so between blocks. Default `lowest`.
+   * Which free address is allocated next. `lowest`: the lowest one. `next`: the one after the last
+   * allocated one. `leastRecentlyReleased`: one that was never allocated, or else the one that was
+   * released first. The last two are exact within a block, and approximate between blocks. Default
+   * `lowest`.
    */
   readonly order: 'lowest' | 'next' | 'leastRecentlyReleased'
   /**
-   * For so many seconds after it was given back nobody gets an address. 0 to 31,622,400. Default 0.
+   * How long a released address is not allocated again, in seconds: 0 to 31,622,400. Default 0.
    */
   readonly reuseAfterSeconds: number
-  /** Keeps what was given back for who comes again. */
+  /** Keeps a released address for its owner, which may return. Default: it is not kept. */
   readonly sticky?: IPPoolSticky | undefined
-  /** Gives the blocks of the pool to nodes. Left out: all nodes share them. */
+  /** Binds the blocks of the pool to nodes. Default: all nodes share the blocks. */
   readonly affinity?: IPPoolAffinity | undefined
-  /** The namespaces that the pool is for, by their labels. Left out: all. */
+  /** Labels of the namespaces that may use the pool. Default: all namespaces. */
   readonly namespaceSelector?: LabelSelector | undefined
-  /** The nodes that the pool is for, by their labels. Left out: all. */
+  /** Labels of the nodes that may use the pool. Default: all nodes. */
   readonly nodeSelector?: LabelSelector | undefined
   /**
-   * Of several pools that would do, the one with the highest priority is asked first. Default 0.
+   * Of several pools that a claim may use, the one with the highest priority is tried first.
+   * Default 0.
    */
   readonly priority: number
-  /** Nothing more is given; what was given stays. Default false. */
+  /** Whether the pool allocates no more. Allocated addresses stay allocated. Default false. */
   readonly disabled: boolean
 }
 
-/** One network, and what of it belongs to the pool. */
+/** One network, and the part of it that belongs to the pool. */
 export interface IPPoolSubnet {
-  /** The network, without host bits. Its length goes with each of its addresses. */
+  /** The network, without host bits. Its prefix length is returned with each address. */
   readonly cidr: string
-  /** What of it is given: addresses, `first-last`, CIDRs. Default: all of it. */
+  /** The part that the pool allocates: addresses, `first-last`, CIDRs. Default: all of it. */
   readonly ranges?: readonly string[] | undefined
-  /** What is never given. */
+  /** The part that the pool never allocates. */
   readonly exclude?: readonly string[] | undefined
-  /** What is given only to who asks for that very address. */
+  /** Addresses that the pool allocates only to a claim that requests exactly this address. */
   readonly reserved?: readonly string[] | undefined
-  /** The router. It goes with each address, and is itself never given. */
+  /** The router. It is returned with each address, and the pool never allocates it. */
   readonly gateway?: string | undefined
 }
 
 export interface IPPoolSticky {
   /**
-   * Who comes again: who has the same `mac`, or the same `owner`: kind, namespace, name and
-   * interface, but perhaps another uid.
+   * How a returning owner is recognised. `mac`: by its MAC address. `owner`: by its kind,
+   * namespace, name and interface; its uid may be another one.
    */
   readonly by: 'mac' | 'owner'
-  /** For how long. 1 to 31,622,400. */
+  /** How long the address is kept, in seconds: 1 to 31,622,400. */
   readonly forSeconds: number
 }
 
 export interface IPPoolAffinity {
   readonly by: 'node'
-  /** How many blocks of the pool and family a node has at most. Left out: any number. */
+  /** Maximum number of blocks of the pool and family on a node. Default: no limit. */
   readonly maxBlocksPerNode?: number | undefined
   /**
-   * Whether a node that gets no block any more takes addresses of the blocks of others. Default
-   * true.
+   * Whether a node that cannot get another block takes addresses from blocks of other nodes.
+   * Default true.
    */
   readonly borrow: boolean
 }
 
 export interface IPPoolStatus {
   readonly observedGeneration?: number | undefined
-  /** The domain that the pool was taken into, by its uid. Nothing is given before. */
+  /**
+   * The uid of the {@link IPDomain} that accepted the pool. Absent: the pool allocates nothing yet.
+   */
   readonly domainUID?: string | undefined
   readonly ipv4?: IPPoolFamilyStatus | undefined
   readonly ipv6?: IPPoolFamilyStatus | undefined
@@ -106,30 +112,30 @@ export interface IPPoolStatus {
 }
 
 /**
- * The grid of the domain, counts, and where to look. Counts are of units, as decimal text: they can
- * be larger than any number of JSON.
+ * The grid of the domain, counts of units, and hints for the search. Counts are decimal texts,
+ * because they can be larger than a JSON number.
  */
 export interface IPPoolFamilyStatus extends FamilyGrid {
-  /** What the pool gives, and what it keeps for who asks for it. */
+  /** Units that the pool can allocate, reserved ones included. */
   readonly total?: string | undefined
-  /** What is given, also of what the pool no longer has. */
+  /** Allocated units, also those that the pool no longer contains. */
   readonly allocated?: string | undefined
-  /** What the next one could get. */
+  /** Free units. */
   readonly free?: string | undefined
-  /** What is kept for who asks for it, given or not. */
+  /** Units that are allocated only on request, allocated or not. */
   readonly reserved?: string | undefined
-  /** What was given back and waits. */
+  /** Released units that are not allocated again yet. */
   readonly cooling?: string | undefined
-  /** What is given and not of the pool any more. */
+  /** Allocated units that the pool no longer contains. */
   readonly outOfRange?: string | undefined
   /**
-   * The blocks that have nothing to give, as ranges of addresses. A hint, a second or so old: who
-   * goes by it looks at one block too many, or misses for that long what was given back.
+   * Blocks without a free unit, as ranges of addresses. A hint that is about a second old. A writer
+   * that follows it may try a full block, or miss an address that was just released.
    */
   readonly full?: readonly string[] | undefined
-  /** The blocks of nodes that have something to give. A hint as well. */
+  /** Blocks of nodes that have free units. A hint as well. */
   readonly bound?: readonly string[] | undefined
-  /** What was given last. A hint as well. */
+  /** The last allocated address or CIDR. A hint as well. */
   readonly last?: string | undefined
 }
 
@@ -161,8 +167,8 @@ const schema: z.ZodType<IPPool> = objectSchema({
         gateway: z.string().optional(),
       }),
     ),
-    ipv4: gridWishSchema.optional(),
-    ipv6: gridWishSchema.optional(),
+    ipv4: gridPreferencesSchema.optional(),
+    ipv6: gridPreferencesSchema.optional(),
     skipEdges: z.enum(['auto', 'always', 'never']).default('auto'),
     order: z.enum(['lowest', 'next', 'leastRecentlyReleased']).default('lowest'),
     reuseAfterSeconds: z.int().default(0),

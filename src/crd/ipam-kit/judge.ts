@@ -1,5 +1,5 @@
 import { refuse } from '../../errors/refuse.js'
-import { type AdmissionRequest, type Admit, admissionOf, allowed, verdict } from '../meta/admission.js'
+import { type AdmissionRequest, type Admit, admissionOf, allowed, decision } from '../meta/admission.js'
 import type { CrdModel } from '../meta/crd-model.js'
 import { differences } from '../meta/differences.js'
 import { type FieldError, goQuote } from '../meta/field-error.js'
@@ -8,17 +8,17 @@ import type { IPDomain } from './ip-domain.js'
 
 type SpecObject = KubeObject & { readonly spec: object }
 
-/** What is wrong with an object, and what is to be told of one with which nothing is. */
+/** The errors of an object, and the warnings of an object without errors. */
 export interface Judgement {
   readonly errors: readonly FieldError[]
   readonly warnings?: () => readonly string[]
 }
 
-/** How the objects of a kind are judged that are what its definition asks for. */
+/** The rules for objects of a kind that fit its schema. */
 export interface Judge<T, R> {
   /** @param before the object before an update */
   readonly judge: (object: T, before: T | undefined, request: R) => Judgement
-  /** What a deletion waits for. */
+  /** Warnings of a deletion: what it waits for. */
   readonly waitsFor?: (object: T, request: R) => readonly string[]
 }
 
@@ -36,21 +36,21 @@ export function admissionBy<T extends SpecObject, R extends AdmissionRequest<T>>
     const before = request.operation === 'UPDATE' ? request.oldObject : undefined
     if (before !== undefined && isSame(before.spec, object.spec)) return allowed()
     const wrong = model.validate(object)
-    if (wrong.length > 0) return verdict(object, wrong)
+    if (wrong.length > 0) return decision(object, wrong)
     const { errors, warnings } = judge(object, before, request)
-    return verdict(object, errors, warnings)
+    return decision(object, errors, warnings)
   })
 }
 
-/** Whether two specs say the same. */
+/** Whether two specs have the same fields. */
 export function isSame(before: object, after: object): boolean {
   return differences('spec', before, after).length === 0
 }
 
 /**
- * The domain that a webhook has looked up.
+ * The domain that the webhook has looked up.
  *
- * @throws IpamError `INVALID_ARGUMENT` for one of another name: it is the wrong one to ask
+ * @throws IpamError `INVALID_ARGUMENT` for a domain with another name
  */
 export function ofName(domain: IPDomain | undefined, name: string): IPDomain | undefined {
   if (domain === undefined || domain.metadata.name === name) return domain

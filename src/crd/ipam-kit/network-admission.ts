@@ -2,15 +2,15 @@ import type { AdmissionRequest, Admit } from '../meta/admission.js'
 import { ClusterNetwork } from './cluster-network.js'
 import { admissionBy } from './judge.js'
 
-/** What an admission webhook is asked about a ClusterNetwork. */
+/** A request to admit a ClusterNetwork. */
 export type ClusterNetworkAdmissionRequest = AdmissionRequest<ClusterNetwork>
 
 /**
- * Whether a ClusterNetwork is what the definition of the kind asks for: each consumer is named
- * once, and the time limit is 1 second or more. The status is not looked at: the controller and the
- * consumers write it. An update that leaves the spec as it is is always allowed.
+ * Decides whether a ClusterNetwork fits its schema: each consumer is named once, and the time limit
+ * is 1 second or more. The status is not checked: the controller and the consumers write it. An
+ * update without a change of the spec is always allowed.
  *
- * A warning tells of a time limit that limits nothing, as no consumer is named.
+ * A warning reports a time limit without a consumer.
  *
  * @throws IpamError `INVALID_ARGUMENT` for another operation
  * @example
@@ -24,7 +24,7 @@ export const admitClusterNetwork: Admit<ClusterNetworkAdmissionRequest> = /* @__
     errors: [],
     warnings: () =>
       acceptanceSeconds !== undefined && consumers.length === 0
-        ? ['spec.acceptanceSeconds limits nothing: spec.consumers names no consumer']
+        ? ['spec.acceptanceSeconds has no effect: spec.consumers names no consumer']
         : [],
   }),
 })

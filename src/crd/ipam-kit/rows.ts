@@ -7,7 +7,7 @@ import { UNIT_PATTERN } from './versions.js'
 export interface PlacedRow {
   readonly key: string
   readonly row: IPBlockRow
-  /** The units that it is for: from `first` to before `end`. */
+  /** The units of the row: from `first` up to, and without, `end`. */
   readonly first: number
   readonly end: number
 }
@@ -15,7 +15,7 @@ export interface PlacedRow {
 const UNIT = /* @__PURE__ */ new RegExp(UNIT_PATTERN, 'u')
 
 /**
- * The rows of a block whose key is the number of a unit, in order. Not necessarily one of the
+ * The rows of a block whose key is a number of a unit, in order. The unit may lie outside of the
  * block. O(n log n).
  */
 export function placedRows({ spec }: Pick<IPBlock, 'spec'>): readonly PlacedRow[] {
@@ -25,14 +25,14 @@ export function placedRows({ spec }: Pick<IPBlock, 'spec'>): readonly PlacedRow[
   return placed.sort((a, b) => a.first - b.first)
 }
 
-/** The name of the pool that a row is of. */
+/** The name of the pool of a row. */
 export function poolOf({ spec }: IPBlock, row: IPBlockRow): string {
   return row.pool ?? spec.pool
 }
 
 /**
- * The rows of a block that are of a pool, each with its addresses. None of a block whose CIDR or
- * rows are none.
+ * The rows of a block that belong to a pool, each with its addresses. Empty if the block is
+ * invalid.
  */
 export function rowsOfPool(
   block: IPBlock,

@@ -7,7 +7,7 @@ import { assertObject, assertParts } from '../../errors/checks.js'
 import { fail, type Result } from '../../errors/index.js'
 import { type FieldError, formatFieldError, invalidField } from '../meta/field-error.js'
 import { isName } from './block-name.js'
-import type { FamilyGridWish } from './grid.js'
+import type { FamilyGridPreferences } from './grid.js'
 import type { IPPoolSpec, IPPoolSubnet } from './ip-pool.js'
 import { MAX_SECONDS, MAX_SUBNET_TEXTS, MAX_SUBNETS } from './names.js'
 
@@ -16,8 +16,8 @@ type Prefix = Prefix.Prefix
 type RangeSet = RangeSet.RangeSet
 
 /**
- * What a pool has. Of prefixes the first two sets have whole units only: one that is not wholly of
- * the pool, or of which a part is kept back, is not given at all.
+ * The addresses of a pool. In a pool of prefixes, the first two sets contain whole units only: the
+ * pool does not allocate a unit that is partly outside of it or partly excluded.
  *
  *     ranges      |#########################|
  *     exclude           |####|
@@ -25,20 +25,20 @@ type RangeSet = RangeSet.RangeSet
  *     given       |#####|    |##|   |#######|
  */
 export interface PoolSpace {
-  /** What anybody may get: ranges - exclude - edges - gateways - reserved. */
+  /** Addresses for any claim: ranges - exclude - edges - gateways - reserved. */
   readonly given: RangeSet
   /**
-   * What only who asks for it may get: the units of the pool with something reserved in them.
-   * Nothing of it is in `given`.
+   * Addresses for a claim that requests exactly this address: the units that contain a reserved
+   * address. None of them is in `given`.
    */
   readonly reserved: RangeSet
-  /** What nobody gets, within the ranges or not: exclude + edges + gateways. */
+  /** Addresses for no claim, within the ranges or not: exclude + edges + gateways. */
   readonly kept: RangeSet
   /** The longest first: `subnetOf` finds the one of an address. */
   readonly subnets: readonly PoolSubnet[]
 }
 
-/** A network of a pool, and what goes with each of its addresses. */
+/** A network of a pool, and its gateway. */
 export interface PoolSubnet {
   readonly prefix: Prefix
   /** Of IPv6 it may be link-local, and outside of the prefix. */
@@ -46,18 +46,18 @@ export interface PoolSubnet {
 }
 
 /**
- * How a pool is cut: the spec of its domain, or its own. Only the length of what is given is looked
- * at.
+ * The lengths of units: the spec of the domain of a pool, or of the pool itself. Only
+ * `allocationPrefixLength` matters.
  */
 export interface PoolGrids {
-  readonly ipv4?: FamilyGridWish | undefined
-  readonly ipv6?: FamilyGridWish | undefined
+  readonly ipv4?: FamilyGridPreferences | undefined
+  readonly ipv6?: FamilyGridPreferences | undefined
 }
 
 /**
- * The set arithmetic of a pool. Subnets may lie within others: what one excludes, keeps or reserves
- * is so for the pool. `grids` is the spec of the {@link IPDomain}; without it a pool that asks for
- * no grid is one of addresses. O(n log n).
+ * The sets of addresses of a pool. Subnets may overlap: what one subnet excludes or reserves is
+ * excluded or reserved for the whole pool. `grids` is the spec of the {@link IPDomain}. Without it,
+ * a pool that names no lengths is a pool of addresses. O(n log n).
  *
  * @returns `INVALID_POOL_SPEC` with every problem and the field that has it: what does not parse,
  *   has host bits, is IPv4 within IPv6, or is not of its subnet; the same subnet twice; none at
@@ -101,7 +101,7 @@ export function readPoolSpace(
   const subnets = readSubnets(spec.subnets, errors)
   const union = (part: 'ranges' | 'exclude' | 'reserved') =>
     RangeSet.fromRanges(subnets.flatMap((subnet) => subnet[part]))
-  // of prefixes none is special for being the first
+  // in a pool of prefixes, the first and the last one are usable
   const withHosts = subnets.flatMap(({ prefix }) =>
     lengths[prefix.address.family] === Address.bitsOf(prefix.address.family) ? [prefix] : [],
   )
@@ -132,7 +132,7 @@ const EDGES: { readonly [Skip in IPPoolSpec['skipEdges']]: ReserveRule } = {
   never: { v4: NONE, v6: NONE, pointToPoint: 'usable' },
 }
 
-function unitLength(family: 4 | 6, grid: FamilyGridWish | undefined, errors: FieldError[]): number {
+function unitLength(family: 4 | 6, grid: FamilyGridPreferences | undefined, errors: FieldError[]): number {
   const bits = Address.bitsOf(family)
   const length = grid?.allocationPrefixLength ?? bits
   if (Number.isInteger(length) && length >= 1 && length <= bits) return length
@@ -140,7 +140,7 @@ function unitLength(family: 4 | 6, grid: FamilyGridWish | undefined, errors: Fie
   return bits
 }
 
-/** What of a set are whole units: each range without what sticks out of the grid at its ends. */
+/** The whole units of a set: each range without the parts of units at its ends. */
 function wholeUnits(set: RangeSet, lengths: { readonly 4: number; readonly 6: number }): RangeSet {
   if (lengths[4] === 32 && lengths[6] === 128) return set
   return RangeSet.fromRanges(
@@ -190,7 +190,7 @@ function readSubnet(path: string, subnet: IPPoolSubnet, prefix: Prefix, errors: 
     readEntries(`${path}.${part}`, subnet[part] ?? [], prefix, errors)
   const ranges = subnet.ranges === undefined ? [Range.fromPrefix(prefix)] : read('ranges')
   if (subnet.ranges?.length === 0) {
-    // a client may well drop an empty list, and what had nothing to give would have everything
+    // a client may drop an empty list, and the empty subnet would become the whole subnet
     errors.push(invalidField(`${path}.ranges`, 0, 'is empty: leave it out for the whole subnet'))
   }
   const gateway = readGateway(`${path}.gateway`, subnet.gateway, prefix, errors)
@@ -245,7 +245,7 @@ function gatewayProblem(gateway: Address, prefix: Prefix): string | undefined {
 /** The first ten bits of fe80::/10. */
 const LINK_LOCAL = 0xfe80 >>> 6
 
-/** A text as an error repeats it: no error is longer for what it complains of. */
+/** A text of the spec, shortened for an error message. */
 function shown(text: string): string {
   return text.length > 64 ? `${text.slice(0, 64)}...` : text
 }

@@ -6,10 +6,10 @@ import { API_VERSION } from './names.js'
 import { reservationVersions } from './versions.js'
 
 /**
- * Subnets that are being given to Nodes, where several controllers give them at the same time
- * (ipam-kit.dev/v1alpha1). A controller adds an entry, in a write that depends on the version of
- * the object, before it patches the Node. An entry is removed when the Node has its subnets, or
- * does not exist any more.
+ * Subnets that several controllers are allocating to Nodes at the same time
+ * (ipam-kit.dev/v1alpha1). A controller adds an entry before it patches the Node. The write depends
+ * on the version of the object. A controller removes the entry when the Node has its subnets or
+ * does not exist.
  */
 export interface SubnetReservations extends KubeObject {
   readonly spec: SubnetReservationsSpec
@@ -19,27 +19,28 @@ export interface SubnetReservationsSpec {
   /** At most 256, one for each Node. */
   readonly entries: readonly SubnetReservation[]
   /**
-   * The newest resourceVersion of the Nodes that entries are of, or were of. A controller whose
-   * watch of Nodes has not reached it changes nothing: it would not know which subnets the entries
-   * that were removed have become.
+   * The newest resourceVersion of the Nodes of current and former entries. A controller whose watch
+   * of Nodes has not reached it changes nothing: it does not have the subnets of former entries
+   * yet.
    */
   readonly nodesVersion?: string | undefined
   /**
-   * The uids of ClusterCIDRs that are being deleted, or were deleted, up to 128. No entry of a
-   * later version of this object has subnets of them. A ClusterCIDR loses its finalizer only when
-   * it is among them.
+   * The uids of ClusterCIDRs that are being deleted or were deleted, up to 128. No later entry has
+   * subnets from them. A controller removes the finalizer of a ClusterCIDR only when its uid is in
+   * this list.
    */
   readonly ended?: readonly string[] | undefined
 }
 
 export interface SubnetReservation {
   readonly node: string
-  /** Of the Node: the patch is for this one alone. */
+  /** The uid of the Node. The patch fails for another Node of the same name. */
   readonly uid: string
-  /** What it gets. */
+  /** The subnets of the Node. */
   readonly podCIDRs: readonly string[]
   /**
-   * The identity of the controller that patches the Node. Other controllers do it after a while.
+   * The identity of the controller that patches the Node. If it does not, other controllers do so
+   * later.
    */
   readonly by: string
 }

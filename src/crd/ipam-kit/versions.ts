@@ -44,11 +44,11 @@ export function domainVersions(): readonly VersionSpec[] {
 }
 
 export function poolVersions(): readonly VersionSpec[] {
-  const free = (family: 4 | 6) => column(`Free v${family}`, 'What the next one could get', `.status.ipv${family}.free`)
+  const free = (family: 4 | 6) => column(`Free v${family}`, 'Units that are free', `.status.ipv${family}.free`)
   const columns = [
-    column('Domain', 'Within which nothing is given twice', '.spec.domain'),
-    // of a list an API server shows the first item, whatever is asked for
-    column('Subnet', 'Where addresses come from: the first of the networks', '.spec.subnets[0].cidr'),
+    column('Domain', 'IPDomain in which each address is allocated once', '.spec.domain'),
+    // an API server shows only the first item of a list
+    column('Subnet', 'First network of the pool', '.spec.subnets[0].cidr'),
     free(4),
     free(6),
     ready('pool'),
@@ -60,8 +60,8 @@ export function poolVersions(): readonly VersionSpec[] {
 export function blockVersions(): readonly VersionSpec[] {
   const columns = [
     column('CIDR', 'Addresses of the block', '.spec.cidr'),
-    column('Domain', 'Within which nothing is given twice', '.spec.domain'),
-    column('Pool', 'Pool that the block was made for', '.spec.pool'),
+    column('Domain', 'IPDomain in which each address is allocated once', '.spec.domain'),
+    column('Pool', 'Pool that the block was created for', '.spec.pool'),
     column('Node', 'Node that the block is bound to', '.spec.node'),
     age('block'),
   ]
@@ -69,7 +69,7 @@ export function blockVersions(): readonly VersionSpec[] {
 }
 
 export function handleVersions(): readonly VersionSpec[] {
-  const columns = [column('Owner', 'Whose rows it finds', '.spec.owner'), age('handle')]
+  const columns = [column('Owner', 'Owner of the rows', '.spec.owner'), age('handle')]
   return [{ apiVersion: API_VERSION, columns, schema: handle }]
 }
 
@@ -117,8 +117,8 @@ const MAC = { maxLength: 17, pattern: '^[0-9a-f]{2}(:[0-9a-f]{2}){5}$' } as cons
 const TIME = { format: 'date-time', maxLength: 27 } as const
 
 /**
- * A kind whose names end up within other names. An API server compares no name with a pattern of
- * ours: it has its own.
+ * A kind whose names become parts of other names. An API server checks names with its own pattern
+ * only.
  */
 function named(description: string, shape: Parameters<typeof kubeObject>[1]) {
   const message = `metadata.name has more than ${MAX_NAME_LENGTH} characters`
@@ -129,98 +129,110 @@ function named(description: string, shape: Parameters<typeof kubeObject>[1]) {
 
 function grid(family: 4 | 6) {
   const length = { minimum: 1, maximum: family === 4 ? 32 : 128 }
-  const unit = `The length of a unit, which is what is given: ${length.maximum} for an address, less for prefixes.`
+  const unit = `Prefix length of a unit, which is what the pool allocates: ${length.maximum} for addresses, less for prefixes.`
   return {
-    blockPrefixLength: integer(`The length of blocks: each has up to ${MAX_BLOCK_SIZE} units.`, length),
+    blockPrefixLength: integer(`Prefix length of a block. A block has up to ${MAX_BLOCK_SIZE} units.`, length),
     allocationPrefixLength: integer(unit, length),
   }
 }
 
 function domain() {
-  const spec = object('The grid on which the blocks of all pools of the domain lie. Never changes.', {
-    ipv4: object('How IPv4 is cut.', grid(4)),
-    ipv6: object('How IPv6 is cut.', grid(6)),
+  const spec = object('The grid of the blocks of all pools in the domain. Immutable.', {
+    ipv4: object('Lengths of blocks and units of IPv4.', grid(4)),
+    ipv6: object('Lengths of blocks and units of IPv6.', grid(6)),
   })
-  const status = object('What is said of the domain.', {
-    conditions: conditions('What is said of the domain. Known types: Ready.').optional(),
+  const status = object('Observed state of the domain.', {
+    conditions: conditions('Conditions of the domain. Known types: Ready.').optional(),
   })
   const shape = { spec: fixed(spec), status: status.optional() }
-  return named('A space within which an address is one thing: nothing of it is given twice.', shape)
+  return named('An address space in which each address is allocated at most once, by all of its pools together.', shape)
 }
 
 function pool() {
-  const spec = object('What the pool gives, to whom, and in which order.', { ...poolSpace(), ...poolPolicy() })
-  const wish = (field: string) => ({
+  const spec = object('What the pool allocates, to which claims, and in which order.', {
+    ...poolSpace(),
+    ...poolPolicy(),
+  })
+  const preferences = (field: string) => ({
     rule: `!has(oldSelf.${field}) || (has(self.${field}) && self.${field} == oldSelf.${field})`,
     message: `${NEVER_CHANGES} once it is set`,
     fieldPath: `.${field}`,
   })
-  const shape = { spec: withRules(spec, [wish('ipv4'), wish('ipv6')]), status: poolStatus().optional() }
-  return named('A pool of addresses, or of prefixes. What is given of it is in the rows of blocks.', shape)
+  const shape = { spec: withRules(spec, [preferences('ipv4'), preferences('ipv6')]), status: poolStatus().optional() }
+  return named('A pool of addresses, or of prefixes. The rows of IPBlocks say what is allocated.', shape)
 }
 
-/** Of the spec of a pool, what there is to give. */
+/** The part of the spec of a pool that says what it can allocate. */
 function poolSpace() {
   const entries = (description: string, minItems?: number) =>
     list(description, text('An address, a range first-last or a CIDR.', ENTRY), {
       ...(minItems === undefined ? {} : { minItems }),
       maxItems: MAX_SUBNET_TEXTS,
     }).optional()
-  const subnet = object('One network, and what of it belongs to the pool.', {
-    cidr: text('The network, without host bits. Its length goes with each of its addresses.', CIDR),
-    ranges: entries('What of the network is given. Default: all of it.', 1),
-    exclude: entries('What of the network is never given.'),
-    reserved: entries('What of it is given only to who asks for that very address.'),
-    gateway: text('The router. It goes with each address, and is itself never given.', ADDRESS).optional(),
+  const subnet = object('One network, and the part of it that belongs to the pool.', {
+    cidr: text('The network, without host bits. Its prefix length is returned with each address.', CIDR),
+    ranges: entries('The part of the network that the pool allocates. Default: all of it.', 1),
+    exclude: entries('The part of the network that the pool never allocates.'),
+    reserved: entries('Addresses that the pool allocates only to a claim that requests exactly this address.'),
+    gateway: text('The router. It is returned with each address, and the pool never allocates it.', ADDRESS).optional(),
   })
-  const wish = (family: 4 | 6) => {
-    const sentence = `How IPv${family} is cut, where this is the first pool of its domain; later ones ask for the same. Never changes.`
+  const preferences = (family: 4 | 6) => {
+    const sentence = `Lengths of blocks and units of IPv${family}. The first pool of a domain decides them; later pools name the same lengths or none. Immutable.`
     return object(sentence, z.object(grid(family)).partial().shape).optional()
   }
   return {
-    domain: fixed(text('Name of the IPDomain, within which nothing is given twice. Never changes.', NAME)).default(
-      DEFAULT_DOMAIN,
-    ),
-    subnets: list('Where addresses come from.', subnet, { minItems: 1, maxItems: MAX_SUBNETS, mapKeys: ['cidr'] }),
-    ipv4: wish(4),
-    ipv6: wish(6),
+    domain: fixed(
+      text('Name of the IPDomain, in which each address is allocated at most once. Immutable.', NAME),
+    ).default(DEFAULT_DOMAIN),
+    subnets: list('The networks of the pool.', subnet, { minItems: 1, maxItems: MAX_SUBNETS, mapKeys: ['cidr'] }),
+    ipv4: preferences(4),
+    ipv6: preferences(6),
     skipEdges: text(
-      'Whether the first and the last address of a subnet are kept back: auto, of subnets of four addresses and more; always; never. Of prefixes all are given.',
+      'Whether the pool skips the first and the last address of a subnet. auto: in subnets of four addresses or more. always. never. A pool of prefixes skips none.',
       { enum: ['auto', 'always', 'never'] },
     ).default('auto'),
   }
 }
 
-/** Of the spec of a pool, who gets what, and when. */
+/** The part of the spec of a pool that says which claim gets which address, and when. */
 function poolPolicy() {
   const seconds = (description: string, minimum: number) =>
     integer(description, { format: 'int32', minimum, maximum: MAX_SECONDS })
-  const sticky = object('Keeps what was given back for who comes again.', {
-    by: text('How who comes again is known: by its mac, or as the same owner.', { enum: ['mac', 'owner'] }),
-    forSeconds: seconds('For how many seconds.', 1),
+  const sticky = object('Keeps a released address for its owner, which may return.', {
+    by: text(
+      'How a returning owner is recognised: by its MAC address, or by its kind, namespace, name and interface.',
+      {
+        enum: ['mac', 'owner'],
+      },
+    ),
+    forSeconds: seconds('How long the address is kept, in seconds.', 1),
   })
-  const affinity = object('Gives the blocks of the pool to nodes. Left out: all nodes share them.', {
-    by: text('To whom blocks are given.', { enum: ['node'] }),
+  const affinity = object('Binds the blocks of the pool to nodes. Default: all nodes share the blocks.', {
+    by: text('What blocks are bound to.', { enum: ['node'] }),
     maxBlocksPerNode: integer(
-      'How many blocks of a family a node has at most. Left out: any number.',
+      'Maximum number of blocks of a family on a node. Default: no limit.',
       POSITIVE,
     ).optional(),
-    borrow: flag('Whether a node that gets no block any more takes addresses of the blocks of others.').default(true),
+    borrow: flag('Whether a node that cannot get another block takes addresses from blocks of other nodes.').default(
+      true,
+    ),
   })
   return {
     order: text(
-      'Which of the free addresses is next: the lowest; the one behind the last that was given; one that was never given, else the one that was given back first.',
+      'Which free address is allocated next. lowest: the lowest one. next: the one after the last allocated one. leastRecentlyReleased: one that was never allocated, or else the one that was released first.',
       { enum: ['lowest', 'next', 'leastRecentlyReleased'] },
     ).default('lowest'),
-    reuseAfterSeconds: seconds('For how many seconds nobody gets an address that was given back.', 0).default(0),
+    reuseAfterSeconds: seconds('How long a released address is not allocated again, in seconds.', 0).default(0),
     sticky: sticky.optional(),
     affinity: affinity.optional(),
-    namespaceSelector: labelSelector('The namespaces that the pool is for, by their labels. Left out: all.').optional(),
-    nodeSelector: labelSelector('The nodes that the pool is for, by their labels. Left out: all.').optional(),
-    priority: integer('Of several pools that would do, the one with the highest priority is asked first.', {
+    namespaceSelector: labelSelector(
+      'Labels of the namespaces that may use the pool. Default: all namespaces.',
+    ).optional(),
+    nodeSelector: labelSelector('Labels of the nodes that may use the pool. Default: all nodes.').optional(),
+    priority: integer('Of several pools that a claim may use, the one with the highest priority is tried first.', {
       format: 'int32',
     }).default(0),
-    disabled: flag('Whether nothing more is given. What was given stays.').default(false),
+    disabled: flag('Whether the pool allocates no more. Allocated addresses stay allocated.').default(false),
   }
 }
 
@@ -229,33 +241,33 @@ function poolStatus() {
   const ranges = (description: string) =>
     list(description, text('Addresses, as first-last or CIDR.', ENTRY), { maxItems: MAX_STATUS_RANGES }).optional()
   const family = (name: string) =>
-    object(`The grid of ${name} in the domain, counts, and where to look.`, {
+    object(`The grid of ${name} in the domain, counts of units, and hints for the search.`, {
       ...grid(name === 'IPv4' ? 4 : 6),
-      total: count('What the pool gives, and what it keeps for who asks for it.'),
-      allocated: count('What is given, also of what the pool no longer has.'),
-      free: count('What the next one could get.'),
-      reserved: count('What is kept for who asks for it, given or not.'),
-      cooling: count('What was given back and waits.'),
-      outOfRange: count('What is given and not of the pool any more.'),
-      full: ranges('The blocks that have nothing to give. A hint.'),
-      bound: ranges('The blocks of nodes that have something to give. A hint.'),
-      last: text('What was given last: an address or a CIDR. A hint.', ENTRY).optional(),
+      total: count('Units that the pool can allocate, reserved ones included.'),
+      allocated: count('Allocated units, also those that the pool no longer contains.'),
+      free: count('Free units.'),
+      reserved: count('Units that are allocated only on request, allocated or not.'),
+      cooling: count('Released units that are not allocated again yet.'),
+      outOfRange: count('Allocated units that the pool no longer contains.'),
+      full: ranges('Blocks without a free unit. A hint.'),
+      bound: ranges('Blocks of nodes that have free units. A hint.'),
+      last: text('The last allocated address or CIDR. A hint.', ENTRY).optional(),
     }).optional()
-  return object('What is said of the pool.', {
-    observedGeneration: integer('The generation of the pool that this was said of.', GENERATION).optional(),
-    domainUID: text('The domain that the pool was taken into, by its uid.', { maxLength: 128 }).optional(),
+  return object('Observed state of the pool.', {
+    observedGeneration: integer('The generation of the pool that this status describes.', GENERATION).optional(),
+    domainUID: text('The uid of the IPDomain that accepted the pool.', { maxLength: 128 }).optional(),
     ipv4: family('IPv4'),
     ipv6: family('IPv6'),
-    conditions: conditions('What is said of the pool. Known types: Ready, Exhausted, Overlaps.').optional(),
+    conditions: conditions('Conditions of the pool. Known types: Ready, Exhausted, Overlaps.').optional(),
   })
 }
 
-/** Who has something. */
+/** The fields of an owner. */
 function holder() {
   return {
-    owner: text('Who has it, as namespace/name, or name.', plain('owner')),
+    owner: text('The owner, as namespace/name, or as name.', plain('owner')),
     uid: text('The uid of the owner.', plain('uid')),
-    kind: text('What the owner is, as Kind.group. Left out: a Pod.', plain('kind')).optional(),
+    kind: text('Kind of the owner, as Kind.group. Default: a Pod.', plain('kind')).optional(),
   }
 }
 
@@ -263,47 +275,48 @@ function handle() {
   const { owner, uid, kind } = holder()
   const name = text('The name of a block.', { minLength: 1, maxLength: 253 })
   const names = list('The names of the blocks.', name, { maxItems: MAX_HANDLE_BLOCKS })
-  const interfaces = 'The blocks of each interface, by its name. No name: of an owner whose interfaces have none.'
-  const spec = object('In which blocks there may be rows of an owner.', {
+  const interfaces =
+    'Blocks by the name of the interface. The name is empty for an owner whose interfaces have no names.'
+  const spec = object('The blocks that may contain rows of the owner.', {
     owner,
     uid: fixed(uid),
     kind,
-    sequence: integer('How often it was changed.', SEQUENCE).optional(),
+    sequence: integer('The number of changes of the handle.', SEQUENCE).optional(),
     blocks: mapOf(interfaces, names, { maxProperties: MAX_HANDLE_INTERFACES }).default({}),
   })
-  return kubeObject('Where the rows of an owner are, for who does not know all blocks.', { spec })
+  return kubeObject('An index from an owner to the blocks of its rows, for callers that have no cache of all blocks.', {
+    spec,
+  })
 }
 
 const SEQUENCE = { format: 'int64', minimum: 0, maximum: Number.MAX_SAFE_INTEGER } as const
 
 function block() {
-  const sequence = integer('The number of the last row that was added. It only grows.', SEQUENCE)
-  const rows = mapOf('Who has what, by the number of the unit within the block, from 0.', row(), {
+  const sequence = integer('Sequence of the last added row. It never decreases.', SEQUENCE)
+  const rows = mapOf('Owners by the number of the unit within the block, from 0.', row(), {
     maxProperties: MAX_BLOCK_SIZE,
     isAtomic: true,
   })
-  const spec = object('Some neighbouring addresses, and who has them.', {
-    cidr: fixed(text('The addresses. The name of the block says it too. Never changes.', { ...CIDR, maxLength: 43 })),
-    domain: fixed(text('Name of the IPDomain. Never changes.', NAME)),
-    allocationPrefixLength: fixed(
-      integer('The length of a unit, which is what is given. Never changes.', { minimum: 1, maximum: 128 }),
-    ),
-    pool: fixed(text('The pool of the rows that name none: the one that the block was made for. Never changes.', NAME)),
+  const spec = object('Addresses of the block, and their owners.', {
+    cidr: fixed(text('Addresses of the block. They are part of its name. Immutable.', { ...CIDR, maxLength: 43 })),
+    domain: fixed(text('Name of the IPDomain. Immutable.', NAME)),
+    allocationPrefixLength: fixed(integer('Prefix length of a unit. Immutable.', { minimum: 1, maximum: 128 })),
+    pool: fixed(text('The pool that the block was created for. Rows without a pool belong to it. Immutable.', NAME)),
     node: text('The node that the block is bound to.', { ...NAME, maxLength: 253 }).optional(),
     sequence: withRules(sequence, [{ rule: 'self >= oldSelf', message: NEVER_FALLS }]),
-    last: integer('The unit that was given last, or the last of those.', UNIT).optional(),
+    last: integer('The last allocated unit.', UNIT).optional(),
     rows: withRules(rows, [{ rule: `self.all(unit, unit.matches('${UNIT_PATTERN}'))`, message: NOT_A_UNIT }]).default(
       {},
     ),
   })
-  return kubeObject('Some neighbouring addresses of a domain, and who has them.', { spec })
+  return kubeObject('A range of addresses of a domain, and their owners.', { spec })
 }
 
-/** The key of a row: 0 to 1023. A structural schema has no word for keys. */
+/** The key of a row: 0 to 1023. A structural schema cannot constrain keys. */
 export const UNIT_PATTERN = '^(0|[1-9][0-9]{0,2}|10[01][0-9]|102[0-3])$'
-/** What is said of another key. */
+/** The message for another key. */
 export const NOT_A_UNIT = 'the key of a row is the number of a unit'
-/** What is said of a sequence that falls. */
+/** The message for a sequence that decreases. */
 export const NEVER_FALLS = 'never falls'
 
 /**
@@ -311,22 +324,22 @@ export const NEVER_FALLS = 'never falls'
  * rows stays below 1,000,000.
  */
 function row() {
-  return object('Who has a unit, or some of them in a row.', {
+  return object('The owner of a unit, or of adjacent units.', {
     ...holder(),
-    interface: text(
-      'Which of the interfaces of the owner it is for. Left out: it has one.',
-      plain('interface'),
-    ).optional(),
-    container: text('The id of the container, where a container runtime asked.', plain('container')).optional(),
+    interface: text('The interface of the owner. Default: the owner has one interface.', plain('interface')).optional(),
+    container: text('Id of the container, if a container runtime made the request.', plain('container')).optional(),
     mac: text('The hardware address of the interface.', MAC).optional(),
-    pool: text('The pool. Left out: that of the block.', NAME).optional(),
-    count: integer('For so many units, from this one. Left out: 1.', UNITS).optional(),
-    sequence: integer('The number of this row: no other row of the address ever had it.', SEQUENCE),
-    state: text('Left out: the owner has it. Given back it is held for who comes again, or cooling, for nobody.', {
-      enum: ['held', 'cooling'],
-    }).optional(),
-    released: text('When it was given back.', TIME).optional(),
-    until: text('Until when it is held, or cools.', TIME).optional(),
+    pool: text('The pool of the row. Default: the pool of the block.', NAME).optional(),
+    count: integer('Number of units, from this one upwards. Default: 1.', UNITS).optional(),
+    sequence: integer('Sequence of the row. No other row of the address ever has the same.', SEQUENCE),
+    state: text(
+      'Absent: allocated to the owner. held: released, and kept for the owner if it returns. cooling: released, and not allocated to any owner yet.',
+      {
+        enum: ['held', 'cooling'],
+      },
+    ).optional(),
+    released: text('When the address was released.', TIME).optional(),
+    until: text('When the state held or cooling ends.', TIME).optional(),
   })
 }
 
@@ -334,7 +347,7 @@ const CONSUMER = { minLength: 1, maxLength: 63, pattern: SUBDOMAIN_PATTERN } as 
 const NETWORKS = { format: 'int32', minimum: 0 } as const
 
 function network() {
-  const consumer = object('A component.', { name: text('Name of the component, as it answers.', CONSUMER) })
+  const consumer = object('A component.', { name: text('Name of the component, as in its answers.', CONSUMER) })
   const spec = object('Which components accept a range before it is used.', {
     consumers: list(
       'The components that must accept a range before nodes get subnets from it. Left out: ranges are active at once.',
@@ -365,7 +378,7 @@ function networkStatus() {
     }),
     proposedAt: text('When the range was added to the view. The time limit of acceptance begins then.', TIME),
   })
-  const answer = object('What one component says of one range.', {
+  const answer = object('The answer of one component about one range.', {
     cidr: canonical('The range, as ranges has it.'),
     consumer: text('Name of the component, as the spec has it.', CONSUMER),
     accepted: flag('Whether the component accepts the range.'),
@@ -375,7 +388,7 @@ function networkStatus() {
   return object('The network view.', {
     observedGeneration: integer('The generation of the spec that the view was made for.', GENERATION).optional(),
     assigner: text(
-      'How pods get their addresses. NodeCIDRs: ranges are divided among nodes, in podCIDRs. ClusterCIDR: ranges are for pods only, and not divided. Shared: nodes have addresses of the ranges, too. Unknown: nodes and ranges do not show it.',
+      'How pods get their addresses. NodeCIDRs: ranges are divided among nodes, in podCIDRs. ClusterCIDR: ranges are for pods only, and not divided. Shared: nodes have addresses of the ranges too. Unknown: the nodes and ranges do not show it.',
       { enum: ['NodeCIDRs', 'ClusterCIDR', 'Shared', 'Unknown'] },
     ).optional(),
     families: list('The addresses of pods, by family.', networkFamily(), {
@@ -384,7 +397,7 @@ function networkStatus() {
     }).optional(),
     ranges: list('The ranges that are configured.', range, { maxItems: MAX_RANGES, mapKeys: ['cidr'] }).optional(),
     answers: list(
-      'What components say of ranges. Each component applies its own entries, with a field manager of its own. The controller only reads them.',
+      'Answers of components about ranges. Each component applies its own entries, with its own field manager. The controller only reads them.',
       answer,
       { maxItems: MAX_ANSWERS, mapKeys: ['cidr', 'consumer'] },
     ).optional(),
@@ -393,32 +406,32 @@ function networkStatus() {
       pattern: '^[0-9a-f]+$',
     }).optional(),
     conditions: conditions(
-      'What the controller says of the view. Known types: Ready (all ranges are listed), Consistent (nothing overlaps, subnets of nodes are in ranges, all objects can be read).',
+      'Conditions of the view. Known types: Ready (all ranges are listed), Consistent (nothing overlaps, subnets of nodes are in ranges, all objects can be read).',
     ).optional(),
   })
 }
 
 function reservations() {
-  const entry = object('Subnets that a node is being given.', {
+  const entry = object('Subnets that a controller is allocating to a node.', {
     node: text('Name of the node.', { minLength: 1, maxLength: 253 }),
     uid: text('The uid of the node.', { minLength: 1, maxLength: 36 }),
-    podCIDRs: list('What the node gets.', canonical('A subnet.'), { minItems: 1, maxItems: 2 }),
+    podCIDRs: list('The subnets of the node.', canonical('A subnet.'), { minItems: 1, maxItems: 2 }),
     by: text('Identity of the controller that patches the node.', { minLength: 1, maxLength: 253 }),
   })
-  const spec = object('What is being given.', {
+  const spec = object('Subnets that controllers are allocating.', {
     entries: list('One for each node.', entry, { maxItems: MAX_RESERVATIONS, mapKeys: ['node'] }).default([]),
-    nodesVersion: text('The newest resourceVersion of the nodes that entries are of, or were of.', {
+    nodesVersion: text('The newest resourceVersion of the nodes of current and former entries.', {
       minLength: 1,
       maxLength: 39,
       pattern: '^[0-9]+$',
     }).optional(),
     ended: list(
-      'The uids of ClusterCIDRs that are being or were deleted: no entry gets subnets of them any more.',
+      'The uids of ClusterCIDRs that are being deleted or were deleted. No later entry has subnets from them.',
       text('The uid of a ClusterCIDR.', { minLength: 1, maxLength: 36 }),
       { maxItems: MAX_ENDED },
     ).optional(),
   })
-  return kubeObject('Subnets that controllers which give subnets at the same time are giving to nodes.', { spec })
+  return kubeObject('Subnets that several controllers are allocating to nodes at the same time.', { spec })
 }
 
 function networkFamily() {

@@ -5,48 +5,46 @@ import { type FieldError, formatFieldErrors, goQuote } from './field-error.js'
 import { groupOf, type KubeObject } from './object.js'
 import { formatUnknownField, type UnknownField, unknownFieldError } from './unknown-fields.js'
 
-/** Whether an object is admitted, and if not, the sentence the API server would answer with. */
+/** The decision about an object; for a refusal, with the message of the API server. */
 export type Admission =
   | { readonly allowed: true; readonly warnings: readonly string[] }
   | {
       readonly allowed: false
       /**
        * HTTP status of the refusal: 422 for field errors, 400 for a rule about other objects, 403
-       * where upstream says no more than no.
+       * for a refusal without details upstream.
        */
       readonly code: 400 | 403 | 422
       readonly message: string
       readonly errors: readonly FieldError[]
-      /** What deserves to be told beside the refusal. */
+      /** Warnings beside the refusal. */
       readonly warnings?: readonly string[] | undefined
     }
 
 export interface FieldValidationOptions {
   /**
-   * What becomes of fields that the version of an object does not have, and that an API server
-   * drops. `Warn`: a warning for each. `Strict`: a refusal, but a warning for those that the object
-   * had before the change, and for all of an object that is being deleted. `Ignore`: nothing.
-   * Default `Warn`.
+   * How unknown fields, which an API server drops, are handled. `Warn`: a warning for each.
+   * `Strict`: a refusal; but a warning for fields that the object had before the change, and for
+   * all fields of an object that is being deleted. `Ignore`: no check. Default `Warn`.
    */
   readonly fieldValidation?: 'Ignore' | 'Warn' | 'Strict' | undefined
 }
 
-/** What an admission webhook is asked about an object of one kind. */
+/** A request to admit an object of one kind. */
 export type AdmissionRequest<T extends KubeObject> =
   | { readonly operation: 'CREATE'; readonly object: T }
   | { readonly operation: 'UPDATE'; readonly object: T; readonly oldObject: T }
   | { readonly operation: 'DELETE'; readonly oldObject: T }
 
 /**
- * Whether an object is admitted.
+ * Decides whether an object is admitted.
  *
  * @throws IpamError `INVALID_ARGUMENT` for another operation or another `fieldValidation`
  */
 export type Admit<R> = (request: R, options?: FieldValidationOptions) => Admission
 
 /**
- * The admission of a kind: what `judge` says, and what is to be told of fields that the object
- * should not have.
+ * The admission of a kind: the decision of `judge`, and the handling of unknown fields.
  *
  * @param of the function as callers write it
  */
@@ -69,8 +67,8 @@ interface FieldRequest {
 }
 
 /**
- * A decision, and what is to be told of fields that the object should not have. The status is not
- * looked at: a controller writes it, and an update of the rest leaves it alone.
+ * A decision, with the handling of unknown fields. The status is not checked: a controller writes
+ * it, and an update of the rest does not change it.
  *
  * @throws IpamError `INVALID_ARGUMENT` for another `fieldValidation`
  */
@@ -84,8 +82,8 @@ export function withUnknownFields(
   if (operation === 'DELETE' || object === undefined || fieldValidation === 'Ignore') return admission
   const unknown = unknownIn(model, object)
   if (unknown.length === 0) return admission
-  // a controller changes metadata of what somebody else has written: whatever is stored already
-  // must not keep it from that
+  // a controller changes metadata of objects of other authors: unknown fields that are stored
+  // already must not block it
   const isStrict = fieldValidation === 'Strict' && object.metadata.deletionTimestamp === undefined
   const before = oldObject === undefined ? [] : unknownIn(model, oldObject).map(({ path }) => path)
   const isRefused = ({ path }: UnknownField) => isStrict && !before.includes(path)
@@ -113,10 +111,10 @@ export function invalid(groupKind: string, name: string, errors: readonly FieldE
 }
 
 /**
- * The refusal with these errors, or the acceptance with these warnings, which are looked for in
- * that case only.
+ * The refusal with these errors; without errors, the acceptance with these warnings. `warnings` is
+ * called only for an acceptance.
  */
-export function verdict(
+export function decision(
   { apiVersion, kind, metadata }: KubeObject,
   errors: readonly FieldError[],
   warnings: () => readonly string[] = () => [],
@@ -125,8 +123,7 @@ export function verdict(
 }
 
 /**
- * The refusal that is no more than its field errors: that of a webhook that returns them as they
- * are.
+ * The refusal of a webhook that returns field errors without a Status around them.
  */
 export function denied(errors: readonly FieldError[]): Admission {
   return { allowed: false, code: 403, message: formatFieldErrors(errors), errors }
@@ -137,19 +134,19 @@ export function badRequest(message: string): Admission {
   return { allowed: false, code: 400, message, errors: [] }
 }
 
-/** A decision that tells more. */
+/** A decision with more warnings. */
 export function withWarnings(admission: Admission, warnings: readonly string[]): Admission {
   return warnings.length === 0 ? admission : { ...admission, warnings: [...warnings, ...(admission.warnings ?? [])] }
 }
 
-/** The acceptance, with what deserves to be told. */
+/** The acceptance, with warnings. */
 export function allowed(warnings: readonly string[] = []): Admission {
   return { allowed: true, warnings }
 }
 
 /**
- * The first check of an admission. Refuses any other operation: an admission that is asked the wrong
- * question must not answer yes.
+ * The first check of an admission. It refuses unknown operations, because an admission must not
+ * allow a request that it does not understand.
  *
  * @param of the function as callers write it
  * @throws IpamError `INVALID_ARGUMENT`

@@ -2,29 +2,28 @@ import { fail, type Result } from '../../errors/index.js'
 import { asObject, defined, type JsonObject, unlessEmpty } from './json.js'
 
 /**
- * Makes one form of an object from another. Never changes its argument; fields that it does not
- * know are kept where they are.
+ * Converts an object to another version. It never changes its argument, and keeps unknown fields.
  */
 export type Conversion = (json: JsonObject) => Result<JsonObject, 'INVALID_CONVERSION'>
 
-/** The way from an older version to the stored one, the hub, and back. */
+/** The conversions from an older version to the stored version, the hub, and back. */
 export interface VersionConversion {
   readonly toHub: Conversion
   readonly fromHub: Conversion
 }
 
-/** Why an object has no form in another version. */
+/** The failure of a conversion, with its reason. */
 export function notConvertible(json: JsonObject, to: string, path: string, problem: string) {
   return fail('INVALID_CONVERSION', { object: describeObject(json), to, path, problem })
 }
 
-/** `Kind namespace/name`, of what may be an object. */
+/** `Kind namespace/name` of a value that may be an object. */
 export function describeObject(json: JsonObject): string {
   const name = nameOf(json)
   return name === '' ? String(json.kind) : `${String(json.kind)} ${name}`
 }
 
-/** `namespace/name`, or what there is of it. */
+/** `namespace/name`, without the parts that are missing. */
 export function nameOf(json: JsonObject): string {
   const { name, namespace } = asObject(json.metadata) ?? {}
   if (typeof name !== 'string') return ''
@@ -39,8 +38,7 @@ export function metadataEntry(json: JsonObject, map: 'labels' | 'annotations', k
 }
 
 /**
- * The object with a label or annotation set, or taken away. A map that has nothing left goes with
- * its last entry.
+ * The object with a label or annotation set or removed. A map without entries is removed.
  */
 export function withMetadataEntry(
   json: JsonObject,
@@ -56,22 +54,21 @@ export function withMetadataEntry(
 }
 
 /**
- * Annotation in which the projects of Cluster API keep what another version of an object has no
- * field for.
+ * Annotation in which the projects of Cluster API keep fields that another version does not have.
  */
 const CONVERSION_DATA_ANNOTATION = 'cluster.x-k8s.io/conversion-data'
 
 /**
- * The object with `data` kept in its annotations for the way back; without such an annotation if
- * there is nothing to keep.
+ * The object with `data` in its annotations, for the conversion back. Without data, the annotation
+ * is removed.
  */
 export function withConversionData(json: JsonObject, data: JsonObject | undefined): JsonObject {
   return withMetadataEntry(json, 'annotations', CONVERSION_DATA_ANNOTATION, data && JSON.stringify(inOrder(data)))
 }
 
 /**
- * The same value with the fields of its objects in order, as Go writes maps: whoever converts an
- * object, and however it came, the text is the same.
+ * The same value with the fields of its objects in order, as Go writes maps. The text does not
+ * depend on the controller that converts the object.
  */
 function inOrder(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(inOrder)
@@ -81,7 +78,7 @@ function inOrder(value: unknown): unknown {
   return Object.fromEntries(keys.map((key) => [key, inOrder(object[key])]))
 }
 
-/** What was kept of an object for the way back, and the object without it. */
+/** The data that was kept for the conversion back, and the object without it. */
 export function takeConversionData(
   json: JsonObject,
   to: string,

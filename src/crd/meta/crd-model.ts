@@ -37,17 +37,17 @@ export interface KindVersion {
   readonly isServed: boolean
   /** Whether objects are stored in this version: the hub, through which all conversions go. */
   readonly isStorage: boolean
-  /** Whether clients are warned of it. */
+  /** Whether the API server warns clients of this version. */
   readonly isDeprecated: boolean
   readonly columns: readonly PrinterColumn[]
   /**
-   * What an API server takes in this version, with descriptions and keywords for the manifest.
-   * Built when it is first asked for.
+   * The schema that an API server enforces for this version, with descriptions and keywords for the
+   * manifest. Built at the first use.
    */
   readonly schema: () => z.ZodType
 }
 
-/** How a kind is called, beside its plural. */
+/** The names of a kind beside its plural. */
 export interface KindNames {
   readonly singular: string
   readonly shortNames: readonly string[]
@@ -56,7 +56,7 @@ export interface KindNames {
 }
 
 /**
- * A kind that is known whole: every version of it, what each takes, and how one becomes another.
+ * A kind with all its versions, their schemas and the conversions between them.
  */
 export interface CrdModel<T extends KubeObject> extends Model<T> {
   readonly names: KindNames
@@ -82,10 +82,10 @@ export interface CrdModel<T extends KubeObject> extends Model<T> {
   /** As `convert`, with the failure as a value. */
   safeConvert(object: unknown, apiVersion: string): ConversionResult
   /**
-   * What is wrong with an object in the version that it is written in, in the paths and words of an
-   * API server; an empty list if nothing is. `null` counts as absent, and what is absent has its
-   * default. Names and other metadata are not looked at. A text that breaks several rules gives an
-   * error for each, where a server stops at the first.
+   * The errors of an object in its own version, with the paths and messages of an API server.
+   * `null` counts as absent, and absent fields have their defaults. Names and other metadata are
+   * not checked. A text that breaks several rules has an error for each; a server stops at the
+   * first.
    *
    * @throws IpamError `OBJECT_KIND_MISMATCH` for another kind or an unknown version
    * @example
@@ -95,10 +95,9 @@ export interface CrdModel<T extends KubeObject> extends Model<T> {
    */
   validate(object: unknown, options?: ValidateOptions): readonly FieldError[]
   /**
-   * Fields at any depth that the version of an object does not have, with the field that may have
-   * been meant, in the words of an API server; an empty list if there are none. An API server drops
-   * such fields: what a misspelt exclusion was to keep is given out. At most 100 are told. O(size
-   * of the object).
+   * The unknown fields of an object at any depth, as messages of an API server, with suggestions.
+   * An API server drops unknown fields, so a pool gives out the addresses of a misspelt exclusion.
+   * At most 100 are returned. O(size of the object).
    *
    * @throws IpamError `OBJECT_KIND_MISMATCH` for another kind or an unknown version
    * @example
@@ -117,7 +116,7 @@ export interface ValidateOptions {
   readonly strict?: boolean | undefined
 }
 
-/** What converting can answer. */
+/** The result of a conversion. */
 export type ConversionResult = Result<KubeObject, 'OBJECT_KIND_MISMATCH' | 'INVALID_CONVERSION'>
 
 export interface VersionSpec {
@@ -128,7 +127,7 @@ export interface VersionSpec {
   readonly isDeprecated?: boolean | undefined
   readonly columns: readonly PrinterColumn[]
   readonly schema: () => z.ZodType
-  /** The way to the stored version and back. Only the stored version has none. */
+  /** The conversions to the stored version and back. The stored version has none. */
   readonly conversion?: VersionConversion | undefined
 }
 

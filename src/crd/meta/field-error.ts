@@ -67,14 +67,13 @@ export function forbiddenField(path: string, detail: string): FieldError {
 }
 
 /**
- * So many errors are told in one text. Kubernetes tells all, and has no object that can have so
- * many.
+ * The maximum number of errors in one text. Kubernetes has no limit, and no object with more.
  */
 const MOST_TOLD = 256
 
 /**
- * Errors as one text, each once: `ToAggregate` of Kubernetes. Of more than 256 the first ones, and
- * how many more there are.
+ * Errors as one text, each once, as `ToAggregate` of Kubernetes: the first 256, and the number of
+ * the others.
  */
 export function formatFieldErrors(errors: readonly FieldError[]): string {
   const messages = new Set<string>()

@@ -5,7 +5,7 @@ import { labelValueProblem, qualifiedNameProblem } from './names.js'
 import { type LabelSelectorRequirement, labelOf, meetsRequirement } from './object.js'
 
 /**
- * `metav1.LabelSelector`: everything that is given has to hold. An empty one holds for everything.
+ * `metav1.LabelSelector`: all requirements must hold. An empty selector matches every object.
  */
 export interface LabelSelector {
   /** Labels that an object has with exactly these values. */
@@ -27,7 +27,7 @@ export const labelSelectorSchema: z.ZodType<LabelSelector> = z.looseObject({
 })
 
 /**
- * Whether labels are those that a selector asks for. O(size of the selector).
+ * Whether labels match a selector. O(size of the selector).
  *
  * @example
  * matchesLabels({ matchExpressions: [{ key: 'zone', operator: 'NotIn', values: ['a'] }] }, {}) // true
@@ -44,8 +44,8 @@ export function matchesLabels(selector: LabelSelector, labels: { readonly [key: 
 }
 
 /**
- * What is wrong with a selector: labels that no object can have, and operators with too many or too
- * few values, which an API server does not look at. O(size of the selector).
+ * The errors of a selector that an API server does not report: labels that no object can have, and
+ * operators with too many or too few values. O(size of the selector).
  */
 export function labelSelectorErrors(path: string, selector: LabelSelector): readonly FieldError[] {
   const { matchLabels = {}, matchExpressions = [] } = selector

@@ -10,8 +10,8 @@ import type { StandardIssue, StandardSchema } from './standard-schema.js'
 export type ReadResult<T> = Result<T, 'INVALID_OBJECT' | 'OBJECT_KIND_MISMATCH'>
 
 /**
- * A typed kind: how an unknown object becomes one. A model is a Standard Schema, so that tools which
- * take schemas of any library take it.
+ * A typed kind: it parses unknown objects. A model is a Standard Schema: tools that take schemas of
+ * any library take a model.
  */
 export interface Model<T extends KubeObject> extends StandardSchema<T> {
   /** The version that is stored and written. */
@@ -35,14 +35,14 @@ export interface Model<T extends KubeObject> extends StandardSchema<T> {
 export interface ModelSpec<T extends KubeObject> {
   readonly info: KindInfo
   readonly schema: z.ZodType<T>
-  /** Older apiVersions, each with what makes the stored version of it. */
+  /** Older apiVersions, each with its conversion to the stored version. */
   readonly converts?: { readonly [apiVersion: string]: Conversion } | undefined
 }
 
-/** How many field errors are told at once. */
+/** The maximum number of field errors in one failure. */
 const MAX_ISSUES = 100
 
-/** An object that was read, or why it was not: as a failure, and as issues of a Standard Schema. */
+/** A typed object; or a failure, also as the issues of a Standard Schema. */
 type Reading<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly failure: ReadFailure; readonly issues: readonly StandardIssue[] }

@@ -4,7 +4,7 @@ import { refuseIn } from '../../errors/refuse.js'
 /** A JSON value as Kubernetes stores it. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json | undefined }
 
-/** Who an object belongs to. The garbage collector and `clusterctl move` follow these. */
+/** An owner of an object. The garbage collector and `clusterctl move` follow these references. */
 export interface OwnerReference {
   readonly apiVersion: string
   readonly kind: string
@@ -50,7 +50,7 @@ export interface ObjectRef {
   readonly name: string
 }
 
-/** What a store and a CRD need to know of a kind. */
+/** The facts of a kind that a store and a CRD need. */
 export interface KindInfo {
   readonly apiVersion: string
   readonly kind: string
@@ -58,26 +58,25 @@ export interface KindInfo {
   readonly plural: string
   readonly namespaced: boolean
   /**
-   * Whether status is a subresource: written apart from the rest, and without raising the
-   * generation.
+   * Whether status is a subresource: a write of it changes no other field and not the generation.
    */
   readonly statusSubresource: boolean
   /**
-   * Fields that a list or watch can be asked for by their value, as dotted paths:
+   * Fields that field selectors of a list or a watch can name, as dotted paths:
    * `spec.poolRef.name`.
    */
   readonly selectableFields?: readonly string[] | undefined
 }
 
 /**
- * What becomes of the dependents of an object that is deleted: the word for it in Kubernetes.
- * `Background` removes the object and leaves them to the collector, `Foreground` holds it by the
- * finalizer `foregroundDeletion` until they are gone, `Orphan` by `orphan` until they no longer
- * refer to it.
+ * How the dependents of a deleted object are handled, as `propagationPolicy` of Kubernetes.
+ * `Background`: the object is removed at once, and the garbage collector deletes the dependents.
+ * `Foreground`: the finalizer `foregroundDeletion` keeps the object until they are deleted.
+ * `Orphan`: the finalizer `orphan` keeps it until they no longer refer to it.
  */
 export type Propagation = 'Background' | 'Foreground' | 'Orphan'
 
-/** What is asked of one label. */
+/** A requirement for one label. */
 export interface LabelSelectorRequirement {
   readonly key: string
   /** `NotIn` also holds for an object without the label. */
@@ -123,7 +122,8 @@ export function objectKey(ref: ObjectRef): string {
 }
 
 /**
- * `Kind namespace/name`, or `Kind name` for a cluster-scoped object: how people are told about it.
+ * `Kind namespace/name`, or `Kind name` for a cluster-scoped object: the name of an object in
+ * messages.
  */
 export function formatRef(ref: Omit<ObjectRef, 'apiVersion'>): string {
   if (typeof ref?.kind !== 'string' || typeof ref.name !== 'string') {
@@ -133,7 +133,7 @@ export function formatRef(ref: Omit<ObjectRef, 'apiVersion'>): string {
   return `${ref.kind} ${ref.namespace === undefined ? ref.name : `${ref.namespace}/${ref.name}`}`
 }
 
-/** Whether an object is on its way out: it has a deletionTimestamp and only finalizers hold it. */
+/** Whether an object is being deleted: it has a deletionTimestamp, and only finalizers keep it. */
 export function isDeleting(object: { readonly metadata: ObjectMeta }): boolean {
   assertKube('isDeleting', 'object', object)
 
@@ -149,7 +149,7 @@ export function hasFinalizer(object: { readonly metadata: ObjectMeta }, finalize
   return Array.isArray(finalizers) && finalizers.includes(finalizer)
 }
 
-/** Whether a label, or that there is none, is what a requirement asks for. */
+/** Whether a label, or its absence, meets a requirement. */
 export function meetsRequirement(
   { operator, values = [] }: LabelSelectorRequirement,
   label: string | undefined,
@@ -166,7 +166,7 @@ export function meetsRequirement(
   }
 }
 
-/** A label of that name, and nothing that an object has by nature. */
+/** A label by its name. Members of `Object.prototype` are not labels. */
 export function labelOf(labels: { readonly [key: string]: string } | undefined, key: string): string | undefined {
   return typeof labels === 'object' && labels !== null && Object.hasOwn(labels, key) ? labels[key] : undefined
 }

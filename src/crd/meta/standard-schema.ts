@@ -13,7 +13,7 @@ export interface StandardSchema<T> {
   }
 }
 
-/** What a Standard Schema answers: `issues` is there if and only if the value is refused. */
+/** The result of a Standard Schema. It has `issues` if and only if the value is refused. */
 export type StandardResult<T> =
   | { readonly value: T; readonly issues?: undefined }
   | { readonly issues: readonly StandardIssue[] }

@@ -2,19 +2,18 @@ import * as z from 'zod'
 import type { FieldErrorType, FieldValue } from './field-error.js'
 import { defined } from './json.js'
 
-// The strict schema of a version is what an API server validates: written once, for the validation
-// and for the CRD manifest. Each helper takes the sentence that describes the field, and the
-// keywords of its schema. What a keyword asks for is checked here, in the words and with the
-// counting of the API server; zod goes through the object and carries the keywords along for the
-// manifest.
+// The strict schema of a version is what an API server validates. It is written once, for the
+// validation and for the CRD manifest. Each helper takes the description of the field, and the
+// keywords of its schema. The checks of keywords are here, with the messages and the counting of
+// the API server. zod traverses the object, and its metadata has the keywords for the manifest.
 
-/** What a check says of a value. The path is added where the error is made. */
+/** The result of a failed check, without the path of the value. */
 export interface Complaint {
   readonly type: FieldErrorType
   readonly detail: string
   /** Whether the sentence begins with the path: `spec.gateway in body should ...`. */
   readonly inBody: boolean
-  /** What the error repeats, if that is not the value itself. */
+  /** The value in the error, if it is not the value itself. */
   readonly value?: FieldValue
 }
 
@@ -38,14 +37,14 @@ export interface ListRules {
   readonly minItems?: number
   readonly maxItems?: number
   /**
-   * The fields that tell items apart. Two items that are alike in them are refused, and a
-   * server-side apply merges by them.
+   * The fields that identify an item. Two items with the same values are refused, and a server-side
+   * apply merges by them.
    */
   readonly mapKeys?: readonly string[]
-  /** Whether no item may be there twice, and a server-side apply merges items. */
+  /** Whether items must be distinct. A server-side apply then merges items. */
   readonly isSet?: boolean
   /**
-   * Whether a server-side apply takes or leaves the list as a whole, and says so in the manifest.
+   * Whether a server-side apply replaces the list as a whole, as the manifest says.
    */
   readonly isAtomic?: boolean
 }
@@ -53,36 +52,39 @@ export interface ListRules {
 export interface ObjectRules {
   readonly minProperties?: number
   readonly maxProperties?: number
-  /** Whether an API server keeps fields that are not named. They are not unknown fields then. */
+  /**
+   * Whether an API server keeps fields that the schema does not name. They are not unknown fields
+   * then.
+   */
   readonly keepsUnknown?: boolean
-  /** Whether a server-side apply takes or leaves the object as a whole. */
+  /** Whether a server-side apply replaces the object as a whole. */
   readonly isAtomic?: boolean
 }
 
 export interface MapRules {
   readonly maxProperties?: number
   /**
-   * Whether a server-side apply takes or leaves the map as a whole, and the book of who wrote what
-   * has one line for it.
+   * Whether a server-side apply replaces the map as a whole. `managedFields` then has one entry for
+   * it.
    */
   readonly isAtomic?: boolean
 }
 
 /**
- * A rule in the language CEL, such as `self == oldSelf`: a rule with `oldSelf` is asked of changes
+ * A rule in the language CEL, such as `self == oldSelf`. A rule with `oldSelf` applies to updates
  * only.
  */
 export interface CelRule {
   readonly rule: string
-  /** What is said of a value that breaks it. */
+  /** The message for a value that breaks the rule. */
   readonly message: string
-  /** The field of the value that is to blame: `.ipv4`. Default: the value itself. */
+  /** The field of the value that the error names: `.ipv4`. Default: the value itself. */
   readonly fieldPath?: string
 }
 
 /**
- * A text that is too long is not matched with a pattern beyond this: it is refused already, and
- * matching takes its time.
+ * The maximum length of a text that is matched with a pattern. A longer text is refused anyway, and
+ * matching it is slow.
  */
 const MAX_MATCHED = 4096
 
@@ -117,7 +119,7 @@ const FORMATS = /* @__PURE__ */ (() => ({
   uuid: z.string().regex(/^[0-9a-f]{8}(-?[0-9a-f]{4}){3}-?[0-9a-f]{12}$/i),
 }))()
 
-/** Whether a text has less than so many characters. Counts no further than it has to. */
+/** Whether a text has less than `length` characters. O(length). */
 function isShorter(value: string, length: number): boolean {
   if (value.length < length) return true
   if (value.length >= 2 * length) return false

@@ -11,13 +11,13 @@ export interface UnknownField {
   readonly suggestion?: string | undefined
 }
 
-/** So many are told. An object that has more is not meant for this kind. */
+/** The maximum number of fields in the result. An object with more is of another kind. */
 const MOST_TOLD = 100
 
-/** What the fields of a value are called. A value without a shape is not looked into. */
+/** The names of the fields of a value. The fields of a value without a shape are not checked. */
 interface Shape {
   readonly fields?: { readonly [name: string]: () => Shape | undefined }
-  /** Of the items of a list, or of the values of a map. */
+  /** The shape of the items of a list, or of the values of a map. */
   readonly each?: () => Shape | undefined
   /** Whether fields of other names are kept. */
   readonly isOpen?: boolean

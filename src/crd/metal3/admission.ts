@@ -1,5 +1,5 @@
 import * as Address from '../../cidr/nouns/address.js'
-import { type Admission, type AdmissionRequest, type Admit, admissionOf, allowed, verdict } from '../meta/admission.js'
+import { type Admission, type AdmissionRequest, type Admit, admissionOf, allowed, decision } from '../meta/admission.js'
 import { differences } from '../meta/differences.js'
 import { type FieldError, goQuote, invalidField } from '../meta/field-error.js'
 import type { KubeObject } from '../meta/object.js'
@@ -10,7 +10,7 @@ import { IPPool, type IPPoolEntry, type IPPoolSettings, type IPPoolSpec } from '
 import { REQUESTED_ADDRESS_ANNOTATION } from './names.js'
 import { type ObjectReference, shownReference } from './references.js'
 
-/** What an admission webhook is asked about an object of one kind. */
+/** A request to admit an object of one kind. */
 export type Metal3AdmissionRequest<T extends IPPool | IPClaim | IPAddress> = AdmissionRequest<T>
 
 const NOT_AN_ADDRESS = 'is not a valid IP address'
@@ -18,12 +18,13 @@ const EMPTY = 'cannot be empty'
 const MODIFIED = 'cannot be modified'
 
 /**
- * Whether metal3 admits a pool (internal/webhooks/v1alpha1/ippool_webhook.go): its addresses have
- * to be some, in order, and countable where they are picked at random; what is kept for claims or
- * in use by them has to be of the pool; prefix of names, Cluster and strategy never change.
+ * Decides as metal3 whether a pool is valid (internal/webhooks/v1alpha1/ippool_webhook.go). It
+ * needs addresses, in order, and a number of them that fits the random strategy. Preallocated
+ * addresses and addresses in use must be in the pool. Name prefix, Cluster and strategy are
+ * immutable.
  *
  * Not checked, as upstream: that entries do not overlap, that a gateway is of the subnet, and that
- * nobody uses a pool that is deleted.
+ * no claim uses a deleted pool.
  *
  * @throws IpamError `INVALID_ARGUMENT` for another operation
  * @example
@@ -47,12 +48,12 @@ function judgeIPPool(request: Metal3AdmissionRequest<IPPool>): Admission {
     ...poolErrors(object.spec),
     ...boundsErrors(request),
   ]
-  return verdict(object, errors)
+  return decision(object, errors)
 }
 
 /**
- * Whether metal3 admits one of its claims (internal/webhooks/v1alpha1/ipclaim_webhook.go): it names
- * a pool, what it asks for in the annotation `ipAddress` is an address, and its spec never changes.
+ * Decides as metal3 whether a claim is valid (internal/webhooks/v1alpha1/ipclaim_webhook.go): it
+ * names a pool, the annotation `ipAddress` is an address, and its spec is immutable.
  *
  * @throws IpamError `INVALID_ARGUMENT` for another operation
  */
@@ -71,7 +72,7 @@ function judgeIPClaim(request: Metal3AdmissionRequest<IPClaim>): Admission {
   if (request.operation === 'UPDATE' && differences('spec', request.oldObject.spec, object.spec).length > 0) {
     errors.push(invalidField('spec', { pool: shownReference(pool) }, MODIFIED))
   }
-  return verdict(object, [...errors, ...requestedAddressErrors(object)])
+  return decision(object, [...errors, ...requestedAddressErrors(object)])
 }
 
 /**
@@ -89,10 +90,10 @@ export const admitMetal3IPAddress: Admit<Metal3AdmissionRequest<IPAddress>> = /*
 function judgeIPAddress(request: Metal3AdmissionRequest<IPAddress>): Admission {
   if (request.operation === 'DELETE') return allowed()
   const { object } = request
-  if (request.operation === 'CREATE') return verdict(object, newAddressErrors(object))
+  if (request.operation === 'CREATE') return decision(object, newAddressErrors(object))
   const [before, after] = [request.oldObject.spec, object.spec]
   const references = (['pool', 'claim'] as const).filter((field) => !isSameReference(before[field], after[field]))
-  return verdict(object, [
+  return decision(object, [
     ...(before.address === after.address ? [] : [invalidField('spec.address', after.address, MODIFIED)]),
     ...references.map((field) => invalidField(`spec.${field}`, shownReference(after[field]), MODIFIED)),
   ])

@@ -1,12 +1,12 @@
 import * as Address from '../../cidr/nouns/address.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
-import { type Admission, type AdmissionRequest, allowed, assertAdmission, verdict } from '../meta/admission.js'
+import { type Admission, type AdmissionRequest, allowed, assertAdmission, decision } from '../meta/admission.js'
 import { type FieldError, invalidField } from '../meta/field-error.js'
 import { subdomainProblem } from '../meta/names.js'
 import type { IPAddress, ParentReference } from './ip-address.js'
 import type { ServiceCIDR } from './service-cidr.js'
 
-/** What an admission rule is asked about an object of one kind. */
+/** A request to admit an object of one kind. */
 export type NetworkingAdmissionRequest<T extends ServiceCIDR | IPAddress> = AdmissionRequest<T>
 
 /** In the words of Kubernetes. */
@@ -33,7 +33,7 @@ export function admitServiceCIDR(request: NetworkingAdmissionRequest<ServiceCIDR
   const { object } = request
   const errors = [...serviceCIDRErrors(object)]
   if (request.operation === 'UPDATE') errors.push(...changeErrors(request.oldObject.spec.cidrs, object.spec.cidrs))
-  return verdict(object, errors)
+  return decision(object, errors)
 }
 
 /**
@@ -51,7 +51,7 @@ export function admitServiceIPAddress(request: NetworkingAdmissionRequest<IPAddr
   if (request.operation === 'UPDATE' && !isSameParent(request.oldObject.spec.parentRef, parentRef)) {
     errors.push(invalidField('spec.parentRef', { ...parentRef }, IMMUTABLE))
   }
-  return verdict(object, errors)
+  return decision(object, errors)
 }
 
 /** What is wrong with the CIDRs of a ServiceCIDR. O(length of their text). */

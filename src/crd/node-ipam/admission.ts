@@ -7,8 +7,8 @@ import {
   type AdmissionRequest,
   allowed,
   assertAdmission,
+  decision,
   type FieldValidationOptions,
-  verdict,
   withUnknownFields,
 } from '../meta/admission.js'
 import { differences } from '../meta/differences.js'
@@ -17,7 +17,7 @@ import { labelProblem } from '../meta/names.js'
 import { ClusterCIDR, type ClusterCIDRSpec } from './cluster-cidr.js'
 import { MIN_PER_NODE_HOST_BITS } from './names.js'
 
-/** What an admission webhook is asked about a ClusterCIDR. */
+/** A request to admit a ClusterCIDR. */
 export type ClusterCIDRAdmissionRequest = AdmissionRequest<ClusterCIDR>
 
 export interface ClusterCIDRRules {
@@ -36,8 +36,8 @@ export interface ClusterCIDRAdmissionOptions extends FieldValidationOptions, Clu
  * and its spec breaks none of them. The spec never changes; an update that leaves the
  * spec as it is is always allowed.
  *
- * Warnings tell of what these rules accept and a reader may not expect: a range with host bits or
- * in an unusual form, and values of a node selector for which its term selects no Node.
+ * Warnings report values that these rules accept, but that are probably mistakes: a range with host
+ * bits or in an unusual form, and values of a node selector for which its term selects no Node.
  *
  * @throws IpamError `INVALID_ARGUMENT` for another operation, another `fieldValidation`, or a
  * `maxIPv6SubnetBits` out of range
@@ -58,9 +58,9 @@ export function admitClusterCIDR(
 function judge(request: ClusterCIDRAdmissionRequest, rules: ClusterCIDRRules): Admission {
   if (request.operation === 'DELETE') return allowed()
   const { object } = request
-  if (request.operation === 'UPDATE') return verdict(object, changeErrors(request.oldObject.spec, object.spec))
+  if (request.operation === 'UPDATE') return decision(object, changeErrors(request.oldObject.spec, object.spec))
   const errors = [...nameErrors(object.metadata.name), ...clusterCIDRErrors(object.spec, rules)]
-  return verdict(object, errors, () => warningsOf(object.spec))
+  return decision(object, errors, () => warningsOf(object.spec))
 }
 
 /**

@@ -11,7 +11,7 @@ import { clusterCIDRVersions } from './versions.js'
  * node-ipam-controller; KEP-2593). The spec never changes.
  *
  * The model reads every object that an API server stores with upstream's definition of the kind,
- * sensible or not: `admitClusterCIDR` says what is wrong with it.
+ * valid or not: `admitClusterCIDR` returns its errors.
  */
 export interface ClusterCIDR extends KubeObject {
   readonly spec: ClusterCIDRSpec

@@ -7,8 +7,8 @@ import {
   admissionOf,
   allowed,
   assertAdmission,
+  decision,
   type FieldValidationOptions,
-  verdict,
   withUnknownFields,
 } from '../meta/admission.js'
 import { differences } from '../meta/differences.js'
@@ -31,7 +31,7 @@ import {
 import { type FloatingIPSpec, OpenStackMachine, OpenStackMachineTemplate, OpenStackServer } from './machines.js'
 import { ADOPT_BY_TAG_ANNOTATION, MIN_FREE_ANNOTATION } from './names.js'
 
-/** What an admission webhook is asked about an object of one kind. */
+/** A request to admit an object of one kind. */
 export type OpenStackAdmissionRequest<
   T extends OpenStackFloatingIPPool | OpenStackServer | OpenStackMachine | OpenStackMachineTemplate,
 > = AdmissionRequest<T>
@@ -45,10 +45,10 @@ export interface ImmutabilityOptions extends FieldValidationOptions {
 }
 
 /**
- * Whether a pool is admitted: its spec is valid, and its region never changes.
+ * Decides whether a pool is valid. Its region is immutable.
  *
- * Upstream has no rules for pools but its definition. So a change is not refused for an error that
- * the object had before: it is warned of.
+ * Upstream has no rules for pools beyond its definition. So an error that the object had before the
+ * change is a warning, not a refusal.
  *
  * @throws IpamError `INVALID_ARGUMENT` for another operation or another `fieldValidation`
  */
@@ -58,7 +58,7 @@ export const admitOpenStackFloatingIPPool: Admit<OpenStackAdmissionRequest<OpenS
 function judgePool(request: OpenStackAdmissionRequest<OpenStackFloatingIPPool>): Admission {
   if (request.operation === 'DELETE') return allowed()
   const errors = floatingIPPoolErrors(request.object)
-  if (request.operation === 'CREATE') return verdict(request.object, errors)
+  if (request.operation === 'CREATE') return decision(request.object, errors)
   const before = floatingIPPoolErrors(request.oldObject)
   return judgeChange(request.object, [...regionErrors(request.oldObject, request.object), ...errors], before)
 }
@@ -68,7 +68,7 @@ function judgeChange(object: KubeObject, errors: readonly FieldError[], before: 
   const known = new Set(before.map(formatFieldError))
   const isOld = (error: FieldError) => known.has(formatFieldError(error))
   const isNew = (error: FieldError) => !isOld(error)
-  return verdict(object, errors.filter(isNew), () => errors.filter(isOld).map(formatFieldError))
+  return decision(object, errors.filter(isNew), () => errors.filter(isOld).map(formatFieldError))
 }
 
 /**
@@ -152,10 +152,10 @@ export function admitOpenStackServer(
 function judgeServer(request: OpenStackAdmissionRequest<OpenStackServer>, options: ImmutabilityOptions): Admission {
   if (request.operation === 'DELETE') return allowed()
   const { object } = request
-  if (request.operation === 'CREATE') return verdict(object, referenceErrors('spec', object.spec))
+  if (request.operation === 'CREATE') return decision(object, referenceErrors('spec', object.spec))
   const isSame = isSpecSame(request.oldObject.spec, object.spec, ['identityRef'])
   if (isSame || isTopologyDryRun(object, options)) return allowed()
-  return verdict(object, [forbiddenField('spec', SERVER_IS_IMMUTABLE)])
+  return decision(object, [forbiddenField('spec', SERVER_IS_IMMUTABLE)])
 }
 
 const SERVER_IS_IMMUTABLE = 'OpenStackServer spec field is immutable. Please create a new resource instead.'
@@ -176,9 +176,9 @@ export const admitOpenStackMachine: Admit<OpenStackAdmissionRequest<OpenStackMac
 function judgeMachine(request: OpenStackAdmissionRequest<OpenStackMachine>): Admission {
   if (request.operation === 'DELETE') return allowed()
   const { object } = request
-  if (request.operation === 'CREATE') return verdict(object, referenceErrors('spec', object.spec))
+  if (request.operation === 'CREATE') return decision(object, referenceErrors('spec', object.spec))
   const isSame = isSpecSame(request.oldObject.spec, object.spec, ['providerID', 'instanceID', 'identityRef'], PAIRS)
-  return verdict(object, isSame ? [] : [forbiddenField('spec', 'cannot be modified')])
+  return decision(object, isSame ? [] : [forbiddenField('spec', 'cannot be modified')])
 }
 
 /**
@@ -204,10 +204,10 @@ function judgeTemplate(
   const path = 'spec.template.spec'
   const { object } = request
   const { spec } = object.spec.template
-  if (request.operation === 'CREATE') return verdict(object, referenceErrors(path, spec))
+  if (request.operation === 'CREATE') return decision(object, referenceErrors(path, spec))
   const isSame = isSpecSame(request.oldObject.spec.template.spec, spec, [], PAIRS)
   if (isSame || isTopologyDryRun(object, options)) return allowed()
-  return verdict(object, [invalidField(path, { ...spec }, TEMPLATE_IS_IMMUTABLE)])
+  return decision(object, [invalidField(path, { ...spec }, TEMPLATE_IS_IMMUTABLE)])
 }
 
 const TEMPLATE_IS_IMMUTABLE =

@@ -12,7 +12,7 @@ import { type IdentityReference, identityReferenceSchema } from './references.js
  * cluster-api-provider-openstack).
  *
  * The model reads every object that an API server stores with upstream's definition of the kind,
- * sensible or not: `admitOpenStackFloatingIPPool` says what is wrong with it.
+ * valid or not: `admitOpenStackFloatingIPPool` returns its errors.
  */
 export interface OpenStackFloatingIPPool extends KubeObject {
   readonly spec: OpenStackFloatingIPPoolSpec
@@ -22,12 +22,12 @@ export interface OpenStackFloatingIPPool extends KubeObject {
 export interface OpenStackFloatingIPPoolSpec {
   /** Floating IPs that exist already. They are used before others, and never deleted. */
   readonly preAllocatedFloatingIPs?: readonly string[] | undefined
-  /** How many addresses of the pool there are at most. 0: none is created. Left out: no limit. */
+  /** Maximum number of addresses of the pool. 0: none is created. Default: no limit. */
   readonly maxIPs?: number | undefined
   readonly identityRef: IdentityReference
-  /** The external network. Left out: the only one that there is. */
+  /** The external network. Default: the only external network of the cloud. */
   readonly floatingIPNetwork?: NetworkParameter | undefined
-  /** What becomes of a floating IP that the pool has created, when its claim is released. */
+  /** How a floating IP that the pool has created is handled when its claim is released. */
   readonly reclaimPolicy: 'Retain' | 'Delete'
 }
 
@@ -37,18 +37,18 @@ export interface NetworkParameter {
   readonly filter?: NetworkFilter | undefined
 }
 
-/** A network by what it is called, whose it is, and its tags. What is left out is not looked at. */
+/** A network by its name, project and tags. Absent fields match any network. */
 export interface NetworkFilter {
   readonly name?: string | undefined
   readonly description?: string | undefined
   readonly projectID?: string | undefined
-  /** It has all of these. */
+  /** The network has all of these tags. */
   readonly tags?: readonly string[] | undefined
-  /** It has one of these. */
+  /** The network has one of these tags. */
   readonly tagsAny?: readonly string[] | undefined
-  /** It does not have all of these. */
+  /** The network does not have all of these tags. */
   readonly notTags?: readonly string[] | undefined
-  /** It has none of these. */
+  /** The network has none of these tags. */
   readonly notTagsAny?: readonly string[] | undefined
 }
 
@@ -109,7 +109,7 @@ export const OpenStackFloatingIPPool: CrdModel<OpenStackFloatingIPPool> = /* @__
   versions: poolVersions(),
 })
 
-/** What an annotation of a pool says, or why it says nothing. */
+/** The value of an annotation of a pool, or why it cannot be parsed. */
 export type AnnotationResult<T> = Result<T, 'INVALID_ARGUMENT'>
 
 /** The largest number that {@link MIN_FREE_ANNOTATION} can have. */

@@ -7,7 +7,7 @@ import { type FieldError, type FieldErrorType, formatFieldErrorBody } from '../m
 import type { KubeObject } from '../meta/object.js'
 import { type ReviewKind, requestOf } from './review.js'
 
-/** What an API server asks an admission webhook. */
+/** The request of an API server to an admission webhook. */
 export type AdmissionRequest = AdmissionSubject &
   (
     | { readonly operation: 'CREATE'; readonly object: KubeObject }
@@ -40,7 +40,7 @@ export interface AdmissionStatus {
   }
 }
 
-/** What an admission webhook sends back. */
+/** The response of an admission webhook. */
 export interface AdmissionReview {
   readonly apiVersion: 'admission.k8s.io/v1'
   readonly kind: 'AdmissionReview'
@@ -76,9 +76,9 @@ const reviewKind: ReviewKind<AdmissionRequest> = {
 }
 
 /**
- * The request of the AdmissionReview that an API server sends. What the rules need to know beside
- * the objects, such as the claim of an address, is the caller's to look up: `answerReview` of
- * `ipam-kit/provider/webhook` does it.
+ * The request of the AdmissionReview that an API server sends. Some rules need other objects, such
+ * as the claim of an address. The caller looks them up; `answerReview` of
+ * `ipam-kit/provider/webhook` does so itself.
  *
  * @throws IpamError `OBJECT_KIND_MISMATCH` for what is not an AdmissionReview of
  *   admission.k8s.io/v1, `INVALID_OBJECT` for one whose request is not complete or has another
@@ -115,7 +115,7 @@ export function safeParseAdmissionReview(
 export function answerAdmissionReview(request: AdmissionRequest, admission: Admission): AdmissionReview {
   assertParts('answerAdmissionReview', 'request', request, { uid: 'text', kind: 'object' })
   assertObject('answerAdmissionReview', 'admission', admission)
-  return admissionAnswer(request.uid, verdict(request, admission))
+  return admissionAnswer(request.uid, responseTo(request, admission))
 }
 
 /** How many causes and warnings an answer has, and how long its texts are, in characters. */
@@ -166,7 +166,7 @@ function shortened(text: string, max = MAX_TEXT): string {
 
 const REASONS = { 400: 'BadRequest', 403: 'Forbidden', 422: 'Invalid' } as const
 
-function verdict({ kind, name }: AdmissionRequest, admission: Admission): Omit<AdmissionReview['response'], 'uid'> {
+function responseTo({ kind, name }: AdmissionRequest, admission: Admission): Omit<AdmissionReview['response'], 'uid'> {
   const told = admission.warnings?.length ? { warnings: admission.warnings } : {}
   if (admission.allowed) return { allowed: true, ...told }
   const { code, message, errors } = admission

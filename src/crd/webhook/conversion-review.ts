@@ -8,8 +8,8 @@ import type { KubeObject } from '../meta/object.js'
 import { type ReviewKind, requestOf } from './review.js'
 
 /**
- * What a conversion webhook sends back: every object in the version that was asked for, in the same
- * order, or none and why.
+ * The response of a conversion webhook: every object in the desired version, in the same order, or
+ * the reason of a failure.
  */
 export interface ConversionReview {
   readonly apiVersion: 'apiextensions.k8s.io/v1'
@@ -36,7 +36,7 @@ const reviewKind: ReviewKind<{ uid: string; desiredAPIVersion: string; objects: 
  * version is for. `models` are the kinds that it serves. An object that cannot be converted fails
  * the review as a whole, with a message that says which one and why. O(size of the objects).
  *
- * @throws IpamError `OBJECT_KIND_MISMATCH` for what is no ConversionReview of
+ * @throws IpamError `OBJECT_KIND_MISMATCH` for a value that is not a ConversionReview of
  *   apiextensions.k8s.io/v1, `INVALID_OBJECT` for one without a uid, a version or a list of
  *   objects: a bad request, to which there is no answer with a uid
  * @example

@@ -57,10 +57,7 @@ export function newIPAddress(
   }
 }
 
-/**
- * Whether an IPAddress of the namespace and name of a claim is the claim's: for that claim and from
- * that pool.
- */
+/** Whether an IPAddress with the name of a claim is for that claim and from its pool. */
 export function fulfils(address: IPAddress, claim: IPAddressClaim, pools: PoolKinds): boolean {
   return (
     address.metadata.namespace === claim.metadata.namespace &&
@@ -69,28 +66,28 @@ export function fulfils(address: IPAddress, claim: IPAddressClaim, pools: PoolKi
   )
 }
 
-/** Whether an IPAddress of the name of a claim is what the claim has. */
+/** Whether an IPAddress with the name of a claim is the one that the claim has. */
 export function isOf(address: IPAddress, claim: IPAddressClaim, pools: PoolKinds): boolean {
   return fulfils(address, claim, pools) || isControlledBy(address, claim)
 }
 
-/** Whether this very claim, and no other of its name, is the controller of an IPAddress. */
+/** Whether exactly this claim is the controller of an IPAddress, not another claim of its name. */
 export function isControlledBy(address: IPAddress, claim: { readonly metadata: Pick<ObjectMeta, 'uid'> }): boolean {
   return controllersOf(address).some((owner) => IPAddressClaim.is(owner) && owner.uid === claim.metadata.uid)
 }
 
 /**
- * Its owners of whom it says that they control it: one at most, unless somebody has written what an
- * API server does not take.
+ * The owners that control an object: at most one, unless the object was never validated by an API
+ * server.
  */
 export function controllersOf({ metadata }: KubeObject): readonly OwnerReference[] {
   return (metadata.ownerReferences ?? []).filter((owner) => owner.controller === true)
 }
 
 /**
- * What can be made out of an IPAddress that does not fit its schema: enough for the ledger of its
- * pool to hold what it says. An address that was written is in use, whatever else is wrong with the
- * object. `undefined` if it names no pool.
+ * Reads an IPAddress that does not fit its schema, as far as the ledger of its pool needs it. An
+ * address that was written is in use, whatever else is wrong with the object. `undefined` if it
+ * names no pool.
  */
 export function salvage(object: KubeObject): IPAddress | undefined {
   const spec = fieldsOf(object.spec)
@@ -117,11 +114,11 @@ function fieldsOf(value: unknown): { readonly [field: string]: unknown } {
 }
 
 /**
- * Whether an IPAddress of the name of a claim was left behind by an earlier claim of that name,
- * which must be gone: it is controlled by a claim of this name with another uid. One of the same
- * pool is adopted instead, as after a restore, unless it is on its way out; one of a pool that this
- * provider does not serve is somebody else's affair. One on its way out that nobody controls is
- * left behind too, for a claim that is not Bound: nobody has been promised that it stays.
+ * Whether an IPAddress was left by an earlier claim of this name and has to be deleted. Its
+ * controller is a claim of this name with another uid. An IPAddress of the same pool is adopted
+ * instead, as after a restore, unless it is being deleted. An IPAddress of a pool that this
+ * provider does not serve is left to its own provider. One that is being deleted without a
+ * controller counts as left behind too, for a claim that is not Bound.
  */
 export function isStale(address: IPAddress, claim: IPAddressClaim, pools: PoolKinds): boolean {
   const { name, namespace, uid } = claim.metadata
@@ -137,7 +134,7 @@ export function isStale(address: IPAddress, claim: IPAddressClaim, pools: PoolKi
 
 /**
  * The metadata that an adopted IPAddress lacks, as a merge patch; `undefined` if it lacks nothing.
- * Its spec is never touched, and owners, labels and finalizers of others stay.
+ * The spec stays as it is, and so do other owners, labels and finalizers.
  */
 export function repairOf(
   address: IPAddress,
@@ -151,7 +148,7 @@ export function repairOf(
   const owners = ownersFor(existing, claim, pool)
   if (owners !== existing) repair.ownerReferences = owners
   const finalizers = metadata.finalizers ?? []
-  // an object on its way out takes no new finalizer
+  // an object that is being deleted takes no new finalizer
   if (!finalizers.includes(finalizer) && metadata.deletionTimestamp === undefined) {
     repair.finalizers = [...finalizers, finalizer]
   }
@@ -163,9 +160,9 @@ export function repairOf(
 }
 
 /**
- * The owners of an IPAddress: those it has, then claim and pool. Where the object has another
- * controller already (it was made by a tool that owns it), the claim is left out, as upstream: an
- * object has one controller at most.
+ * The owners of an IPAddress: the present ones, then claim and pool. An object with another
+ * controller, made by another tool, does not get the claim as an owner, as upstream: an object has
+ * at most one controller.
  */
 function ownersFor(
   existing: readonly OwnerReference[],
@@ -179,9 +176,8 @@ function ownersFor(
 }
 
 /**
- * The list with this owner in it, once, in the place of the first one of its name; the list itself
- * if it is so already. Others of its name are from earlier objects, and would make two controllers
- * of one.
+ * The list with this owner once, in the place of the first one of its name; the list itself if it
+ * is so already. Other owners of its name are earlier objects, and would be a second controller.
  */
 function upsert(owners: readonly OwnerReference[], owner: OwnerReference): readonly OwnerReference[] {
   const index = owners.findIndex((candidate) => sameOwner(candidate, owner))
@@ -197,7 +193,9 @@ function upsert(owners: readonly OwnerReference[], owner: OwnerReference): reado
   return owners.with(index, owner).filter((candidate, at) => at === index || !sameOwner(candidate, owner))
 }
 
-/** The same object by name: its uid may be that of an earlier one. */
+/**
+ * Whether two owners have the same kind and name; the uid of one may be that of an earlier object.
+ */
 function sameOwner(left: OwnerReference, right: OwnerReference): boolean {
   return left.kind === right.kind && left.name === right.name && groupOf(left.apiVersion) === groupOf(right.apiVersion)
 }
@@ -218,8 +216,8 @@ function ownerReference(
 }
 
 /**
- * Deletes an IPAddress in this version only: a write of ours that is still on its way could put the
- * finalizer back, and the deletion would be held for ever.
+ * Deletes exactly this version of an IPAddress. A write of this provider that is still in flight
+ * could put the finalizer back, and the deletion would never complete.
  */
 export function deletionOf(address: IPAddress): DeleteEffect {
   const asItIs = { uid: uidOf(address), resourceVersion: address.metadata.resourceVersion }

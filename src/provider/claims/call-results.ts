@@ -2,18 +2,16 @@ import type { CallResult, ExternalCall } from '../../plan/index.js'
 import type { LastCall } from './definition.js'
 import type { LastResult, ResultOf } from './external.js'
 
-/** What was heard from external systems, by claim. */
+/** The results of calls to external systems, by claim. */
 export class CallResults {
   /** By claim, then by operation and marker. */
   readonly #results = new Map<string, Map<string, LastResult>>()
-  /** When calls were planned, as results are kept. */
+  /** When calls were planned, by the same keys. */
   readonly #asked = new Map<string, Map<string, number>>()
-  /**
-   * The claims for which a call is in flight, and what of its answer is about what was so before.
-   */
+  /** The claims with a call in flight, and which of its results would be stale. */
   readonly #inFlight = new Map<string, 'nothing' | 'refusal' | 'all'>()
 
-  /** What was heard for a claim. */
+  /** The results of a claim. */
   of(claim: string): ResultOf | undefined {
     const results = this.#results.get(claim)
     return results && ((operation, marker) => results.get(`${operation} ${marker}`))
@@ -28,27 +26,24 @@ export class CallResults {
     return { askedAtMs, answer: result?.answer, answeredAtMs: result?.atMs }
   }
 
-  /** A call for a claim is planned. */
+  /** Called when a call for a claim is planned. */
   planned(claim: string, { operation, key }: ExternalCall<unknown>, nowMs: number): void {
     const asked = this.#asked.get(claim) ?? new Map<string, number>()
     this.#asked.set(claim, asked)
     asked.set(`${operation} ${key}`, nowMs)
   }
 
-  /** A call for a claim is about to be made. */
+  /** Called when a call for a claim is about to be made. */
   ask(claim: string): void {
     this.#inFlight.set(claim, 'nothing')
   }
 
-  /** The call for a claim has ended, with an answer or without one. */
+  /** Called when the call for a claim has ended, with or without a result. */
   end(claim: string): void {
     this.#inFlight.delete(claim)
   }
 
-  /**
-   * Takes an answer in, or drops one that is about what was so before: the verb asks again, under
-   * the same key.
-   */
+  /** Stores a result, or drops a stale one: the verb calls again, under the same key. */
   onResult(claim: string, { call, answer, atMs }: CallResult<unknown, unknown>): void {
     const outdated = this.#inFlight.get(claim)
     this.end(claim)
@@ -60,8 +55,8 @@ export class CallResults {
   }
 
   /**
-   * Something has changed that may have an external system answer otherwise: what it refuses is not
-   * believed any more, also by an answer that is in flight.
+   * Drops failures, also those of calls in flight: after a change that may make the external system
+   * accept the call.
    */
   invalidateFailures(claims: readonly string[]): void {
     for (const claim of claims) {
@@ -73,9 +68,7 @@ export class CallResults {
     }
   }
 
-  /**
-   * What was heard is not believed any more, whatever it says, nor is an answer that is in flight.
-   */
+  /** Drops all results of a claim, also those of calls in flight. */
   invalidate(claim: string): void {
     if (this.#inFlight.has(claim)) this.#inFlight.set(claim, 'all')
     this.#results.delete(claim)

@@ -38,10 +38,10 @@ type OutputOf<S extends AnySchema> = NonNullable<S['~standard']['types']>['outpu
 /** The types of the input and the answer of each call, by operation. */
 export type CallTypes = { readonly [operation: string]: { readonly input: unknown; readonly answer: unknown } }
 
-/** Calls without schemas: JSON that nothing has checked. */
+/** Calls without schemas: unchecked JSON. */
 export type JsonCalls = { readonly [operation: string]: { readonly input: Json; readonly answer: Json } }
 
-/** Calls of any types, where the code does not look at input and answers. */
+/** Calls of any types, for code that does not read inputs and answers. */
 export type UnknownCalls = { readonly [operation: string]: { readonly input: unknown; readonly answer: unknown } }
 
 /** The schemas that calls of these types would have. */
@@ -73,12 +73,13 @@ export type CallHandlers<S extends CallSchemas> = {
 
 /**
  * Makes the caller of a host (`ExternalCaller` of ipam-kit/run) from one function for each
- * operation. A call of another operation, or with an input that does not fit its schema, is a
- * failure that is not retryable, and no function is called.
+ * operation. A call of an unknown operation, or with an input that does not fit its schema, fails
+ * and is not retryable; no function is called.
  *
- * @param calls the schemas that `defineProvider` was given
+ * @param calls the schemas that were passed to `defineProvider`
  * @throws IpamError `INVALID_ARGUMENT` for a value that is not a Standard Schema, or an operation
- *   without a function
+ * without a function
+ *
  * @example
  * const text = { '~standard': { version: 1, vendor: 'own', validate: (value) => ({ value }) } }
  * const caller = handleCalls(
@@ -157,7 +158,7 @@ function readWith(
   try {
     const read = schema['~standard'].validate(value)
     if (read instanceof Promise) {
-      // nothing waits for it: a rejection would end the process
+      // the promise is not awaited: a rejection would end the process
       read.catch(() => {})
       return { ok: false, problem: whyPromise(schema, value) }
     }

@@ -19,26 +19,29 @@ import { choosesByLedger, type ProviderRules } from './rules.js'
 import { isBound } from './status.js'
 
 /**
- * The whole life of a claim, from what is observed to what is to be written: the contract of
- * Cluster API for IPAM providers (docs/book/src/developer/providers/contracts/ipam.md).
+ * Plans the whole life of a claim: the contract of Cluster API for IPAM providers
+ * (docs/book/src/developer/providers/contracts/ipam.md).
  *
- * Gates first: foreign pool, paused claim, missing or paused Cluster. Then the finalizer of the
- * claim, the IPAddress with its owners, and at last the status. A deleted claim gives its address
- * back first, then its own finalizer. Every write can be the last before a crash: the next plan
- * continues from there, and finds the address by the name of the claim.
+ * First come the gates: foreign pool, paused claim, missing or paused Cluster. Then follow the
+ * finalizer of the claim, the IPAddress with its owners, and at last the status. A deleted claim
+ * first releases its address, then its own finalizer. Every write can be the last before a crash:
+ * the next plan continues from there, and finds the address by the name of the claim.
  *
  * While a deleted claim has the finalizer of a consumer, its address stays in use: see
  * {@link ProviderDefinition.holdsAddress}.
  *
- * A plan never touches an IPAddress of that name that is for another claim or from another pool
- * (one that an earlier claim of the name has left behind is removed), never binds a claim to one
- * whose address another IPAddress of the pool has as well, never allocates from a pool that is
- * being deleted, and says in the condition Ready why a claim has no address. As fast as the verbs
- * of the provider.
+ * Rules that each plan keeps:
  *
- * Of several claims that have one address those that are not Bound give way: their IPAddress goes,
- * and they get another one. One that is Bound keeps it, and says so in the condition AddressUnique
- * (docs/adr/0021).
+ * - An IPAddress of that name for another claim or from another pool is not changed. One that an
+ *   earlier claim of the name has left is deleted.
+ * - A claim is never bound to an address that another IPAddress of the pool has as well.
+ * - A pool that is being deleted gives no address.
+ * - The condition Ready says why a claim has no address.
+ *
+ * Complexity: that of the verbs of the provider.
+ *
+ * Of several claims with one address, those that are not Bound get another one, and their IPAddress
+ * is deleted. A Bound claim keeps the address, with the condition AddressUnique (docs/adr/0021).
  *
  * @throws IpamError `INVALID_ARGUMENT` if an object is not the one that {@link claimReads} names,
  * has no uid, or the ledger is of another pool
@@ -51,19 +54,19 @@ export function planClaim(rules: ProviderRules, input: ClaimInput, time: PlanTim
   const outcome = gateOf(planning)
   if (outcome !== undefined) return { outcome, effects: [] }
   if (pool === undefined && input.poolProblem === undefined && input.isPoolUnknown === true) {
-    const message = `${formatRef(reads.pool as ObjectRef)} was not seen yet: pools of its kind were not listed`
+    const message = `${formatRef(reads.pool as ObjectRef)} is not known yet: pools of its kind are being listed`
     return { outcome: waiting('PoolNotReady', message), effects: [], requeueAfterSeconds: RETRY_SECONDS }
   }
   if (isDeleting(claim)) return planHeld(planning, () => addressFor(planning)) ?? planRelease(planning)
   const effects: Effect[] = []
   if (!hasFinalizer(claim, rules.finalizers.claim)) {
-    effects.push(addFinalizer(claim, rules.finalizers.claim, 'the claim must not go before its address'))
+    effects.push(addFinalizer(claim, rules.finalizers.claim, 'keeps the claim until its address is released'))
   }
   if (pool !== undefined && hasPausedAnnotation(pool)) return { outcome: paused('pool', pool), effects }
   return planAddress(planning, startOf(claim, effects, time))
 }
 
-/** Why nothing is done for a claim: the first of these that holds. */
+/** Why nothing is done for a claim: the first reason that holds. */
 function gateOf({ input, reads }: Planning): ClaimOutcome | undefined {
   const { claim, cluster, pool, clusterProblem } = input
   const isGoing = isDeleting(claim)
@@ -88,7 +91,7 @@ function ignored({ spec: { poolRef } }: IPAddressClaim): ClaimOutcome {
   return { kind: 'ignored', message }
 }
 
-/** Sees to it that the claim has its address, and says in its status whether it has. */
+/** Gives the claim its address, and writes its status. */
 function planAddress(planning: Planning, start: SoFar): Plan<ClaimOutcome> {
   const { rules, input, reads } = planning
   const { claim, address, pool, ledger } = input
@@ -103,7 +106,7 @@ function planAddress(planning: Planning, start: SoFar): Plan<ClaimOutcome> {
   }
   if (isStale(address, claim, rules)) return removeStale(planning, address, soFar)
   if (isDeleting(address) && !hasFinalizer(address, rules.finalizers.address)) {
-    return wait(soFar, 'AllocationFailed', `${name} is being deleted, and nothing of ours holds it`)
+    return wait(soFar, 'AllocationFailed', `${name} is being deleted, and has no finalizer of this provider`)
   }
   if (input.addressProblem !== undefined) return inTheWay(input.addressProblem)
   if (!fulfils(address, claim, rules)) {
@@ -124,30 +127,30 @@ function planAddress(planning: Planning, start: SoFar): Plan<ClaimOutcome> {
   if (repair !== undefined) {
     soFar.effects.push(patchObject(address, repair, 'the address belongs to claim and pool, and is protected'))
   }
-  // what knows more of an address than IPAddress objects say decides whose it is
+  // a provider with `confirm` knows more than IPAddress objects, and decides who has an address
   const others = isNew || rules.confirm !== undefined ? [] : (input.rivals?.names ?? ledger.othersHolding(address))
   const plan = bound(soFar, address, others)
   return isKnown ? plan : { ...plan, requeueAfterSeconds: unconfirmed.retryAfterSeconds ?? RETRY_SECONDS }
 }
 
 /**
- * Of a claim that is not Bound and shares its address: it gives way, where it may and another
- * address can be given.
+ * Plans a claim that is not Bound and shares its address: it gets another one, if it may give way
+ * and another one is free.
  */
 function planShared(planning: Planning, address: IPAddress, soFar: SoFar, why: string): Plan<ClaimOutcome> | undefined {
   const { rules, input } = planning
   if (whyUnavailable(input) !== undefined || !isControlledBy(address, input.claim)) return undefined
-  // what knows more than IPAddress objects say denies one that arrived late
+  // `confirm` knows more than IPAddress objects, and refuses one that arrived late
   const denied = unconfirmedOf(planning, address)
   if (denied?.kind === 'ask') return callPlan(planning, intent(planning, soFar), denied)
   const givesWay = choosesByLedger(rules) && input.rivals?.giveWay !== true
   if (!givesWay && denied?.kind !== 'no') return undefined
-  const told = wait(soFar, 'AllocationFailed', `${why}, and the claim gets another one`)
-  if (givesWay && input.rivals?.isUntold === true) return told
-  return { ...told, effects: [...told.effects, ...giveBack(planning, address, why)] }
+  const plan = wait(soFar, 'AllocationFailed', `${why}, and the claim gets another one`)
+  if (givesWay && input.rivals?.isUnreported === true) return plan
+  return { ...plan, effects: [...plan.effects, ...giveBack(planning, address, why)] }
 }
 
-/** Gives the claim an address that it has not had so far. */
+/** Gives an address to a claim without one. */
 function planNewAddress(planning: Planning, soFar: SoFar): Plan<ClaimOutcome> {
   const found = findAddress(planning)
   if (found.kind === 'wait') return wait(soFar, found.reason, found.message, found.retryAfterSeconds)
@@ -160,49 +163,50 @@ function planNewAddress(planning: Planning, soFar: SoFar): Plan<ClaimOutcome> {
 }
 
 /**
- * The effects, of which one fails for a claim that is known from an old cache alone, and is gone:
- * it must not leave an address behind.
+ * The effects, one of which fails if the claim no longer exists. A claim that is known from an old
+ * cache alone must not leave an address behind.
  */
 function guarded({ input }: Planning, { effects }: SoFar): Effect[] {
-  if (effects.length === 0) effects.push(guard(input.claim, 'no address for a claim that is gone'))
+  if (effects.length === 0) effects.push(guard(input.claim, 'no address for a claim that does not exist'))
   return effects
 }
 
 /**
- * The effects before a call. An external system that keeps what no claim has needs a durable
- * intent: our finalizer on the claim. Where such left-overs are swept, the call needs none: the
- * finalizer is written with the IPAddress.
+ * The effects before a call. An external system that keeps addresses without a claim needs a
+ * durable intent: the finalizer on the claim. Where such addresses are swept, the finalizer is
+ * written with the IPAddress.
  */
 function intent(planning: Planning, soFar: SoFar): readonly Effect[] {
   return planning.rules.external?.orphans === 'swept' ? [] : guarded(planning, soFar)
 }
 
 /**
- * Removes what an earlier claim of the name has left: once it has gone, the claim gets an address
- * of its own.
+ * Deletes the IPAddress that an earlier claim of the name has left. The claim gets an address after
+ * that.
  */
 function removeStale(planning: Planning, address: IPAddress, soFar: SoFar): Plan<ClaimOutcome> {
   const { effects } = soFar
   const isHeld = hasFinalizer(address, planning.rules.finalizers.address)
   const before = isHeld ? planBeforeRelease(planning, address, { isStale: true }) : undefined
   if (before !== undefined) return { ...before, effects: [...effects, ...before.effects] }
-  const removal = giveBack(planning, address, 'it is left from an earlier claim of this name')
+  const removal = giveBack(planning, address, 'an earlier claim of this name has left it')
   const message = `${formatRef(refOf(address))} is left from an earlier claim of this name`
-  if (removal.length === 0) return wait(soFar, 'AllocationFailed', `${message}, and others hold it`)
+  if (removal.length === 0)
+    return wait(soFar, 'AllocationFailed', `${message}, and finalizers of other controllers hold it`)
   return { outcome: waiting('AllocationFailed', message), effects: [...effects, ...removal] }
 }
 
-/** Why a claim is not Bound to an IPAddress that is there. */
+/** Why a claim is not Bound to an existing IPAddress. */
 interface Unconfirmed {
-  /** `unknown`: it could not be found out. */
+  /** `unknown`: the external system has not answered. */
   readonly kind: 'no' | 'stale' | 'unknown'
   readonly message: string
   readonly retryAfterSeconds?: number | undefined
 }
 
 /**
- * Why a claim is not Bound to an IPAddress that is there, as the provider has it, or what is to be
- * asked first; `undefined`: it may be.
+ * Why a claim is not Bound to an existing IPAddress, by the provider, or the call to make first;
+ * `undefined`: it may be Bound.
  */
 function unconfirmedOf(planning: Planning, address: IPAddress): Asked | Unconfirmed | undefined {
   const { rules, input, time } = planning
@@ -228,7 +232,7 @@ type Found =
   | Extract<Ensured, { readonly kind: 'wait' | 'reserve' }>
   | Asked
 
-/** The IPAddress for a claim that has none, as the provider wants it, or why there is none. */
+/** The IPAddress for a claim without one, as the provider wants it, or why there is none. */
 function findAddress(planning: Planning): Found {
   const { rules, input, reads, time } = planning
   const { claim, pool, ledger, former, poolCalls = NO_RESULTS } = input
@@ -261,10 +265,10 @@ function findAddress(planning: Planning): Found {
   }
   const { value, hasAsked } = ensured
   if (value.kind !== 'address') return value
-  // what is known by the claim alone needs no word of it on the IPAddress
+  // with the marker `claim` the uid of the claim is enough; the IPAddress needs no annotation
   const marker = hasAsked && rules.external?.marker !== 'claim' ? key : undefined
   const address = newIPAddress(claim, pool, value, rules.finalizers.address, marker)
-  // what was given back to the external system is free there before its IPAddress has gone
+  // the external system may give an address again before its IPAddress is deleted
   const shared = hasAsked ? whyShared(address, input) : undefined
   if (shared !== undefined) return { kind: 'wait', reason: 'AllocationFailed', message: shared, retryAfterSeconds: 1 }
   return { kind: 'found', address, why: value.why }
@@ -276,8 +280,8 @@ function addressFor(planning: Planning): IPAddress | undefined {
 }
 
 /**
- * @throws IpamError `INVALID_ARGUMENT` where objects were mixed up: a plan from them could give an
- * address of another pool away
+ * @throws IpamError `INVALID_ARGUMENT` for objects that do not belong together: a plan from them
+ * could give an address of another pool away
  */
 function assertInput(input: ClaimInput, reads: ClaimReads, time: PlanTime): void {
   if (!Number.isFinite(time.nowMs)) refuse('nowMs', 'milliseconds since 1970', time.nowMs)
@@ -294,9 +298,9 @@ function assertInput(input: ClaimInput, reads: ClaimReads, time: PlanTime): void
 }
 
 /**
- * Why an IPAddress is none for a new claim to be Bound to, or `undefined`. It may have come after
- * its address went to another claim: from a backup, by hand, or as a write that nobody waited for
- * any more, and then it may even be controlled by this very claim.
+ * Why a new claim is not Bound to an IPAddress, or `undefined`. The IPAddress may have appeared
+ * after its address went to another claim: from a backup, by hand, or as a write that timed out. In
+ * the last case this claim may be its controller.
  */
 function whyShared(address: IPAddress, { ledger }: ClaimInput): string | undefined {
   const others = ledger.othersHolding(address)

@@ -1,8 +1,8 @@
 import type { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 
 /**
- * Keys of claims, in the order in which they are to be served: the oldest first, of the same age by
- * key. Sorted when asked for, and only if claims were added since.
+ * Keys of claims in the order of service: the oldest first, of the same age by key. Sorted when
+ * iterated, and only if claims were added since.
  */
 export class ClaimsByAge implements Iterable<string> {
   readonly #ages = new Map<string, string>()
@@ -17,7 +17,7 @@ export class ClaimsByAge implements Iterable<string> {
     this.#isSorted = false
   }
 
-  /** @returns whether it was there */
+  /** @returns whether the key was present */
   delete(key: string): boolean {
     const wasThere = this.#ages.delete(key)
     if (wasThere) this.#hasLeft = true

@@ -8,14 +8,14 @@ import type { CachedObjects, ExternalFailure, ExternalResult, Outcome, Plan } fr
 import type { CallSchemas, CallTypes, JsonCalls, OperationOf } from './call-schemas.js'
 
 /**
- * What a provider is, apart from the life of a claim, which is the same for all of them: its pools,
- * and three verbs about one claim and one pool.
+ * What differs between providers: the pools, and three verbs about one claim and one pool. The life
+ * of a claim is the same for all.
  *
- * A verb is a pure function of what it is given: it reads nothing, remembers nothing, and may be
- * asked again at any time, for the same claim as often as something changes.
+ * A verb is a pure function of its input: it reads nothing else, has no state, and may be called at
+ * any time, any number of times for one claim.
  *
- * `P` are the pools as their models read them, `L` the ledger, `O` what `resolve` hands to
- * `ensure`, `R` what a plan for a pool comes to. `C` is what calls ask and are answered, by
+ * `P` are the pools as their models read them, `L` is the ledger, `O` is what `resolve` passes to
+ * `ensure`, `R` the outcome of a plan for a pool. `C` has the inputs and answers of calls, by
  * operation: JSON, unless `calls` has schemas for them.
  */
 export interface ProviderDefinition<
@@ -25,99 +25,102 @@ export interface ProviderDefinition<
   R extends Outcome,
   C extends CallTypes = JsonCalls,
 > {
-  /** Tells it from other providers in logs and metrics. */
+  /** Tells the provider from others in logs and metrics. */
   readonly name: string
-  /** The kinds of pools that it serves, all that `spec.poolRef` of a claim may name. */
+  /**
+   * The kinds of pools that the provider serves: all that `spec.poolRef` of its claims may name.
+   */
   readonly pools: readonly Model<P>[]
   /**
-   * The group of `spec.poolRef` that is meant where an IPAddress has none, as v1beta1 allows.
+   * The group of `spec.poolRef` that an empty one stands for, as v1beta1 allows in an IPAddress.
    * Default: the group of the first kind of pool.
    */
   readonly emptyGroup?: string | undefined
   /** Default: those of Cluster API's own library, {@link DEFAULT_FINALIZERS}. */
   readonly finalizers?: Partial<ProviderFinalizers> | undefined
-  /** A ledger for one pool, empty, before the pool itself was seen. */
+  /** Makes an empty ledger for one pool. The pool itself may not be known yet. */
   ledger(): L
   /**
-   * What a pool offers to a claim. Asked only while the pool is there, can be read and is not being
+   * What a pool offers to a claim. Called only while the pool exists, can be read and is not being
    * deleted.
    */
   resolve(input: ResolveInput<P, L, C>): Resolved<O>
-  /** An address for a claim that has none. The ledger holds it from the moment it is written. */
+  /**
+   * Chooses an address for a claim without one. The ledger holds it from the moment of the write.
+   */
   ensure(input: EnsureInput<P, L, O, C>): Ensured<C>
   /**
-   * Whether a claim may be Bound to an IPAddress that was there before: left by an earlier claim of
-   * its name, restored, or written by a plan that was cut; and whether one that is Bound may stay
-   * so. Left out: it may, if the ledger knows nobody else who has the address. For ledgers that
-   * know more than what IPAddress objects say.
+   * Whether a claim may be Bound to an existing IPAddress: left by an earlier claim of its name,
+   * restored, or written by a plan that was interrupted. Also whether a Bound claim may stay so.
+   * Left out: it may, if no other holder in the ledger has the address. For ledgers that know more
+   * than IPAddress objects.
    */
   confirm?(input: ConfirmInput<P, L, C>): Confirmed<C>
   /**
-   * Whether the address of a claim that is being deleted may go now. Left out: at once. Asked also
-   * for a claim without an IPAddress that has our finalizer: an external system may have given it
-   * an address of which nobody has heard.
+   * Whether the address of a claim that is being deleted may be released now. Left out: at once.
+   * Also called for a claim without an IPAddress that has the finalizer of the provider: an
+   * external system may have given it an address, and the result was lost.
    */
   release?(input: ReleaseInput<P, L, C>): Released<C>
   /**
-   * Whether a finalizer on a claim that is being deleted says that the address is still in use:
-   * while the claim has such a finalizer, its IPAddress stays, and its address is given to no other
-   * claim. Asked for each finalizer but that of this provider and those of the garbage collector
-   * (`foregroundDeletion`, `orphan`). Left out: each of them says so. `() => false` gives the
-   * address back at once, as the in-cluster provider in Go does. Exempt the finalizer of a consumer
-   * that waits for the end of the IPAddress before it takes that finalizer off the claim: each
-   * would wait for the other. With `external`, a claim without our finalizer is not held unless
-   * orphans are `swept`: nothing could release its address after its end.
+   * Whether a finalizer on a claim that is being deleted means that the address is still in use.
+   * While the claim has such a finalizer, its IPAddress stays, and no other claim gets the address.
+   *
+   * Called for each finalizer except that of this provider and those of the garbage collector
+   * (`foregroundDeletion`, `orphan`). Left out: every other finalizer holds the address.
+   * `() => false` releases the address at once, as the in-cluster provider in Go does.
+   *
+   * Exempt the finalizer of a consumer that removes it only after the IPAddress is deleted: each
+   * would wait for the other. With `external`, a claim without the finalizer of the provider is not
+   * held unless orphans are `swept`: its address could not be released after its end.
    */
   readonly holdsAddress?: ((finalizer: string) => boolean) | undefined
-  /** Whether verbs call external systems. Left out: they do not, and a `call` is a mistake. */
+  /** What the external systems can do. Left out: verbs make no calls, and a `call` is an error. */
   readonly external?: ExternalOptions | undefined
   /**
-   * The schemas of the calls, by operation: of what is asked, and of what is answered. Verbs are
-   * given answers as their schemas read them. An answer that does not fit is a failure of its call
-   * that is retryable, and a verb can only make calls that are here. Left out: input and answers
-   * are JSON that nothing has looked at.
+   * The schemas of the calls, by operation: of the input, and of the answer. Verbs get answers as
+   * their schemas read them. An answer that does not fit is a retryable failure of its call. A verb
+   * can only call operations that are listed here. Left out: inputs and answers are unchecked JSON.
    */
   readonly calls?: CallSchemas | undefined
   /**
-   * The affairs of a pool itself: its finalizer, its status, and what it has in external systems.
-   * It may make one call at a time, and is asked again with the result.
+   * Plans the pool itself: its finalizer, its status, and its objects in external systems. It may
+   * make one call at a time, and is called again with the result.
    */
   planPool(input: PoolPlanInput<P, L, C>): PoolPlan<R, C>
   /**
-   * The claims, by their names in the namespace of the pool, for which a pool says in its
-   * annotations or its status that something is reserved: those that wait are planned again when it
-   * changes. Such a provider keeps what external systems have said to the calls of its claims also
-   * when the spec of the pool changes: what was created for a claim is its own. Left out: pools
-   * reserve nothing, and `ensure` cannot ask for that. O(reservations).
+   * The claims for which the annotations or the status of a pool reserve something, by their names
+   * in the namespace of the pool. When that changes, the waiting ones are planned again. Such a
+   * provider keeps the results of calls for claims also when the spec of the pool changes, because
+   * objects that were created for a claim belong to it. Left out: pools reserve nothing, and
+   * `ensure` cannot return `reserve`. O(reservations).
    */
   readonly reservedFor?: ((pool: P) => readonly string[]) | undefined
-  /**
-   * The annotations of a pool that mean something to its ledger and its claims, as its spec does.
-   */
+  /** The annotations of a pool that its ledger and its claims depend on, as on its spec. */
   readonly poolAnnotations?: readonly string[] | undefined
-  /** What the provider keeps in mind beyond one claim and one pool. Belongs to one planner. */
+  /** State of the provider beyond one claim and one pool. Belongs to one planner. */
   readonly memory?: ProviderMemory<P, L> | undefined
   /**
-   * After how many seconds an IPAddress is removed that was made by this provider and whose claim
-   * is gone. The time begins when the planner first sees it so. Left out: never, unless somebody
-   * deletes the IPAddress. Means nothing with `external`, unless that says what becomes of orphans.
+   * After how many seconds an IPAddress of this provider without a claim is deleted. The time
+   * begins when the planner first sees it so. Left out: never, unless a user deletes the IPAddress.
+   * Has no effect with `external`, unless that sets `orphans`.
    */
   readonly sweepAfterSeconds?: number | undefined
 }
 
 /**
- * What a provider keeps in mind beyond one claim and one pool: told of what the planner takes in,
- * after the ledgers were. Each call returns the keys (`Kind namespace/name`) of *other* pools for
- * which that means something: they are planned again, with the claims that wait for room there.
+ * State of a provider beyond one claim and one pool. It observes what the planner observes, after
+ * the ledgers. Each method returns the keys (`Kind namespace/name`) of *other* pools that are
+ * affected: they are planned again, with the claims that wait for their addresses.
  */
 export interface ProviderMemory<P extends KubeObject, L extends ClaimLedger<P>> {
-  /** A pool came, changed in what its ledger goes by, or went. */
+  /** Called when a pool appeared, was deleted, or changed in what its ledger depends on. */
   observePool(ref: ObjectRef, pool: P | undefined, ledger: L): readonly string[]
-  /** What an IPAddress holds has changed. */
+  /** Called when an IPAddress has changed what it holds. */
   observeAddress(change: AddressChange<L>): readonly string[]
   /**
-   * An IPAddress is about to be written. @returns ends that, and says for which other pools it has
-   * made room
+   * Called when an IPAddress is about to be written. @returns ends the reservation, and returns the
+   * other pools that gained free addresses
    */
   reserve(address: IPAddress, pool: ObjectRef, ledger: L): () => readonly string[]
   /** Forgets everything, as the planner does. */
@@ -127,11 +130,11 @@ export interface ProviderMemory<P extends KubeObject, L extends ClaimLedger<P>> 
 export interface AddressChange<L> {
   /** `namespace/name` of the IPAddress. */
   readonly name: string
-  /** `undefined`: there was none, or of no pool of this provider. */
+  /** `undefined`: it did not exist, or was of no pool of this provider. */
   readonly before: HeldAddress<L> | undefined
-  /** `undefined`: there is none any more. */
+  /** `undefined`: it does not exist any more. */
   readonly now: HeldAddress<L> | undefined
-  /** The claim that has the name of the IPAddress, if it is known. */
+  /** The claim with the name of the IPAddress, if known. */
   readonly claim: IPAddressClaim | undefined
 }
 
@@ -141,56 +144,55 @@ export interface HeldAddress<L> {
   readonly ledger: L
 }
 
-/** What the external systems of a provider can do. */
+/** The abilities of the external systems of a provider. */
 export interface ExternalOptions {
   /**
-   * Whether they keep the marker of a call, together with what they do for it:
+   * Whether the external system stores the marker of a call, and what it does with it:
    *
-   * - `kept`: a call that is repeated finds what the first one has done, or replaces it where its
-   *   input is another one. Nothing is given twice and nothing lost
-   * - `claim`: as `kept`, by the uid of the claim alone: it is the marker, and stands on no
-   *   IPAddress. Also when its pool is gone, all of it can be given back
-   * - `none`: a call whose answer was lost has perhaps given an address that nobody will ever give
-   *   back. Outcomes say so: `leakPossible`
+   * - `kept`: a repeated call finds the object of the first one, or replaces it if the input has
+   *   changed. Nothing is given twice and nothing is lost
+   * - `claim`: as `kept`, by the uid of the claim alone: the uid is the marker, and the IPAddress
+   *   has no annotation for it. Everything can be released also after the pool was deleted
+   * - `none`: a call whose answer was lost may have allocated an address that is never released.
+   *   Outcomes report it as `leakPossible`
    */
   readonly marker: 'kept' | 'claim' | 'none'
   /**
-   * What becomes of an IPAddress whose claim is gone. `left`: it stays, because only with its claim
-   * is it known what is to be given back in the external system. `swept`: it goes as others do;
-   * what it had in the external system is found there by other means, and no sooner than it has
-   * gone. A call then needs no finalizer on the claim before it, because what it gives to a claim
-   * that is deleted meanwhile is found as well: the finalizer is written with the IPAddress.
-   * Default `left`.
+   * What happens with an IPAddress without a claim. `left`: it stays, because only its claim tells
+   * what to release in the external system. `swept`: it is deleted as with other providers. Its
+   * object in the external system is found there by other means, after the IPAddress is deleted.
+   * Then a call needs no finalizer on the claim before it: addresses given to a claim that is
+   * deleted meanwhile are found as well, and the finalizer is written with the IPAddress. Default
+   * `left`.
    */
   readonly orphans?: 'left' | 'swept' | undefined
   /**
-   * Whether a claim that is not Bound already has something, so that a process has begun with it:
-   * `isBegun` of a planner. Left out: that is not known. O(1).
+   * Whether a claim that is not Bound already has something, because a process has begun to serve
+   * it: `isBegun` of a planner. Left out: not known. O(1).
    */
   readonly isBegun?: ((claim: IPAddressClaim) => boolean) | undefined
 }
 
-/** A call that a verb wants to be made, and to be asked again with its answer. */
+/** A call that a verb wants: the verb is called again with its result. */
 export type CallRequest<C extends CallTypes = JsonCalls> = AskedOf<C> & {
   readonly kind: 'call'
-  /** Why, in words: `explain` repeats it. */
+  /** The reason, as a text: `explain` shows it. */
   readonly why: string
   /**
-   * The address that the call asks for, where the provider has chosen it: `pending` in the ledger
+   * The address that the call requests, if the provider has chosen it: `pending` in the ledger
    * until the call has ended.
    */
   readonly pending?: Offer | undefined
 }
 
-/** What is asked for, by one of the operations, with the input of that operation. */
+/** One of the operations, with its input. */
 type AskedOf<C extends CallTypes> = {
   readonly [K in OperationOf<C>]: {
     /**
-     * What is asked for. The answer is found under this name; a verb may make several calls one
-     * after the other, of different names. A successful answer stays valid until the IPAddress of
-     * the claim or the spec of the pool changes: time alone does not make it stale. An answer to a
-     * call that was sent before such a change is dropped, and the call is made again under the same
-     * key.
+     * The operation. Its answer is stored under this name; a verb may make several calls one after
+     * the other, of different names. A successful answer is valid until the IPAddress of the claim
+     * or the spec of the pool changes; it does not expire. An answer to a call that was sent before
+     * such a change is dropped, and the call is made again under the same key.
      */
     readonly operation: K
     readonly input: C[K]['input']
@@ -198,44 +200,43 @@ type AskedOf<C extends CallTypes> = {
 }[OperationOf<C>]
 
 /**
- * What external systems have said to the calls of a verb, by operation. Only what was done is here:
- * failures never come to a verb.
+ * The answers to the calls of a verb, by operation. Only successful ones: failures never reach a
+ * verb.
  */
 export type CallValues<C extends CallTypes = JsonCalls> = { readonly [K in keyof C]?: C[K]['answer'] }
 
 /** The finalizers that a provider puts on objects. */
 export interface ProviderFinalizers {
-  /** On a claim: it stays until its address is given back. */
+  /** On a claim: it stays until its address is released. */
   readonly claim: string
   /** On an IPAddress: it stays while its claim needs it. */
   readonly address: string
 }
 
 /**
- * What is in use of one pool. A planner keeps one for each pool and shows it every IPAddress that
- * refers to that pool.
+ * The used addresses of one pool. A planner keeps one for each pool, and shows it every IPAddress
+ * that refers to that pool.
  */
 export interface ClaimLedger<P extends KubeObject> {
-  /** Why nothing can be given from the pool as it was last shown; empty if it can. */
+  /** Why the pool cannot give anything in the state that was last shown; empty if it can. */
   readonly problems: readonly string[]
-  /**
-   * Takes a new pool in. `undefined`: there is none, or it cannot be read, and `problems` says why.
-   */
+  /** Sets the pool. `undefined`: it does not exist, or cannot be read, and `problems` says why. */
   setPool(pool: P | undefined, problems?: readonly string[]): void
   /** Whether this is the ledger of that pool. */
   serves(pool: P): boolean
-  /** Records an IPAddress that refers to the pool. Showing it again, or as it is now, is fine. */
+  /**
+   * Records an IPAddress that refers to the pool. Repeated calls are allowed, also with a changed
+   * object.
+   */
   observe(address: IPAddress): void
-  /** Removes one that is gone. */
+  /** Removes an IPAddress that does not exist any more. */
   forget(ref: { readonly namespace?: string | undefined; readonly name: string }): void
   /**
-   * Counts one that is about to be written as in use. @returns ends that, and says whether it has
-   * made room
+   * Counts an IPAddress that is about to be written as in use. @returns ends that, and returns
+   * whether addresses became free
    */
   reserve(address: IPAddress): () => boolean
-  /**
-   * Which other IPAddress objects hold what this one holds, or a part of it, as `namespace/name`.
-   */
+  /** Other IPAddress objects with addresses in common with this one, as `namespace/name`. */
   othersHolding(address: IPAddress): readonly string[]
 }
 
@@ -244,8 +245,8 @@ export interface ResolveInput<P, L, C extends CallTypes = JsonCalls> {
   readonly pool: P
   readonly ledger: L
   /**
-   * What external systems have said to the calls of `planPool`: an inventory that all claims of the
-   * pool share. New results have waiting claims planned again.
+   * The results of the calls of `planPool`: an inventory that all claims of the pool share. New
+   * results have waiting claims planned again.
    */
   readonly poolCalls: PoolCallResults<C>
 }
@@ -263,14 +264,14 @@ export interface EnsureInput<P, L, O, C extends CallTypes = JsonCalls> extends R
   readonly key: string
   readonly results: CallValues<C>
   /**
-   * What this very claim had of the pool before somebody removed its IPAddress. Not known after a
-   * restart. A provider gives it again if it is free: whoever uses the address does not know that
-   * the object was gone.
+   * The address that this claim had from the pool before its IPAddress was deleted. Not known after
+   * a restart. A provider gives it again if it is free: the consumer of the address does not know
+   * that the object was missing.
    */
   readonly former?: AddressAndPrefix | undefined
   /**
-   * The last call of an operation for this claim; left out: none was planned since the claim came,
-   * or since its IPAddress came or went.
+   * The last call of an operation for this claim. `undefined`: none was planned since the claim
+   * appeared, or since its IPAddress appeared or was deleted.
    */
   callOf<K extends OperationOf<C>>(operation: K): LastCall<C[K]['answer']> | undefined
   readonly nowMs: number
@@ -278,11 +279,11 @@ export interface EnsureInput<P, L, O, C extends CallTypes = JsonCalls> extends R
 
 /** The last call of an operation. Times are in milliseconds since 1970. */
 export interface LastCall<V = Json> {
-  /** When it was planned: it was sent directly after that, or not at all. */
+  /** When it was planned: it was sent directly after that, or never. */
   readonly askedAtMs: number
-  /** What was said to it, or to the one before; left out: nothing yet. */
+  /** Its result, or that of the call before it; left out: none yet. */
   readonly answer?: ExternalResult<V> | undefined
-  /** When that was. */
+  /** When the result arrived. */
   readonly answeredAtMs?: number | undefined
 }
 
@@ -301,12 +302,12 @@ export type Ensured<C extends CallTypes = JsonCalls> =
   /** This address, or this prefix. */
   | (Offer & {
       readonly kind: 'address'
-      /** Why this one, in words: `explain` repeats it. */
+      /** Why this address, as a text: `explain` shows it. */
       readonly why: string
     })
   /**
-   * None yet. The message goes to the condition Ready of the claim. Tried again after a time, if
-   * one is given, and when the pool or its addresses change.
+   * No address yet. The message is shown in the condition Ready of the claim. The verb is called
+   * again after the time, if one is given, and when the pool or its addresses change.
    */
   | {
       readonly kind: 'wait'
@@ -315,13 +316,13 @@ export type Ensured<C extends CallTypes = JsonCalls> =
       readonly retryAfterSeconds?: number | undefined
     }
   /**
-   * The pool has to reserve something first: its plan is made next, with this claim among those
-   * that wait. Nothing is written to the claim.
+   * The pool has to reserve something first: it is planned next, with this claim among the waiting
+   * ones. Nothing is written to the claim.
    */
   | { readonly kind: 'reserve'; readonly message: string }
   | CallRequest<C>
 
-/** Why a claim has no address, as the condition Ready says it. */
+/** Why a claim has no address: the reason of the condition Ready. */
 export type WaitReason = NotReadyReason
 
 /** An address, or a prefix, for a claim. */
@@ -340,7 +341,7 @@ export interface ConfirmInput<P, L, C extends CallTypes = JsonCalls> {
   readonly address: IPAddress
   readonly ledger: L
   /**
-   * Whether the claim is Bound to it already. A call that fails changes nothing then, and is made
+   * Whether the claim is Bound to it already. Then a call that fails changes nothing, and is made
    * again later.
    */
   readonly isBound: boolean
@@ -350,46 +351,44 @@ export interface ConfirmInput<P, L, C extends CallTypes = JsonCalls> {
   readonly nowMs: number
 }
 
-/** Whether an IPAddress that is there is the claim's. */
+/** Whether an existing IPAddress belongs to the claim. */
 export type Confirmed<C extends CallTypes = JsonCalls> =
   | { readonly kind: 'yes' }
   /** The claim waits, with the reason AllocationFailed, until something changes. */
   | { readonly kind: 'no'; readonly message: string }
   /**
-   * An earlier claim has left it, and its address is not even that one's any more: it is removed.
-   * Of a claim that is Bound to it: as `no`.
+   * An earlier claim has left the IPAddress, and that claim no longer has the address: it is
+   * deleted. For a Bound claim the same as `no`.
    */
   | { readonly kind: 'stale'; readonly message: string }
   | CallRequest<C>
 
 export interface ReleaseInput<P, L, C extends CallTypes = JsonCalls> {
   readonly claim: IPAddressClaim
-  /** `undefined` if it is gone. */
+  /** `undefined` if it does not exist. */
   readonly pool: P | undefined
   /** The IPAddress of the claim; `undefined` if it has none. */
   readonly address: IPAddress | undefined
-  /**
-   * The IPAddress is not that of this claim but of an earlier one of its name, and nobody needs it.
-   */
+  /** The IPAddress is of an earlier claim of this name, and is not used. */
   readonly isStale: boolean
   readonly ledger: L
   /**
-   * The marker of the calls that have given the address; `undefined` where neither pool nor address
-   * tells it.
+   * The marker of the calls that gave the address; `undefined` if neither pool nor address tells
+   * it.
    */
   readonly key: string | undefined
   readonly results: CallValues<C>
   readonly nowMs: number
 }
 
-/** Whether an address may go. */
+/** Whether an address may be released. */
 export type Released<C extends CallTypes = JsonCalls> =
   | { readonly kind: 'done' }
-  /** Not yet: look again after so many whole seconds, from 1. */
+  /** Not yet: the verb is called again after this number of whole seconds, from 1. */
   | { readonly kind: 'wait'; readonly remainingSeconds: number }
   /**
-   * It may, and what the claim has is given back after that: the claim stays, and the verb is asked
-   * again when its IPAddress has gone.
+   * It may, and the verb releases the rest after that: the claim stays, and the verb is called
+   * again when its IPAddress is deleted.
    */
   | { readonly kind: 'later' }
   | CallRequest<C>
@@ -398,84 +397,81 @@ export interface PoolPlanInput<P, L, C extends CallTypes = JsonCalls> {
   readonly pool: P
   readonly ledger: L
   /**
-   * How many claims of the pool have our finalizer. Counted while the pool is being deleted, else
-   * 0.
+   * How many claims of the pool have the finalizer of the provider. Counted while the pool is being
+   * deleted, else 0.
    */
   readonly claims: number
   /** The results of the calls that were made for the pool. */
   readonly calls: PoolCallResults<C>
   /**
-   * The claims of the pool that wait for room, for a reservation, or for an external system, the
-   * oldest first. O(n log n) in their number after it has changed.
+   * The claims of the pool that wait for an address, for a reservation, or for an external system,
+   * the oldest first. O(n log n) in their number after a change.
    */
   waiting(): Iterable<WaitingClaim<C>>
-  /** A claim by its name in the namespace of the pool, if it is known, whichever pool it is of. */
+  /** A claim by its name in the namespace of the pool, of any pool. `undefined`: not known. */
   claimOf(name: string): IPAddressClaim | undefined
   /**
-   * Whether the watch of IPAddress objects has told everything up to a resourceVersion
-   * ({@link CachedObjects.hasReached}): for pools that several processes reserve from.
+   * Whether the watch of IPAddress objects has reached a resourceVersion
+   * ({@link CachedObjects.hasReached}): for pools in which several processes reserve.
    */
   hasReached(version: string): boolean
   readonly nowMs: number
 }
 
-/** A plan for a pool, and the call that is made when its effects are done. */
+/** A plan for a pool, with the call that follows its effects. */
 export interface PoolPlan<R extends Outcome, C extends CallTypes = JsonCalls> extends Plan<R> {
   /**
-   * Write down what it is for before: the effects of a plan are done before its call, so a crash
-   * leaves the note, and the call is made again under the same key. A call that has failed is made
-   * when its time has come, one that was refused for good when the pool changes; until then the
-   * plan is carried out without it.
+   * The call. Record its purpose in the effects of the same plan: they are done before the call, so
+   * after a crash the record remains, and the call is made again under the same key. A failed call
+   * is repeated when its time has come; a call that was refused for good, when the pool changes.
+   * Until then the plan is executed without it.
    */
   readonly call?: PoolCall<C> | undefined
-  /**
-   * Claims of the pool that are planned again after it, by their names in its namespace: what the
-   * plan has found out concerns them.
-   */
+  /** Claims of the pool to plan again after this plan, by their names in its namespace. */
   readonly concerns?: readonly string[] | undefined
 }
 
 /** A call on behalf of a pool: list, create, delete, resolve a name. */
 export type PoolCall<C extends CallTypes = JsonCalls> = AskedOf<C> & {
   /**
-   * Tells calls of one operation apart: a number, an address, a uid. Up to the provider, without
-   * blanks.
+   * Distinguishes calls of one operation: a number, an address, a uid. Chosen by the provider,
+   * without blanks.
    */
   readonly id?: string | undefined
-  /** Why, in words: `explain` repeats it. */
+  /** The reason, as a text: `explain` shows it. */
   readonly why: string
   /**
-   * The address that the call asks for or deletes: `pending` in the ledger until the call has
-   * ended, so that no claim is given it.
+   * The address that the call requests or deletes: `pending` in the ledger until the call has
+   * ended, so that no claim gets it.
    */
   readonly pending?: Offer | undefined
   /**
-   * Of a call that only reads: it is made again when its result is so old. Left out: a call whose
-   * result is known is not made again, and a plan that wants that is a mistake. From 1.
+   * For calls that only read: the call is made again when its result is this old. From 1. Left out:
+   * a call with a known result is not made again, and a plan that returns it is an error.
    */
   readonly maxAgeSeconds?: number | undefined
 }
 
 /**
- * What external systems have said to the calls for a pool. Nothing of it is known after a restart,
- * or when the spec of the pool has changed. A result is kept as long as each plan of `planPool`
- * reads it or returns its call; a failure also until its call can be made again.
+ * The results of the calls for a pool. None is known after a restart, or after a change of the spec
+ * of the pool. A result is kept while each plan of `planPool` reads it or returns its call; a
+ * failure also until its call may be made again.
  */
 export interface PoolCallResults<C extends CallTypes = JsonCalls> {
-  /** Of the last call of an operation and id; `undefined`: none was answered. */
+  /** The result of the last call of an operation and id; `undefined`: none has a result. */
   of<K extends OperationOf<C>>(operation: K, id?: string): PoolCallResult<C[K]['answer']> | undefined
 }
 
 export interface PoolCallResult<V = Json> {
-  /** What the last call that went well has answered. */
+  /** The answer to the last successful call. */
   readonly value: V | undefined
   /**
-   * When that call was made, in milliseconds since 1970. The value may be as old as that: what was
-   * made after it may be missing in a list, and what was deleted may still be there.
+   * When that call was made, in milliseconds since 1970. The answer may be as old as that: a list
+   * may lack later objects, and have objects that were deleted since.
    */
   readonly askedAtMs: number | undefined
-  /** Why the last call has failed, if it has. */
+  /** Why the last call has failed; `undefined`: it succeeded. */
   readonly failure: ExternalFailure | undefined
-  /** After how many seconds that call can be made again; left out: when the pool changes. */
+  /** After how many seconds that call may be made again; left out: when the pool changes. */
   readonly retryAfterSeconds: number | undefined
 }

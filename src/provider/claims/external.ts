@@ -7,45 +7,44 @@ import type { UnknownCalls } from './call-schemas.js'
 import type { CallRequest, CallValues, ExternalOptions } from './definition.js'
 
 /**
- * Annotation of an IPAddress that an external system has given: the marker under which that system
- * keeps it.
+ * Annotation of an IPAddress from an external system: the marker under which the system stores it.
  */
 export const MARKER_ANNOTATION = 'ipam-kit.dev/marker'
 
-/** What was last heard of a call. */
+/** The last result of a call. */
 export interface LastResult {
   readonly answer: ExternalResult<unknown>
   readonly atMs: number
-  /** How often it has failed in a row. */
+  /** The number of consecutive failures. */
   readonly failures: number
 }
 
-/** What was heard of the calls for a claim, by operation and marker. */
+/** The last results of the calls for a claim, by operation and marker. */
 export type ResultOf = (operation: string, key: string) => LastResult | undefined
 
-/** The wait after a first failure, and the longest. */
+/** The wait after the first failure, and the longest wait. */
 const FIRST_WAIT_SECONDS = 5
 const MAX_WAIT_SECONDS = 300
 
-/** A call that is to be made, and its marker. */
+/** A call to make, and its marker. */
 export interface Asked {
   readonly kind: 'ask'
   readonly request: CallRequest<UnknownCalls>
   readonly key: string
 }
 
-/** What came of a verb that may call an external system. */
+/** The result of a verb that may call an external system. */
 export type VerbResult<T> =
   | { readonly kind: 'settled'; readonly value: T; readonly hasAsked: boolean }
   | Asked
   | { readonly kind: 'failed'; readonly failure: ExternalFailure; readonly retryAfterSeconds: number | undefined }
 
 /**
- * Asks a verb, and again with the result of each call that it makes, until it has decided or makes
- * a call whose result is not known.
+ * Calls a verb again with the result of each call that it makes, until it decides or makes a call
+ * without a known result.
  *
  * @param key the marker of its calls
- * @throws IpamError `INVALID_ARGUMENT` for a verb that asks for what it was just told
+ * @throws IpamError `INVALID_ARGUMENT` for a verb that repeats a call whose answer it was given
  */
 export function resolveCalls<T extends { readonly kind: string }>(
   key: string,
@@ -78,13 +77,13 @@ function isRequest(result: { readonly kind: string }): result is CallRequest<Unk
 }
 
 /**
- * How long to wait before a call that has failed is made again, in whole seconds; `undefined`:
- * until something changes.
+ * How long to wait before a failed call is repeated, in whole seconds; `undefined`: until something
+ * changes.
  */
 export function retryAfter({ answer, atMs, failures }: LastResult, nowMs: number): number | undefined {
   if (answer.ok || !answer.failure.retryable) return undefined
   const { retryAfterSeconds } = answer.failure
-  // a header that is no number, or 0: it must not be asked without a pause
+  // the wait may be 0, or no number at all: calls without a pause must not happen
   const isTold = retryAfterSeconds !== undefined && retryAfterSeconds > 0
   const waitSeconds = isTold
     ? retryAfterSeconds
@@ -93,9 +92,10 @@ export function retryAfter({ answer, atMs, failures }: LastResult, nowMs: number
 }
 
 /**
- * The marker of a claim: uids of pool and claim, because names come again. That of an address that
- * was given under another one, as before a move to another cluster, is written on it. `undefined`
- * where the pool is gone and no address tells. With the marker `claim` it is the uid of the claim.
+ * The marker of a claim: the uids of pool and claim, because names are used again. An address that
+ * was given under another marker, as before a move to another cluster, has it as an annotation.
+ * `undefined` if the pool does not exist and no address tells. With the marker `claim` it is the
+ * uid of the claim.
  */
 export function markerOf(
   external: ExternalOptions | undefined,

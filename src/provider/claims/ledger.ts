@@ -8,9 +8,9 @@ import { formatRef, type KubeObject, refOf } from '../../crd/meta/object.js'
 import { assertKube, assertObject } from '../../errors/checks.js'
 import type { ClaimLedger } from './definition.js'
 
-/** What holds an address or a prefix of a pool. */
+/** A holder of an address or a prefix of a pool. */
 export interface AddressHolder extends LedgerHolder {
-  /** `namespace/name` of the IPAddress; of the claim, for what is kept for it or what it had. */
+  /** `namespace/name` of the IPAddress, or of the claim that an address is kept for. */
   readonly key: string
   /** The uid of the IPAddress. */
   readonly uid?: string | undefined
@@ -27,7 +27,7 @@ interface Holding {
 type Ref = Holding['metadata']
 
 /**
- * The ledger of a pool whose addresses are chosen elsewhere: which IPAddress objects exist, and
+ * The ledger of a pool whose addresses are chosen elsewhere: the existing IPAddress objects, and
  * what each of them holds. It compares addresses by value. A provider that chooses addresses or
  * prefixes itself derives its own ledger from it.
  */
@@ -43,7 +43,7 @@ export class AddressLedger<P extends KubeObject> implements ClaimLedger<P> {
   #reservations = 0
   #reserved = 0
 
-  /** The pool as it was last shown. */
+  /** The pool in the state that was last shown. */
   protected get pool(): P | undefined {
     return this.#pool
   }
@@ -56,7 +56,7 @@ export class AddressLedger<P extends KubeObject> implements ClaimLedger<P> {
     this.#problems = problems
   }
 
-  /** How many IPAddress objects refer to the pool, and how many more are about to be written. */
+  /** How many IPAddress objects refer to the pool, with those that are about to be written. */
   get size(): number {
     return this.objects.size + this.#reserved
   }
@@ -92,18 +92,18 @@ export class AddressLedger<P extends KubeObject> implements ClaimLedger<P> {
   }
 
   /**
-   * Records an IPAddress that is about to be written: what it holds is offered to no other claim.
-   * Counts leave it out.
+   * Records an IPAddress that is about to be written: no other claim gets what it holds. Counts
+   * leave it out.
    *
    * @param extent what it holds, if it is of another pool
-   * @returns ends that, and says whether what it held is free now. A second call does nothing
+   * @returns ends that, and returns whether its addresses became free. A second call has no effect
    */
   reserve(address: IPAddress, extent?: Prefix): () => boolean {
     assertHolding('AddressLedger.reserve', address)
     const key = keyOf(address.metadata)
     const id = `${key} ${++this.#reservations}`
     const prefix = extent ?? this.extentOf(address)
-    // what is of another pool does not count as an object of this one
+    // an object of another pool does not count as one of this pool
     const count = extent === undefined ? 1 : 0
     this.#reserved += count
     if (prefix !== undefined) this.ledger.set(id, { prefix, reason: 'pending', holder: holderOf(key, address) })
@@ -118,8 +118,8 @@ export class AddressLedger<P extends KubeObject> implements ClaimLedger<P> {
   }
 
   /**
-   * Which other IPAddress objects hold what this one holds, or a part of it, as `namespace/name`,
-   * also those that are about to be written.
+   * Other IPAddress objects with addresses in common with this one, as `namespace/name`, with those
+   * that are about to be written.
    */
   othersHolding(address: Holding): readonly string[] {
     const extent = this.extentOf(address)
@@ -129,8 +129,8 @@ export class AddressLedger<P extends KubeObject> implements ClaimLedger<P> {
   }
 
   /**
-   * All that an IPAddress holds; `undefined` for a text that is not an address: it collides with
-   * nothing.
+   * The addresses that an IPAddress holds; `undefined` for a text that is not an address: it
+   * collides with nothing.
    */
   extentOf(holding: Holding): Prefix | undefined {
     assertHolding('AddressLedger.extentOf', holding)
@@ -139,8 +139,8 @@ export class AddressLedger<P extends KubeObject> implements ClaimLedger<P> {
   }
 
   /**
-   * Who holds what, and why, in order: also what is kept, what is about to be written, and what
-   * other pools hold. O(n log n).
+   * All holders with their addresses and reasons, in the order of addresses. Includes kept
+   * addresses, addresses about to be written, and holders of other pools. O(n log n).
    */
   entries(): LedgerEntry<AddressHolder>[] {
     return this.ledger.entries()

@@ -29,7 +29,7 @@ export class ClaimObjects {
     return this.claims.get(nameIn(key))
   }
 
-  /** The IPAddress of the name of a claim. */
+  /** The IPAddress with the name of a claim. */
   address(claimKey: string): IPAddress | undefined {
     return this.addresses.get(nameIn(claimKey))?.address
   }
@@ -38,7 +38,7 @@ export class ClaimObjects {
     return this.#pools.get(key.slice(0, key.indexOf(' ')))?.entry(nameIn(key))
   }
 
-  /** Whether a pool may exist, and its kind was not listed yet. */
+  /** Whether a pool may exist although it is not known: its kind is not listed yet. */
   isPoolUnknown(key: string): boolean {
     return this.#pools.get(key.slice(0, key.indexOf(' ')))?.presence(nameIn(key)) === 'unknown'
   }
@@ -62,7 +62,7 @@ export class ClaimObjects {
     return this.claims.by(index, key).map(keyOf)
   }
 
-  /** Whether the Cluster of a claim keeps it as it is. */
+  /** Whether the Cluster of a claim pauses it, or cannot be read. */
   isPaused(claim: IPAddressClaim | undefined): boolean {
     const name = claim && claimReads(claim, this.#kinds).cluster
     const cluster = name && this.clusters.get(name)

@@ -11,24 +11,23 @@ import type { ClaimOutcome } from './outcome.js'
 import { refTo } from './references.js'
 import { areOrphansLeft, type ProviderRules } from './rules.js'
 
-/** What a plan for an IPAddress is made from whose claim nobody has seen. */
+/** The input of a plan for an IPAddress without a known claim. */
 interface OrphanInput {
   readonly address: IPAddress
   /** The finalizer that the provider puts on an IPAddress. */
   readonly finalizer: string
   readonly pool: Parsed<KubeObject> | undefined
   readonly cluster: Parsed<Cluster> | undefined
-  /** How long it stays for the case that its claim comes. */
+  /** How long it stays in case its claim appears. */
   readonly waitSeconds: number
 }
 
-/** Looks again after this long whether what holds an IPAddress still does. */
+/** An IPAddress that is held by a pause is planned again after this time. */
 const HELD_SECONDS = 60
 
 /**
- * Whether an IPAddress was made for the claim of its own name by a provider with this finalizer,
- * and stays because nobody removes it. One whose finalizer was taken off in a release that then
- * broke off is known by its controller.
+ * Whether a provider with this finalizer made an IPAddress for the claim of its own name. One whose
+ * finalizer was removed in an interrupted release is recognised by its controller.
  */
 function isMadeForClaim(address: IPAddress, finalizer: string): boolean {
   const { name } = address.metadata
@@ -37,11 +36,11 @@ function isMadeForClaim(address: IPAddress, finalizer: string): boolean {
   return !isDeleting(address) && controllersOf(address).some((owner) => IPAddressClaim.is(owner) && owner.name === name)
 }
 
-/** The IPAddress objects whose claims nobody has seen, and since when they are seen so. */
+/** The IPAddress objects without a known claim, and since when. */
 export class Orphans {
   readonly #rules: ProviderRules
   readonly #objects: ClaimObjects
-  /** Claims that are missing, by their key and for the uid of the IPAddress. */
+  /** Missing claims, by their key and the uid of the IPAddress. */
   readonly #absences: Absences
 
   constructor(rules: ProviderRules, objects: ClaimObjects) {
@@ -50,12 +49,15 @@ export class Orphans {
     this.#absences = new Absences(rules.sweepAfterSeconds ?? 0)
   }
 
-  /** There is a claim of this key. */
+  /** Called when the claim of a key exists. */
   forget(key: string): void {
     this.#absences.look(key, [], 0)
   }
 
-  /** What is to be done about an IPAddress that the provider has made for a claim of this key. */
+  /**
+   * The plan for an IPAddress that the provider has made for the claim of a key; `undefined`: none
+   * is needed.
+   */
   plan(key: string, time: PlanTime): Plan<ClaimOutcome> | undefined {
     const { finalizers, sweepAfterSeconds } = this.#rules
     const objects = this.#objects
@@ -77,14 +79,13 @@ export class Orphans {
 }
 
 /**
- * What becomes of an IPAddress without its claim. One that is being deleted is let go: only our
- * finalizer holds it, and nobody is left to take that off. One that is not is removed when the time
- * for it is over, if there is such a time.
+ * Plans an IPAddress without its claim. If it is being deleted, only the finalizer of the provider
+ * holds it, and is removed. Else it is deleted after the sweep time, if one is set.
  *
- * The proof that there is no claim is asked of the store when the plan is carried out. It is about
- * the name and not about a uid: a claim of that name adopts the address, and the garbage collector
- * may have cut the uid of the one before out of it. The address is deleted before the finalizer is
- * taken off: after a crash in between it is one that is being deleted.
+ * When the plan is executed, the store is asked for proof that the claim does not exist. The proof
+ * is about the name, not about a uid: a claim of that name adopts the address, and the garbage
+ * collector may have removed the uid of the earlier claim. The address is deleted before its
+ * finalizer is removed: after a crash in between it is an address that is being deleted.
  */
 function planOrphan(input: OrphanInput): Plan<ClaimOutcome> {
   const { address, finalizer, waitSeconds } = input
@@ -101,9 +102,16 @@ function planOrphan(input: OrphanInput): Plan<ClaimOutcome> {
   const effects: Effect[] = [
     ...proofOfAbsence({ ref: claim }, 'a claim of that name adopts the address'),
     ...(isDeleting(address) ? [] : [deletionOf(address)]),
-    ...(hasFinalizer(address, finalizer) ? [removeFinalizer(address, finalizer, 'its claim is gone')] : []),
+    ...(hasFinalizer(address, finalizer) ? [removeFinalizer(address, finalizer, 'its claim does not exist')] : []),
   ]
-  return { outcome: { kind: 'swept', address: address.spec.address, message: `${what}, and goes` }, effects }
+  return {
+    outcome: {
+      kind: 'swept',
+      address: address.spec.address,
+      message: `deleting orphaned ${formatRef(refOf(address))}`,
+    },
+    effects,
+  }
 }
 
 function claimRefOf({ metadata, spec }: IPAddress): ObjectRef {
@@ -111,8 +119,8 @@ function claimRefOf({ metadata, spec }: IPAddress): ObjectRef {
 }
 
 /**
- * What keeps an IPAddress as it is, claim or no claim: a move pauses the Cluster, and what cannot
- * be read may be paused.
+ * Why an IPAddress stays, with or without a claim: a move pauses the Cluster, and an unreadable
+ * object may be paused.
  */
 function whyHeld({ address, pool, cluster }: OrphanInput): string | undefined {
   if (hasPausedAnnotation(address)) return 'is paused'

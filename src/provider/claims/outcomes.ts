@@ -9,12 +9,12 @@ import type { WaitReason } from './definition.js'
 import type { ClaimOutcome } from './outcome.js'
 import { ADDRESS_UNIQUE_CONDITION, isBound, statusPatch, timeText, withReady, withUniqueness } from './status.js'
 
-/** Tries again after this long where nothing else tells when to. */
+/** How long to wait before the next try, where nothing else tells. */
 export const RETRY_SECONDS = 30
 
 /**
- * What is to be written for a claim before it is known whether it gets its address: events of the
- * claim machine lead on from there.
+ * A plan in the making, before it is known whether the claim gets its address: events of the claim
+ * machine change it.
  */
 export interface SoFar {
   readonly claim: IPAddressClaim
@@ -25,12 +25,12 @@ export interface SoFar {
   readonly now: string
 }
 
-/** Starts from what the status of a claim says. */
+/** Starts from the status of a claim. */
 export function startOf(claim: IPAddressClaim, effects: Effect[], time: PlanTime): SoFar {
   return { claim, effects, state: stateOf(claim), status: claim.status, retriesLater: false, now: timeText(time) }
 }
 
-/** Takes the claim machine one event further and does to the status what it says. */
+/** Applies an event of the claim machine, and writes the new state to the status. */
 export function step(soFar: SoFar, event: ClaimEvent, message = ''): SoFar {
   const { claim, now } = soFar
   const { name } = claim.metadata
@@ -49,7 +49,7 @@ export function step(soFar: SoFar, event: ClaimEvent, message = ''): SoFar {
   return { ...soFar, state, status, retriesLater: effects.includes('retryLater') }
 }
 
-/** The claim waits, and says why. */
+/** The plan of a claim that waits, with the reason in its status. */
 export function wait(
   soFar: SoFar,
   reason: WaitReason,
@@ -62,7 +62,10 @@ export function wait(
   return { outcome: { kind: 'waiting', reason, message }, effects, requeueAfterSeconds: seconds }
 }
 
-/** The claim has its address. @param others the other IPAddress objects that have it */
+/**
+ * The plan of a claim that has its address. @param others other IPAddress objects with the same
+ * address
+ */
 export function bound(soFar: SoFar, { spec }: IPAddress, others: readonly string[] = []): Plan<ClaimOutcome> {
   const { address, prefix, gateway } = spec
   const now = step(soFar, 'AddressAllocated')
@@ -74,7 +77,11 @@ export function bound(soFar: SoFar, { spec }: IPAddress, others: readonly string
       ? { type: 'Warning', reason: 'DuplicateAddress', message: duplicate }
       : status === now.status
         ? { type: 'Normal', reason: 'AddressAllocated', message }
-        : { type: 'Normal', reason: ADDRESS_UNIQUE_CONDITION, message: `${address} is that of no other claim any more` }
+        : {
+            type: 'Normal',
+            reason: ADDRESS_UNIQUE_CONDITION,
+            message: `${address} is no longer shared with another claim`,
+          }
   return { outcome: { kind: 'bound', address, prefix, gateway, message }, effects: written({ ...now, status }, event) }
 }
 
@@ -84,10 +91,7 @@ function written({ claim, effects, state, status }: SoFar, event: EventText): re
   return [...effects, ...statusEffects(claim, status, `the claim is ${state.phase}`, event)]
 }
 
-/**
- * A status that is to be written, if it is another one, and an event only where it goes with a
- * write.
- */
+/** The write of a status that has changed. The event is written only together with the status. */
 function statusEffects(
   claim: IPAddressClaim,
   status: IPAddressClaimStatus | undefined,
@@ -98,19 +102,19 @@ function statusEffects(
   return patch === undefined ? [] : [patchStatus(claim, patch, why), eventAbout(claim, event)]
 }
 
-/** A claim that is being deleted and cannot go says why it is still there. */
+/** Says in the status why a claim that is being deleted is still there. */
 export function stuckEffects(claim: IPAddressClaim, message: string, time: PlanTime): Effect[] {
   const status = withReady(claim.status, claim, 'AllocationFailed', message, timeText(time))
   const event = { type: 'Warning', reason: 'ReleaseFailed', message } as const
-  return statusEffects(claim, status, 'the claim says why it is still there', event)
+  return statusEffects(claim, status, 'says why the claim is not deleted yet', event)
 }
 
 /**
- * The plan by which a claim says that the store has refused an effect of its last plan: in the
+ * The plan for a claim whose last plan the store has refused: it reports the refused effect in the
  * condition Ready, and by an event. A claim that keeps its address stays Ready, and one whose
- * status is refused has no condition: they have the event alone.
+ * status is refused has no condition: they get the event alone.
  *
- * @param isLost whether the claim is Bound, and has no IPAddress any more
+ * @param isLost whether the claim is Bound but has no IPAddress any more
  */
 export function planRefused(
   claim: IPAddressClaim,

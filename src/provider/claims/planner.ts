@@ -43,7 +43,7 @@ import { isSameRival, SharedAddresses, sharingOf } from './shared-addresses.js'
 import { isBound } from './status.js'
 import { claimWatches, type SeenAddress } from './watches.js'
 
-/** How the sentence about an object that cannot be read begins, for where its name was said before. */
+/** The beginning of the message about an unreadable object: cut where the name was said before. */
 const NAMED = /^\w+ ".*?"(?: \(\d+ characters\))? is invalid: /
 
 /** A provider as a {@link Planner}: keys are `Kind namespace/name` of claims and pools. */
@@ -51,28 +51,27 @@ export interface Provider<P extends KubeObject, L extends ClaimLedger<P>, R exte
   extends Planner<ClaimOutcome | UnreadableOutcome | R> {
   share(objects: ObjectCache): void
   wakes(applied: Applied): readonly string[]
-  /** The ledger of a pool, to look into. Changing it is not for callers. */
+  /** The ledger of a pool, to read. Callers must not change it. */
   ledgerOf(pool: ObjectRef): L
   /**
-   * Something that is no IPAddress has gone, and there may be room in a pool. @returns the keys of
-   * the claims that wait for that
+   * Called when something that is no IPAddress was released, and addresses of a pool may be free.
+   * @returns the keys of the claims that wait for that
    */
   retry(pool: ObjectRef): readonly string[]
   /**
-   * What was answered to the calls for the claims of these keys is not so any more: when they are
-   * planned next the calls are made again.
+   * Drops the results of calls for the claims of these keys: their next plans make the calls again.
    */
   invalidate(claims: readonly string[]): void
 }
 
 /**
- * A provider of Cluster API from its pools and its verbs: the life of claims comes with it.
- * Pausing, finalizers, owners, conditions, adoption after a restore or a move, the order in which
- * claims are served, and an index of what was seen.
+ * Makes a provider of Cluster API from its pools and its verbs; the life of claims is the same for
+ * all providers. That is: pausing, finalizers, owners, conditions, adoption after a restore or a
+ * move, the order in which claims are served, and an index of all objects.
  *
- * One writer at a time may serve a pool: elect a leader where several processes run.
+ * Only one process at a time may serve a pool: elect a leader if several run.
  *
- * @throws IpamError `INVALID_ARGUMENT` for a definition that is none
+ * @throws IpamError `INVALID_ARGUMENT` for an invalid definition
  */
 export function defineProvider<
   P extends KubeObject,
@@ -109,17 +108,17 @@ export function defineProvider<
   })
 }
 
-/** What a provider remembers beside the objects, and what it decides from both. */
+/** The state of a provider beside the objects, and its decisions. */
 class ClaimWork {
   readonly #rules: ProviderRules
   readonly #objects: ClaimObjects
   readonly #pools = new Map<string, PoolRecord>()
   readonly #results = new CallResults()
   readonly #shared: SharedAddresses
-  /** The addresses of claims that exist and have lost them, by key. */
+  /** The addresses of existing claims whose IPAddress was deleted, by key. */
   readonly #former = new Map<string, IPAddress>()
   readonly #orphans: Orphans
-  /** The keys that a plan wakes when it is carried out, beside what it writes. */
+  /** The keys that an executed plan wakes, beside those of the objects that it writes. */
   readonly #after = new WeakMap<Plan, readonly string[]>()
 
   constructor(rules: ProviderRules, objects: ClaimObjects) {
@@ -155,7 +154,7 @@ class ClaimWork {
     const key = formatRef(result.call.about)
     if (!IPAddressClaim.is(result.call.about)) {
       if (this.#pools.get(key)?.calls.onResult(result) !== true) return [key]
-      // what the pool was told may be what its claims wait for
+      // claims of the pool may wait for this result
       return [key, ...this.#objects.claimsBy('pool', key).filter((claim) => !this.isServed(claim))]
     }
     if (this.#objects.claim(key) === undefined) return []
@@ -174,7 +173,8 @@ class ClaimWork {
   isAggregate(key: string): boolean {
     const record = this.#pools.get(key)
     const pool = record && this.#objects.pool(key)
-    // that it has to stay is written before its claims are served, what they take of it afterwards
+    // the finalizer of a pool is written before its claims are served; the count of its claims,
+    // after that
     const isNew = pool !== undefined && record?.planned !== pool.metadata.uid && !isProtected(pool) && !isDeleting(pool)
     return record !== undefined && !isNew
   }
@@ -191,8 +191,8 @@ class ClaimWork {
   }
 
   /**
-   * Something has changed about a pool that may have an external system answer otherwise. @returns
-   * the keys of those claims of it
+   * Called when a change of a pool may change results of its external system. @returns the keys of
+   * the claims of it
    */
   retry(claims: Iterable<string>): readonly string[] {
     const keys = [...claims]
@@ -245,7 +245,7 @@ class ClaimWork {
     return names.map((name) => claimKey(`${namespace}/${name}`))
   }
 
-  /** The claims that wait, and for which a pool has reserved something otherwise than before. */
+  /** The waiting claims whose reservation in a pool has changed. */
   #claimsReserved(before: KubeObject | undefined, pool: KubeObject | undefined): readonly string[] {
     const { reservedFor } = this.#rules
     if (reservedFor === undefined) return []
@@ -289,13 +289,13 @@ class ClaimWork {
       if (effect.kind === 'external') this.#results.planned(key, effect.call, time.nowMs)
     }
     const reason = plan.outcome.kind === 'waiting' ? plan.outcome.reason : ''
-    // what failed may go well when an address goes: it may be the one that the claim has to have;
-    // and who is asked may say in a moment that there was no room
+    // a failed claim may succeed when an address is released: it may be the requested one; a call
+    // in flight may report an exhausted pool in a moment
     const other = this.#rules.external === undefined ? 'AllocationFailed' : 'ExternalCall'
-    // a claim that failed because another claim has its address does not wait for room
+    // a claim that failed because another claim has its address does not wait for a free one
     const waitsForOthers = reason === 'AllocationFailed' && this.#shared.has(key)
     const waits = reason === 'PoolExhausted' || (reason === other && !waitsForOthers)
-    // pools that reserve see each claim that waits
+    // pools with reservations see each waiting claim
     const isSeen = reason !== '' && reason !== 'ClusterNotFound' && this.#rules.reservedFor !== undefined
     if (waits || isSeen) record?.exhausted.add(key, claim)
     const hasLeft = !waits && !isSeen && record?.exhausted.delete(key) === true && this.#rules.reservedFor !== undefined
@@ -305,7 +305,7 @@ class ClaimWork {
     return plan
   }
 
-  /** The keys of the claims whose IPAddress has the address of this one, or a part of it. */
+  /** The keys of the claims whose IPAddress has addresses in common with this one. */
   #othersWith(address: IPAddress | undefined): readonly string[] {
     const pool = this.#objects.poolOf(address)
     if (address === undefined || pool === undefined) return []
@@ -313,16 +313,16 @@ class ClaimWork {
   }
 
   /**
-   * The same, of claims that are known: an IPAddress without its claim is planned as it is,
-   * whatever has its address.
+   * The same, of existing claims: an IPAddress without a claim is planned in the same way, even if
+   * other claims have its address.
    */
   #claimsWith(address: IPAddress | undefined): readonly string[] {
     return this.#othersWith(address).filter((key) => this.#objects.claim(key) !== undefined)
   }
 
   /**
-   * The pool of a claim stays while a call for it is in flight, also before the finalizer of the
-   * claim is seen.
+   * A pool stays while a call for one of its claims is in flight, also before the finalizer of the
+   * claim is observed.
    */
   #beginCall(key: string): (() => readonly string[]) | undefined {
     const claim = this.#objects.claim(key)
@@ -338,8 +338,8 @@ class ClaimWork {
   }
 
   /**
-   * An address is about to be written, or asked for. @returns ends that, and says in which pools
-   * there is room now, or which of them wait for that
+   * Called when an address is about to be written, or requested. @returns ends that, and returns
+   * the pools that gained free addresses, or the claims that wait for them
    */
   #hold(address: IPAddress | undefined): (() => readonly string[]) | undefined {
     const pool = this.#objects.poolOf(address)
@@ -351,7 +351,7 @@ class ClaimWork {
     return () => [...(end() || isGoing(this.#objects.pool(key)) ? [key] : []), ...(endBeside?.() ?? [])]
   }
 
-  /** How many claims of a pool have our finalizer, or are about to. */
+  /** How many claims of a pool have the finalizer of the provider, or are about to get it. */
   #unreleased(pool: string): number {
     let count = this.#objects.claims.countBy('unreleased', pool)
     for (const key of this.record(pool).asking) {
@@ -367,7 +367,7 @@ class ClaimWork {
     const key = formatRef(ref)
     const [before, claim] = [readable(had), readable(has)]
     const pools = [before, claim].map((each) => each && claimReads(each, this.#rules).pool)
-    // the claim may be another one, or of another pool
+    // the claim may be another one, or may have changed its pool
     const hasLeft = pools[0] !== undefined && this.record(pools[0]).exhausted.delete(key) && claim === undefined
     if (pools[1] !== undefined) this.record(pools[1])
     if (before?.metadata.uid !== claim?.metadata.uid) {
@@ -376,7 +376,7 @@ class ClaimWork {
     }
     if (claim === undefined) this.#shared.forget(key)
     else this.#orphans.forget(key)
-    // whether it is Bound decides which of several gives way
+    // whether it is Bound decides which of several claims gives way
     const others = isSameRival(before, claim) ? [] : this.#claimsWith(this.#objects.address(key))
     const left = hasLeft && pools[0] && this.#rules.reservedFor ? [formatRef(pools[0])] : []
     return [key, ...left, ...this.#poolThatWaits(before ?? claim), ...this.#shared.afterClaim(key, others)]
@@ -394,9 +394,9 @@ class ClaimWork {
     const [before, now] = [readable(had)?.held, readable(has)?.held]
     const [poolBefore, poolNow] = [this.#objects.poolOf(before), this.#objects.poolOf(now)]
     const [keyBefore, keyNow] = [this.#objects.poolKeyOf(before), this.#objects.poolKeyOf(now)]
-    // what was said before the address came or went is used up
+    // results from before the address appeared or was deleted are stale
     if (readable(had)?.address?.metadata.uid !== readable(has)?.address?.metadata.uid) this.#results.invalidate(key)
-    // the claim is given that again while it lives, or is held by its consumer
+    // the claim gets the same address again while it exists, or while its consumer holds it
     if (before && before.metadata.uid !== now?.metadata.uid && claim && isControlledBy(before, claim)) {
       this.#former.set(key, before)
     }
@@ -409,7 +409,7 @@ class ClaimWork {
     if (poolBefore !== undefined && keyBefore !== undefined) {
       const { ledger, exhausted } = this.record(poolBefore)
       if (keyBefore !== keyNow) ledger.forget(ref)
-      // an address that went, or that is another one now, may have made room
+      // an address that was deleted or changed may have freed something
       if (keyBefore !== keyNow || isOther) wanted.push(keyBefore, ...this.retry(exhausted))
     }
     if (isOther) {
@@ -421,7 +421,7 @@ class ClaimWork {
     return [...wanted, ...this.#wakeAll(this.#rules.memory?.observeAddress(change) ?? [])]
   }
 
-  /** Pools, each with the claims that wait for room in it. */
+  /** The keys of pools, each with the claims that wait for its addresses. */
   #wakeAll(pools: readonly string[]): string[] {
     return pools.flatMap((key) => [key, ...this.record(key).exhausted])
   }
@@ -442,12 +442,12 @@ class ClaimWork {
     if (before?.metadata.uid !== pool?.metadata.uid || !isSameSpec) calls.clear()
     else if (!isAsBefore) calls.retry()
     this.retry(claims)
-    // an answer is about the pool as it was, but for what was reserved for one claim
+    // results are about the earlier pool, except those about a reservation of one claim
     if (!isSameSpec && this.#rules.reservedFor === undefined) this.invalidate(claims)
     return [key, ...claims, ...this.#claimsReserved(before, pool), ...this.#wakeAll(others)]
   }
 
-  /** All of a pool that its ledger goes by. */
+  /** What the ledger of a pool depends on, as a text. */
   #meaningOf(pool: KubeObject | undefined): string | undefined {
     const annotations = this.#rules.poolAnnotations?.map((name) => pool?.metadata.annotations?.[name] ?? null)
     return pool && JSON.stringify([pool.spec, annotations])

@@ -14,54 +14,52 @@ import type { ClaimReads } from './references.js'
 import type { ProviderRules } from './rules.js'
 import type { Rivals } from './shared-addresses.js'
 
-/** What a plan for a claim is made from: {@link claimReads} says which objects to look up. */
+/** The input of a plan for a claim: {@link claimReads} names the objects to look up. */
 export interface ClaimInput<P extends KubeObject = KubeObject, L extends ClaimLedger<P> = ClaimLedger<P>> {
   readonly claim: IPAddressClaim
-  /** The IPAddress of the namespace and name of the claim, if there is one. */
+  /** The IPAddress with the namespace and name of the claim, if it exists. */
   readonly address?: IPAddress | undefined
-  /** Why the object under that name cannot be read as an IPAddress, if there is such a one. */
+  /** Why the object under that name cannot be read as an IPAddress, if it exists and cannot. */
   readonly addressProblem?: string | undefined
   /**
-   * Why the pool cannot be read, if there is one that cannot: nothing is released then, because it
-   * may be paused.
+   * Why the pool cannot be read, if it exists and cannot. Then nothing is released, because the
+   * pool may be paused.
    */
   readonly poolProblem?: string | undefined
   /**
-   * Why the Cluster cannot be read, if there is one that cannot: nothing is done then, because it
-   * may be paused.
+   * Why the Cluster cannot be read, if it exists and cannot. Then nothing is done, because the
+   * Cluster may be paused.
    */
   readonly clusterProblem?: string | undefined
   /** The pool of the claim, if it exists. */
   readonly pool?: P | undefined
   /**
-   * Whether the pool may exist and was not seen yet, as its kind was not listed: the claim waits,
-   * and nothing is written. Left out: a pool that is not given does not exist.
+   * Whether the pool may exist although it is not known, as its kind is not listed yet: the claim
+   * waits, and nothing is written. Left out: a pool that is not given does not exist.
    */
   readonly isPoolUnknown?: boolean | undefined
-  /** The Cluster that the claim names, if it names one and it exists. */
+  /** The Cluster that the claim names, if it exists. */
   readonly cluster?: Cluster | undefined
   /** The ledger of the pool. */
   readonly ledger: L
-  /** What external systems have said to the calls for the pool. Left out: nothing. */
+  /** The results of the calls for the pool. Left out: none. */
   readonly poolCalls?: PoolCallResults<UnknownCalls> | undefined
-  /** The pool that the IPAddress is from, if that is another one than that of the claim. */
+  /** The pool of the IPAddress, if it is not the one of the claim. */
   readonly addressPool?: P | undefined
   /**
-   * The other IPAddress objects that have the address of the one of the claim, where a planner
-   * knows more of them than the ledger. Left out: as the ledger has them, and none gives way.
+   * The other IPAddress objects with the address of the claim, if a planner knows more of them than
+   * the ledger. Left out: as the ledger has them, and none gives way.
    */
   readonly rivals?: Rivals | undefined
   /** The last calls for the claim, by operation and marker. Left out: none is known. */
   readonly callOf?: ((operation: string, key: string) => LastCall<unknown> | undefined) | undefined
   /** The last results of the calls for the claim. */
   readonly resultOf?: ResultOf | undefined
-  /**
-   * What this very claim had of the pool before somebody removed its IPAddress, if that is known.
-   */
+  /** The address that this claim had from the pool before its IPAddress was deleted, if known. */
   readonly former?: AddressAndPrefix | undefined
 }
 
-/** A plan in the making: what is decided from, by which rules. */
+/** A plan in the making: its input and its rules. */
 export interface Planning {
   readonly rules: ProviderRules
   readonly input: ClaimInput
@@ -69,7 +67,7 @@ export interface Planning {
   readonly time: PlanTime
 }
 
-/** Asks a verb for the claim. @param key the marker of its calls */
+/** Calls a verb for the claim. @param key the marker of its calls */
 export function askVerb<T extends { readonly kind: string }>(
   { input, time }: Planning,
   key: string | undefined,
@@ -78,7 +76,10 @@ export function askVerb<T extends { readonly kind: string }>(
   return resolveCalls(key ?? '', verb, input.resultOf, time.nowMs)
 }
 
-/** Makes the call of a verb. @param effects what has to be durable before that */
+/**
+ * The plan that makes the call of a verb. @param effects writes that have to be durable before the
+ * call
+ */
 export function callPlan(
   { rules, input: { claim, pool } }: Planning,
   effects: readonly Effect[],
@@ -96,7 +97,7 @@ export function callPlan(
   }
 }
 
-/** Why nothing can be allocated from the pool, or `undefined`. */
+/** Why the pool cannot allocate, or `undefined`. */
 export function whyUnavailable({ pool, ledger }: ClaimInput): string | undefined {
   if (ledger.problems.length > 0) return `is invalid: ${list(ledger.problems)}`
   if (pool === undefined) return 'not found'
@@ -104,16 +105,16 @@ export function whyUnavailable({ pool, ledger }: ClaimInput): string | undefined
 }
 
 /**
- * Takes our finalizer off an IPAddress and deletes it, if the claim is still the one that was read:
- * one that has its name by now may live on this address. Nothing, if the address is on its way out
- * and only others hold it.
+ * Removes the finalizer from an IPAddress and deletes it, if the claim is still the one that was
+ * read: a newer claim of the name may use this address. Nothing, if the address is being deleted
+ * and only finalizers of others hold it.
  */
 export function giveBack({ rules, input }: Planning, address: IPAddress, why: string): Effect[] {
   const finalizer = rules.finalizers.address
   const isHeld = hasFinalizer(address, finalizer)
   if (isDeleting(address) && !isHeld) return []
   return [
-    guard(input.claim, 'the address of another claim of this name must not be removed'),
+    guard(input.claim, 'the address of a newer claim of this name must stay'),
     ...(isHeld ? [removeFinalizer(address, finalizer, why)] : []),
     ...(isDeleting(address) ? [] : [deletionOf(address)]),
   ]

@@ -7,22 +7,22 @@ import type { UnknownCalls } from './call-schemas.js'
 import type { Offer, PoolCall, PoolCallResult, PoolCallResults, PoolPlan } from './definition.js'
 import { type LastResult, retryAfter } from './external.js'
 
-/** What is known of a call of a pool. */
+/** The results of one call of a pool. */
 interface Known {
-  /** The last value, and when it was asked for. */
+  /** The last answer, and when it was requested. */
   readonly value?: { readonly of: unknown; readonly askedAtMs: number } | undefined
-  /** The last answer, if it was a failure. */
+  /** The last result, if it is a failure. */
   readonly failed?: LastResult | undefined
 }
 
-/** What was asked on behalf of one pool, and what was said to it. */
+/** The calls on behalf of one pool, and their results. */
 export class PoolCalls {
   /** By operation and marker. */
   readonly #known = new Map<string, Known>()
-  /** The calls that were planned and not answered, and when. */
+  /** The calls in flight, and when they were planned. */
   readonly #inFlight = new Map<string, number>()
 
-  /** What a verb is given. @param reads collects what it reads */
+  /** The results for a verb. @param reads collects the keys that it reads */
   resultsOf(pool: KubeObject, nowMs: number, reads?: Set<string>): PoolCallResults<UnknownCalls> {
     return {
       of: (operation, id) => {
@@ -35,8 +35,8 @@ export class PoolCalls {
   }
 
   /**
-   * The plan of a pool with its call as an effect, if the call is due. Results that it does not use
-   * any more are dropped.
+   * The plan of a pool with its call as an effect, if the call is due. Results that the plan does
+   * not use are dropped.
    *
    * @throws IpamError `INVALID_ARGUMENT`
    */
@@ -75,7 +75,7 @@ export class PoolCalls {
     return { ...plan, effects: [...plan.effects, ...checked(plan.effects, pool), ask] }
   }
 
-  /** Takes an answer in. @returns false: it is not of this pool, or about the pool as it was */
+  /** Stores a result. @returns false: it is not of this pool, or it is stale */
   onResult({ call, answer, atMs }: CallResult<unknown, unknown>): boolean {
     const key = callKey(call.operation, call.key)
     const askedAtMs = this.#inFlight.get(key)
@@ -87,15 +87,12 @@ export class PoolCalls {
     return true
   }
 
-  /**
-   * Something has changed that may have an external system answer otherwise: what has failed may be
-   * asked again.
-   */
+  /** Called when the external system may answer differently: failed calls may be made again. */
   retry(): void {
     for (const [key, { value }] of this.#known) this.#known.set(key, { value })
   }
 
-  /** The pool is another one: nothing that was said is about it, nor what is still to be said. */
+  /** Called when the pool is another one: stored results and calls in flight do not concern it. */
   clear(): void {
     this.#known.clear()
     this.#inFlight.clear()
@@ -107,7 +104,7 @@ export class PoolCalls {
     if (failed !== undefined) return retryAfter(failed, nowMs)
     if (value === undefined) return 0
     if (maxAgeSeconds === undefined) {
-      const expected = 'a call that was not answered, or the age at which its answer is too old (maxAgeSeconds)'
+      const expected = 'a call without an answer, or the age at which its answer is too old (maxAgeSeconds)'
       refuse('planPool', expected, key)
     }
     return Math.max(0, Math.ceil((value.askedAtMs + maxAgeSeconds * 1000 - nowMs) / 1000))
@@ -121,8 +118,8 @@ function resultOf({ value, failed }: Known, nowMs: number): PoolCallResult<unkno
 }
 
 /**
- * Nothing is asked for a pool that is another one by now. A patch of the pool for its version says
- * so already.
+ * Adds a guard, so that no call is made for a pool that has changed. A patch of this version of the
+ * pool is one already.
  */
 function checked(effects: readonly Effect[], pool: KubeObject): readonly Effect[] {
   const { kind, name, namespace } = refOf(pool)
@@ -134,20 +131,20 @@ function checked(effects: readonly Effect[], pool: KubeObject): readonly Effect[
       effect.ref.name === name &&
       effect.ref.namespace === namespace,
   )
-  return isChecked ? [] : [guard(pool, 'only what this pool needs is asked for')]
+  return isChecked ? [] : [guard(pool, 'the pool has not changed')]
 }
 
-/** An address that a pool itself asks for. */
+/** The pending address of a call of the pool itself. */
 function pendingFor({ apiVersion, kind, metadata }: KubeObject, { address, prefix }: Offer): IPAddress {
   const { namespace } = metadata
   const poolRef = { apiGroup: groupOf(apiVersion), kind, name: metadata.name }
-  // no claim has this name
+  // no claim can have this name
   const name = `pool ${metadata.name}`
   const spec = { claimRef: { name: '' }, poolRef, address: Address.format(address), prefix }
   return { apiVersion: IPAddress.info.apiVersion, kind: IPAddress.info.kind, metadata: { name, namespace }, spec }
 }
 
-/** The marker of a call for a pool: names come again, uids do not. */
+/** The marker of a call for a pool: names are used again, uids are not. */
 function markerOf({ metadata }: KubeObject, id: string | undefined): string {
   return id === undefined ? `${metadata.uid}` : `${metadata.uid}/${id}`
 }

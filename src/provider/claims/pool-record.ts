@@ -3,16 +3,16 @@ import { ClaimsByAge } from './claims-by-age.js'
 import type { ClaimLedger } from './definition.js'
 import { PoolCalls } from './pool-calls.js'
 
-/** What is remembered of a pool, also of one that claims or addresses name before it exists. */
+/** The state of a pool, also of one that claims or addresses name before it exists. */
 export class PoolRecord {
   readonly ledger: ClaimLedger<KubeObject>
-  /** The uid that it had when it was planned last. */
+  /** The uid of the pool when it was planned last. */
   planned: string | undefined
-  /** Keys of the claims that wait for room. */
+  /** Keys of the claims that wait for a free address. */
   readonly exhausted = new ClaimsByAge()
   /** Keys of the claims for which a call is in flight. */
   readonly asking = new Set<string>()
-  /** What was asked for the pool itself. */
+  /** The calls of the pool itself. */
   readonly calls = new PoolCalls()
 
   constructor(ledger: ClaimLedger<KubeObject>) {

@@ -4,22 +4,22 @@ import { hasFinalizer, isDeleting, type KubeObject } from '../../crd/meta/object
 import { assertParts } from '../../errors/checks.js'
 import { addFinalizer, type Outcome, type Plan, removeFinalizer } from '../../plan/index.js'
 
-/** What a plan for a pool came to that has no affairs but its end. */
+/** The outcome of a plan for a pool that has only its end to plan. */
 export type ProtectedPoolOutcome =
   /** The pool serves claims. */
   | (Outcome & { readonly kind: 'ready' })
   /**
-   * The pool is being deleted and stays while addresses refer to it, or claims that may have
+   * The pool is being deleted. It stays while addresses refer to it, or claims that may have
    * something in the external system.
    */
   | (Outcome & { readonly kind: 'protected'; readonly addresses: number; readonly claims: number })
-  /** The pool is being deleted and nothing of it is in use. */
+  /** The pool is being deleted, and nothing uses it. */
   | (Outcome & { readonly kind: 'unprotected' })
 
 /**
- * A pool stays while something of it is in use: an IPAddress, or a claim that has our finalizer and
- * may have an address in the external system of which no IPAddress was written yet. Without the
- * pool nobody would know where to give that back.
+ * A pool stays while it is in use: by an IPAddress, or by a claim with the finalizer of the
+ * provider. Such a claim may have an address in the external system before its IPAddress is
+ * written, and without the pool the address could not be released.
  */
 export function protectPool(input: {
   readonly pool: KubeObject
@@ -33,7 +33,7 @@ export function protectPool(input: {
 
   const isHeld = isProtected(pool)
   if (!isDeleting(pool)) {
-    const why = 'the pool must not go before its addresses'
+    const why = 'keeps the pool until its addresses are released'
     const outcome: ProtectedPoolOutcome = { kind: 'ready', message: `${addresses} in use` }
     return { outcome, effects: isHeld ? [] : [addFinalizer(pool, PROTECT_POOL_FINALIZER, why)] }
   }
@@ -41,14 +41,14 @@ export function protectPool(input: {
     const message = `kept for ${addresses} addresses and ${claims} claims`
     return { outcome: { kind: 'protected', addresses, claims, message }, effects: [] }
   }
-  const why = 'nothing of the pool is in use any more'
+  const why = 'none of its addresses is in use'
   const outcome: ProtectedPoolOutcome = { kind: 'unprotected', message: 'nothing refers to it' }
   return { outcome, effects: isHeld ? [removeFinalizer(pool, PROTECT_POOL_FINALIZER, why)] : [] }
 }
 
 /**
- * Whether a change of a pool whose spec is the same can mean nothing to its claims: counts and
- * labels only.
+ * Whether a change of a pool with the same spec has no effect on its claims: only counts and labels
+ * changed.
  */
 export function standsAsBefore(before: KubeObject | undefined, now: KubeObject | undefined): boolean {
   if (before === undefined || now === undefined) return before === now
@@ -60,14 +60,14 @@ export function standsAsBefore(before: KubeObject | undefined, now: KubeObject |
 }
 
 /**
- * Whether a pool is there and on its way out: it waits for the end of what is in use of it, and of
- * what is about to be written.
+ * Whether a pool is being deleted: it waits until none of its addresses is in use or about to be
+ * written.
  */
 export function isGoing(pool: KubeObject | undefined): boolean {
   return pool !== undefined && isDeleting(pool)
 }
 
-/** Whether a pool has the finalizer that keeps it while something of it is in use. */
+/** Whether a pool has the finalizer that keeps it while it is in use. */
 export function isProtected(pool: KubeObject): boolean {
   return hasFinalizer(pool, PROTECT_POOL_FINALIZER)
 }

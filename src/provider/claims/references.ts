@@ -7,8 +7,8 @@ import type { KindInfo, ObjectRef } from '../../crd/meta/object.js'
 import type { PoolKinds } from './rules.js'
 
 /**
- * The objects that a plan for a claim is made from, besides the claim itself. Read them, and hand
- * in those that there are.
+ * The objects that a plan for a claim needs besides the claim itself. Read them, and pass those
+ * that exist.
  */
 export interface ClaimReads {
   /** The IPAddress of the claim. */
@@ -19,7 +19,7 @@ export interface ClaimReads {
   readonly cluster: ObjectRef | undefined
 }
 
-/** Which objects a plan for a claim needs to see. */
+/** The objects that a plan for a claim needs. */
 export function claimReads(claim: IPAddressClaim, pools: PoolKinds): ClaimReads {
   const { name, namespace } = claim.metadata
   return {
@@ -42,8 +42,8 @@ export function refTo({ apiVersion, kind }: KindInfo, namespace: string | undefi
 
 /**
  * The pool that a reference in an object of some namespace means: cluster-scoped if its kind is,
- * else of that namespace. `undefined` if it is of no group and kind of these; a claim with an empty
- * group is not served either, as upstream.
+ * else of that namespace. `undefined` for other groups and kinds; a claim with an empty group is
+ * not served either, as upstream.
  */
 export function poolRefOf(
   reference: IPPoolReference,
@@ -56,9 +56,9 @@ export function poolRefOf(
 }
 
 /**
- * The pool that an IPAddress is from. An empty group, as a v1beta1 object without one has it, means
- * the group of the pools here: upstream's index of addresses takes it so, and an address that is
- * not counted would be given away again.
+ * The pool of an IPAddress. An empty group, as in a v1beta1 object without one, means the group of
+ * the pools here. Upstream's index of addresses does the same, and an address that is not counted
+ * would be given again.
  */
 export function poolOfAddress(address: IPAddress, pools: PoolKinds): ObjectRef | undefined {
   return poolRefOf(withGroup(address.spec.poolRef, pools), address.metadata.namespace, pools)

@@ -13,8 +13,7 @@ const RELEASED = 'its claim no longer needs it'
 const NO_ADDRESS = 'the claim has no address'
 
 /**
- * Gives the address of a deleted claim back: the address object first, then the claim's own
- * finalizer.
+ * Releases the address of a deleted claim: first the IPAddress, then the finalizer of the claim.
  */
 export function planRelease(planning: Planning): Plan<ClaimOutcome> {
   const { rules, input } = planning
@@ -37,8 +36,8 @@ export function planRelease(planning: Planning): Plan<ClaimOutcome> {
 }
 
 /**
- * What is to be done before an address may go, or a claim that may have one in the external system;
- * `undefined`: nothing.
+ * The plan that has to come before an address is released, or a claim ends that may have an address
+ * in the external system; `undefined`: none.
  *
  * @param isStale whether the address is that of an earlier claim of the name
  */
@@ -68,21 +67,21 @@ export function planBeforeRelease(
   }
   if (released.kind === 'ask') {
     if (key === undefined) return undefined
-    const checks = [guard(claim, 'only what this claim had is given back'), ...noAddress(planning, address)]
+    const checks = [guard(claim, 'releases only addresses of this claim'), ...noAddress(planning, address)]
     return callPlan(planning, checks, released)
   }
   const { value } = released
   if (value.kind === 'done') return undefined
   const remainingSeconds = value.kind === 'wait' ? value.remainingSeconds : 0
   const effects = remainingSeconds > 0 || address === undefined ? [] : giveBack(planning, address, RELEASED)
-  const message = `${address?.spec.address ?? 'what it has'} stays in use for another ${remainingSeconds} s`
+  const message = `${address?.spec.address ?? 'address'} is released in ${remainingSeconds} s`
   const outcome: ClaimOutcome = { kind: 'releasing', remainingSeconds, message }
   return { outcome, effects, requeueAfterSeconds: remainingSeconds || undefined }
 }
 
 /**
- * Where several write, another one may have made the IPAddress of a claim a moment ago: what the
- * claim had is not given back while there is one.
+ * Another writer may have created the IPAddress of a claim a moment ago: while one exists, nothing
+ * of the claim is released.
  */
 function noAddress({ rules, input, reads }: Planning, address: IPAddress | undefined): readonly Effect[] {
   if (address !== undefined || rules.external === undefined) return []

@@ -11,7 +11,7 @@ import { type AnyDefinition, checkedVerbs } from './checked-verbs.js'
 import type { ClaimLedger, ProviderDefinition, ProviderFinalizers } from './definition.js'
 
 /**
- * The finalizers that `pkg/ipamutil` of Cluster API's in-cluster provider gives to every provider
+ * The finalizers that `pkg/ipamutil` of Cluster API's in-cluster provider sets for every provider
  * that is built on it.
  */
 export const DEFAULT_FINALIZERS: ProviderFinalizers = {
@@ -20,31 +20,30 @@ export const DEFAULT_FINALIZERS: ProviderFinalizers = {
 }
 
 /**
- * A definition that was checked, with its defaults filled in. The types of its pools, its ledger
- * and its offers are checked where it is defined: the life of claims only hands them from one verb
- * to the next.
+ * A checked definition with its defaults. The types of its pools, ledger and offers are checked
+ * where it is defined: the life of claims only passes them from one verb to the next.
  */
 export interface ProviderRules extends PoolKinds, Omit<AnyDefinition, 'emptyGroup' | 'finalizers'> {
   readonly finalizers: ProviderFinalizers
 }
 
 /**
- * Whether a provider chooses addresses by its ledger alone: no external system and no `confirm`
- * decides whose one is.
+ * Whether a provider chooses addresses by its ledger alone, without an external system or
+ * `confirm`.
  */
 export function choosesByLedger({ external, confirm }: ProviderRules): boolean {
   return external === undefined && confirm === undefined
 }
 
 /**
- * Whether an IPAddress without its claim stays: only with its claim is it known what is to be given
- * back to an external system.
+ * Whether an IPAddress without its claim stays: only the claim tells what to release in an external
+ * system.
  */
 export function areOrphansLeft({ external }: ProviderRules): boolean {
   return external !== undefined && external.orphans !== 'swept'
 }
 
-/** Which pools are ours. */
+/** The kinds of pools of a provider. */
 export interface PoolKinds {
   readonly kinds: readonly (KindInfo & { readonly group: string })[]
   /** The group that an empty one stands for. */
@@ -78,7 +77,7 @@ function assertDefinition(definition: AnyDefinition): void {
   const { name, pools, finalizers, external, calls, sweepAfterSeconds } = definition
   if (!isText(name)) refuseIn(OF, 'name', 'a text', name)
   if (!Array.isArray(pools) || pools.length === 0) refuseIn(OF, 'pools', 'a list of models, one at least', pools)
-  // keys have no group in them
+  // keys contain no group
   const kinds = [...COMMON_KINDS, ...pools.map(({ info }) => info.kind)]
   if (new Set(kinds).size < kinds.length) refuseIn(OF, 'pools', 'kinds of different names', kinds.join(', '))
   for (const verb of [

@@ -4,8 +4,8 @@ import type { KubeObject } from '../../crd/meta/object.js'
 import { salvage } from './address-object.js'
 
 /**
- * What an IPAddress object holds now. Where its address can no longer be read, it is that of
- * before: it was given to somebody, and nobody has taken it back.
+ * What an IPAddress object holds now. If its address can no longer be read, it still holds the
+ * address of before, which was never released.
  */
 export function heldNow(now: IPAddress | undefined, before: IPAddress | undefined): IPAddress | undefined {
   if (now === undefined || before === undefined || now.metadata.uid !== before.metadata.uid) return now ?? before
@@ -14,7 +14,7 @@ export function heldNow(now: IPAddress | undefined, before: IPAddress | undefine
   return { ...now, spec: { ...now.spec, address, prefix } }
 }
 
-/** An object that is about to be created, if it is an IPAddress. */
+/** The IPAddress in an object that is about to be created; `undefined` for other kinds. */
 export function addressIn(object: KubeObject): IPAddress | undefined {
   if (!IPAddress.is(object)) return undefined
   const read = IPAddress.safeParse(object)

@@ -8,35 +8,32 @@ import { type ClaimObjects, nameIn } from './objects.js'
 import type { PoolKinds } from './rules.js'
 import { isBound, saysItIsShared } from './status.js'
 
-/** The other IPAddress objects of a pool that have the address of one. */
+/** The other IPAddress objects of a pool that have the address of a given one. */
 export interface Rivals {
-  /**
-   * `namespace/name` of each, in no order. For a claim that is Bound; one that is not goes by the
-   * ledger.
-   */
+  /** `namespace/name` of each, unordered. Used for a Bound claim; other claims use the ledger. */
   readonly names: readonly string[]
   /**
-   * Whether all that share the address give way: their claims get another one. For a claim that is
-   * not Bound.
+   * Whether all others with the address give way and get another one. For a claim that is not
+   * Bound.
    */
   readonly giveWay: boolean
   /**
-   * Whether the claim waits because one of theirs is Bound to the address and does not say yet that
-   * it shares it: it does before anything of that is over.
+   * Whether the claim waits for another one that is Bound to the address and has no condition about
+   * it yet. The condition has to be written before the conflict ends.
    */
-  readonly isUntold: boolean
+  readonly isUnreported: boolean
 }
 
-/** An IPAddress and the claim that it was made for, as far as they are known. */
+/** An IPAddress and its claim, as far as known. */
 interface Contender {
   readonly address: IPAddress | undefined
   readonly claim: IPAddressClaim | undefined
 }
 
 /**
- * Whether the claim of an IPAddress gets another address where several claims have the same one: it
- * lives, nothing pauses it, it is not Bound, so that no consumer has read the address, and the
- * object was made for it and for no earlier claim of its name.
+ * Whether a claim gets another address if several claims have the same one. It exists, is not
+ * paused and is not Bound, so that no consumer has read the address. The IPAddress was made for it,
+ * not for an earlier claim of its name.
  */
 function mayGiveWay({ address, claim }: Contender, pools: PoolKinds): boolean {
   if (address === undefined || claim === undefined || isDeleting(claim) || hasPausedAnnotation(claim)) return false
@@ -44,18 +41,19 @@ function mayGiveWay({ address, claim }: Contender, pools: PoolKinds): boolean {
 }
 
 /**
- * Whether the claim of an IPAddress is Bound to it, and is about to say that it shares the address.
+ * Whether a claim is Bound to its IPAddress, and has still to write the condition that it shares
+ * the address.
  */
-function isUntold({ address, claim }: Contender, pools: PoolKinds): boolean {
+function isUnreported({ address, claim }: Contender, pools: PoolKinds): boolean {
   if (address === undefined || claim === undefined || isDeleting(claim) || hasPausedAnnotation(claim)) return false
-  // a claim of the name that is Bound to something else never says anything of this address
+  // a claim of the name that is Bound to another address never writes that condition
   if (!isBound(claim) || !fulfils(address, claim, pools)) return false
   return !saysItIsShared(claim)
 }
 
 /**
- * Whether the first of two claims that are not Bound keeps an address that both have: the one whose
- * IPAddress is older, then the older claim, then by name.
+ * Whether the first of two claims that are not Bound keeps the common address: the one with the
+ * older IPAddress, then the older claim, then by name.
  */
 function goesFirst(one: Contender, other: Contender): boolean {
   for (const age of [ageOfAddress, ageOfClaim, nameOf]) {
@@ -70,8 +68,8 @@ const ageOfClaim = ({ claim }: Contender) => claim?.metadata.creationTimestamp ?
 const nameOf = ({ address }: Contender) => `${address?.metadata.namespace}/${address?.metadata.name}`
 
 /**
- * After this long a claim gives way also where the other one has not said that it shares the
- * address: the store may refuse its status, or its plan may end before.
+ * After this time a claim gives way even if the other one has not written its condition: the store
+ * may refuse the status, or the process may end before.
  */
 const MOST_WAIT_SECONDS = 60
 
@@ -80,22 +78,22 @@ export interface Sharing {
   /** The key of the claim. */
   readonly key: string
   readonly own: Contender & { readonly claim: IPAddressClaim; readonly address: NonNullable<Contender['address']> }
-  /** The keys of the claims of the others. */
+  /** The keys of the other claims. */
   readonly others: readonly string[]
-  /** Those of them that are known to be of the same pool, as `namespace/name`. */
+  /** The other IPAddress objects known to be of the same pool, as `namespace/name`. */
   names(): readonly string[]
-  /** The claim of one of them, if it is known. */
+  /** The claim of one of the others, if known. */
   claimOf(key: string): IPAddressClaim | undefined
   /**
-   * One of them with its IPAddress; `undefined`: it is of another pool, a Cluster pauses it, or it
-   * is only about to be written.
+   * One of the others with its IPAddress; `undefined`: it is of another pool, a Cluster pauses it,
+   * or it is only about to be written.
    */
   contenderOf(key: string): Contender | undefined
 }
 
 /**
- * A claim, its IPAddress, and those of the claims that have the same address; of a claim without an
- * IPAddress or without others: its key.
+ * A claim, its IPAddress, and the claims with the same address; for a claim without an IPAddress or
+ * without others: its key.
  */
 export function sharingOf(
   objects: ClaimObjects,
@@ -121,29 +119,29 @@ export function sharingOf(
 }
 
 /**
- * What the plan of a claim that shares its address depends on:
+ * What the plan of a claim with a shared address depends on:
  *
- * - `addresses`: on which IPAddress objects have the address
- * - `all`: on these, and on their claims
- * - `one`: on one other claim and its IPAddress, whatever becomes of the rest
+ * - `addresses`: the IPAddress objects with the address
+ * - `all`: these, and their claims
+ * - `one`: one other claim and its IPAddress, whatever happens with the rest
  * - `nothing`: it is about to be planned again
  */
 interface DependsOn {
   readonly on: 'addresses' | 'all' | 'one' | 'nothing'
-  /** The key of the one. */
+  /** The key of the one claim. */
   readonly key?: string | undefined
-  /** Since when it waits for another claim to say that it shares the address. */
+  /** Since when it waits for the condition of another claim. */
   readonly sinceMs?: number | undefined
 }
 
 /**
- * The claims that share their addresses: which of them gives way, and which are to be planned again
- * after a change of one. A change in a group of n claims has a few of them planned again and not n,
- * so that the repair of the group takes O(n) plans.
+ * The claims with shared addresses: which of them gives way, and which to plan again after a change
+ * of one. A change in a group of n claims has a few of them planned again and not n, so that the
+ * repair of the group takes O(n) plans.
  */
 export class SharedAddresses {
   readonly #pools: PoolKinds
-  /** By the key of each claim that was planned and shares its address. */
+  /** By the key of each planned claim with a shared address. */
   readonly #dependsOn = new Map<string, DependsOn>()
 
   constructor(pools: PoolKinds) {
@@ -154,14 +152,14 @@ export class SharedAddresses {
     return this.#dependsOn.has(key)
   }
 
-  /** The claim is gone, or shares its address with no other any more. */
+  /** Called when the claim does not exist any more, or no longer shares its address. */
   forget(key: string): void {
     this.#dependsOn.delete(key)
   }
 
   /**
-   * What the plan for a claim is made from. O(others), of which those after the first that does not
-   * give way are only asked whether they are Bound.
+   * The rivals for the plan of a claim. O(others); after the first one that does not give way, only
+   * Bound claims are looked for.
    *
    * @param mayGiveWay whether claims of this provider give way at all
    */
@@ -177,29 +175,29 @@ export class SharedAddresses {
     const isBoundItself = isBound(own.claim)
     if (isBoundItself || !can || !isControlledBy(own.address, own.claim)) {
       this.#dependsOn.set(key, { on: 'addresses' })
-      return { names: isBoundItself ? sharing.names() : [], giveWay: false, isUntold: false }
+      return { names: isBoundItself ? sharing.names() : [], giveWay: false, isUnreported: false }
     }
-    const { first, untold } = this.#blockers(sharing)
+    const { first, unreported } = this.#blockers(sharing)
     if (first === undefined) {
       this.#dependsOn.set(key, { on: 'all' })
-      return { names: [], giveWay: true, isUntold: false }
+      return { names: [], giveWay: true, isUnreported: false }
     }
     const before = this.#dependsOn.get(key)
-    const sinceMs = untold === undefined ? undefined : (before?.sinceMs ?? nowMs)
-    this.#dependsOn.set(key, { on: 'one', key: untold ?? first, sinceMs })
+    const sinceMs = unreported === undefined ? undefined : (before?.sinceMs ?? nowMs)
+    this.#dependsOn.set(key, { on: 'one', key: unreported ?? first, sinceMs })
     const isOver = sinceMs !== undefined && nowMs - sinceMs >= MOST_WAIT_SECONDS * 1000
-    return { names: [], giveWay: false, isUntold: untold !== undefined && !isOver }
+    return { names: [], giveWay: false, isUnreported: unreported !== undefined && !isOver }
   }
 
   /**
-   * The IPAddress of a claim has come, has changed, or has gone.
+   * Called when the IPAddress of a claim was created, changed or deleted.
    *
    * @param sharing the claims that had its address, or have it now
-   * @returns those of them to plan again
+   * @returns the claims of these to plan again
    */
   afterAddress(changed: string, sharing: readonly string[]): readonly string[] {
     return this.#wake(sharing, (depends) => {
-      // one that is not known to share its address was planned when it had it for itself
+      // a claim without an entry was planned while it had the address alone
       return depends === undefined || depends.on === 'addresses' || depends.on === 'all' || depends.key === changed
     })
   }
@@ -220,12 +218,12 @@ export class SharedAddresses {
   }
 
   /**
-   * The first of the others that does not give way, and the first that is still to say that it
-   * shares the address.
+   * The first of the others that does not give way, and the first that has still to write its
+   * condition.
    */
   #blockers({ own, others, claimOf, contenderOf }: Sharing): {
     readonly first: string | undefined
-    readonly untold: string | undefined
+    readonly unreported: string | undefined
   } {
     let first: string | undefined
     for (const key of others) {
@@ -233,15 +231,15 @@ export class SharedAddresses {
       const isBoundToIt = claim !== undefined && isBound(claim)
       if (first !== undefined && !isBoundToIt) continue
       const rival = contenderOf(key)
-      if (isBoundToIt && rival !== undefined && isUntold(rival, this.#pools)) return { first: key, untold: key }
+      if (isBoundToIt && rival !== undefined && isUnreported(rival, this.#pools)) return { first: key, unreported: key }
       const givesWay = rival !== undefined && mayGiveWay(rival, this.#pools) && goesFirst(own, rival)
       if (!givesWay) first ??= key
     }
-    return { first, untold: undefined }
+    return { first, unreported: undefined }
   }
 }
 
-/** Whether a change of a claim may mean something to those that have its address. */
+/** Whether a change of a claim is irrelevant to the claims that share its address. */
 export function isSameRival(before: IPAddressClaim | undefined, now: IPAddressClaim | undefined): boolean {
   if (before === undefined || now === undefined) return before === now
   return (

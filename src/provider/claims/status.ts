@@ -7,8 +7,8 @@ import type { KubeObject } from '../../crd/meta/object.js'
 import type { PlanTime } from '../../plan/index.js'
 
 /**
- * The merge patch from one status to another; `undefined` if nothing changes. Conditions are a
- * list, and so written whole: the write needs a precondition.
+ * The merge patch from one status to another; `undefined` if nothing changes. Conditions are a list
+ * and are written whole, so the write needs a precondition.
  */
 export function statusPatch(
   before: IPAddressClaimStatus | undefined,
@@ -20,22 +20,22 @@ export function statusPatch(
   return Object.keys(patch).length === 0 ? undefined : { status: patch }
 }
 
-/** Whether a claim has its address, as its status says it: its consumer may have read it. */
+/** Whether a claim has its address by its status: its consumer may have read it. */
 export function isBound(claim: IPAddressClaim): boolean {
   return phaseOf(claim) === 'Bound'
 }
 
-/** The condition of a claim that shares its address with another IPAddress, or has. */
+/** The condition of a claim that shares or has shared its address with another IPAddress. */
 export const ADDRESS_UNIQUE_CONDITION = 'AddressUnique'
 
-/** Whether a claim says that another IPAddress has its address. */
+/** Whether the status of a claim says that another IPAddress has its address. */
 export function saysItIsShared({ status }: IPAddressClaim): boolean {
   return findCondition(status?.conditions, ADDRESS_UNIQUE_CONDITION)?.status === 'False'
 }
 
 /**
- * The status of a claim that says whether its address is its own: nothing of it where it has never
- * been otherwise.
+ * The status of a claim with the condition AddressUnique; without it if the address was never
+ * shared.
  */
 export function withUniqueness(
   status: IPAddressClaimStatus | undefined,
@@ -79,14 +79,14 @@ function withCondition(
   return conditions === status?.conditions ? (status as IPAddressClaimStatus) : { ...status, conditions }
 }
 
-/** A moment as the API writes it: RFC 3339, whole seconds. */
+/** A time as the API writes it: RFC 3339, whole seconds. */
 export function timeText({ nowMs }: PlanTime): string {
   return `${new Date(nowMs).toISOString().slice(0, -5)}Z`
 }
 
 /**
- * The conditions of a pool with some of them set, as of a time and of the generation that it has;
- * the same list if nothing changes.
+ * The conditions of a pool with some of them set, for its generation and a time; the same list if
+ * nothing changes.
  */
 export function withConditions(
   object: KubeObject & { readonly status?: { readonly conditions?: readonly Condition[] | undefined } | undefined },

@@ -17,8 +17,8 @@ export interface SeenAddress {
   /** Why it cannot be read. */
   readonly problem: string | undefined
   /**
-   * What it holds of which pool. Of an object that cannot be read: what can be made out, or else
-   * what it held before.
+   * What it holds of which pool. For an unreadable object: the readable part, or what it held
+   * before.
    */
   readonly held: IPAddress | undefined
 }
@@ -40,7 +40,7 @@ export function claimWatches(rules: ProviderRules): ClaimWatches {
       parse: parseClaim,
       indexes: {
         pool: poolOf,
-        // those that have our finalizer
+        // claims with the finalizer of the provider
         unreleased: (claim) => (hasFinalizer(claim, rules.finalizers.claim) ? poolOf(claim) : []),
         cluster: (claim) => keysOf(clusterRefOf(claim)),
       },
@@ -56,8 +56,7 @@ function parseClaim(object: KubeObject): ParseResult<IPAddressClaim> {
   if (!read.ok) return { ok: false, problem: describe(read.failure) }
   const { apiVersion } = IPAddressClaim.info
   if (object.apiVersion === apiVersion) return read
-  // what is written to a claim that is stored in an older version would be read back as something
-  // else
+  // writes to a claim that is stored in an older version would be read back as something else
   return { ok: false, problem: `it is kept as ${object.apiVersion}: store what the model reads it as, ${apiVersion}` }
 }
 

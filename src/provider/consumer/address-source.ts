@@ -1,20 +1,20 @@
 import type { ConditionUpdate } from '../../claim/conditions.js'
 import { assertObject, assertParts } from '../../errors/checks.js'
 
-/** Where a device can get an address from. */
+/** The sources of addresses for a device. */
 export interface AddressSources {
   readonly dhcp4?: boolean | null | undefined
   readonly dhcp6?: boolean | null | undefined
   /** Addresses that are written in the spec. */
   readonly ipAddrs?: readonly string[] | null | undefined
   readonly addressesFromPools?: readonly unknown[] | null | undefined
-  /** The device is to have no address, or gets it by a way of its own. */
+  /** The device gets no address, or gets it in its own way. */
   readonly skipIPAllocation?: boolean | null | undefined
 }
 
 /**
- * Whether nothing says where a device gets its address from. A machine with such a device waits for
- * somebody to write one into its spec. O(1).
+ * Whether a device has no source of addresses. A machine with such a device waits until an address
+ * is written into its spec. O(1).
  *
  * Source: `isWaitingForStaticIPAllocation` of cluster-api-provider-vsphere.
  */
@@ -24,7 +24,7 @@ export function lacksAddressSource(device: AddressSources): boolean {
   return (ipAddrs?.length ?? 0) === 0 && (addressesFromPools?.length ?? 0) === 0
 }
 
-/** What is known of a machine when its condition is made. */
+/** The input for the condition of a machine. */
 export interface ProvisioningState {
   readonly devices: readonly AddressSources[]
   /** The addresses that the running machine reports. Left out: it does not run yet. */
@@ -32,9 +32,8 @@ export interface ProvisioningState {
 }
 
 /**
- * The condition of a machine as far as its addresses go, in the words of
- * cluster-api-provider-vsphere; `undefined` if it does not run yet, and nothing but that is
- * missing. O(n) in devices.
+ * The condition of a machine about its addresses, in the words of cluster-api-provider-vsphere.
+ * `undefined` if the machine does not run yet and has no other problem. O(n) in devices.
  *
  * @example
  * provisionedCondition({ devices: [{}] }).reason // 'WaitingForStaticIPAllocation'
@@ -52,8 +51,8 @@ export function provisionedCondition(state: ProvisioningState): ConditionUpdate 
 }
 
 /**
- * A device with what the network configuration of its failure domain says: each field of that which
- * is not empty takes the place of the device's. False is not empty. O(fields).
+ * A device with the network configuration of its failure domain: each field of the configuration
+ * that is not empty replaces the one of the device. False is not empty. O(fields).
  *
  * Source: `mergeNetworkConfiguration` of cluster-api-provider-vsphere, pkg/services.
  *

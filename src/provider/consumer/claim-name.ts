@@ -7,16 +7,17 @@ import { refuse } from '../../errors/refuse.js'
 /** The longest name of a Kubernetes object, in characters. */
 const MAX_NAME_LENGTH = 253
 
-/** As many characters as a hash takes, with the dash before it. */
+/** The length of a hash, with the dash before it. */
 const HASH_LENGTH = 17
 
 /**
- * A name that is not too long: the name itself, or its beginning and a hash of all of it. The same
- * name gives the same result, always. Two long names meet with a probability of about 1 in 2^64,
- * and {@link claimsFor} refuses two claims of one name. O(length).
+ * A name of limited length: the name itself, or its beginning and a hash of all of it. The result
+ * is deterministic. Two long names collide with a probability of about 1 in 2^64, and
+ * {@link claimsFor} refuses two claims of one name. O(length).
  *
  * @param options `maxLength`: 18 to 253 characters, by default 253
  * @throws IpamError `INVALID_ARGUMENT`
+ *
  * @example
  * boundedName('web-0-1') // 'web-0-1'
  * boundedName('a-machine-with-a-long-name-0-1', { maxLength: 26 }) // 'a-machine-46b5a871d506a9d8'

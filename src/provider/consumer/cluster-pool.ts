@@ -7,16 +7,16 @@ import { refuse } from '../../errors/refuse.js'
 
 /** Annotation of a pool of Proxmox: the metric of the route to its gateway. */
 const GATEWAY_METRIC_ANNOTATION = 'ipam.capmox.cluster.x-k8s.io/gateway-metric'
-/** The same by its older name, which is read as well. */
+/** The older name of that annotation, which is read as well. */
 const LEGACY_METRIC_ANNOTATION = 'metric'
 
 /**
- * For how long an address of such a pool is given to nobody else, in seconds: caches of neighbours
- * have to forget it.
+ * How long a released address of such a pool stays unused, in seconds: neighbour caches have to
+ * expire.
  */
 const REUSE_GRACE_SECONDS = 60
 
-/** The addresses of one family that a cluster brings with it. */
+/** The addresses of one family in the spec of a cluster. */
 export interface ClusterPoolSpec {
   readonly cluster: string
   readonly namespace: string
@@ -24,7 +24,7 @@ export interface ClusterPoolSpec {
   readonly addresses: readonly string[]
   readonly prefix: number
   readonly gateway?: string | undefined
-  /** `null`: there was one, and there is none any more. */
+  /** `null`: the metric was removed. */
   readonly metric?: number | null | undefined
 }
 
@@ -41,8 +41,9 @@ function clusterPoolName(cluster: string, family: Family): string {
  *
  * Source: `CreateOrUpdateInClusterIPPool`, pkg/kubernetes/ipam.
  *
- * @throws IpamError `MALFORMED_RANGE_SET_ENTRY` for what is no address, range or CIDR;
- * `INVALID_ARGUMENT` for none at all, or both families
+ * @throws IpamError `MALFORMED_RANGE_SET_ENTRY` for a text that is no address, range or CIDR;
+ * `INVALID_ARGUMENT` for an empty list, or both families
+ *
  * @example
  * clusterPool({ cluster: 'blue', namespace: 'default', addresses: ['10.0.0.0/24'], prefix: 24 }).metadata.name // 'blue-v4-icip'
  */
@@ -73,10 +74,12 @@ export function clusterPool(spec: ClusterPoolSpec): InClusterIPPool {
 }
 
 /**
- * The metric of the route to the gateway of a pool, from its annotations; `undefined` if they say
+ * The metric of the route to the gateway of a pool, from its annotations; `undefined` if they have
  * none. O(1).
  *
- * @throws IpamError `INVALID_ARGUMENT` for an annotation that is no whole number from 0 to 2^31 - 1
+ * @throws IpamError `INVALID_ARGUMENT` for an annotation that is not a whole number from 0 to 2^31
+ * - 1
+ *
  * @example
  * const metadata = { name: 'p', annotations: { metric: '100' } }
  * gatewayMetricOf({ apiVersion: 'ipam.cluster.x-k8s.io/v1alpha2', kind: 'InClusterIPPool', metadata }) // 100

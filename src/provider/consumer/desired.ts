@@ -15,16 +15,16 @@ import { groupText } from './identity.js'
 import type { DesiredClaim } from './resolution.js'
 
 /**
- * One address that a device wants: which pool it is from. A group may carry a version, which is
+ * A request of a device for one address from a pool. The group may include a version, which is
  * dropped.
  */
 export interface PoolRequest extends IPPoolReference {
-  /** Besides those of the dialect. */
+  /** In addition to those of the dialect. */
   readonly annotations?: { readonly [key: string]: string } | undefined
   readonly labels?: { readonly [key: string]: string } | undefined
 }
 
-/** A network device of a machine, as far as its addresses go. Two families are two pools. */
+/** A network device of a machine, as far as addresses matter. Two families are two pools. */
 export interface ConsumerDevice {
   /** For dialects that name claims by it. */
   readonly name?: string | undefined
@@ -40,11 +40,12 @@ export interface ClaimsForOptions {
  * The claims that a machine needs for its devices, in their order: one for each pool of each
  * device. O(pools).
  *
- * @param owner the machine, as it was read: it needs a name, a namespace and a uid
+ * @param owner the machine as it was read: it needs a name, a namespace and a uid
  * @throws IpamError `CLAIM_NAME_CONFLICT` for two claims of one name, `INVALID_CLAIM_NAME` for a
- *   name that no API server takes ({@link boundedName} shortens), `INVALID_ARGUMENT` for an owner
- *   without uid or namespace, and for a pool reference whose group, kind or name an IPAddressClaim
- *   does not take
+ * name that an API server refuses ({@link boundedName} shortens), `INVALID_ARGUMENT` for an owner
+ * without uid or namespace, and for a pool reference whose group, kind or name is invalid in an
+ * IPAddressClaim
+ *
  * @example
  * const metadata = { name: 'vm', namespace: 'default', uid: 'u1', labels: { 'cluster.x-k8s.io/cluster-name': 'blue' } }
  * const owner = { apiVersion: 'infrastructure.cluster.x-k8s.io/v1beta2', kind: 'VSphereVM', metadata }
@@ -67,8 +68,8 @@ export function claimsFor(
 }
 
 /**
- * The claims that have a name, each its own, and why the first of the others has none. What they
- * were once named can still be released.
+ * The claims with a valid, unique name, and the problem of the first one without. Claims of former
+ * names can still be released.
  */
 export function nameableClaims(
   owner: KubeObject,
@@ -108,11 +109,11 @@ export function nameableClaims(
 interface NameableClaims {
   readonly claims: readonly DesiredClaim[]
   readonly problem: IpamError | undefined
-  /** As of each of the claims. */
+  /** The Cluster of the owner, as in each claim. */
   readonly ownerCluster: string | undefined
 }
 
-/** What all claims of an owner have in common. */
+/** The fields that all claims of an owner have in common. */
 interface Wanting extends OwnerLabels {
   readonly dialect: Dialect
   /** Kind, namespace and name, for messages. */
@@ -123,13 +124,16 @@ interface Wanting extends OwnerLabels {
 
 type PoolPlace = Pick<DesiredClaim, 'deviceIndex' | 'deviceName' | 'poolIndex'>
 
-/** A spec of a machine is read from JSON, and a device may be anything there. */
+/** The spec of a machine is read from JSON, where a device may be any value. */
 function isDevice(device: unknown): device is ConsumerDevice {
   const { name, pools } = asObject(device) ?? {}
   return Array.isArray(pools) && (name === undefined || typeof name === 'string')
 }
 
-/** Why a claim for this pool would be refused: what the schema of v1beta2 says of the reference. */
+/**
+ * Why an API server would refuse a claim for this pool: the rules of the v1beta2 schema for the
+ * reference.
+ */
 function poolProblem(of: Wanting, request: PoolRequest, { deviceName, poolIndex }: PoolPlace): IpamError | undefined {
   const place = `pools[${poolIndex}] of device ${deviceName} of ${of.owner}`
   const fields = asObject(request)
@@ -143,7 +147,7 @@ function poolProblem(of: Wanting, request: PoolRequest, { deviceName, poolIndex 
   return invalidArgument(`${field} of ${place}`, `the ${field} of a pool, as an IPAddressClaim takes it`, fields[field])
 }
 
-/** The rules of the schema of v1beta2, without the schema. */
+/** The rules of the v1beta2 schema, without the schema. */
 const POOL_FIELDS = [
   { name: 'apiGroup', longest: 253, pattern: SUBDOMAIN_PATTERN },
   { name: 'kind', longest: 63, pattern: KIND_PATTERN },
@@ -191,9 +195,7 @@ function nameOf(place: ClaimPlace, dialect: Dialect): string | IpamError {
   }
 }
 
-/**
- * The object that a desired claim is created as. O(1).
- */
+/** The object to create for a desired claim. O(1). */
 export function newClaim(desired: DesiredClaim): IPAddressClaim {
   const { name, namespace, labels, annotations, ownerReference, finalizer, poolRef, clusterName } = desired
   return {
@@ -218,9 +220,9 @@ export function ownerReferenceOf(owner: KubeObject, dialect: Pick<Dialect, 'owne
 }
 
 /**
- * What only a stored object has.
+ * A field that only stored objects have.
  *
- * @throws IpamError `INVALID_ARGUMENT` for an object that has it not: it was not read from a store
+ * @throws IpamError `INVALID_ARGUMENT` for an object without it: it was not read from a store
  */
 export function storedField(object: KubeObject, field: 'uid' | 'namespace'): string {
   const value = object.metadata[field]

@@ -6,11 +6,11 @@ import { assertObject, assertObjects, assertParts } from '../../errors/checks.js
 type Address = Address.Address
 type Prefix = Prefix.Prefix
 
-/** What the spec of a machine says of a device whose addresses come from pools. */
+/** The spec of a device whose addresses come from pools. */
 export interface DeviceSpec {
-  /** Its place among the devices of the machine, from 0: problems name it. */
+  /** The index of the device in the machine, from 0: problems name it. */
   readonly index: number
-  /** Text as it was written. */
+  /** The text as written. */
   readonly gateway4?: string | undefined
   readonly gateway6?: string | undefined
 }
@@ -21,11 +21,11 @@ export interface Route {
   readonly metric?: number | undefined
 }
 
-/** What a device is set up with. */
+/** The network settings of a device. */
 export interface DeviceSettings {
   /** Each with the length of its subnet, in the order of the pools. Host bits are kept. */
   readonly addresses: readonly Prefix[]
-  /** Of several gateways of a family that of the lowest metric. */
+  /** Of several gateways of a family the one with the lowest metric. */
   readonly gateway4?: Address | undefined
   readonly gateway6?: Address | undefined
   /** A default route for each gateway. */
@@ -40,7 +40,7 @@ export type DeviceProblemCode =
   | 'GatewayDiffersFromDevice'
   | 'GatewaysDiffer'
 
-/** What is wrong with one address of a device. */
+/** A problem with one address of a device. */
 export interface DeviceProblem {
   readonly code: DeviceProblemCode
   /** In the words of cluster-api-provider-vsphere. */
@@ -49,8 +49,8 @@ export interface DeviceProblem {
 }
 
 /**
- * The settings of a device, or everything that is wrong with its addresses, and the settings
- * without those.
+ * The settings of a device, or all problems with its addresses, and the settings without those
+ * addresses.
  */
 export type DeviceConfig =
   | ({ readonly kind: 'configured' } & DeviceSettings)
@@ -58,25 +58,25 @@ export type DeviceConfig =
 
 export interface DeviceConfigOptions {
   /**
-   * Take an address without a prefix, or with 0, as upstream does: its subnet is the whole address
-   * space. Default false.
+   * Accept an address without a prefix, or with 0, as upstream does: its subnet is the whole
+   * address space. Default false.
    */
   readonly lax?: boolean | undefined
   /**
-   * The metric of the route to the gateway of an address. Default none. Each with a metric of its
-   * own, a device may have several gateways of a family.
+   * The metric of the route to the gateway of an address. Default: none. With different metrics a
+   * device may have several gateways of a family.
    */
   readonly metricOf?: ((address: IPAddress) => number | undefined) | undefined
 }
 
 /**
- * The settings of a device from the addresses that its claims have, in the order of its pools. All
- * that is wrong is found at once. A gateway may be left out, and need not lie in the subnet of its
- * address. O(n) in addresses.
+ * The settings of a device from the addresses of its claims, in the order of its pools. Reports all
+ * problems at once. A gateway is optional, and may lie outside the subnet of its address. O(n) in
+ * addresses.
  *
- * Source: cluster-api-provider-vsphere, pkg/services/govmomi/ipam. There gateways are compared as
- * text, so `fd00::1` and `fd00:0::1` are two; a gateway may have a zone; and an address without a
- * prefix gets `/0`.
+ * Source: cluster-api-provider-vsphere, pkg/services/govmomi/ipam. Upstream compares gateways as
+ * text, so `fd00::1` and `fd00:0::1` differ; allows a zone in a gateway; and gives an address
+ * without a prefix `/0`.
  *
  * @example
  * const spec = { claimRef: { name: 'vm-0-0' }, poolRef: { apiGroup: 'g', kind: 'Pool', name: 'p' }, address: '10.0.0.5', prefix: 24 }
@@ -112,23 +112,23 @@ interface Draft {
 
 type Problem = Omit<DeviceProblem, 'address'>
 
-/** Adds one address, or says what is wrong with it. */
+/** Adds one address, or returns its problem. */
 function take(
   address: IPAddress,
   device: DeviceSpec,
   settings: Draft,
   options: DeviceConfigOptions,
 ): Problem | undefined {
-  const told = (code: DeviceProblemCode, words: string, text: string): Problem => {
+  const problemOf = (code: DeviceProblemCode, words: string, text: string): Problem => {
     return { code, message: `IPAddress ${nameOf(address)} ${words}: ${JSON.stringify(text)}` }
   }
   const prefix = prefixOf(address, options)
-  if (typeof prefix === 'string') return told('InvalidAddress', 'has invalid ip address', prefix)
+  if (typeof prefix === 'string') return problemOf('InvalidAddress', 'has invalid ip address', prefix)
   if (settings.addresses.some((other) => Prefix.equals(other, prefix))) {
-    return told('DuplicateAddress', 'is a duplicate of another address', Prefix.format(prefix))
+    return problemOf('DuplicateAddress', 'is a duplicate of another address', Prefix.format(prefix))
   }
   const gateway = gatewayOf(address)
-  if (typeof gateway === 'string') return told('InvalidGateway', 'has invalid gateway', gateway)
+  if (typeof gateway === 'string') return problemOf('InvalidGateway', 'has invalid gateway', gateway)
   if (gateway !== undefined) {
     const metric = options.metricOf?.(address)
     const known = settings.routes.filter(({ via }) => via.family === gateway.family)
@@ -144,7 +144,7 @@ interface GatewayPlace {
   readonly address: IPAddress
   readonly prefix: Prefix
   readonly device: DeviceSpec
-  /** The routes to gateways of its family. */
+  /** The routes to gateways of the same family. */
   readonly known: readonly Route[]
   readonly metric: number | undefined
 }
@@ -181,7 +181,7 @@ function addGateway(gateway: Address, settings: Draft, known: readonly Route[], 
   settings.routes.push({ to, via: gateway, ...(metric === undefined ? {} : { metric }) })
 }
 
-/** The address with its length, or the text that is none. */
+/** The address with its prefix length, or the text that is not one. */
 function prefixOf({ spec }: IPAddress, { lax = false }: DeviceConfigOptions): Prefix | string {
   const length = spec.prefix ?? 0
   const text = `${spec.address}/${length}`
@@ -189,7 +189,7 @@ function prefixOf({ spec }: IPAddress, { lax = false }: DeviceConfigOptions): Pr
   return parsed.ok && (lax || length > 0) ? parsed.value : text
 }
 
-/** The gateway, or the text that is none. */
+/** The gateway, or the text that is not one. */
 function gatewayOf({ spec }: IPAddress): Address | string | undefined {
   if (spec.gateway === undefined || spec.gateway === '') return undefined
   const parsed = Address.safeParse(spec.gateway)

@@ -3,21 +3,21 @@ import { CLUSTER_NAME_LABEL, GROUP } from '../../crd/cluster-api/names.js'
 import { hasFinalizer } from '../../crd/meta/object.js'
 import { assertString } from '../../errors/checks.js'
 import { refuse } from '../../errors/refuse.js'
+import { capoCondition, capvCondition, openshiftCondition, proxmoxCondition } from './conditions.js'
 import type { ClaimPlace, Dialect, OwnerLabels } from './dialect.js'
-import { capoCondition, capvCondition, openshiftCondition, proxmoxCondition } from './words.js'
 
-/** Annotation of Proxmox: the place of the pool among those of the device. */
+/** Annotation of Proxmox: the index of the pool in the device. */
 export const POOL_OFFSET_ANNOTATION = 'ipam.capmox.cluster.x-k8s.io/pool-ref-counter'
 /**
- * Annotation of Proxmox: the address is one of the cluster's own pool, and its gateway is the
+ * Annotation of Proxmox: the address is from a pool of the cluster itself, and its gateway is the
  * default one.
  */
 export const DEFAULT_GATEWAY_ANNOTATION = 'ipam.capmox.cluster.x-k8s.io/default-gateway'
 
 /**
- * What the contract of Cluster API asks of a consumer: `<machine>-<device>-<address>`, owner as
- * controller, the Cluster by field and label. It has no finalizer, because that has to be the
- * consumer's own: `{ ...dialects.contract, ...protectedBy('example.com/ip-claim') }`.
+ * The dialect of the contract of Cluster API: `<machine>-<device>-<address>`, the owner as
+ * controller, the Cluster by field and label. It has no finalizer, because consumers need their
+ * own: `{ ...dialects.contract, ...protectedBy('example.com/ip-claim') }`.
  */
 const contract: Dialect = {
   name: 'contract',
@@ -33,14 +33,14 @@ const contract: Dialect = {
 }
 
 /**
- * cluster-api-provider-vsphere: names by place, so that devices that change places change their
- * claims.
+ * cluster-api-provider-vsphere: names contain the index of the device, so a device that moves gets
+ * other claims.
  */
 const capv: Dialect = {
   ...contract,
   name: 'capv',
   claimName: ({ owner, deviceIndex, poolIndex }) => `${owner}-${deviceIndex}-${poolIndex}`,
-  // always written, and empty for an owner without a Cluster
+  // always written; empty for an owner without a Cluster
   labels: ({ clusterName }) => ({ [CLUSTER_NAME_LABEL]: clusterName ?? '' }),
   setsClusterName: false,
   ownerFlags: {},
@@ -49,8 +49,8 @@ const capv: Dialect = {
 }
 
 /**
- * cluster-api-provider-proxmox: names by device and place, no finalizer; the garbage collector ends
- * the claims.
+ * cluster-api-provider-proxmox: names contain device and index; no finalizer, the garbage collector
+ * deletes the claims.
  */
 const proxmox: Dialect = {
   ...contract,
@@ -63,10 +63,7 @@ const proxmox: Dialect = {
   condition: proxmoxCondition,
 }
 
-/**
- * cluster-api-provider-metal3: one claim for each pool by its name, whatever its kind and the
- * device.
- */
+/** cluster-api-provider-metal3: one claim for each pool name, whatever its kind and the device. */
 const metal3: Dialect = {
   ...contract,
   name: 'metal3',
@@ -75,7 +72,7 @@ const metal3: Dialect = {
   setsClusterName: false,
   ownerFlags: { controller: true },
   ...protectedBy('metal3data.infrastructure.cluster.x-k8s.io'),
-  // it has no condition for its claims
+  // upstream has no condition for its claims
   condition: () => undefined,
 }
 
@@ -92,7 +89,7 @@ const openshift: Dialect = {
   condition: openshiftCondition,
 }
 
-/** What the name of the claim of a server ends in. */
+/** The suffix of the claim of a server. */
 const CAPO_SUFFIX = '-floating-ip-address'
 
 /** cluster-api-provider-openstack: one floating IP for a server. */
@@ -108,7 +105,7 @@ const capo: Dialect = {
 }
 
 /**
- * The dialects of today's infrastructure providers, by name, and that of the contract.
+ * The dialects of existing infrastructure providers by name, and the one of the contract.
  *
  * Sources: cluster-api-provider-vsphere, controllers/vspherevm_ipaddress_reconciler.go;
  * cluster-api-provider-proxmox, pkg/kubernetes/ipam; cluster-api-provider-metal3,
@@ -118,7 +115,7 @@ const capo: Dialect = {
 export const dialects = { contract, capv, proxmox, metal3, openshift, capo } as const
 
 /**
- * The part of a dialect that holds its claims by a finalizer, and knows them by it.
+ * The part of a dialect that holds its claims by a finalizer, and recognises them by it.
  *
  * @example
  * const mine = { ...dialects.contract, name: 'mine', ...protectedBy('example.com/ip-claim') }
@@ -131,8 +128,8 @@ export function protectedBy(finalizer: string): Pick<Dialect, 'finalizer' | 'isM
 }
 
 /**
- * The server that a claim in the dialect of cluster-api-provider-openstack is for, by its name;
- * `undefined` if no claim of that dialect has it. O(1).
+ * The name of the server of a claim in the dialect of cluster-api-provider-openstack; `undefined`
+ * if the name is not of that dialect. O(1).
  *
  * @example
  * capoServerOf('worker-abc-floating-ip-address') // 'worker-abc'
@@ -147,7 +144,7 @@ function clusterLabel({ clusterName }: OwnerLabels): { readonly [key: string]: s
   return clusterName === undefined ? {} : { [CLUSTER_NAME_LABEL]: clusterName }
 }
 
-/** @throws IpamError `INVALID_ARGUMENT` for an annotation that is no whole number */
+/** @throws IpamError `INVALID_ARGUMENT` for an annotation that is not a whole number */
 function offsetOf({ annotations, poolIndex }: ClaimPlace): number {
   const written = annotations[POOL_OFFSET_ANNOTATION]
   if (written === undefined) return poolIndex
@@ -157,13 +154,16 @@ function offsetOf({ annotations, poolIndex }: ClaimPlace): number {
 
 export type DialectName = keyof typeof dialects
 
-/** Which dialect: one of ours, one of yours, or that of the contract with names of your own. */
+/**
+ * A dialect: one of `dialects` by name, your own, or the one of the contract with names of your
+ * own.
+ */
 export type Naming = DialectName | Dialect | ((place: ClaimPlace) => string)
 
 /**
- * The dialect that is meant. O(1).
+ * The dialect that a naming means. O(1).
  *
- * @throws IpamError `INVALID_ARGUMENT` for a name that there is not
+ * @throws IpamError `INVALID_ARGUMENT` for an unknown name
  */
 export function dialectOf(naming: Naming): Dialect {
   if (typeof naming === 'function') return { ...dialects.contract, name: 'own names', claimName: naming }

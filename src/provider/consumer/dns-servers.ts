@@ -12,15 +12,14 @@ export interface Metal3Range {
   readonly dnsServers?: readonly string[] | null | undefined
 }
 
-/** What of the spec of a pool of metal3 is about name servers. */
+/** The fields of a metal3 pool about name servers. */
 export interface Metal3PoolDns {
   readonly pools?: readonly Metal3Range[] | undefined
   readonly dnsServers?: readonly string[] | null | undefined
 }
 
 /**
- * What a lookup of name servers came to. `none`: the pool has none, or is of a kind that knows
- * none.
+ * The result of a lookup of name servers. `none`: the pool has none, or its kind has no such field.
  */
 export type DnsServers =
   | { readonly kind: 'found'; readonly servers: readonly string[] }
@@ -28,9 +27,9 @@ export type DnsServers =
   | { readonly kind: 'failed'; readonly message: string }
 
 /**
- * The name servers of an address that comes from a pool of metal3: those of the entry that it lies
- * in, else those of the pool. The IPAddress of Cluster API has no field for them. An entry that
- * cannot be read is passed over. A pool reference without group and kind means metal3. O(entries).
+ * The name servers of an address from a metal3 pool: those of the entry that contains it, else
+ * those of the pool. The IPAddress of Cluster API has no field for them. Unreadable entries are
+ * skipped. A pool reference without group and kind means metal3. O(entries).
  *
  * Source: cluster-api-provider-metal3, baremetal/metal3data_manager.go.
  *
@@ -61,8 +60,8 @@ export function dnsServersOf(
 }
 
 /**
- * Whether an address lies in an entry: in its subnet if it has one, from its start, up to its end.
- * A bound that an entry does not have leaves it open, so that one without any takes every address.
+ * Whether an entry contains an address: its subnet if it has one, from its start up to its end. A
+ * missing bound is open, so an entry without any contains every address.
  */
 function isWithin({ start, end, subnet }: Metal3Range, address: Address): boolean {
   const [first, last] = [bound(start), bound(end)]
@@ -75,7 +74,7 @@ function isWithin({ start, end, subnet }: Metal3Range, address: Address): boolea
   )
 }
 
-/** The address, `null` if the text is none, or `undefined` if there is no text. */
+/** The address, `null` for an invalid text, or `undefined` for no text. */
 function bound(text: string | null | undefined): Address | null | undefined {
   if (text === undefined || text === null || text === '') return undefined
   const address = Address.safeParse(text)

@@ -3,12 +3,12 @@ import type { IPPoolReference } from '../../crd/cluster-api/references.js'
 import type { OwnerReference } from '../../crd/meta/object.js'
 import { assertObjects, assertParts } from '../../errors/checks.js'
 
-/** What of an owner reference says whose an object is. */
+/** The fields of an owner reference that identify an object. */
 export type OwnerIdentity = Pick<OwnerReference, 'apiVersion' | 'kind' | 'name' | 'uid'>
 
 /**
- * Whether two references name one and the same object: group, kind, name and uid. Versions do not
- * count, and a group may stand without one. O(1).
+ * Whether two references name the same object: group, kind, name and uid. Versions are ignored, and
+ * a reference may have a group without a version. O(1).
  *
  * Source: `isOwnedByExactMachine` of cluster-api-provider-proxmox, pkg/kubernetes/ipam.
  *
@@ -25,16 +25,16 @@ export function isSameOwner(want: OwnerIdentity, have: OwnerIdentity): boolean {
 }
 
 /**
- * Whether two references have the same name: those of one object, or of two that had it one after
- * the other.
+ * Whether two references have the same kind and name: of one object, or of two that had the name
+ * one after the other.
  */
 export function isSameOwnerName(want: OwnerIdentity, have: OwnerIdentity): boolean {
   return want.kind === have.kind && want.name === have.name && groupText(want.apiVersion) === groupText(have.apiVersion)
 }
 
 /**
- * Whether a pool that was found is the one that is expected: kind, name and group, without
- * versions. An empty expected group is that of any pool. O(1).
+ * Whether a pool is the expected one: kind, name and group, without versions. An empty expected
+ * group matches every group. O(1).
  *
  * @example
  * const found = { apiGroup: 'ipam.cluster.x-k8s.io', kind: 'InClusterIPPool', name: 'lab' }

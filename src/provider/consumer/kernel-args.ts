@@ -4,17 +4,17 @@ import { assertObjects } from '../../errors/checks.js'
 
 type Address = Address.Address
 
-/** What of a device the kernel is told. */
+/** A device, as kernel arguments describe it. */
 export interface KernelDevice {
   readonly addresses: readonly Prefix[]
-  /** One for the device: it goes with the addresses of its family only. */
+  /** The gateway of the device: used for addresses of its family only. */
   readonly gateway?: Address | undefined
   readonly nameservers?: readonly Address[] | undefined
 }
 
 /**
  * Kernel arguments for dracut: `ip=` for each address, `nameserver=` for each name server, device
- * by device. IPv6 stands in brackets and with the length of its prefix, IPv4 with the mask. O(n).
+ * by device. IPv6 is in brackets with a prefix length, IPv4 with a mask. O(n).
  *
  * Source: machine-api-operator, pkg/controller/vsphere/reconciler.go; dracut.cmdline(7).
  *

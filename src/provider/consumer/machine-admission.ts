@@ -2,16 +2,16 @@ import * as Prefix from '../../cidr/nouns/prefix.js'
 import { sameJson } from '../../crd/meta/patch.js'
 import { assertParts } from '../../errors/checks.js'
 
-/** What is wrong with a change of a machine. */
+/** A problem with a change of a machine. */
 export interface MachineProblem {
-  /** Such as `spec.network.devices[0].ipAddrs[1]`. */
+  /** For example `spec.network.devices[0].ipAddrs[1]`. */
   readonly path: string
   readonly type: 'Invalid' | 'Forbidden'
   /** In the words of cluster-api-provider-vsphere. */
   readonly detail: string
 }
 
-/** The spec of a machine, as far as it is looked at. */
+/** The fields of the spec of a machine that are checked. */
 export interface MachineSpec {
   readonly network?:
     | {
@@ -23,20 +23,20 @@ export interface MachineSpec {
 }
 
 /**
- * A machine, what stands for it at the hypervisor, or a template of machines, that is created or
- * changed.
+ * The creation or change of a machine, of its object at the hypervisor, or of a template of
+ * machines.
  */
 export interface MachineChange {
   readonly kind: 'machine' | 'vm' | 'template'
   /** Of a template: `spec.template.spec`. */
   readonly spec: MachineSpec
-  /** What it was. Left out: it is created. */
+  /** The spec before. Left out: the object is created. */
   readonly oldSpec?: MachineSpec | undefined
-  /** The request changes nothing, as when a topology tries a change out. */
+  /** A dry run, as when a topology tries a change. */
   readonly isDryRun?: boolean | undefined
 }
 
-/** Fields of a spec that may change. The second list: only as long as they are empty. */
+/** Fields of a spec that may change. The second list: only while they are empty. */
 const mutable = {
   machine: [['providerID', 'powerOffMode', 'guestSoftPowerOffTimeoutSeconds'], []],
   vm: [
@@ -46,12 +46,12 @@ const mutable = {
 } as const
 
 /**
- * Everything that the admission rules for machines say against a change, as far as it is about
- * addresses: addresses in a spec are CIDRs, templates have none, and of what is there only devices
- * and a few other fields may change. None: it is admitted. O(size of the spec).
+ * The problems that admission rules for machines find in a change, as far as addresses matter.
+ * Addresses in a spec are CIDRs, templates have none, and only devices and a few other fields may
+ * change. Empty: the change is admitted. O(size of the spec).
  *
- * Source: cluster-api-provider-vsphere, internal/webhooks. There addresses of a VSphereVM are
- * looked at only when it is created.
+ * Source: cluster-api-provider-vsphere, internal/webhooks. Upstream checks the addresses of a
+ * VSphereVM only when it is created.
  *
  * @example
  * const devices = [{ ipAddrs: ['10.0.0.5'] }]
@@ -94,7 +94,7 @@ function addressProblems({ network }: MachineSpec): readonly MachineProblem[] {
   )
 }
 
-/** What of a spec may not change. */
+/** The part of a spec that may not change. */
 function fixedPart({ kind, oldSpec }: MachineChange, spec: MachineSpec): object {
   const [always, whileEmpty] = mutable[kind as 'machine' | 'vm']
   const fixed: { [field: string]: unknown } = { ...spec }
@@ -104,7 +104,7 @@ function fixedPart({ kind, oldSpec }: MachineChange, spec: MachineSpec): object 
   return { ...fixed, network }
 }
 
-/** Whether two JSON values say the same. A field that is left out is one that is undefined. */
+/** Whether two JSON values are equal. A missing field equals an undefined one. */
 function isSame(left: object, right: object): boolean {
   return sameJson(JSON.parse(JSON.stringify(left)), JSON.parse(JSON.stringify(right)))
 }

@@ -11,9 +11,9 @@ import type { ResolvedClaim } from './resolution.js'
 
 /** A device of a machine with its claims. */
 export interface MachineDevice extends Omit<DeviceSpec, 'index'> {
-  /** As the hypervisor gave it. Empty or left out: not yet. */
+  /** From the hypervisor. Empty or left out: not known yet. */
   readonly macAddress?: string | undefined
-  /** In the order of its pools; none for a device that gets its addresses elsewhere. */
+  /** In the order of its pools; empty for a device whose addresses come from elsewhere. */
   readonly claims: readonly ResolvedClaim[]
 }
 
@@ -25,7 +25,7 @@ export interface DeviceAddresses {
 }
 
 /**
- * What a machine still waits for before its devices can be set up, in the words of
+ * What a machine waits for before its devices can be configured, in the words of
  * cluster-api-provider-vsphere.
  */
 export interface MachineWaits {
@@ -34,24 +34,21 @@ export interface MachineWaits {
   readonly message: string
 }
 
-/**
- * The settings of devices by MAC address, as it was written: those that have an address from a
- * pool.
- */
+/** The settings of devices by MAC address as written: devices with an address from a pool. */
 export type SettingsByMac = ReadonlyMap<string, DeviceSettings>
 
-/** The settings of all devices of a machine, or why there are none (yet). */
+/** The settings of all devices of a machine, or why there are none yet. */
 export type MachineConfig =
   | { readonly kind: 'configured'; readonly settings: SettingsByMac }
   | MachineWaits
   | {
       readonly kind: 'invalid'
       readonly problems: readonly (DeviceProblem | MacProblem)[]
-      /** Of several devices with one MAC address, those of the first. */
+      /** Of several devices with one MAC address, the settings of the first. */
       readonly partial: SettingsByMac
     }
 
-/** A device has the MAC address of a device before it. A guest could not tell them apart. */
+/** Two devices have the same MAC address: a guest could not distinguish them. */
 export interface MacProblem {
   readonly code: 'DuplicateMacAddress'
   readonly message: string
@@ -60,11 +57,11 @@ export interface MacProblem {
 }
 
 /**
- * The addresses of each device, when every device has a MAC address and every claim is Bound.
+ * The addresses of each device, once every device has a MAC address and every claim is Bound.
  * O(claims).
  *
- * Source: `buildIPAMDeviceConfigs` of cluster-api-provider-vsphere. There a claim that is being
- * deleted counts as any other.
+ * Source: `buildIPAMDeviceConfigs` of cluster-api-provider-vsphere. Upstream makes no difference
+ * for a claim that is being deleted.
  *
  * @example
  * machineAddresses([{ claims: [] }]).message // 'waiting for devices to have MAC address set'
@@ -89,8 +86,8 @@ export function machineAddresses(
 }
 
 /**
- * The settings of all devices of a machine: {@link deviceConfig} of each, by MAC address. All that
- * is wrong with any of them is found at once. O(claims).
+ * The settings of all devices of a machine: {@link deviceConfig} of each, by MAC address. Reports
+ * all problems at once. O(claims).
  *
  * @example
  * machineConfig([{ macAddress: '02:00:00:00:00:01', claims: [] }]).settings.size // 0
@@ -120,13 +117,13 @@ export function machineConfig(devices: readonly MachineDevice[], options: Device
   return problems.length === 0 ? { kind: 'configured', settings } : { kind: 'invalid', problems, partial: settings }
 }
 
-/** What tells MAC addresses apart: the case of their letters does not. */
+/** The key of a MAC address: upper and lower case are equal. */
 export function macKey(macAddress: string): string {
   return macAddress.toLowerCase()
 }
 
 /**
- * The first device with the MAC address of one before it. Devices without one do not count.
+ * The first device that has the MAC address of an earlier one. Devices without one are ignored.
  * O(devices).
  */
 export function sharedMac<T extends { readonly macAddress: string }>(devices: readonly T[]): T | undefined {

@@ -4,9 +4,8 @@ import { isSameOwner, isSameOwnerName } from './identity.js'
 import type { DesiredClaim } from './resolution.js'
 
 /**
- * What the metadata of a claim of ours lacks, as a merge patch; `undefined` if it lacks nothing.
- * Owners, finalizers, labels and annotations of others stay. The spec is left alone: it never
- * changes.
+ * The metadata that a claim of this owner lacks, as a merge patch; `undefined` if it lacks nothing.
+ * Other owners, finalizers, labels and annotations stay. The spec never changes.
  */
 export function repairOf(
   claim: IPAddressClaim,
@@ -29,9 +28,8 @@ export function repairOf(
 }
 
 /**
- * The list with this owner in it, with its flags; the list itself if it is so already. A reference
- * to an earlier object of its name goes: that one is gone. An object has one controller at most:
- * another one stays it.
+ * The list with this owner and its flags; the list itself if it is so already. A reference to an
+ * earlier object of its name is removed. An object has at most one controller: a present one stays.
  */
 function withOwner(owners: readonly OwnerReference[], owner: OwnerReference): readonly OwnerReference[] {
   const isStale = (candidate: OwnerReference) => isSameOwnerName(owner, candidate) && candidate.uid !== owner.uid

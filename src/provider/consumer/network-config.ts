@@ -5,7 +5,7 @@ import { refuse } from '../../errors/refuse.js'
 import type { DeviceSettings, Route } from './device-config.js'
 import { macKey, type SettingsByMac, sharedMac } from './machine-config.js'
 
-/** A route as network configurations write it. */
+/** A route in a network configuration. */
 export interface RouteText {
   /** A CIDR; the default route is `0.0.0.0/0` or `::/0`. */
   readonly to: string
@@ -13,7 +13,7 @@ export interface RouteText {
   readonly metric?: number | undefined
 }
 
-/** A device as network configurations write it. */
+/** A device in a network configuration. */
 export interface DeviceText {
   readonly mac: string
   readonly addresses: readonly string[]
@@ -21,8 +21,8 @@ export interface DeviceText {
 }
 
 /**
- * The settings of a device as the text of a network configuration. `undefined` without a MAC
- * address: the guest could not tell which device is meant. O(n).
+ * The settings of a device as texts for a network configuration. `undefined` without a MAC address:
+ * the guest could not identify the device. O(n).
  *
  * Source: cluster-api-provider-proxmox, internal/service/vmservice/bootstrap.go.
  *
@@ -43,8 +43,8 @@ function routeText({ to, via, metric }: Route): RouteText {
 }
 
 /**
- * What a device takes of the answer of a DHCP server, and what it tells the server. What is left
- * out is as the guest does by itself.
+ * What a device uses of the answer of a DHCP server, and what it sends. Left out: the default of
+ * the guest.
  */
 export interface DhcpOverrides {
   readonly hostname?: string | undefined
@@ -59,7 +59,7 @@ export interface DhcpOverrides {
   readonly useRoutes?: boolean | string | undefined
 }
 
-/** The names of netplan. */
+/** The names in netplan. */
 const OVERRIDES: { readonly [Field in keyof DhcpOverrides]-?: string } = {
   hostname: 'hostname',
   routeMetric: 'route-metric',
@@ -72,18 +72,18 @@ const OVERRIDES: { readonly [Field in keyof DhcpOverrides]-?: string } = {
   useRoutes: 'use-routes',
 }
 
-/** What of a device netplan is told besides its addresses from pools. */
+/** The fields of a device for netplan besides its addresses from pools. */
 export interface NetplanDevice {
   readonly macAddress: string
   /** The name of the interface in the guest. Left out: `eth` and the index. */
   readonly deviceName?: string | undefined
   readonly dhcp4?: boolean | undefined
   readonly dhcp6?: boolean | undefined
-  /** Addresses that are written in the spec. Those of pools take their place. */
+  /** Addresses in the spec. Addresses from pools replace them. */
   readonly ipAddrs?: readonly string[] | undefined
   readonly gateway4?: string | undefined
   readonly gateway6?: string | undefined
-  /** Static routes that are written in the spec, besides those of pools. */
+  /** Static routes in the spec, in addition to those of pools. */
   readonly routes?: readonly RouteText[] | undefined
   readonly dhcp4Overrides?: DhcpOverrides | undefined
   readonly dhcp6Overrides?: DhcpOverrides | undefined
@@ -104,33 +104,37 @@ export interface NetplanEthernet {
   readonly gateway4?: string
   readonly gateway6?: string
   readonly routes?: readonly RouteText[]
-  /** By their names in netplan, such as `use-dns`. */
+  /** By their names in netplan, for example `use-dns`. */
   readonly 'dhcp4-overrides'?: { readonly [name: string]: string | number | boolean }
   readonly 'dhcp6-overrides'?: { readonly [name: string]: string | number | boolean }
   readonly mtu?: number
   readonly nameservers?: { readonly addresses?: readonly string[]; readonly search?: readonly string[] }
 }
 
-/** The part of the metadata of a machine that is about its network, as JSON, which is YAML. */
+/** The network part of the metadata of a machine, as JSON, which is valid YAML. */
 export interface Netplan {
-  /** Whether the guest waits for an address of the family: where a DHCP server gives it one. */
+  /** Whether the guest waits for an address of the family from a DHCP server. */
   readonly 'wait-on-network': { readonly ipv4: boolean; readonly ipv6: boolean }
   readonly network: { readonly version: 2; readonly ethernets: { readonly [id: string]: NetplanEthernet } }
 }
 
 /**
- * What cloud-init is told of the network: each device by its MAC address, `id0`, `id1` and so on.
- * Addresses of pools take the place of those in the spec; a gateway in the spec stays where the
- * pools have none. A gateway with a metric is a default route with that metric, because `gateway4`
- * has no place for one; so are several gateways of one family. O(devices).
+ * The network configuration for cloud-init: each device by its MAC address, `id0`, `id1` and so on.
+ * O(devices).
  *
- * Source: `GetMachineMetadata` of cluster-api-provider-vsphere. There a gateway of the spec is lost
- * where the pools have none. As there, a device without DHCPv6 does not accept router
+ * - Addresses from pools replace those in the spec; a gateway in the spec stays if the pools have
+ *   none.
+ * - A gateway with a metric becomes a default route with that metric, because `gateway4` cannot
+ *   have one. Several gateways of one family become default routes too.
+ *
+ * Source: `GetMachineMetadata` of cluster-api-provider-vsphere. Upstream drops a gateway of the
+ * spec if the pools have none. As upstream, a device without DHCPv6 does not accept router
  * advertisements.
  *
  * @param settings by MAC address, in upper or lower case
  * @throws IpamError `INVALID_ARGUMENT` for two devices with one MAC address: both would get its
  * addresses
+ *
  * @example
  * const settings = { addresses: [Prefix.parse('10.0.0.5/24')], gateway4: Address.parse('10.0.0.1'), routes: [] }
  * const plan = netplan([{ macAddress: '02:00:00:00:00:01' }], new Map([['02:00:00:00:00:01', settings]]))
@@ -191,7 +195,8 @@ interface WayOut {
 }
 
 /**
- * One gateway without a metric stays a gateway, as upstream writes it; any more are default routes.
+ * One gateway without a metric is written as a gateway, as upstream does; more become default
+ * routes.
  */
 function wayOut(own: DeviceSettings | undefined, inSpec: string | undefined, family: 4 | 6): WayOut {
   const gateway = family === 4 ? own?.gateway4 : own?.gateway6
@@ -218,8 +223,8 @@ function overridesOf(overrides: DhcpOverrides = {}): NetplanEthernet['dhcp4-over
 }
 
 /**
- * Whether a text is an address of a family without a length: one that the guest has to find the
- * subnet of.
+ * Whether a text is an address of a family without a prefix length: the guest has to find its
+ * subnet.
  */
 function isBare(text: string, family: 4 | 6): boolean {
   const parsed = Address.safeParse(text)

@@ -28,20 +28,20 @@ import type { DesiredClaim, ResolvedClaim } from './resolution.js'
 import { isRestored, ownershipOf, resolveClaims } from './resolve.js'
 import { actionOn, type ConsumerAction, type ConsumerEvent, type ConsumerState, consumerStateOf } from './table.js'
 
-/** What the claims of one owner are planned from. */
+/** The input of a plan for the claims of one owner. */
 export interface ConsumerInput extends ClaimsForOptions {
   /** The machine, as it was read. */
   readonly owner: KubeObject
   readonly naming: Naming
   readonly devices: readonly ConsumerDevice[]
   /**
-   * The claims that have the name of a desired one, or this owner. All of the namespace will do:
-   * others are left alone.
+   * The claims with the name of a desired one, or with this owner. May be all claims of the
+   * namespace: others are ignored.
    */
   readonly claims: readonly IPAddressClaim[]
   /**
-   * The addresses that those claims name, and those that have the name of a desired claim. All of
-   * the namespace will do.
+   * The addresses that those claims name, and those with the name of a desired claim. May be all
+   * addresses of the namespace.
    */
   readonly addresses: readonly IPAddress[]
   /** The Cluster of the owner, if it has one: it may be paused. */
@@ -50,60 +50,59 @@ export interface ConsumerInput extends ClaimsForOptions {
 
 export interface PlanClaimsOptions {
   /**
-   * Names of claims whose device or pool is no longer in the spec, and whose address nobody uses
-   * any more.
+   * Names of claims whose device or pool is no longer in the spec, and whose address is no longer
+   * in use.
    */
   readonly detached?: readonly string[] | undefined
 }
 
 export interface ReleaseOptions {
   /**
-   * Delete the claims instead of leaving them to the garbage collector. Left out: as the dialect
-   * does.
+   * Delete the claims instead of leaving them to the garbage collector. Left out: as in the
+   * dialect.
    */
   readonly deleteExplicitly?: boolean | undefined
 }
 
-/** What a plan for the claims of an owner came to. */
+/** The outcome of a plan for the claims of an owner. */
 export type ConsumerOutcome = Outcome &
   Aggregate & {
     /**
      * - `ready`: all claims are Bound: `deviceConfig` makes settings of their addresses
-     * - `creating`: some are created now
-     * - `waiting`: all are there, and some have no address yet
-     * - `terminating`: some are being deleted: start nothing new on their addresses
-     * - `conflict`: some cannot be used, and nothing is done to them
+     * - `creating`: some claims are being created
+     * - `waiting`: all claims exist, and some have no address yet
+     * - `terminating`: some claims are being deleted: do not configure their addresses
+     * - `conflict`: some claims cannot be used, and are not changed
      * - `paused`: nothing is done
      * - `holding`: the owner is being deleted, and its infrastructure may still use the addresses.
-     *   The message says which of them are given back all the same: those of claims that are being
-     *   deleted, or that the garbage collector is about to delete, without the finalizer of the
-     *   consumer
-     * - `released`: nothing of the owner is left to be released when the effects are done
+     *   The message names the addresses that are released all the same: those of claims without the
+     *   finalizer of the consumer that are being deleted, or that the garbage collector is about to
+     *   delete
+     * - `released`: no claim of the owner is left when the effects are done
      */
     readonly kind: 'ready' | 'creating' | 'waiting' | 'terminating' | 'conflict' | 'paused' | 'holding' | 'released'
     /** The desired claims, in the order of the devices. */
     readonly claims: readonly ResolvedClaim[]
     /**
-     * Names of claims that the owner no longer wants, and that still hold addresses, because nobody
-     * has said that those are detached.
+     * Names of claims that the owner no longer wants, and that still hold addresses because
+     * `detached` does not name them.
      */
     readonly attached: readonly string[]
   }
 
-/** Looks again after this long where no event of a claim may come. */
+/** The next plan comes after this time, if no event of a claim is certain. */
 const RETRY_SECONDS = 30
 
 /**
- * What a living owner has to write to get its addresses, or to keep them: {@link consumerRules},
- * cell by cell, for each of its claims. Claims that are no longer wanted are released when
- * `detached` names them.
+ * Plans the claims of an owner that is not being deleted: {@link consumerRules}, for each of its
+ * claims. Claims that are no longer wanted are released when `detached` names them.
  *
- * Every write is for one uid in the version that was read, and no claim of another owner is in any.
- * New claims are created, and restored ones adopted, only while the owner is the one that was read:
- * nothing would take the finalizer off the claim of an owner that is gone. O(n) in claims and
- * addresses.
+ * Every write is for one uid in the version that was read, and never for a claim of another owner.
+ * Claims are created or adopted only while the owner is the one that was read: the finalizer on the
+ * claim of a missing owner would never be removed. O(n) in claims and addresses.
  *
  * @throws IpamError as `claimsFor`, for an owner that is not being deleted
+ *
  * @example
  * import { explain } from 'ipam-kit/plan'
  *
@@ -137,25 +136,25 @@ export function planClaims(input: ConsumerInput, options: PlanClaimsOptions = {}
     effects.push(...effectsOf(action, { desired, claim, work, event }))
   }
   const attached: string[] = []
-  for (const claim of event === 'Reconcile' ? work.strays : []) {
-    const action = settled(actionOn('Removed', stateOfStray(claim)), claim, work.dialect, options)
+  for (const claim of event === 'Reconcile' ? work.surplus : []) {
+    const action = settled(actionOn('Removed', stateOfSurplus(claim)), claim, work.dialect, options)
     if (action === 'Hold') attached.push(claim.metadata.name)
     effects.push(...effectsOf(action, { claim, work, event: 'Removed' }))
   }
-  if (needsOwner) effects.unshift(guard(input.owner, 'no claim for an owner that is gone'))
+  if (needsOwner) effects.unshift(guard(input.owner, 'no claim for an owner that does not exist'))
   return finish(work, effects, { event, attached })
 }
 
 /**
- * What has to be written when nothing uses the addresses of an owner any more: finalizers are taken
- * off, and claims are deleted where the dialect or `deleteExplicitly` says so. It covers what the
- * owner wants and what it has, so a claim whose device has left the spec is not forgotten.
+ * Plans the release of all addresses of an owner: finalizers are removed, and claims are deleted if
+ * the dialect or `deleteExplicitly` says so. It covers desired and existing claims, so a claim
+ * whose device has left the spec is released too.
  *
- * Not before the machine is gone: an address that is released may be given to another one at once.
- * Devices whose claims cannot be named, because the spec has become wrong, do not stop it. O(n) in
- * claims.
+ * Call it only when the machine does not exist any more: a released address may be given to another
+ * machine at once. Devices whose claims have invalid names do not stop it. O(n) in claims.
  *
  * @throws IpamError `INVALID_ARGUMENT` for an owner or a claim that was not read from a store
+ *
  * @example
  * const metadata = { name: 'vm', namespace: 'default', uid: 'u1', resourceVersion: '7' }
  * const owner = { apiVersion: 'example.com/v1', kind: 'Machine', metadata }
@@ -178,19 +177,23 @@ export function releasePlan(input: ConsumerInput, options: ReleaseOptions = {}):
     const { desired } = each
     const claim = claimOf(each)
     const state = consumerStateOf(each.resolution)
-    // a claim of ours stays ours, whatever else is wrong with it
+    // a claim of this owner is released, whatever else is wrong with it
     if (claim === undefined || !isOurs(claim, work)) return []
-    // one that an earlier owner has left, and that was not adopted because something is wrong with
-    // it, is not: nothing could end a deletion that was begun
+    // a claim of an earlier owner that was not adopted because of a problem is not deleted: the
+    // deletion could never complete
     if (state === 'Conflict' && ownershipOf(claim, work.ownerReference) === 'earlier') return []
     return [{ claim, desired, action: actionOn(event, state === 'Conflict' ? 'Bound' : state) }]
   })
-  const stray = (claim: IPAddressClaim) => ({ claim, desired: undefined, action: actionOn(event, stateOfStray(claim)) })
-  const effects = [...wanted, ...work.strays.map(stray)].flatMap(({ claim, desired, action }) => {
+  const withAction = (claim: IPAddressClaim) => ({
+    claim,
+    desired: undefined,
+    action: actionOn(event, stateOfSurplus(claim)),
+  })
+  const effects = [...wanted, ...work.surplus.map(withAction)].flatMap(({ claim, desired, action }) => {
     const done = action === 'Release' && isDeleted ? 'Delete' : action
-    // by its owner the next plan knows a claim whose deletion was begun
+    // the next plan recognises a claim that is being deleted by its owner
     const isLeft = done === 'Delete' && desired !== undefined && ownershipOf(claim, work.ownerReference) === 'earlier'
-    // it is not to get a finalizer that it does not have
+    // the claim does not get a finalizer that it does not have
     const owned = desired && { ...desired, finalizer: undefined }
     const adoption = isLeft ? effectsOf('Repair', { desired: owned, claim, work, event }) : []
     return [...adoption, ...effectsOf(done, { claim, work, event })]
@@ -198,7 +201,7 @@ export function releasePlan(input: ConsumerInput, options: ReleaseOptions = {}):
   return finish(work, effects, { event, attached: [] })
 }
 
-/** An owner with what it wants and has. */
+/** An owner with its desired and existing claims. */
 interface Work {
   readonly input: ConsumerInput
   readonly dialect: Dialect
@@ -206,8 +209,8 @@ interface Work {
   readonly ownerReference: OwnerReference
   readonly ownerCluster: string | undefined
   /** Claims of the owner, made in its dialect, that it does not want any more. */
-  readonly strays: readonly IPAddressClaim[]
-  /** Why some of what it wants cannot be named. An owner on its way out needs no names. */
+  readonly surplus: readonly IPAddressClaim[]
+  /** Why some desired claims have no valid name. An owner that is being deleted needs no names. */
   readonly problem: IpamError | undefined
 }
 
@@ -219,16 +222,16 @@ function workOf(input: ConsumerInput): Work {
   const claims = resolveClaims(desired, input.claims, input.addresses)
   const names = new Set(desired.map(({ name }) => name))
   const work = { input, dialect, claims, ownerCluster, ownerReference: ownerReferenceOf(owner, dialect), problem }
-  const strays = input.claims.filter(
+  const surplus = input.claims.filter(
     (claim) =>
       claim.metadata.namespace === namespace &&
       !names.has(claim.metadata.name) &&
-      // without an owner nothing says whose it is
+      // a claim without an owner may belong to anything
       (claim.metadata.ownerReferences ?? []).length > 0 &&
       dialect.isMarked(claim) &&
       isOurs(claim, work),
   )
-  return { ...work, strays }
+  return { ...work, surplus }
 }
 
 function isPaused({ owner, cluster }: ConsumerInput): boolean {
@@ -252,7 +255,7 @@ interface Case {
 
 function effectsOf(action: ConsumerAction, { desired, claim, work, event }: Case): readonly Effect[] {
   const owner = formatRef(refOf(work.input.owner))
-  const why = event === 'Removed' ? `${owner} no longer wants it` : `nothing of ${owner} uses its address any more`
+  const why = event === 'Removed' ? `${owner} no longer wants it` : `${owner} no longer uses its address`
   switch (action) {
     case 'Nothing':
     case 'Hold':
@@ -277,8 +280,8 @@ function effectsOf(action: ConsumerAction, { desired, claim, work, event }: Case
 }
 
 /**
- * The deletion begins before the finalizer goes: it is by the finalizer that the next plan knows a
- * claim that nobody wants any more.
+ * The deletion comes before the removal of the finalizer: the finalizer is how the next plan
+ * recognises a claim that is no longer wanted.
  */
 function deletion(claim: IPAddressClaim, why: string): Effect[] {
   const asItIs = { uid: storedField(claim, 'uid'), resourceVersion: claim.metadata.resourceVersion }
@@ -289,14 +292,14 @@ function letGo(claim: IPAddressClaim, { dialect }: Work, why: string): Effect[] 
   return isProtected(claim, dialect) ? [removeFinalizer(claim, dialect.finalizer as string, why)] : []
 }
 
-/** Whether a claim has the finalizer that says that its address is in use. */
+/** Whether a claim has the finalizer of the dialect. */
 function isProtected(claim: IPAddressClaim, { finalizer }: Dialect): boolean {
   return finalizer !== undefined && hasFinalizer(claim, finalizer)
 }
 
 /**
- * A claim that an earlier owner of the name has left. Nobody else would take the finalizer off, and
- * ours could never be created.
+ * Releases a claim of an earlier owner of the name. No other controller would remove the finalizer,
+ * and the new claim could never be created.
  */
 function dropStaleFinalizer(claim: IPAddressClaim, work: Work): Effect[] {
   const isLeft = ownershipOf(claim, work.ownerReference) === 'earlier'
@@ -312,22 +315,21 @@ function settled(
   const isDetached = detached?.includes(claim.metadata.name) ?? false
   if (action === 'DeleteWhenDetached') return isDetached ? 'Delete' : 'Hold'
   if (action !== 'LetGoWhenDetached') return action
-  // without an address there is nothing to detach, and without our finalizer nothing that could be
-  // held
+  // without an address nothing is attached, and without the finalizer nothing is held
   const holdsAddress = claim.status?.addressRef !== undefined && isProtected(claim, dialect)
   return isDetached || !holdsAddress ? 'LetGo' : 'Hold'
 }
 
 /**
- * Of a claim that is not wanted only matters whether it has an address, and whether it is going.
+ * The state of a claim that is not wanted: it has an address or not, and is being deleted or not.
  */
-function stateOfStray(claim: IPAddressClaim): ConsumerState {
+function stateOfSurplus(claim: IPAddressClaim): ConsumerState {
   if (isDeleting(claim)) return 'Deleting(mine)'
   return claim.status?.addressRef === undefined ? 'Pending' : 'Bound'
 }
 
-/** Of a restored claim only its mark says that it was made in this dialect. */
-function isOurs(claim: IPAddressClaim, { ownerCluster, dialect, ownerReference }: Omit<Work, 'strays'>): boolean {
+/** A restored claim is recognised by the mark of the dialect alone. */
+function isOurs(claim: IPAddressClaim, { ownerCluster, dialect, ownerReference }: Omit<Work, 'surplus'>): boolean {
   const { adoptsUnowned } = dialect
   if (ownershipOf(claim, ownerReference) === 'mine') return true
   return dialect.isMarked(claim) && isRestored(claim, ownerReference, { adoptsUnowned, ownerCluster })
@@ -344,23 +346,23 @@ function finish(
 ): Plan<ConsumerOutcome> {
   const { claims, dialect } = work
   const states = claims.map(({ resolution }) => consumerStateOf(resolution))
-  const told = event === 'OwnerDeleting' ? tellHolding(work) : tell(states, event, attached)
-  const outcome: ConsumerOutcome = { ...told, ...aggregate(claims, dialect), claims, attached }
-  const isStuck = told.kind === 'conflict' || states.some((state) => state.startsWith('Deleting'))
+  const summary = event === 'OwnerDeleting' ? holdingOutcome(work) : outcomeOf(states, event, attached)
+  const outcome: ConsumerOutcome = { ...summary, ...aggregate(claims, dialect), claims, attached }
+  const isStuck = summary.kind === 'conflict' || states.some((state) => state.startsWith('Deleting'))
   return { outcome, effects, ...(event === 'Reconcile' && isStuck ? { requeueAfterSeconds: RETRY_SECONDS } : {}) }
 }
 
 /** The finalizer of an owner whose dependents the garbage collector deletes before it. */
 const FOREGROUND = 'foregroundDeletion'
 
-/** Which addresses an owner keeps that is being deleted, and which it loses. */
-function tellHolding({ input, claims, strays, dialect }: Work): Pick<ConsumerOutcome, 'kind' | 'message'> {
+/** The addresses that an owner keeps while it is being deleted, and those that it loses. */
+function holdingOutcome({ input, claims, surplus, dialect }: Work): Pick<ConsumerOutcome, 'kind' | 'message'> {
   const names = new Set(input.addresses.map(({ metadata }) => metadata.name))
   const mine = claims.flatMap((each) => {
     const claim = claimOf(each)
     return claim !== undefined && HAS_ADDRESS.includes(consumerStateOf(each.resolution)) ? [claim] : []
   })
-  const served = [...mine, ...strays].filter(({ status }) => names.has(status?.addressRef?.name ?? ''))
+  const served = [...mine, ...surplus].filter(({ status }) => names.has(status?.addressRef?.name ?? ''))
   const isKept = (claim: IPAddressClaim) =>
     isProtected(claim, dialect) || !(isDeleting(claim) || hasFinalizer(input.owner, FOREGROUND))
   const lost = served.filter((claim) => !isKept(claim)).map(({ metadata }) => metadata.name)
@@ -371,7 +373,7 @@ function tellHolding({ input, claims, strays, dialect }: Work): Pick<ConsumerOut
 
 const HAS_ADDRESS: readonly ConsumerState[] = ['Bound', 'Deleting(mine)']
 
-function tell(
+function outcomeOf(
   states: readonly ConsumerState[],
   event: ConsumerEvent,
   attached: readonly string[],

@@ -3,7 +3,7 @@ import { assertIterable, assertObject, assertObjects } from '../../errors/checks
 import { DEFAULT_GATEWAY_ANNOTATION } from './dialects.js'
 import type { ResolvedClaim } from './resolution.js'
 
-/** The addresses of one device, as the status of a machine lists them. */
+/** The addresses of one device in the status of a machine. */
 interface FamilyAddresses {
   readonly ipv4: readonly string[]
   readonly ipv6: readonly string[]
@@ -13,21 +13,21 @@ interface FamilyAddresses {
 export type ReportedAddresses = ReadonlyMap<string, FamilyAddresses>
 
 /**
- * The entry for the addresses of the cluster's own pools, on whichever device they are. No device
- * has that name.
+ * The entry for addresses from pools of the cluster itself, of all devices. No device has that
+ * name.
  */
 const DEFAULT_ENTRY = 'default'
 
 /**
- * The addresses of a machine by device, as its status lists them, in the order of the pools. Those
- * whose claims carry the annotation for the default gateway are listed under `default` as well.
- * Texts that are no address are left out. Nothing is claimed and nothing written for it. O(n) in
- * claims.
+ * The addresses of a machine by device, for its status, in the order of the pools. Addresses whose
+ * claims have the annotation for the default gateway are listed under `default` as well. Invalid
+ * texts are left out. A pure read: nothing is claimed or written. O(n) in claims.
  *
  * Source: cluster-api-provider-proxmox, internal/service/vmservice.
  *
- * @param options.lastStatus what the status of a running machine says now. It stays as it is,
- *   unless it is empty, as after a restore, and all claims are Bound
+ * @param options.lastStatus the present status of a running machine. It stays, unless it is empty,
+ * as after a restore, and all claims are Bound
+ *
  * @example
  * reportedAddresses([]).size // 0
  */

@@ -14,37 +14,37 @@ export interface DesiredClaim {
   readonly finalizer?: string | undefined
   readonly poolRef: IPPoolReference
   readonly clusterName?: string | undefined
-  /** The place of the device among those of the machine, from 0. */
+  /** The index of the device in the machine, from 0. */
   readonly deviceIndex: number
   readonly deviceName: string
   readonly poolIndex: number
   /** As in the `Dialect`. */
   readonly adoptsUnowned: boolean
   /**
-   * The Cluster of the owner, whether the dialect writes it or not: a restored claim that names
-   * another one is not adopted.
+   * The Cluster of the owner, whether the dialect writes it or not: a restored claim of another
+   * Cluster is not adopted.
    */
   readonly ownerCluster?: string | undefined
 }
 
 /**
- * Why a claim of the right name is of no use.
+ * Why an existing claim of the right name cannot be used.
  *
- * - `OwnerMismatch`: it is another's, or has lost its owner and is not of our Cluster
- * - `PoolMismatch`: it is for another pool than is wanted now. The spec of a claim never changes
- * - `AddressMissing`: the IPAddress that it names is not there (yet)
+ * - `OwnerMismatch`: it has another owner, or has lost its owner and is not of this Cluster
+ * - `PoolMismatch`: it is for another pool than the desired one. The spec of a claim never changes
+ * - `AddressMissing`: the IPAddress that it names does not exist (yet)
  * - `AddressPoolRef`, `AddressClaimRef`: that IPAddress is of another pool, or for another claim
  */
 export type ConflictReason = 'OwnerMismatch' | 'PoolMismatch' | 'AddressMissing' | 'AddressPoolRef' | 'AddressClaimRef'
 
-/** Where a desired claim stands. Every one says so in a sentence. */
+/** The state of a desired claim, with a sentence about it. */
 export type Resolution =
   /**
-   * There is no such claim. `orphanAddress`: an IPAddress has its name all the same, and a provider
-   * may adopt it.
+   * The claim does not exist. `orphanAddress`: an IPAddress of its name exists, and a provider may
+   * adopt it.
    */
   | { readonly kind: 'missing'; readonly message: string; readonly orphanAddress?: IPAddress | undefined }
-  /** It has no address yet. `state` and `reason` are what its condition Ready says. */
+  /** The claim has no address yet. `state` and `reason` are those of its condition Ready. */
   | {
       readonly kind: 'pending'
       readonly message: string
@@ -52,7 +52,10 @@ export type Resolution =
       readonly state: ClaimState
       readonly reason: string | undefined
     }
-  /** It has its address. `annotations`: those of the address, and over them those of the claim. */
+  /**
+   * The claim has its address. `annotations`: those of the address, overridden by those of the
+   * claim.
+   */
   | {
       readonly kind: 'bound'
       readonly message: string
@@ -60,7 +63,7 @@ export type Resolution =
       readonly address: IPAddress
       readonly annotations: { readonly [key: string]: string }
     }
-  /** It is on its way out. `address`: what it has is ours to use until then. */
+  /** The claim is being deleted. `address`: may be used until then. */
   | {
       readonly kind: 'deleting'
       readonly message: string
@@ -75,13 +78,13 @@ export type Resolution =
       readonly reason: ConflictReason
     }
 
-/** A desired claim, and where it stands. */
+/** A desired claim, and its state. */
 export interface ResolvedClaim {
   readonly desired: DesiredClaim
   readonly resolution: Resolution
 }
 
-/** How many claims stand where. */
+/** The number of claims in each state. */
 export interface ClaimCounts {
   readonly total: number
   readonly missing: number
@@ -89,11 +92,11 @@ export interface ClaimCounts {
   readonly bound: number
   readonly deleting: number
   readonly conflict: number
-  /** Claims that name an address, whether it is of any use or not. */
+  /** Claims that name an address, usable or not. */
   readonly fulfilled: number
 }
 
-/** What a condition is made from. */
+/** The input of a condition. */
 export interface ClaimSummary {
   readonly counts: ClaimCounts
   readonly claims: readonly ResolvedClaim[]

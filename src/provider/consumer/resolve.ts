@@ -9,14 +9,15 @@ import { isExpectedPool, isSameOwner, isSameOwnerName, type OwnerIdentity } from
 import type { ConflictReason, DesiredClaim, Resolution, ResolvedClaim } from './resolution.js'
 
 /**
- * Where a desired claim stands, from the claim of its name and the IPAddress that this one names.
- * Without a claim `address` is the IPAddress that has its name, if there is one. Nothing is looked
- * up by the text of an address. O(owners of the claim).
+ * The state of a desired claim, from the claim of its name and the IPAddress that this one names.
+ * Without a claim, `address` is the IPAddress of its name, if it exists. Nothing is looked up by
+ * the text of an address. O(owners of the claim).
  *
- * Source: cluster-api-provider-proxmox, pkg/kubernetes/ipam. There an IPAddress for another claim
- * is taken, and one that is deleted counts as any other.
+ * Source: cluster-api-provider-proxmox, pkg/kubernetes/ipam. Upstream accepts an IPAddress for
+ * another claim, and makes no difference for one that is being deleted.
  *
- * @throws IpamError `INVALID_ARGUMENT` for objects of other names: they were mixed up
+ * @throws IpamError `INVALID_ARGUMENT` for objects of other names, which do not belong to the claim
+ *
  * @example
  * const owner = { apiVersion: 'example.com/v1', kind: 'Machine', metadata: { name: 'vm', namespace: 'default', uid: 'u1' } }
  * const pools = [{ apiGroup: 'ipam.cluster.x-k8s.io', kind: 'InClusterIPPool', name: 'lab' }]
@@ -58,8 +59,8 @@ export function resolveClaim(desired: DesiredClaim, claim?: IPAddressClaim, addr
 }
 
 /**
- * Where all desired claims of an owner stand. Claims and addresses of other names and namespaces do
- * not matter. O(n).
+ * The states of all desired claims of an owner. Claims and addresses of other names and namespaces
+ * are ignored. O(n).
  *
  * @example
  * resolveClaims([], [], []) // []
@@ -85,12 +86,12 @@ export function resolveClaims(
 }
 
 /**
- * What a claim is to an owner. `earlier`: of an object that had the name of the owner before, and
- * must be gone.
+ * The relation of a claim to an owner. `earlier`: it belongs to an earlier object of the owner's
+ * name.
  */
 export type Ownership = 'mine' | 'unowned' | 'earlier' | 'foreign'
 
-/** Whose a claim is. O(owners). */
+/** The relation of a claim to an owner. O(owners). */
 export function ownershipOf(claim: IPAddressClaim, owner: OwnerIdentity): Ownership {
   const { ownerReferences = [] } = claim.metadata
   if (ownerReferences.length === 0) return 'unowned'
@@ -99,8 +100,8 @@ export function ownershipOf(claim: IPAddressClaim, owner: OwnerIdentity): Owners
 }
 
 /**
- * Whether a claim that has no owner any more, or whose owner had the name of ours and another uid,
- * is ours: it was restored from a backup. It must not name another Cluster than that of the owner.
+ * Whether a claim was restored from a backup and belongs to this owner: it has no owner, or one
+ * with the same name and another uid. It must not name another Cluster than that of the owner.
  */
 export function isRestored(
   claim: IPAddressClaim,
@@ -117,8 +118,8 @@ function isOfOther(claim: IPAddressClaim, cluster: string | undefined): boolean 
 }
 
 /**
- * A claim that is going with the owner that it had is not taken over: what is decided cannot be
- * taken back.
+ * A claim that is being deleted with its earlier owner is not adopted: the deletion cannot be
+ * undone.
  */
 function isOwnClaim(claim: IPAddressClaim, desired: DesiredClaim): boolean {
   const ownership = ownershipOf(claim, desired.ownerReference)

@@ -1,47 +1,47 @@
 import { refuse } from '../../errors/refuse.js'
 import type { Resolution } from './resolution.js'
 
-/** Where a claim stands, as the table names it. */
+/** The state of a claim in the table. */
 export type ConsumerState = (typeof STATES)[number]
 
 /**
- * What moves the claims of an owner.
+ * The event for the claims of an owner.
  *
- * - `Reconcile`: the owner lives, and wants the claim
+ * - `Reconcile`: the owner exists, and wants the claim
  * - `Paused`: the owner or its Cluster is paused
- * - `OwnerDeleting`: the owner is on its way out, and its infrastructure is still there
- * - `InfrastructureGone`: nothing uses the addresses of the owner any more
- * - `Removed`: the owner lives, and its device or pool is no longer in its spec
+ * - `OwnerDeleting`: the owner is being deleted, and its infrastructure still exists
+ * - `InfrastructureGone`: the addresses of the owner are no longer in use
+ * - `Removed`: the owner exists, and the device or pool is no longer in its spec
  * - `AllBound`: every claim of the owner is Bound
  */
 export type ConsumerEvent = 'Reconcile' | 'Paused' | 'OwnerDeleting' | 'InfrastructureGone' | 'Removed' | 'AllBound'
 
-/** What is done about one claim. */
+/** The action for one claim. */
 export type ConsumerAction =
   /** Nothing is written. */
   | 'Nothing'
   /** Create it, with owner and finalizer. */
   | 'Create'
-  /** See to it that it has owner, finalizer, labels and annotations. */
+  /** Add owner, finalizer, labels and annotations where they are missing. */
   | 'Repair'
   /**
-   * Take our finalizer off, if the claim is of an owner that had the name of ours before and so is
-   * gone; wait for its end.
+   * Remove the finalizer, if the claim belongs to an earlier owner of the same name; wait for its
+   * deletion.
    */
   | 'DropStaleFinalizer'
   /** Nothing is written, because the address is in use. */
   | 'Hold'
-  /** Take the finalizer off, and delete it where the dialect or the caller says so. */
+  /** Remove the finalizer, and delete the claim if the dialect or the caller says so. */
   | 'Release'
-  /** Delete it, and take the finalizer off. */
+  /** Delete the claim, and remove the finalizer. */
   | 'Delete'
   /** As `Delete`, once the caller says that the device is detached; until then `Hold`. */
   | 'DeleteWhenDetached'
-  /** Take the finalizer off. */
+  /** Remove the finalizer. */
   | 'LetGo'
   /** As `LetGo`, once the caller says that the device is detached; until then `Hold`. */
   | 'LetGoWhenDetached'
-  /** Give the addresses to the machine. */
+  /** Configure the addresses on the machine. */
   | 'Configure'
 
 /** One cell of the table. */
@@ -64,21 +64,20 @@ const ACTIONS: { readonly [E in ConsumerEvent]: readonly ConsumerAction[] } = {
 }
 
 /**
- * The whole of what a consumer does: every event in every state. A claim of another owner is never
- * written to, and an address that may be in use is never given up: where one of the two is not
- * certain, the cell waits.
+ * All rules of a consumer: every event in every state. A claim of another owner is never written,
+ * and an address that may be in use is never released: in doubt, the cell waits.
  *
- * `Conflict` of `InfrastructureGone` is a claim of another owner. One of ours that was of no use,
- * for another pool or without its address, is released as `Bound` is.
+ * `Conflict` of `InfrastructureGone` means a claim of another owner. A claim of this owner that was
+ * not usable, for another pool or without its address, is released as `Bound` is.
  */
 export const consumerRules: readonly ConsumerRule[] = /* @__PURE__ */ (Object.keys(ACTIONS) as ConsumerEvent[]).flatMap(
   (event) => STATES.map((state) => ({ event, state, does: actionOn(event, state) })),
 )
 
 /**
- * What is done about a claim. O(1).
+ * The action for a claim. O(1).
  *
- * @throws IpamError `INVALID_ARGUMENT` for an event or a state that the table does not know
+ * @throws IpamError `INVALID_ARGUMENT` for an event or a state that is not in the table
  */
 export function actionOn(event: ConsumerEvent, state: ConsumerState): ConsumerAction {
   const actions = Object.hasOwn(ACTIONS, event) ? ACTIONS[event] : []
@@ -86,8 +85,8 @@ export function actionOn(event: ConsumerEvent, state: ConsumerState): ConsumerAc
 }
 
 /**
- * The name of where a claim stands. One of ours that names an IPAddress which is not there (yet) is
- * `Pending`: that is nobody's mistake. O(1).
+ * The state of a claim in the table. A claim of this owner whose IPAddress does not exist (yet) is
+ * `Pending`, not a conflict. O(1).
  */
 export function consumerStateOf(resolution: Resolution): ConsumerState {
   const { kind } = resolution

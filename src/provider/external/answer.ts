@@ -2,18 +2,18 @@ import { plain } from '../../errors/quote.js'
 import type { CallResult, ExternalFailure } from '../../plan/index.js'
 import type { CloudAddress } from './cloud.js'
 import { canonical } from './ledger.js'
-import { isCloudAddress, isCloudNetwork, isRecord, shown } from './well-formed.js'
+import { isCloudAddress, isCloudNetwork, isRecord, valueText } from './well-formed.js'
 
-/** What was created, or why the answer of the cloud cannot be used. */
+/** The created address, or why the answer of the cloud cannot be used. */
 export type Created =
   | { readonly ok: true; readonly address: string; readonly object: CloudAddress }
   | { readonly ok: false; readonly problem: string }
 
-/** Reads the answer to a call that creates an address of a network. */
+/** Reads the answer to a call that creates an address in a network. */
 export function readCreated(value: unknown, network: string): Created {
   const address = isCloudAddress(value) ? canonical(value.address) : undefined
   if (!isCloudAddress(value) || address === undefined) {
-    return { ok: false, problem: `the cloud says that it has created ${shown(value)}, which is not an address` }
+    return { ok: false, problem: `the cloud says that it has created ${valueText(value)}, which is not an address` }
   }
   if (value.network !== network) {
     const problem = `the cloud has created ${address} in the network ${value.network.slice(0, 80)}, and not in ${network}`
@@ -22,11 +22,11 @@ export function readCreated(value: unknown, network: string): Created {
   return { ok: true, address, object: value }
 }
 
-/** How much of the message of a failure is repeated, in characters. */
+/** How much of the message of a failure is kept, in characters. */
 const MAX_MESSAGE = 1000
-/** A network that is not there yet is looked for again after so long, in seconds. */
+/** A network that does not exist yet is looked up again after this time, in seconds. */
 const NETWORK_SECONDS = 300
-/** The longest that a cloud can have a call wait, in seconds. */
+/** The longest wait that a cloud can impose on a call, in seconds. */
 const MAX_WAIT_SECONDS = 3600
 
 const REASONS: readonly unknown[] = [
@@ -38,9 +38,8 @@ const REASONS: readonly unknown[] = [
 ] satisfies readonly ExternalFailure['reason'][]
 
 /**
- * A result whose answer keeps the rules of `Cloud`: one that breaks them is a failure that says so,
- * of a call that may have done something. Of a failure no member is kept that is not as it has to
- * be.
+ * A result whose answer follows the rules of `Cloud`. Another answer becomes a failure of a call
+ * that may have had an effect. Invalid members of a failure are dropped.
  */
 export function checkedResult(result: CallResult<unknown, unknown>): CallResult<unknown, unknown> {
   const { call, answer } = result
@@ -61,23 +60,23 @@ function checkedFailure({ operation }: CallResult<unknown>['call'], failure: Ext
     ...(REASONS.includes(reason) && { reason }),
   }
   if (operation !== 'findNetwork' || checked.retryable) return checked
-  // nothing in the cluster changes when the network is created
+  // the creation of the network causes no event in the cluster
   return { ...checked, retryable: true, retryAfterSeconds: NETWORK_SECONDS }
 }
 
 function problemOf({ operation, input }: CallResult<unknown>['call'], answer: unknown): string | undefined {
   if (!isRecord(answer) || (answer.ok !== true && !isFailure(answer.failure))) {
-    return `${operation} was answered with ${shown(answer)}, which is not a result`
+    return `${operation} was answered with ${valueText(answer)}, which is not a result`
   }
   if (answer.ok !== true) return undefined
   const { value } = answer
   switch (operation) {
     case 'findNetwork':
-      return isCloudNetwork(value) ? undefined : `the cloud has answered ${shown(value)}, which is not a network`
+      return isCloudNetwork(value) ? undefined : `the cloud has answered ${valueText(value)}, which is not a network`
     case 'listAddresses':
       return isRecord(value) && Array.isArray(value.addresses)
         ? undefined
-        : `the cloud has answered ${shown(value)}, which is not a list of addresses`
+        : `the cloud has answered ${valueText(value)}, which is not a list of addresses`
     case 'createAddress': {
       const created = readCreated(value, (input as { readonly network: string }).network)
       return created.ok ? undefined : created.problem

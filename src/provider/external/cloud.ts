@@ -2,52 +2,49 @@ import type { Json } from '../../crd/meta/object.js'
 import { assertParts } from '../../errors/checks.js'
 import type { ExternalCall, ExternalResult } from '../../plan/index.js'
 
-/**
- * What a cloud can do for pools that have addresses in it: the three facts that decide how a pool
- * keeps count of them.
- */
+/** The facts about a cloud that decide how a pool tracks its addresses. */
 export interface CloudFacts {
   /**
-   * When an address gets the marker of the pool and the claim that it was created for:
+   * When an address gets the marker of its pool and its claim:
    *
    * - `atomic`: in the call that creates it. Whatever happens to the answer, the address is found
    *   again
-   * - `after`: in a call of its own. An address whose answer was lost is found as one without a
+   * - `after`: in a separate call. An address whose answer was lost is found as one without a
    *   marker that was created in the meantime
-   * - `none`: never. An address whose answer was lost is lost, unless the pool has asked for that
-   *   very address; plans say so: `leakPossible`
+   * - `none`: never. An address whose answer was lost leaks, unless the pool has requested exactly
+   *   that address; plans report it as `leakPossible`
    */
   readonly marker: 'atomic' | 'after' | 'none'
-  /** Whether a certain address can be asked for. A pool then chooses from ranges of its own. */
+  /** Whether a given address can be requested. A pool then chooses from its own ranges. */
   readonly choosesAddress: boolean
   /**
-   * Whether a list can be limited to the addresses of a pool. Otherwise all addresses of the
-   * network are listed.
+   * Whether a list can be limited to the addresses of a pool. Else all addresses of the network are
+   * listed.
    */
   readonly listsByMarker: boolean
 }
 
-/** An address as the cloud has it. */
+/** An address in the cloud. */
 export interface CloudAddress {
-  /** Of the cloud, for this one address: an address that is created later never has it. */
+  /** The id in the cloud, of this address alone: an address that is created later never has it. */
   readonly id: string
-  /** In any form that can be parsed. */
+  /** Any text form that can be parsed. */
   readonly address: string
-  /** The id of the network that it is of. */
+  /** The id of its network. */
   readonly network: string
   /** The marker as the pool set it; empty: none, or one that the pool did not set. */
   readonly marker: string
   /**
-   * Whether something outside of this library uses it or may use it: a port that it is attached to,
-   * or another owner.
+   * Whether the address is in use or may be in use outside of this library: attached to a port, or
+   * by another owner.
    */
   readonly isAttached: boolean
   /**
-   * When it was created, in milliseconds since 1970, by the clock of the cloud. Needed where the
+   * When it was created, in milliseconds since 1970, by the clock of the cloud. Required if the
    * marker is set afterwards.
    */
   readonly createdAtMs?: number | undefined
-  /** Text that other tools have put on it. */
+  /** Texts that other tools have set. */
   readonly tags?: readonly string[] | undefined
 }
 
@@ -55,13 +52,13 @@ export interface CloudAddress {
 export interface CloudAddresses {
   readonly addresses: readonly CloudAddress[]
   /**
-   * What the cloud has listed beside them and cannot be used, each with its reason: an address
-   * outside of the network.
+   * Listed items that cannot be used, each with its reason: for example an address outside of the
+   * network.
    */
   readonly problems?: readonly string[] | undefined
 }
 
-/** A network that addresses can be created in. */
+/** A network in which addresses can be created. */
 export interface CloudNetwork {
   readonly id: string
   readonly name: string
@@ -69,39 +66,42 @@ export interface CloudNetwork {
 }
 
 /**
- * What every call says of its pool. `access` is what the kind of pool says of credentials, for the
- * cloud alone to read.
+ * The input of every call about its pool. `access` comes from the policy of the pool, for the cloud
+ * alone to read.
  */
 export interface CloudInput {
-  /** Namespace and name, for texts that people read. */
+  /** Namespace and name, for messages. */
   readonly pool: { readonly namespace: string; readonly name: string }
   readonly access: Json
 }
 
 /**
- * A cloud as a pool asks it. Each method answers a result and does not throw. A failure of a call
- * that changes something says `nothingDone` where that is certain: the call is then made again at
- * once when it is due. Without it the pool looks for what the call may have done first.
+ * The interface of a cloud for pools. Each method returns a result and does not throw. A failure of
+ * a call that changes something has `nothingDone` if that is certain: the call is then repeated
+ * when it is due. Without it, the pool first looks for the effect of the call.
  *
- * An answer of another form is taken for a failure of a call that may have done something; an item
- * of a list that is no address is left out, and named in the report of the pool.
+ * An answer of another form counts as a failure of a call that may have had an effect. An item of a
+ * list that is no address is left out, and named in the report of the pool.
  *
- * A call that was not answered within `callSeconds` of the pools' definition has to be answered with
- * a failure, and must have no effect later than that after it was sent.
+ * A call that has no answer within `callSeconds` of the definition must return a failure, and must
+ * have no effect later than that.
  */
 export interface Cloud {
   readonly facts: CloudFacts
   /**
-   * The network of a pool. `network` is what the pool says, and null if its kind lets it say
-   * nothing: the only network that fits. Several or none is a failure; the pool looks again after
-   * five minutes.
+   * Finds the network of a pool. `network` is what the pool specifies. It is null if the pool may
+   * leave it out: then the only matching network is meant. No match or several are a failure; the
+   * pool looks again after five minutes.
    */
   findNetwork(input: CloudInput & { readonly network: Json }): Promise<ExternalResult<CloudNetwork>>
   /**
-   * The addresses of the network. With {@link CloudFacts.listsByMarker} those are enough whose
-   * marker begins with one of `markers` (the uids that the pool has had, each with a slash), that
-   * have one of `tags`, or that are named in `addresses`, in canonical form; where the marker is
-   * set afterwards also those without one.
+   * Lists the addresses of the network. With {@link CloudFacts.listsByMarker} the list may be
+   * limited to addresses:
+   *
+   * - whose marker begins with one of `markers` (the uids of the pool so far, each with a slash)
+   * - that have one of `tags`
+   * - that are named in `addresses`, in canonical form
+   * - without a marker, if the marker is set afterwards
    */
   listAddresses(
     input: CloudInput & {
@@ -112,23 +112,23 @@ export interface Cloud {
     },
   ): Promise<ExternalResult<CloudAddresses>>
   /**
-   * Creates one, also if another address has this marker. `marker` is ignored unless the marker is
-   * atomic; `address`, the one that is asked for, is given only where it can be chosen.
+   * Creates an address, also if another one has this marker. `marker` is ignored unless the marker
+   * is atomic; `address` is the requested one, and set only if the cloud can choose it.
    */
   createAddress(
     input: CloudInput & { readonly network: string; readonly marker: string; readonly address: string | null },
   ): Promise<ExternalResult<CloudAddress>>
   /**
-   * Sets the marker, or removes it if that is empty. Text of others stays. An address with the
-   * marker of another pool keeps it: a failure with `nothingDone`. Never called where the marker is
-   * `none`.
+   * Sets the marker, or removes it if the text is empty. Texts of other tools stay. An address with
+   * the marker of another pool keeps it: a failure with `nothingDone`. Never called if the marker
+   * is `none`.
    */
   markAddress(
     input: CloudInput & { readonly id: string; readonly marker: string },
   ): Promise<ExternalResult<CloudAddress>>
   /**
-   * Deletes it; one that is not there is deleted. One that is attached by then is not deleted: a
-   * failure that is retryable, with `nothingDone`.
+   * Deletes an address; a missing one counts as deleted. An attached one is not deleted: a
+   * retryable failure with `nothingDone`.
    */
   deleteAddress(input: CloudInput & { readonly id: string; readonly address: string }): Promise<ExternalResult<Json>>
 }
@@ -136,10 +136,10 @@ export interface Cloud {
 /** How long a call of a {@link Cloud} may take, in seconds. */
 export const MAX_CALL_SECONDS = 60
 
-/** The operations of a pool, by the names that calls have. */
+/** The operations of a pool, by the names of its calls. */
 export type CloudOperation = Exclude<keyof Cloud, 'facts'>
 
-/** What the calls of a pool ask and are answered, as {@link Cloud} has it. */
+/** The inputs and answers of the calls of a pool, as in {@link Cloud}. */
 export type CloudCalls = {
   readonly [K in CloudOperation]: {
     readonly input: Parameters<Cloud[K]>[0]
@@ -164,8 +164,7 @@ export function isCloudCall(call: Pick<ExternalCall, 'operation'>): boolean {
 }
 
 /**
- * Carries the calls of pools out: what hosts take as their caller (`ExternalCaller` of
- * ipam-kit/run).
+ * Executes the calls of pools: the caller for a host (`ExternalCaller` of ipam-kit/run).
  *
  * @throws Error for a call that is not one of a pool: see {@link isCloudCall}
  */
@@ -178,8 +177,8 @@ export function cloudCaller(cloud: Cloud): (call: ExternalCall) => Promise<Exter
 }
 
 /**
- * The marker of an address: the uid of its pool, and of the claim that it was created for, or
- * `spare`. A move to another cluster changes neither.
+ * The marker of an address: the uid of its pool, and of its claim, or `spare`. A move to another
+ * cluster changes neither.
  */
 export function markerText(pool: string, claim: string): string {
   return `${pool}/${claim}`

@@ -26,18 +26,18 @@ export function ensure<P extends KubeObject>(rules: ExternalRules<P>, input: Inp
     return { kind: 'wait', reason, message }
   }
   const { network, inventory } = ledger
-  // after a start the pool asks first
+  // after a start the pool first lists its addresses
   if (network === undefined || inventory === undefined) return { kind: 'reserve', message: 'waits for its pool' }
   if (entry.address === undefined) return create(rules, input, entry, network)
   if (entry.isNew !== true) {
-    // people may have written the entry, or have deleted the address
+    // the entry may have been edited, or the address deleted
     if (!ledger.isUsable(entry.address)) return { kind: 'reserve', message: `waits for ${entry.address}` }
     return offer(input, entry.address, 'it is reserved, and was free')
   }
   return confirmNew(rules, input, entry, network)
 }
 
-/** The call that creates an address of which nothing is known yet, or what has come of it. */
+/** The call that creates an address for an entry, or its result. */
 function create<P extends KubeObject>(
   rules: ExternalRules<P>,
   input: Input<P>,
@@ -54,14 +54,14 @@ function create<P extends KubeObject>(
     const isOther = ledger.isReserved(created.address, entry.uid)
     if (isOther) return wait('AllocationFailed', `the cloud has given ${created.address}, which another claim has`)
     if (rules.facts.marker !== 'atomic') return { kind: 'reserve', message: `${created.address} is noted` }
-    // so that it can be given back before a list shows it
+    // the address can be released before a list shows it
     ledger.answered(created.address, created.object, nowMs)
     return offer(input, created.address, 'it was created for the claim')
   }
   return creation(rules, input, entry, { network, address: null })
 }
 
-/** An address that the pool creates, and that is known: it was chosen, or answered, or found. */
+/** Confirms an address of the pool: it was chosen, answered, or found in a list. */
 function confirmNew<P extends KubeObject>(
   rules: ExternalRules<P>,
   input: Input<P>,
@@ -71,8 +71,8 @@ function confirmNew<P extends KubeObject>(
   const { ledger, results, nowMs } = input
   const { marker: mode } = rules.facts
   const { address = '', uid } = entry
-  const said = input.callOf('createAddress')?.answer
-  const object = (said?.ok === true ? said.value : undefined) ?? ledger.inventory?.get(address)
+  const result = input.callOf('createAddress')?.answer
+  const object = (result?.ok === true ? result.value : undefined) ?? ledger.inventory?.get(address)
   if (object === undefined) {
     if (rules.facts.choosesAddress) return creation(rules, input, entry, { network, address })
     return { kind: 'reserve', message: `waits for a list that shows ${address}` }
@@ -80,15 +80,15 @@ function confirmNew<P extends KubeObject>(
   const marker = markerText(input.pool.metadata.uid ?? '', uid)
   if (mode === 'after' && object.marker !== marker && results.markAddress === undefined) {
     const call = { ...about(input.pool, input.offer), id: object.id, marker }
-    return { kind: 'call', operation: 'markAddress', input: call, why: 'so that it is known whose it is' }
+    return { kind: 'call', operation: 'markAddress', input: call, why: 'sets the marker of the claim' }
   }
   if (mode === 'after' && object.marker !== marker) ledger.answered(address, { ...object, marker }, nowMs)
   return offer(input, address, 'it was created for the claim')
 }
 
 /**
- * The call that creates an address, if this process is to make it, and not a call that is not over
- * yet.
+ * The call that creates an address, if this process has to make it, and no earlier call may still
+ * be in flight.
  */
 function creation<P extends KubeObject>(
   rules: ExternalRules<P>,
@@ -124,8 +124,8 @@ function offer<P extends KubeObject>({ offer: policy, ledger, claim }: Input<P>,
 }
 
 /**
- * Until a list shows what has become of a call. The claim is planned when the list is there, and at
- * the latest some time after that.
+ * Waits until a list shows the effect of a call. The claim is planned again with that list, or
+ * after a time at the latest.
  */
 function unsettled<P extends KubeObject>(
   { settleMs }: ExternalRules<P>,
@@ -147,8 +147,8 @@ function wait(reason: Claims.WaitReason, message: string): Ensured {
 }
 
 /**
- * What becomes of the address of a claim that needs it no more: one that the pool has created is
- * deleted, unless the pool retains it.
+ * The release of an address that its claim does not need any more: an address that the pool has
+ * created is deleted, unless the pool retains it.
  */
 export function release<P extends KubeObject>(
   rules: ExternalRules<P>,
@@ -170,10 +170,10 @@ export function release<P extends KubeObject>(
   if (!ledger.isCreated(text) || ledger.isOfOthers(text, claim.metadata)) return { kind: 'done' }
   if (object.isAttached) return wantsList(ledger, nowMs)
   const input = { ...about(pool, read.policy), id: object.id, address: text }
-  return { kind: 'call', operation: 'deleteAddress', input, why: 'its claim needs it no more' }
+  return { kind: 'call', operation: 'deleteAddress', input, why: 'its claim no longer needs it' }
 }
 
-/** It is looked at again with the next list. */
+/** Waits for the next list. */
 function wantsList<P extends KubeObject>(ledger: ExternalLedger<P>, nowMs: number): Released {
   ledger.wantsListMs = Math.max(ledger.wantsListMs, nowMs)
   return { kind: 'wait', remainingSeconds: 15 }

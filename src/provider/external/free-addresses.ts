@@ -1,17 +1,17 @@
 import * as Address from '../../cidr/nouns/address.js'
 
-/** An address that may be given, and its place in the order. */
+/** A free address, and its place in the order. */
 export interface Candidate {
   /** Canonical. */
   readonly text: string
   readonly address: Address.Address
-  /** Its place among those that are preallocated; others come after those, by value. */
+  /** Its place among the preallocated addresses; others follow those, by value. */
   readonly nth: number
 }
 
 /**
- * Addresses in the order in which they are given. One that cannot be given when its turn comes
- * leaves the list; {@link add} puts it back. First and add: O(log n) comparisons.
+ * Free addresses in the order in which they are given. One that cannot be given when it comes first
+ * is removed; {@link add} puts it back. First and add: O(log n) comparisons.
  */
 export class FreeAddresses {
   #sorted: Candidate[]
@@ -33,7 +33,7 @@ export class FreeAddresses {
     else this.#sorted.splice(low, 0, candidate)
   }
 
-  /** Up to `count` of those for which `isFree` says yes. */
+  /** Up to `count` addresses for which `isFree` returns true. */
   first(count: number, isFree: (candidate: Candidate) => boolean): readonly Candidate[] {
     while (this.#first < this.#sorted.length && !isFree(this.#sorted[this.#first]!)) this.#first++
     const found: Candidate[] = []

@@ -1,24 +1,24 @@
 import * as Address from '../../cidr/nouns/address.js'
 import { type CloudAddress, markerText } from './cloud.js'
-import { isCloudAddress, shown } from './well-formed.js'
+import { isCloudAddress, valueText } from './well-formed.js'
 
-/** What a list of the cloud has shown, and what is known by answers that are newer. */
+/** The last list of the cloud, updated with later answers to calls. */
 export class Inventory {
   /**
-   * When the list was asked for: it may lack what was created after that, and show what was
-   * deleted.
+   * When the list was requested: addresses that were created later may be missing, and deleted ones
+   * may be in it.
    */
   readonly askedAtMs: number
   /** By canonical address. */
   readonly #listed = new Map<string, CloudAddress>()
-  /** The answers of calls, by address; `undefined`: it was deleted. */
+  /** The answers to calls, by address; `undefined`: it was deleted. */
   readonly #answers: Map<string, Answer>
   /** By the part of the marker that names a claim. */
   readonly #marked = new Map<string, string>()
-  /** What is in the list and is not an address. */
+  /** Listed items that are not addresses. */
   readonly problems: readonly string[]
 
-  /** @param before of which answers are kept that the new list may not show yet */
+  /** @param before the last inventory: answers that the new list may not show yet are kept */
   constructor(listed: readonly CloudAddress[], { askedAtMs, lagMs, uids, before }: InventoryOptions) {
     this.askedAtMs = askedAtMs
     const answers = [...(before === undefined ? [] : before.#answers)].filter(
@@ -29,24 +29,24 @@ export class Inventory {
     for (const object of listed) {
       const address = isCloudAddress(object) ? Address.safeParse(object.address) : undefined
       if (address?.ok === true) this.#listed.set(Address.format(address.value), object)
-      else problems.push(`the cloud has listed ${shown(object)} as an address`)
+      else problems.push(`the cloud has listed ${valueText(object)} as an address`)
     }
     for (const [address] of this) this.#mark(address, uids)
     this.problems = problems
   }
 
-  /** An address as the cloud has it now, as far as it is known. */
+  /** An address in the cloud, as far as known. */
   get(address: string): CloudAddress | undefined {
     const answer = this.#answers.get(address)
     return answer === undefined ? this.#listed.get(address) : answer.object
   }
 
-  /** The address with the marker that names a claim, or a spare one. */
+  /** The address whose marker names a claim, or a spare one. */
   markedFor(claim: string): string | undefined {
     return this.#marked.get(claim)
   }
 
-  /** Takes the answer of a call in. `undefined`: the address was deleted. */
+  /** Stores the answer to a call. `undefined`: the address was deleted. */
   answered(
     address: string,
     object: CloudAddress | undefined,
@@ -74,14 +74,14 @@ interface Answer {
 
 export interface InventoryOptions {
   readonly askedAtMs: number
-  /** How old what a list shows may be. */
+  /** How old the content of a list may be. */
   readonly lagMs: number
-  /** That the pool has had. */
+  /** The uids of the pool so far. */
   readonly uids: readonly string[]
   readonly before: Inventory | undefined
 }
 
-/** What a marker names behind the uid of the pool; `undefined`: it is not one of this pool. */
+/** The part of a marker behind the uid of the pool; `undefined`: the marker is of another pool. */
 export function claimOfMarker(marker: string, uids: readonly string[]): string | undefined {
   const uid = uids.find((each) => each !== '' && marker.startsWith(markerText(each, '')))
   return uid === undefined ? undefined : marker.slice(markerText(uid, '').length)

@@ -10,23 +10,26 @@ import { claimOfMarker, Inventory } from './inventory.js'
 import type { ExternalPolicy, FailedAddress, Shortage } from './pool-kind.js'
 import type { Reservation, Reservations } from './reservations.js'
 
-/** What a pool is at the moment: what it says, and what it has reserved. */
+/** A pool at the moment: its policy, and its reservations. */
 export interface PoolNow {
   readonly policy: ExternalPolicy
   readonly reservations: Reservations
   /** The id of the network of the pool. */
   readonly network: string
-  /** Of all in the policy and the reservations that decides which addresses the pool may use. */
+  /**
+   * Everything in the policy and the reservations that decides which addresses the pool may use, as
+   * a text.
+   */
   readonly key: string
 }
 
-/** Whose ledger it is, and how old things may be, in milliseconds. */
+/** The process of a ledger, and the maximum ages, in milliseconds. */
 export interface LedgerOptions {
   /** Of this ledger alone: {@link Reservation.by}. */
   readonly identity: string
   /** How long a call may take. */
   readonly callMs: number
-  /** How old what a list shows may be. */
+  /** How old the content of a list may be. */
   readonly lagMs: number
 }
 
@@ -38,52 +41,49 @@ interface Neighbours<P extends KubeObject> {
 }
 
 /**
- * What is in use of a pool, what the cloud has of it, and what can be given. One call of
- * {@link sync} for each plan; everything else is O(1) or as documented.
+ * The used addresses of a pool, its addresses in the cloud, and the free ones. Call {@link sync}
+ * once in each plan; everything else is O(1) or as documented.
  */
 export class ExternalLedger<P extends KubeObject> extends AddressLedger<P> {
   readonly #facts: CloudFacts
   readonly #options: LedgerOptions
   readonly #neighbours: Neighbours<P>
   #inventory: Inventory | undefined
-  /** The answer that the inventory was made of. */
+  /** The answer from which the inventory was made. */
   #listed: unknown
   #now: PoolNow | undefined
   #free = new FreeAddresses()
-  /** The place of each preallocated address, and of each that was taken over. */
+  /** The place of each preallocated address, and of each adopted one. */
   #preallocated = new Map<string, Candidate>()
   #adopted = new Set<string>()
   #created = new Set<string>()
-  /** The addresses of IPAddress objects, with their number, by object and by address. */
+  /** The addresses of IPAddress objects: by object, and their number by address. */
   readonly #texts = new Map<string, string>()
   readonly #live = new Map<string, number>()
-  /** How many of the addresses that the pool has created claims have. */
+  /** How many claims have an address that the pool has created. */
   #both = 0
   /**
-   * Addresses whose IPAddress has gone, and when that was noticed: the cloud may have deleted them
-   * since the last list.
+   * Addresses whose IPAddress was deleted, and when that was observed: the cloud may have deleted
+   * them since the last list.
    */
   readonly #gone = new Map<string, number>()
   readonly #justGone = new Set<string>()
   #startMs: number | undefined
-  /** What the last plan has reserved, as far as it was written. */
+  /** The addresses that the last plan has reserved, as far as they were written. */
   #taken: readonly string[] = []
-  /**
-   * The spare entries for which this process has sent the call that creates an address, by uid, and
-   * when.
-   */
+  /** The spare entries for which this process has sent the call, by uid, and when. */
   readonly asked = new Map<string, number>()
   /** How many spare addresses this process has begun to create. */
   spares = 0
-  /** When the pool was first seen on its way out. */
+  /** When the pool was first seen being deleted. */
   endsSinceMs: number | undefined
-  /** A list is wanted that is asked for after this, for an address that is given back. */
+  /** A list has to be requested after this time, for an address that is to be released. */
   wantsListMs = 0
-  /** Addresses that may be created by this pool or by others: `quarantined` of its report. */
+  /** Addresses that this pool or another owner may have created: `quarantined` of its report. */
   quarantined: readonly string[] = []
   /** Since when the watch of IPAddress objects has been behind. */
   behindSinceMs: number | undefined
-  /** When its lists in the status were last compared. */
+  /** When the lists in the status were last compared. */
   statusMs = 0
   /** Why claims without a reservation wait. */
   shortage: Shortage | undefined
@@ -95,17 +95,17 @@ export class ExternalLedger<P extends KubeObject> extends AddressLedger<P> {
     this.#options = options
   }
 
-  /** As in the options of the ledger. */
+  /** The identity in the options of the ledger. */
   get identity(): string {
     return this.#options.identity
   }
 
-  /** Names the pool, if it exists. */
+  /** The key of the pool, if it exists. */
   get poolKey(): string | undefined {
     return this.pool && formatRef(refOf(this.pool))
   }
 
-  /** The id of the network, when it is known. */
+  /** The id of the network, once it is known. */
   get network(): string | undefined {
     return this.#now?.network
   }
@@ -120,8 +120,8 @@ export class ExternalLedger<P extends KubeObject> extends AddressLedger<P> {
   }
 
   /**
-   * Takes in what the pool says and what the cloud has listed. O(n log n) when one of them is
-   * another one, else O(reservations).
+   * Reads the pool and the last list of the cloud. O(n log n) when one of them has changed, else
+   * O(reservations).
    */
   sync(
     now: PoolNow,
@@ -149,7 +149,7 @@ export class ExternalLedger<P extends KubeObject> extends AddressLedger<P> {
     this.#taken = []
   }
 
-  /** Takes the answer of a call in. */
+  /** Stores the answer to a call. */
   answered(address: string, object: CloudAddress | undefined, atMs: number): void {
     const { uids } = this.#pool.reservations
     if (this.#inventory?.get(address) === object) return
@@ -183,9 +183,7 @@ export class ExternalLedger<P extends KubeObject> extends AddressLedger<P> {
     return this.objects.get(keyOf({ namespace, name }))
   }
 
-  /**
-   * Whether the pool has created an address, as far as anything says so: no other one is deleted.
-   */
+  /** Whether the pool is known to have created an address: no other address is deleted. */
   isCreated(address: string): boolean {
     return this.#created.has(address)
   }
@@ -203,12 +201,12 @@ export class ExternalLedger<P extends KubeObject> extends AddressLedger<P> {
     return this.othersHolding({ metadata: { namespace, name }, spec: { address } }).length > 0
   }
 
-  /** Whether an IPAddress has it. */
+  /** Whether an IPAddress has the address. */
   isLive(address: string): boolean {
     return this.#live.has(address)
   }
 
-  /** The first address of some ranges that the cloud does not have and that nothing has. O(n) */
+  /** The first address of some ranges that the cloud does not have and that is not in use. O(n) */
   choose(ranges: RangeSet, reserved: ReadonlySet<string>): string | undefined {
     for (const address of addressesOf(ranges)) {
       const text = Address.format(address)
@@ -222,20 +220,20 @@ export class ExternalLedger<P extends KubeObject> extends AddressLedger<P> {
     return this.#preallocated.has(address) || this.#created.has(address) || this.#adopted.has(address)
   }
 
-  /** Puts an address back that was reserved. */
+  /** Puts a reserved address back. */
   returned(address: string): void {
     const candidate = this.#candidate(address)
     if (candidate !== undefined) this.#free.add(candidate)
   }
 
-  /** The first free addresses. @param reserved those that have an entry */
+  /** The first free addresses. @param reserved the addresses with an entry */
   free(count: number, reserved: ReadonlySet<string>): readonly string[] {
     return this.#free.first(count, ({ text }) => !reserved.has(text) && this.#isFree(text)).map(({ text }) => text)
   }
 
   /**
-   * The first free address, which is left out until the next plan: what becomes of it is not known
-   * yet.
+   * The first free address. It is left out until the next plan, because the result of its
+   * reservation is not known yet.
    */
   take(reserved: ReadonlySet<string>): string | undefined {
     const [address] = this.free(1, reserved)
@@ -253,16 +251,16 @@ export class ExternalLedger<P extends KubeObject> extends AddressLedger<P> {
     return this.#created
   }
 
-  /** All free ones. O(n) */
+  /** All free addresses. O(n) */
   allFree(reserved: ReadonlySet<string>): readonly string[] {
     return this.free(Number.POSITIVE_INFINITY, reserved)
   }
 
   /**
-   * When a list is to be asked for that shows whether an address that may be free is; `undefined`:
-   * there is no such address. After a start only.
+   * When to request a list that shows whether an address that may be free is; `undefined`: there is
+   * no such address. After a start only.
    */
-  suspectUntilMs(reserved: ReadonlySet<string>): number | undefined {
+  unverifiedUntilMs(reserved: ReadonlySet<string>): number | undefined {
     const inventory = this.#inventory
     if (inventory === undefined || this.#pool.policy.reclaim !== 'Delete') return undefined
     const untilMs = (this.#startMs ?? 0) + this.#options.lagMs
@@ -283,7 +281,7 @@ export class ExternalLedger<P extends KubeObject> extends AddressLedger<P> {
     return count
   }
 
-  /** What the pool may use and cannot, and why. O(n) */
+  /** The addresses that the pool may use and cannot, and why. O(n) */
   failed(): readonly FailedAddress[] {
     const failed: FailedAddress[] = []
     for (const address of [...this.#preallocated.keys(), ...this.#adopted]) {
@@ -295,8 +293,8 @@ export class ExternalLedger<P extends KubeObject> extends AddressLedger<P> {
   }
 
   /**
-   * Addresses without a marker that were created in the cloud after a time, and that nothing else
-   * explains. For clouds that mark afterwards. O(n)
+   * Addresses in the cloud without a marker that were created after a time, and that no entry
+   * explains. For clouds that set markers afterwards. O(n)
    */
   unexplained(sinceMs: number, reserved: ReadonlySet<string>): readonly string[] {
     const found: string[] = []
@@ -318,9 +316,9 @@ export class ExternalLedger<P extends KubeObject> extends AddressLedger<P> {
   }
 
   /**
-   * Whether another pool gives an address that this one may use: it has given, reserved or created
-   * it, or is the older one of those that may use it. All processes see the same of this, but for
-   * what they have not heard of yet.
+   * Whether another pool gives an address that this one may use. That pool has given, reserved or
+   * created it, or is the older one of those that may use it. All processes see the same, except
+   * for changes that they have not observed yet.
    */
   #isOfNeighbour(address: string): boolean {
     for (const other of this.#neighbours.of(address)) {
@@ -337,7 +335,7 @@ export class ExternalLedger<P extends KubeObject> extends AddressLedger<P> {
   }
 
   #has(address: string): boolean {
-    // of a pool that is gone nothing is left but its IPAddress objects
+    // of a pool that was deleted only IPAddress objects are left
     if (this.pool === undefined) return this.#live.has(address)
     const isReserved = this.#now?.reservations.entries.some((entry) => entry.address === address) === true
     return isReserved || this.#live.has(address) || this.#created.has(address) || this.#taken.includes(address)
@@ -348,8 +346,8 @@ export class ExternalLedger<P extends KubeObject> extends AddressLedger<P> {
   }
 
   /**
-   * Whether it is in the cloud as the pool needs it, and was not given back since the list was
-   * asked for.
+   * Whether an address is in the cloud as the pool needs it, and was not released since the list
+   * was requested.
    */
   isUsable(address: string): boolean {
     return this.#unusable(address) === undefined

@@ -7,9 +7,9 @@ import { about, type Input, listCall, type Planned, type PoolCall, type Situatio
 import { statusEffects } from './status.js'
 
 /**
- * The end of a pool, when no IPAddress and no claim has anything of it: with `Delete` the addresses
- * that it has created are deleted, with `Retain` their markers are removed. One that cannot be
- * deleted holds up no other, but the pool.
+ * The end of a pool that no IPAddress and no claim uses. With `Delete` the addresses that it has
+ * created are deleted, with `Retain` their markers are removed. An address that cannot be deleted
+ * holds the pool, but no other address.
  */
 export function planEnd<P extends KubeObject>(rules: ExternalRules<P>, input: Input<P>, situation: Situation): Planned {
   const { pool, ledger, claims, nowMs } = input
@@ -20,15 +20,15 @@ export function planEnd<P extends KubeObject>(rules: ExternalRules<P>, input: In
   if (ledger.size + claims > 0) {
     const message = `kept for ${ledger.size} addresses and ${claims} claims`
     const kept: Planned = { outcome: { kind: 'ending', message }, effects }
-    // an address that is to be given back may wait for a newer list
+    // an address that is to be released may wait for a newer list
     const isDue = ledger.wantsListMs > listedMs && nowMs >= listedMs + LIST_PAUSE_MS
     if (isDue) return { ...kept, call: listCall(pool, situation, LIST_PAUSE_MS) }
     return { ...kept, requeueAfterSeconds: LIST_PAUSE_MS / 2000 }
   }
-  // the time of the API server is in full seconds, and known also after a start
+  // the time of the API server has full seconds, and is known also after a start
   const deletedMs = Date.parse(pool.metadata.deletionTimestamp ?? '') + 1000
   const endsMs = Number.isNaN(deletedMs) ? ledger.endsSinceMs : Math.min(ledger.endsSinceMs, deletedMs)
-  // nothing was written after that, whatever the clock of the process that has written it says
+  // nothing was written after that, whatever the clock of the writing process says
   const open = situation.reservations.entries.map(({ atMs }) => Math.min(atMs, endsMs) + rules.settleMs)
   // another process may have created an address just before, which a list does not show at once
   const wantedMs = Math.max(endsMs + rules.lagMs, ...open)
@@ -36,21 +36,21 @@ export function planEnd<P extends KubeObject>(rules: ExternalRules<P>, input: In
   const left = leftOf(input, situation)
   const [call] = left.calls.filter(({ operation, id }) => isDue(input, operation, id))
   if (call !== undefined) {
-    return { outcome: { kind: 'ending', message: `${left.calls.length} addresses to give back` }, effects, call }
+    return { outcome: { kind: 'ending', message: `${left.calls.length} addresses to release` }, effects, call }
   }
   if (left.calls.length + left.attached.length > 0) {
     const again = listLater(input, situation, { wantedMs: listedMs + 2 * LIST_PAUSE_MS, effects })
     const waits = left.calls.map(({ operation, id }) => input.calls.of(operation, id)?.retryAfterSeconds ?? Infinity)
     const seconds = Math.min(again.requeueAfterSeconds ?? Infinity, ...waits)
-    const message = `waits for ${left.attached.length} addresses that are attached and ${left.calls.length} that could not be given back`
+    const message = `waits for ${left.attached.length} addresses that are attached and ${left.calls.length} that could not be released`
     const requeue = seconds < Infinity ? { requeueAfterSeconds: Math.max(1, seconds) } : {}
     return { ...again, outcome: { kind: 'ending', message }, ...requeue }
   }
-  const removal = removeFinalizer(pool, rules.kind.poolFinalizer, 'nothing of the pool is in use any more')
-  return { outcome: { kind: 'ended', message: 'everything is given back' }, effects: [removal] }
+  const removal = removeFinalizer(pool, rules.kind.poolFinalizer, 'none of its addresses is in use')
+  return { outcome: { kind: 'ended', message: 'all addresses are released' }, effects: [removal] }
 }
 
-/** A list when it is due, and until then nothing. */
+/** Waits until a list is due, and requests it. */
 function listLater<P extends KubeObject>(
   { pool, nowMs, ledger }: Input<P>,
   situation: Situation,
@@ -62,7 +62,7 @@ function listLater<P extends KubeObject>(
   return { outcome, effects, requeueAfterSeconds: Math.max(1, Math.ceil((wantedMs - nowMs) / 1000)) }
 }
 
-/** The calls that are still to be made, and the addresses that are attached. */
+/** The calls that are left, and the attached addresses. */
 function leftOf<P extends KubeObject>(input: Input<P>, situation: Situation) {
   const { pool, ledger, calls } = input
   const { policy, reservations } = situation

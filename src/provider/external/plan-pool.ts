@@ -7,8 +7,8 @@ import type { ExternalLedger } from './ledger.js'
 import { planEnd } from './plan-end.js'
 import type { ExternalPolicy, Shortage } from './pool-kind.js'
 import {
+  fitsAnnotation,
   formatReservations,
-  isRoomFor,
   RESERVATIONS_ANNOTATION,
   type Reservations,
   reservationsOf,
@@ -18,15 +18,12 @@ import { about, type Input, listCall, type Planned, type PoolCall, type Situatio
 import { statusEffects } from './status.js'
 
 /**
- * Of clusterctl: the object has been moved to another cluster, and this copy of it is about to be
+ * Annotation of clusterctl: the object was moved to another cluster, and this copy is about to be
  * deleted.
  */
 const MOVED_ANNOTATION = 'clusterctl.cluster.x-k8s.io/delete-for-move'
 
-/**
- * The plan of a pool: which claims get which address, what is asked of the cloud, and what the
- * status says.
- */
+/** The plan of a pool: the addresses of claims, the next call to the cloud, and the status. */
 export function planPool<P extends KubeObject>(rules: ExternalRules<P>, input: Input<P>): Planned {
   const { pool, ledger, calls, nowMs } = input
   const { poolFinalizer } = rules.kind
@@ -34,7 +31,10 @@ export function planPool<P extends KubeObject>(rules: ExternalRules<P>, input: I
     return { outcome: { kind: 'paused', message: 'the pool is paused, or was moved to another cluster' }, effects: [] }
   }
   if (isDeleting(pool) && !hasFinalizer(pool, poolFinalizer)) {
-    return { outcome: { kind: 'ended', message: 'nothing of ours holds it' }, effects: [] }
+    return {
+      outcome: { kind: 'ended', message: 'the pool is being deleted and has no finalizer of this provider' },
+      effects: [],
+    }
   }
   const read = rules.kind.policyOf(pool)
   const reserved = reservationsOf(pool)
@@ -48,7 +48,7 @@ export function planPool<P extends KubeObject>(rules: ExternalRules<P>, input: I
   }
   const found = calls.of('findNetwork')
   if (found?.value === undefined) {
-    const why = 'where the addresses of the pool are'
+    const why = 'to find the network of the pool'
     const call: PoolCall = { operation: 'findNetwork', input: { ...about(pool, policy), network: policy.network }, why }
     return notReady(rules, input, shortageOf('findNetwork', found?.failure), call)
   }
@@ -69,9 +69,9 @@ export function planPool<P extends KubeObject>(rules: ExternalRules<P>, input: I
     : changeNetwork(pool, reserved.value)
 }
 
-/** A pool that has nothing in its network may get another one. */
+/** Changes the network of a pool that has nothing in its present one. */
 function changeNetwork(pool: KubeObject, { network: _, ...reservations }: Reservations): Planned {
-  const outcome: ExternalPoolOutcome = { kind: 'notReady', message: 'it gets another network' }
+  const outcome: ExternalPoolOutcome = { kind: 'notReady', message: 'changing the network of the pool' }
   return { outcome, effects: [reservationsPatch(pool, reservations)] }
 }
 
@@ -108,10 +108,7 @@ function planGiving<P extends KubeObject>(rules: ExternalRules<P>, input: Input<
   }
 }
 
-/**
- * The claims to which it means something that the pool has another reason, or none any more, for
- * what it cannot give.
- */
+/** The claims that wait for another reason than before, or for none any more. */
 function concerned<P extends KubeObject>(
   { shortage: before }: ExternalLedger<P>,
   shortage: Shortage | undefined,
@@ -122,8 +119,8 @@ function concerned<P extends KubeObject>(
 }
 
 /**
- * What is written before anything else: the finalizer, then which uid the markers have, and what
- * another controller had listed.
+ * The writes before anything else: the finalizer, then the uid of the markers, and the addresses
+ * that another controller had listed.
  */
 function begin<P extends KubeObject>(
   rules: ExternalRules<P>,
@@ -134,17 +131,17 @@ function begin<P extends KubeObject>(
   const { poolFinalizer } = rules.kind
   const { pool } = input
   const { adopt } = policy
-  const outcome: ExternalPoolOutcome = { kind: 'notReady', message: 'it is taken into service' }
+  const outcome: ExternalPoolOutcome = { kind: 'notReady', message: 'preparing the pool' }
   if (!hasFinalizer(pool, poolFinalizer)) {
-    return { outcome, effects: [addFinalizer(pool, poolFinalizer, 'the pool must not go before its addresses')] }
+    return { outcome, effects: [addFinalizer(pool, poolFinalizer, 'keeps the pool until its addresses are released')] }
   }
   if (isWritten) return undefined
   const isFirst = value.uids.length === 1
   const listed = isFirst ? (adopt?.listed ?? []).map((address) => Address.format(address)) : []
   const preallocated = new Set(policy.preallocated.map((address) => Address.format(address)))
   const adopted = [...new Set(listed)].filter((address) => !preallocated.has(address))
-  if (!isRoomFor(pool, adopted)) {
-    // those of which the cloud says whose they are need no list
+  if (!fitsAnnotation(pool, adopted)) {
+    // addresses that are adopted by their tag need no list
     if ((adopt?.tags ?? []).length > 0) return { outcome, effects: [reservationsPatch(pool, value)] }
     const message = `the status lists ${adopted.length} addresses, more than the pool can take over: have them adopted by their tag, or name them in the spec`
     return notReady(rules, input, invalid(message))
@@ -153,8 +150,8 @@ function begin<P extends KubeObject>(
 }
 
 /**
- * Nothing can be given. The status says so, and the claims that wait, but not while it is only not
- * known yet.
+ * The plan of a pool that can give nothing. The status and the waiting claims say so, except before
+ * the first list.
  */
 function notReady<P extends KubeObject>(
   rules: ExternalRules<P>,
@@ -166,7 +163,7 @@ function notReady<P extends KubeObject>(
   const unserved = [...input.waiting()].map(({ claim }) => claim.metadata.name)
   const concerns = concerned(ledger, shortage, unserved)
   ledger.shortage = shortage
-  const message = shortage?.message ?? 'the cloud has not told yet which addresses there are'
+  const message = shortage?.message ?? 'waiting for the first list of addresses from the cloud'
   const { effects } = shortage === undefined ? { effects: [] } : statusEffects(rules, input, undefined)
   return { outcome: { kind: 'notReady', message }, effects, call, concerns }
 }
@@ -175,7 +172,7 @@ function invalid(message: string): Shortage {
   return { kind: 'invalid', reason: 'PoolNotReady', message }
 }
 
-/** What a failure of the cloud means for claims. */
+/** The reason that claims wait for after a failure of the cloud. */
 function shortageOf(operation: string, failure: ExternalFailure | undefined): Shortage | undefined {
   if (failure === undefined) return undefined
   const { message, reason = 'PoolNotReady' } = failure
@@ -184,10 +181,10 @@ function shortageOf(operation: string, failure: ExternalFailure | undefined): Sh
 
 function reservationsPatch(pool: KubeObject, reservations: Reservations) {
   const annotations = { [RESERVATIONS_ANNOTATION]: formatReservations(reservations) }
-  return patchObject(pool, { metadata: { annotations } }, 'what is reserved is written before it is given')
+  return patchObject(pool, { metadata: { annotations } }, 'records reservations before addresses are given')
 }
 
-/** All that decides which addresses a pool may use. */
+/** Everything that decides which addresses a pool may use, as a text. */
 function policyKey(pool: KubeObject, { uids, adopted, created }: Reservations): string {
   const { [RESERVATIONS_ANNOTATION]: _, ...annotations } = pool.metadata.annotations ?? {}
   return JSON.stringify([pool.spec, annotations, uids, adopted, created])

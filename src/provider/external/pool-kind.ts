@@ -7,70 +7,68 @@ import type { PlanTime } from '../../plan/index.js'
 import type { ProviderFinalizers } from '../claims/definition.js'
 import type { CloudNetwork } from './cloud.js'
 
-/** What the object of a pool says, whatever its kind. */
+/** The policy in the object of a pool, whatever its kind. */
 export interface ExternalPolicy {
   /**
-   * Addresses that were there before the pool and that it may use, in the order in which they are
-   * given. None of them is ever deleted.
+   * Existing addresses that the pool may use, in the order in which they are given. They are never
+   * deleted.
    */
   readonly preallocated: readonly Address[]
   /**
-   * The most addresses that claims have and the pool has created, counted once each. Left out: no
-   * limit.
+   * The maximum number of addresses: those of claims and those that the pool has created, counted
+   * once each. Left out: no limit.
    */
   readonly max?: number | undefined
   /** How many free addresses are created in advance. */
   readonly minFree: number
   /**
-   * What becomes of an address that the pool has created and that no claim needs any more. A
-   * retained one is given to the next claim.
+   * What happens with an address that the pool has created when its claim does not need it any
+   * more. A retained one is given to the next claim.
    */
   readonly reclaim: 'Delete' | 'Retain'
-  /** As the object names its network, for the cloud to read; null: it does not. */
+  /** The network in the object, for the cloud to read; null: not specified. */
   readonly network: Json
   /**
-   * Credentials, or where they are, for the cloud to read. Left out: null, the cloud needs none of
-   * the pool.
+   * Credentials, or where to find them, for the cloud to read. Left out: null, the cloud needs none
+   * from the pool.
    */
   readonly access?: Json | undefined
-  /**
-   * The length of the subnet that an IPAddress says. Left out: that of a single address, 32 or 128.
-   */
+  /** The prefix length in an IPAddress. Left out: that of a single address, 32 or 128. */
   readonly prefix?: number | undefined
   readonly gateway?: string | undefined
-  /** Where new addresses are chosen, if the cloud can be asked for a certain one. */
+  /** The ranges to choose new addresses from, if the cloud can create a requested address. */
   readonly ranges?: RangeSet | undefined
   /**
-   * What is taken over of another controller of this pool, and never deleted: the addresses that
-   * the status lists when the pool is planned for the first time, and those that have one of these
-   * tags, at any time. Left out: nothing.
+   * Addresses to adopt from another controller of this pool; they are never deleted. `listed`: the
+   * addresses in the status when the pool is planned for the first time. `tags`: addresses with one
+   * of these tags, at any time. Left out: none.
    */
   readonly adopt?: { readonly listed: readonly Address[]; readonly tags: readonly string[] } | undefined
 }
 
-/** What a pool is found to be, for its status. */
+/** The observed state of a pool, for its status. */
 export interface PoolReport {
   readonly network: CloudNetwork | undefined
   /** Canonical texts, in order of value. Each is in one of these lists at most. */
   readonly claimed: readonly string[]
   readonly available: readonly string[]
   /**
-   * What the pool may use and the cloud does not have, has in another network, or has attached
-   * elsewhere, or what another pool gives. Looked at again with each inventory.
+   * Addresses that the pool may use, but that are missing in the cloud, in another network,
+   * attached elsewhere, or given by another pool. Checked with each inventory.
    */
   readonly failed: readonly FailedAddress[]
   /**
-   * Of which it cannot be told whether the pool has created them. People have to remove them in the
-   * cloud, or put the marker of the pool on them.
+   * Addresses of which it is not known whether the pool has created them. Remove them in the cloud,
+   * or set the marker of the pool on them.
    */
   readonly quarantined: readonly string[]
-  /** What the cloud has listed and cannot be used, in sentences. */
+  /** Listed items that cannot be used, as sentences. */
   readonly problems: readonly string[]
-  /** Why a claim that comes now waits; left out: it does not. */
+  /** Why a new claim has to wait; left out: it does not. */
   readonly shortage: Shortage | undefined
   /**
-   * Whether the cloud has told anything yet. Until then the lists but `claimed` are empty, and the
-   * status keeps those that it has.
+   * Whether the cloud has answered yet. Until then all lists except `claimed` are empty, and the
+   * status keeps its present ones.
    */
   readonly isKnown: boolean
 }
@@ -95,16 +93,14 @@ export interface ExternalPoolKind<P extends KubeObject> {
   readonly finalizers?: Partial<ProviderFinalizers> | undefined
   /** The annotations of a pool that its policy is read from. */
   readonly annotations?: readonly string[] | undefined
-  /** On a pool: it stays until its addresses are given back. */
+  /** On a pool: it stays until its addresses are released. */
   readonly poolFinalizer: string
-  /**
-   * Reads a pool, or says in sentences what is wrong with it. Pure; called once for each version.
-   */
+  /** Reads a pool, or returns its problems as sentences. Pure; called once for each version. */
   policyOf(
     pool: P,
   ):
     | { readonly ok: true; readonly policy: ExternalPolicy }
     | { readonly ok: false; readonly problems: readonly string[] }
-  /** The merge patch that has the status say a report; `undefined`: it says that already. */
+  /** The merge patch that writes a report to the status; `undefined`: the status has it already. */
   statusPatch(pool: P, report: PoolReport, time: PlanTime): MergePatch | undefined
 }

@@ -3,13 +3,13 @@ import type { AddressChange, ProviderMemory } from '../claims/definition.js'
 import { canonical, type ExternalLedger } from './ledger.js'
 
 /**
- * Which pools of a provider have an address or may use it: two pools may name one address of one
- * network, and one of them gives it.
+ * The pools of a provider that have an address or may use it. Two pools may name the same address
+ * of a network, and one of them gives it.
  */
 export class PoolsByAddress<P extends KubeObject> implements ProviderMemory<P, ExternalLedger<P>> {
   readonly #ledgers = new Map<string, Set<ExternalLedger<P>>>()
 
-  /** Those that have an address or may use it. */
+  /** The pools that have an address or may use it. */
   of(address: string): ReadonlySet<ExternalLedger<P>> {
     return this.#ledgers.get(address) ?? new Set()
   }
@@ -25,7 +25,7 @@ export class PoolsByAddress<P extends KubeObject> implements ProviderMemory<P, E
     if (known?.delete(ledger) && known.size === 0) this.#ledgers.delete(address)
   }
 
-  /** Other pools that may use an address of a pool that is gone are planned again. O(addresses) */
+  /** Other pools that may use an address of a deleted pool are planned again. O(addresses) */
   observePool(_: ObjectRef, pool: P | undefined, ledger: ExternalLedger<P>): readonly string[] {
     if (pool !== undefined) return []
     const others = new Set<string>()
@@ -37,7 +37,7 @@ export class PoolsByAddress<P extends KubeObject> implements ProviderMemory<P, E
     return [...others]
   }
 
-  /** Other pools that may use an address which is given back are planned again. */
+  /** Other pools that may use a released address are planned again. */
   observeAddress({ before, now }: AddressChange<ExternalLedger<P>>): readonly string[] {
     if (before === undefined || before.address.spec.address === now?.address.spec.address) return []
     const text = canonical(before.address.spec.address)

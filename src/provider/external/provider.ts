@@ -21,11 +21,11 @@ import { reservationsOf } from './reservations.js'
 
 /**
  * A provider of Cluster API whose addresses are in a cloud. A pool gives its preallocated addresses
- * first, then free ones that it has, and then creates new ones, up to its limit.
+ * first, then free ones that it has, and then creates new ones up to its limit.
  *
- * Every address that a claim is given, and every one that is created, is reserved before in an
- * annotation of the pool. So several processes may work at the same time, and a crash at any point
- * loses nothing: {@link CloudFacts.marker} says what the cloud has to do for that.
+ * Every address is reserved in an annotation of the pool before it is given to a claim or created.
+ * So several processes may work at the same time, and a crash at any point loses nothing.
+ * {@link CloudFacts.marker} says what the cloud has to do for that.
  *
  * @throws IpamError `INVALID_ARGUMENT`
  */
@@ -43,14 +43,14 @@ export function externalPools<P extends KubeObject>(
     pools: [kind.model],
     finalizers: kind.finalizers,
     holdsAddress: rules.holdsAddress,
-    // what claims have in the cloud is found by its pool
+    // the addresses of claims in the cloud are found by their pool
     external: { marker: facts.marker === 'none' ? 'none' : 'kept', orphans: 'swept' },
     reservedFor: (pool) => {
       const read = reservationsOf(pool)
       return read.ok ? read.value.entries.flatMap(({ claim }) => (claim === '' ? [] : [claim])) : []
     },
     poolAnnotations: kind.annotations,
-    // what is remembered is lost with a ledger: the next one is as that of another process
+    // state is lost with a ledger: the next one acts as another process
     ledger: () =>
       new ExternalLedger<P>(facts, { callMs, lagMs, identity: `${rules.identity}-${++ledgers}` }, neighbours),
     memory: neighbours,
@@ -69,7 +69,7 @@ export function externalPools<P extends KubeObject>(
   return Object.assign(provider, { onResult: (result: AnyResult) => onResult?.(checkedResult(result)) ?? [] })
 }
 
-/** An IPAddress whose claim is gone, as after a backup, is removed after so long. */
+/** An IPAddress without a claim, as after a restore, is deleted after this time. */
 const SWEEP_AFTER_SECONDS = 60
 
 /** @throws IpamError `INVALID_ARGUMENT` */
@@ -94,7 +94,7 @@ function rulesOf<P extends KubeObject>(definition: ExternalPoolsDefinition<P>): 
   }
 }
 
-/** The kind with its policies read once for each version of a pool. */
+/** The kind, with the policy read once for each version of a pool. */
 function readingOnce<P extends KubeObject>(kind: ExternalPoolKind<P>): ExternalPoolKind<P> {
   const read = new WeakMap<P, ReturnType<ExternalPoolKind<P>['policyOf']>>()
   const policyOf = (pool: P) => {

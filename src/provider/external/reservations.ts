@@ -6,84 +6,79 @@ import { assertKube } from '../../errors/checks.js'
 /** The annotation of a pool with its {@link Reservations}, as JSON. */
 export const RESERVATIONS_ANNOTATION = 'ipam-kit.dev/reservations'
 
-/** The most reservations that a pool has at a time: an annotation has its limit at 256 KiB. */
+/** The maximum number of reservations of a pool: an annotation is limited to 256 KiB. */
 export const MAX_RESERVATIONS = 500
 
 /**
- * What a pool is about to give to claims: written, in a patch that depends on the version of the
- * pool, before anything is created in the cloud and before an IPAddress is. Two controllers cannot
- * reserve one address twice, or one more than the limit, because one of the two patches meets a
- * conflict.
+ * Addresses that a pool is about to give to claims. They are written before anything is created in
+ * the cloud and before an IPAddress is, in a patch that requires the version of the pool. Two
+ * controllers cannot reserve one address twice, or exceed the limit, because one of the two patches
+ * meets a conflict.
  */
 export interface Reservations {
   /**
-   * Namespace and name of the pool that this was written for: a copy of the pool elsewhere does not
-   * inherit it.
+   * Namespace and name of the pool of these reservations: a copy of the pool under another name
+   * does not inherit them.
    */
   readonly pool: string
   /**
-   * The uids that the pool has had, the newest last: a move to another cluster gives it a new one,
-   * and its addresses keep their markers.
+   * The uids of the pool so far, the newest last: a move to another cluster gives it a new one, and
+   * its addresses keep their markers.
    */
   readonly uids: readonly string[]
   /**
-   * The newest resourceVersion of the IPAddress objects that entries are removed for. A controller
-   * whose watch has not reached it reserves nothing: it would not know which addresses the entries
-   * that were removed have become.
+   * The newest resourceVersion of the IPAddress objects whose entries were removed. A controller
+   * whose watch has not reached it reserves nothing: it does not know which addresses those entries
+   * have become.
    */
   readonly addressesVersion?: string | undefined
   /**
    * The id of the network of the addresses. It stays while the pool has any, also if its spec names
-   * another network: without that they would not be found again.
+   * another network: else they would not be found again.
    */
   readonly network?: string | undefined
   readonly entries: readonly Reservation[]
-  /** Addresses that the pool has created, where the cloud keeps no markers. */
+  /** Addresses that the pool has created, if the cloud stores no markers. */
   readonly created?: readonly string[] | undefined
-  /** Addresses that another controller of this pool had listed when this one took it over. */
+  /** Addresses of another controller of this pool, listed when this one adopted it. */
   readonly adopted?: readonly string[] | undefined
 }
 
 export interface Reservation {
-  /**
-   * The name of the claim in the namespace of the pool; empty: none, the address is a spare one.
-   */
+  /** The name of the claim in the namespace of the pool; empty: a spare address. */
   readonly claim: string
   /**
-   * Of the claim, or the word that tells spare ones apart: with the uid of the pool it is the
-   * marker.
+   * The uid of the claim, or the text that distinguishes spare ones: with the uid of the pool it is
+   * the marker.
    */
   readonly uid: string
   /** The process that has written it: only that one knows whether it has sent the call. */
   readonly by: string
   /** When, in milliseconds since 1970. */
   readonly atMs: number
-  /** The address, as soon as it is known. Left out: it is being created. */
+  /** The address, once it is known. Left out: it is being created. */
   readonly address?: string | undefined
   /**
-   * Whether the address is created by this pool: it was chosen, or an answer has named it.
-   * Otherwise it was free.
+   * Whether the pool creates the address: it was chosen, or an answer has named it. Else it was
+   * free.
    */
   readonly isNew?: true | undefined
 }
 
 /**
- * What a pool says, or why that cannot be read: people have changed it, and nothing is given until
- * it is put right or removed.
+ * The reservations of a pool, or why they cannot be read. Then the annotation was edited, and the
+ * pool gives nothing until it is corrected or removed.
  */
 export type ReadReservations =
   | {
       readonly ok: true
       readonly value: Reservations
-      /** Whether the pool says it all, its uid included. */
+      /** Whether the annotation has all of it, with the uid. */
       readonly isWritten: boolean
     }
   | { readonly ok: false; readonly problem: string }
 
-/**
- * The reservations of a pool. A pool without any, or one that was copied from another, has none.
- * O(n)
- */
+/** The reservations of a pool. A new pool, or a copy of another one, has none. O(n) */
 export function reservationsOf(pool: KubeObject): ReadReservations {
   assertKube('reservationsOf', 'pool', pool)
 
@@ -97,32 +92,32 @@ export function reservationsOf(pool: KubeObject): ReadReservations {
   }
   if (read.pool !== place) return { ok: true, value: { pool: place, uids: [uid], entries: [] }, isWritten: false }
   if (read.uids.includes(uid)) return { ok: true, value: read, isWritten: true }
-  // versions of another cluster say nothing here
+  // a version from another cluster has no meaning here
   const { addressesVersion: _, ...moved } = read
   return { ok: true, value: { ...moved, uids: [...read.uids, uid] }, isWritten: false }
 }
 
-/** How many bytes all annotations of an object have at most. */
+/** The maximum size of all annotations of an object, in bytes. */
 const MAX_ANNOTATIONS = 262_144
-/** What an entry gets later: its address. */
-const ADDRESS_ROOM = 80
-/** What is left for entries beside the addresses that are taken over. */
-const ENTRIES_ROOM = 100_000
+/** The bytes that an entry needs later for its address. */
+const ADDRESS_BYTES = 80
+/** The bytes for entries beside the adopted addresses. */
+const ENTRIES_BYTES = 100_000
 
-/** How many bytes the annotations of a pool have left. O(bytes) */
-export function annotationRoom({ metadata }: KubeObject): number {
+/** The bytes that the annotations of a pool have left. O(bytes) */
+export function freeAnnotationBytes({ metadata }: KubeObject): number {
   const texts = Object.entries(metadata.annotations ?? {}).flat()
   return MAX_ANNOTATIONS - 1000 - texts.reduce((sum, text) => sum + utf8Length(text), 0)
 }
 
-/** How many bytes an entry takes. */
+/** The bytes of an entry. */
 export function sizeOfEntry(entry: Reservation): number {
-  return utf8Length(JSON.stringify(entry)) + ADDRESS_ROOM
+  return utf8Length(JSON.stringify(entry)) + ADDRESS_BYTES
 }
 
-/** Whether the annotation has room for the addresses that are taken over, and for entries. */
-export function isRoomFor(pool: KubeObject, adopted: readonly string[]): boolean {
-  return adopted.length === 0 || JSON.stringify(adopted).length + ENTRIES_ROOM <= annotationRoom(pool)
+/** Whether the annotation has space for the adopted addresses, and for entries. */
+export function fitsAnnotation(pool: KubeObject, adopted: readonly string[]): boolean {
+  return adopted.length === 0 || JSON.stringify(adopted).length + ENTRIES_BYTES <= freeAnnotationBytes(pool)
 }
 
 /** The text of the annotation. */
@@ -173,7 +168,7 @@ function isEntry(entry: unknown): entry is Reservation {
   )
 }
 
-/** Whether it is an address in its canonical form: others would be compared with it in vain. */
+/** Whether a text is an address in canonical form: other forms would never match. */
 function isAddress(text: unknown): boolean {
   if (typeof text !== 'string') return false
   const address = safeParse(text)

@@ -11,7 +11,7 @@ import { claimOfMarker } from './inventory.js'
 import { canonical, type ExternalLedger } from './ledger.js'
 import type { Shortage } from './pool-kind.js'
 import {
-  annotationRoom,
+  freeAnnotationBytes,
   MAX_RESERVATIONS,
   RESERVATIONS_ANNOTATION,
   type Reservation,
@@ -21,36 +21,35 @@ import {
 import { about, type Input, type PoolCall, type Situation } from './situation.js'
 import { isSettled, unknownSince } from './unknown.js'
 
-/** What becomes of the reservations of a pool. */
+/** The new reservations of a pool. */
 export interface Made {
   /** The same object if nothing changes. */
   readonly reservations: Reservations
-  /** That the claims are gone whose entries are removed. */
+  /** Proofs that the claims of removed entries do not exist. */
   readonly proofs: readonly AbsentEffect[]
   readonly shortage: Shortage | undefined
-  /** Names of the claims that wait and have no entry. */
+  /** Names of the waiting claims without an entry. */
   readonly unserved: readonly string[]
   readonly call: PoolCall | undefined
-  /** A list is needed that is asked for at this time or later. */
+  /** A list is needed that is requested at this time or later. */
   readonly wantsListMs: number | undefined
   readonly againMs: number | undefined
 }
 
 /**
- * How many addresses are created at a time. Its calls begin soon after the entry is written: an old
- * entry without an address is one whose call is over.
+ * How many addresses are created at a time. A call is sent soon after its entry is written, so an
+ * old entry without an address has no call in flight.
  */
 const MAX_OPEN = 100
-/** While the watch of IPAddress objects is behind. */
+/** How long to wait while the watch of IPAddress objects is behind. */
 const BEHIND_MS = 1000
-/** When it has been behind for so long, claims are told. */
+/** Claims report a watch that has been behind for this time. */
 const MAX_BEHIND_MS = 60_000
-/** How much the clocks of processes differ at most. */
+/** The maximum difference between the clocks of processes. */
 const MAX_CLOCK_SKEW_MS = 3_600_000
 
 /**
- * Reviews the entries, and makes one for each claim that waits, in order, as far as there are
- * addresses.
+ * Reviews the entries, and makes one for each waiting claim, in order, while addresses are free.
  */
 export function reserve<P extends KubeObject>(rules: ExternalRules<P>, input: Input<P>, situation: Situation): Made {
   return new Reserving(rules, input, situation).run()
@@ -66,17 +65,17 @@ class Reserving<P extends KubeObject> {
   #entries: Reservation[] = []
   readonly #reserved = new Set<string>()
   readonly #proofs: AbsentEffect[] = []
-  /** Addresses that entries were removed for, of a cloud without markers. */
+  /** Addresses whose entries were removed, for a cloud without markers. */
   readonly #created: string[] = []
-  /** Those whose calls are over, and of which nothing is found that bears a marker. */
+  /** Entries whose calls have ended, and for which no address with their marker is found. */
   readonly #open: Reservation[] = []
   #version: string | undefined
   #shortage: Shortage | undefined
   #call: PoolCall | undefined
   #wantsListMs: number | undefined
   #againMs: number | undefined
-  /** How many bytes the annotation may still get. */
-  #room: number
+  /** The bytes that the annotation has left. */
+  #freeBytes: number
 
   constructor(rules: ExternalRules<P>, input: Input<P>, situation: Situation) {
     this.#rules = rules
@@ -86,14 +85,14 @@ class Reserving<P extends KubeObject> {
     this.#nowMs = input.nowMs
     this.#waiting = new Map([...input.waiting()].map((each) => [each.claim.metadata.uid ?? '', each]))
     this.#version = situation.reservations.addressesVersion
-    this.#room = annotationRoom(input.pool)
+    this.#freeBytes = freeAnnotationBytes(input.pool)
   }
 
   run(): Made {
     const before = this.#situation.reservations
     const review = before.entries.map((entry) => this.#dated(entry))
     for (const { address, uid } of review) {
-      // what was created for an entry is no one else's, also before the entry says so
+      // the address of an entry is no other claim's, also before the entry names it
       const known = address ?? this.#ledger.inventory?.markedFor(uid)
       if (known !== undefined) this.#reserved.add(known)
     }
@@ -118,7 +117,7 @@ class Reserving<P extends KubeObject> {
     }
   }
 
-  /** An entry of a time that has not come yet, which people have written, is one of now. */
+  /** An entry with a time in the future was edited, and gets the present time. */
   #dated(entry: Reservation): Reservation {
     return entry.atMs > this.#nowMs + MAX_CLOCK_SKEW_MS ? { ...entry, atMs: this.#nowMs } : entry
   }
@@ -134,8 +133,8 @@ class Reserving<P extends KubeObject> {
   }
 
   /**
-   * What the pool has created, of a cloud without markers: those that are gone from the cloud leave
-   * the list.
+   * The addresses that the pool has created in a cloud without markers, without those that the
+   * cloud no longer has.
    */
   #newCreated(before: readonly string[] | undefined): readonly string[] | undefined {
     if (this.#created.length === 0) return before
@@ -144,8 +143,8 @@ class Reserving<P extends KubeObject> {
   }
 
   /**
-   * An entry as it is now; `undefined`: it is not needed any more. @param gone collects the uids of
-   * claims that do not exist
+   * The new state of an entry; `undefined`: it is not needed any more. @param gone collects the
+   * uids of claims that do not exist
    */
   #review(entry: Reservation, gone: Set<string>): Reservation | undefined {
     const { pool, claimOf } = this.#input
@@ -158,7 +157,7 @@ class Reserving<P extends KubeObject> {
     return entry.address === undefined ? this.#unaddressed(entry) : this.#addressed(entry)
   }
 
-  /** The claim has its IPAddress: from now on that says it. */
+  /** The claim has its IPAddress, which replaces the entry. */
   #given({ isNew }: Reservation, { metadata, spec }: IPAddress): undefined {
     const version = metadata.resourceVersion ?? ''
     if (/^\d+$/.test(version) && BigInt(version) > BigInt(this.#version ?? 0)) this.#version = version
@@ -167,20 +166,20 @@ class Reserving<P extends KubeObject> {
     return undefined
   }
 
-  /** An entry for which an address is being created. */
+  /** An entry whose address is being created. */
   #unaddressed(entry: Reservation): Reservation {
     const { facts } = this.#rules
     const answer = this.#callOf(entry)?.answer
     if (answer?.ok === true) {
       const created = readCreated(answer.value, this.#situation.network)
       if (facts.marker === 'atomic' || !created.ok || this.#reserved.has(created.address)) return entry
-      // without a marker nothing but this entry says whose it is
+      // without a marker only this entry knows the claim of the address
       return this.#withAddress(entry, created.address, true)
     }
     return this.#begun(entry)
   }
 
-  /** An entry whose address is to be created, and is not known to be there. */
+  /** An entry whose address has to be created, and is not known to exist. */
   #begun(entry: Reservation): Reservation {
     const { callMs, settleMs } = this.#rules
     const { inventory } = this.#ledger
@@ -191,7 +190,7 @@ class Reserving<P extends KubeObject> {
     if (sinceMs === undefined) {
       const address = call?.answer === undefined ? undefined : this.#ledger.take(this.#reserved)
       if (address !== undefined) return this.#withAddress(entry, address)
-      // each call is sent within a certain time after its entry is written
+      // each call is sent within this time after its entry is written
       return this.#nowMs > entry.atMs + callMs / 2 ? { ...entry, atMs: this.#nowMs } : entry
     }
     if (!isSettled(sinceMs, inventory, this.#rules)) {
@@ -213,8 +212,8 @@ class Reserving<P extends KubeObject> {
   }
 
   /**
-   * An entry with an address, which may not be there any more: then the claim gets another one,
-   * when no IPAddress for it can be in flight.
+   * An entry with an address that may not exist any more. Then the claim gets another one, once no
+   * IPAddress for it can be in flight.
    */
   #addressed(entry: Reservation): Reservation | undefined {
     const { address = '', isNew, atMs } = entry
@@ -231,10 +230,7 @@ class Reserving<P extends KubeObject> {
     return entry
   }
 
-  /**
-   * Removes the entries of claims that are gone, when nothing that was sent for them can have an
-   * effect any more.
-   */
+  /** Removes the entries of claims that do not exist, once no call for them can have an effect. */
   #removeGone(gone: ReadonlySet<string>): void {
     if (gone.size === 0) return
     this.#entries = this.#entries.filter((entry) => {
@@ -242,7 +238,7 @@ class Reserving<P extends KubeObject> {
       const { namespace } = this.#input.pool.metadata
       const ref = { ...IPAddressClaim.info, namespace, name: entry.claim }
       const { apiVersion, kind, name } = ref
-      const why = 'nothing may be given to it any more'
+      const why = 'its claim must not exist any more'
       this.#proofs.push(...proofOfAbsence({ ref: { apiVersion, kind, namespace, name }, uid: entry.uid }, why))
       if (entry.address !== undefined) this.#free(entry.address)
       return false
@@ -250,8 +246,8 @@ class Reserving<P extends KubeObject> {
   }
 
   /**
-   * Whether nothing is to be done any more for an entry whose claim is gone. What was created for
-   * it is deleted, or stays as a free address.
+   * Whether nothing is left to do for an entry without a claim. Its created address is deleted, or
+   * stays as a free one.
    */
   #isLeft(entry: Reservation): boolean {
     const { inventory } = this.#ledger
@@ -261,7 +257,8 @@ class Reserving<P extends KubeObject> {
       return false
     }
     const { isNew, uid } = entry
-    // one without a marker may be its own, also beside one that the claim had before
+    // an address without a marker may belong to the entry, also beside one that the claim had
+    // before
     const mayBeUnmarked = this.#rules.facts.marker === 'after' && entry.address === undefined
     if (mayBeUnmarked && this.#ledger.unexplained(entry.atMs, this.#reserved).length > 0) {
       this.#open.push(entry)
@@ -279,12 +276,12 @@ class Reserving<P extends KubeObject> {
     }
     const { id } = object
     const input = { ...this.#about, id, address }
-    this.#ask({ operation: 'deleteAddress', id, input, why: 'its claim is gone' })
+    this.#ask({ operation: 'deleteAddress', id, input, why: 'its claim does not exist' })
     return false
   }
 
   /**
-   * Sees to it that an address that was created for an entry is known as one of the pool without
+   * Makes sure that an address that was created for an entry is known as one of the pool without
    * the entry.
    */
   #isMarked({ uid }: Reservation, address: string, object: CloudAddress): boolean {
@@ -298,16 +295,16 @@ class Reserving<P extends KubeObject> {
     }
     const { id } = object
     const input = { ...this.#about, id, marker: text }
-    this.#ask({ operation: 'markAddress', id, input, why: 'so that it is found again' })
+    this.#ask({ operation: 'markAddress', id, input, why: 'sets the marker of the pool' })
     return false
   }
 
   /**
-   * What becomes of entries whose calls are over and have left nothing that bears a marker. Where
-   * the cloud marks afterwards, there may be addresses without one that were created since: as many
-   * of them as there were such calls are taken for theirs, each by one. If there are more, others
-   * have created some as well, and none of them is touched. Where there is nothing, the call is
-   * made again, by this process.
+   * Decides about entries whose calls have ended without an address that has their marker. If the
+   * cloud sets markers afterwards, addresses without one may have been created since. If their
+   * number is at most the number of such calls, each entry takes one of them. If there are more,
+   * other owners have created some, and none is touched. If there are none, this process makes the
+   * call again.
    */
   #explain(): void {
     const open = this.#open
@@ -327,7 +324,7 @@ class Reserving<P extends KubeObject> {
       if (address !== undefined) return this.#withAddress(entry, address, true)
       const isThere = this.#ledger.inventory?.markedFor(entry.uid) !== undefined
       const isGone = entry.claim === '' || this.#input.claimOf(entry.claim)?.metadata.uid !== entry.uid
-      // nothing is done for a claim that is paused
+      // nothing is done for a paused claim
       const stays = isThere || isGone || !this.#waiting.has(entry.uid)
       return stays ? entry : { ...entry, by: this.#ledger.identity, atMs: this.#nowMs }
     })
@@ -345,7 +342,7 @@ class Reserving<P extends KubeObject> {
       return !known.has(uid) && !isOther && !(object !== undefined && isOwnedBy(object, uid))
     })
     if (wanted !== undefined) {
-      const message = `the pool has addresses in the network ${network}: it can be changed to ${wanted} when all of them are given back`
+      const message = `the pool has addresses in the network ${network}: it can be changed to ${wanted} when all of them are released`
       this.#shortage = { kind: 'invalid', reason: 'PoolNotReady', message }
     }
     const isBehind = this.#isBehind()
@@ -363,7 +360,7 @@ class Reserving<P extends KubeObject> {
     return wants.slice(served).map(({ claim }) => claim.metadata.name)
   }
 
-  /** Whether it is not known yet what the entries that were removed have become. */
+  /** Whether the IPAddress objects of removed entries may be unknown yet. */
   #isBehind(): boolean {
     const { addressesVersion } = this.#situation.reservations
     const ledger = this.#ledger
@@ -384,8 +381,8 @@ class Reserving<P extends KubeObject> {
     if (this.#entries.length >= MAX_RESERVATIONS) return undefined
     const { identity: by } = this.#ledger
     const entry: Reservation = { claim: name, uid, by, atMs: this.#nowMs }
-    this.#room -= sizeOfEntry(entry)
-    if (this.#room < 0) {
+    this.#freeBytes -= sizeOfEntry(entry)
+    if (this.#freeBytes < 0) {
       const message = `the annotations of the pool are as long as they may be: ${RESERVATIONS_ANNOTATION} has no room for a claim`
       if (this.#entries.length === 0) this.#shortage = { kind: 'invalid', reason: 'PoolNotReady', message }
       return undefined
@@ -394,19 +391,19 @@ class Reserving<P extends KubeObject> {
     const address = this.#ledger.take(this.#reserved)
     if (address !== undefined) {
       if (listedMs + LIST_PAUSE_MS >= this.#nowMs) return this.#withAddress(entry, address)
-      // it may have been deleted by hand
+      // the address may have been deleted by hand
       this.#wantsList(this.#nowMs)
       return undefined
     }
-    const suspectMs = this.#ledger.suspectUntilMs(this.#reserved)
-    if (suspectMs !== undefined) {
-      this.#wantsList(suspectMs)
+    const unverifiedMs = this.#ledger.unverifiedUntilMs(this.#reserved)
+    if (unverifiedMs !== undefined) {
+      this.#wantsList(unverifiedMs)
       return undefined
     }
     return this.#newEntry(entry)
   }
 
-  /** An entry for an address that is to be created, if the pool may have one more. */
+  /** An entry for an address to create, if the pool may have one more. */
   #newEntry(entry: Reservation): Reservation | undefined {
     const { max } = this.#situation.policy
     if (this.#entries.filter(({ address }) => address === undefined).length >= MAX_OPEN) {
@@ -414,7 +411,7 @@ class Reserving<P extends KubeObject> {
       return undefined
     }
     if (max !== undefined && this.#ledger.count(this.#entries) >= max) {
-      const message = `the pool has ${max} addresses, as many as it may have, and none is free`
+      const message = `no free address: the pool has ${max} addresses, which is its limit`
       this.#shortage = { kind: 'max', reason: 'PoolExhausted', message }
       return undefined
     }
@@ -426,7 +423,7 @@ class Reserving<P extends KubeObject> {
     return undefined
   }
 
-  /** A spare address that is being created; `undefined`: it is there, or is not wanted any more. */
+  /** A spare address that is being created; `undefined`: it exists, or is not wanted any more. */
   #spare(entry: Reservation): Reservation | undefined {
     const { uid, by, atMs } = entry
     const ledger = this.#ledger
@@ -454,7 +451,7 @@ class Reserving<P extends KubeObject> {
       this.#wantsList(atMs + this.#rules.settleMs)
       return entry
     }
-    // nothing has come of it, or something without a marker
+    // the call had no effect, or created an address without a marker
     if (this.#rules.facts.marker !== 'after' || ledger.unexplained(atMs, this.#reserved).length === 0) return undefined
     this.#open.push(entry)
     return entry
@@ -476,7 +473,7 @@ class Reserving<P extends KubeObject> {
       return
     if (!this.#wantsSpare(this.#entries)) return
     const entry = { claim: '', uid: `spare-${identity}-${++this.#ledger.spares}`, by: identity, atMs: this.#nowMs }
-    if (this.#room < sizeOfEntry(entry)) return
+    if (this.#freeBytes < sizeOfEntry(entry)) return
     this.#entries.push(entry)
     this.#createSpare(entry)
   }

@@ -17,11 +17,11 @@ export interface Situation {
   readonly reservations: Reservations
   /** The id of the network. */
   readonly network: string
-  /** That of the network that the spec names, if that is another one. */
+  /** The id of the network that the spec names, if it is another one. */
   readonly wanted?: string | undefined
 }
 
-/** What every call says of its pool. */
+/** The input of every call about its pool. */
 export function about({ metadata: { namespace = '', name } }: KubeObject, { access = null }: ExternalPolicy) {
   return { pool: { namespace, name }, access }
 }
@@ -35,7 +35,7 @@ export function listCall(pool: KubeObject, { policy, reservations, network }: Si
   return {
     operation: 'listAddresses',
     input: { ...about(pool, policy), network, markers, tags, addresses: [...new Set(addresses)] },
-    why: 'which addresses there are',
+    why: 'to find the addresses of the pool',
     maxAgeSeconds: Math.max(1, Math.floor(ageMs / 1000)),
   }
 }

@@ -6,7 +6,7 @@ import { inOrder } from './ledger.js'
 import type { PoolReport } from './pool-kind.js'
 import { reservationsOf } from './reservations.js'
 import type { Input } from './situation.js'
-import { isRecord, shown } from './well-formed.js'
+import { isRecord, valueText } from './well-formed.js'
 
 /**
  * A pool with more addresses compares the lists in its status at most once in {@link PAUSE_MS},
@@ -15,12 +15,12 @@ import { isRecord, shown } from './well-formed.js'
 const MANY = 1000
 /** In milliseconds. */
 const PAUSE_MS = 5000
-/** How much of a text of the cloud the status repeats, in characters. */
+/** How much of a text from the cloud is kept in the status, in characters. */
 const MAX_PROBLEM = 500
 
 /**
- * The patch by which the status says what the pool is found to be, and when to look again where
- * that has to wait. O(n log n)
+ * The patch that writes a report to the status, and when to try again if the patch has to wait. O(n
+ * log n)
  */
 export function statusEffects<P extends KubeObject>(
   rules: ExternalRules<P>,
@@ -33,7 +33,7 @@ export function statusEffects<P extends KubeObject>(
   ledger.statusMs = nowMs
   const patch = rules.kind.statusPatch(pool, reportOf(input, network), { nowMs })
   return {
-    effects: patch === undefined ? [] : [patchStatus(pool, patch, 'what the pool has, and why it gives nothing')],
+    effects: patch === undefined ? [] : [patchStatus(pool, patch, 'the state of the pool has changed')],
   }
 }
 
@@ -56,9 +56,9 @@ function reportOf<P extends KubeObject>({ pool, ledger, calls }: Input<P>, netwo
   }
 }
 
-/** What a list names beside its addresses. */
+/** The listed items that are not addresses. */
 function problemsIn(listed: unknown): readonly string[] {
   const problems = isRecord(listed) ? listed.problems : undefined
   if (!Array.isArray(problems)) return []
-  return problems.map((problem) => (typeof problem === 'string' ? plain(problem, MAX_PROBLEM) : shown(problem)))
+  return problems.map((problem) => (typeof problem === 'string' ? plain(problem, MAX_PROBLEM) : valueText(problem)))
 }

@@ -1,8 +1,8 @@
 import type { CloudAddress, CloudNetwork } from './cloud.js'
 
 /**
- * Whether a cloud has answered an address as {@link CloudAddress} says, but for whether its text is
- * one.
+ * Whether an answer of a cloud has the form of {@link CloudAddress}. The text of the address is not
+ * checked.
  */
 export function isCloudAddress(value: unknown): value is CloudAddress {
   if (!isRecord(value)) return false
@@ -24,8 +24,8 @@ export function isRecord(value: unknown): value is { readonly [key: string]: unk
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** What a cloud has answered, for messages. */
-export function shown(value: unknown): string {
+/** An answer of a cloud, for messages. */
+export function valueText(value: unknown): string {
   try {
     return `${JSON.stringify(value)}`.slice(0, 80)
   } catch {

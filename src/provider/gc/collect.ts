@@ -6,11 +6,11 @@ import type { GcOutcome } from './outcome.js'
 import { formatTie, namespaceEvents, proofsOf, type Tie, tieOf, type World } from './owners.js'
 
 /**
- * What the collector has to do about one object. Sources are named after functions in
- * garbagecollector.go of Kubernetes 1.36.
+ * Plans one object for the collector. Sources are named after functions in garbagecollector.go of
+ * Kubernetes 1.36.
  *
- * O(references of the object); for one that waits for its dependents also in the owners above it
- * that wait.
+ * O(references of the object); for an object that waits for its dependents, also in the waiting
+ * owners above it.
  */
 export function planObject(node: GraphNode, world: World): Plan<GcOutcome> {
   const ties = node.owners.map((ref) => tieOf(ref, node, world))
@@ -31,11 +31,11 @@ function isLoose(tie: Tie): boolean {
 }
 
 /**
- * Takes references off an object that stays. Owners that are being deleted are among them, also
- * where another one keeps it: they would wait for it for ever.
+ * Removes references from an object that stays. Owners that are being deleted are among them, also
+ * if another owner keeps the object: they would wait for it forever.
  *
- * Source: `attemptToDeleteItem`, first case, and `orphanDependents`. There all references of a uid
- * go, here only those that are loose.
+ * Source: `attemptToDeleteItem`, first case, and `orphanDependents`. Upstream removes all
+ * references of a uid, here only those to loose owners.
  */
 function planPrune(node: GraphNode, ties: readonly Tie[], loose: readonly Tie[], world: World): Plan<GcOutcome> {
   const removed = loose.map((tie) => tie.ref)
@@ -43,15 +43,16 @@ function planPrune(node: GraphNode, ties: readonly Tie[], loose: readonly Tie[],
   const why = `${whyLoose(loose)}${ownerReferences.length > 0 ? ', and others still own it' : ''}`
   const patch = patchObject(node.object, { metadata: { ownerReferences } }, why)
   const effects = [...proofsOf(loose, node, world), patch, ...namespaceEvents(loose, node)]
-  const message = `it loses references: ${whyLoose(loose)}`
+  const message = `removing references: ${whyLoose(loose)}`
   return { outcome: { kind: 'pruned', message, removed, unresolved: unresolved(ties) }, effects }
 }
 
 /**
- * Deletes an object that no owner keeps. One with dependents of its own, whose owner waits for its
- * dependents, waits for its dependents too. Otherwise its own finalizers say what becomes of them.
+ * Deletes an object without an owner that keeps it. If it has dependents, and its owner waits for
+ * its own dependents, it waits for its dependents too. Else its own finalizers decide about its
+ * dependents.
  *
- * The deletion carries the version that was read, as a new owner may have been added since.
+ * The deletion requires the version that was read, as a new owner may have been added since.
  *
  * Source: `attemptToDeleteItem`, second and third case.
  */
@@ -64,15 +65,15 @@ function planCollection(node: GraphNode, ties: readonly Tie[], world: World): Pl
   return { outcome: { kind: 'collected', message: `no owner is left: ${why}`, propagation }, effects }
 }
 
-/** What the finalizers of an object, that were there before its deletion, ask for. */
+/** The propagation that the finalizers of an object ask for, which were set before its deletion. */
 function propagationOf({ object }: GraphNode): Propagation {
   if (hasFinalizer(object, ORPHAN)) return 'Orphan'
   return hasFinalizer(object, FOREGROUND) ? 'Foreground' : 'Background'
 }
 
 /**
- * An object that is being deleted: the collector lets go of it when its dependents no longer hold
- * it.
+ * Plans an object that is being deleted: its finalizer is removed when its dependents no longer
+ * hold it.
  */
 function planDeletion(node: GraphNode, graph: Graph): Plan<GcOutcome> {
   switch (node.role) {
@@ -86,20 +87,20 @@ function planDeletion(node: GraphNode, graph: Graph): Plan<GcOutcome> {
 }
 
 /**
- * Source: `attemptToOrphanWorker`. There the owner takes itself off its dependents; here each of
- * them has a plan of its own.
+ * Source: `attemptToOrphanWorker`. There the owner removes itself from its dependents; here each
+ * dependent has a plan of its own.
  */
 function planOrphaning(node: GraphNode, graph: Graph): Plan<GcOutcome> {
   const dependents = graph.countDependents(node.uid)
   if (dependents === 0) return finish(node, ORPHAN, 'nothing refers to it any more')
-  const message = `it goes when nothing refers to it any more: ${names(graph.dependentsOf(node.uid), dependents)}`
+  const message = `it is deleted when nothing refers to it any more: ${names(graph.dependentsOf(node.uid), dependents)}`
   return { outcome: { kind: 'held', message, by: ORPHAN, dependents }, effects: [] }
 }
 
 /**
- * Source: `processDeletingDependentsItem`. There an object that refers to itself waits for ever,
- * and so do the objects of a ring that were not deleted by the collector. Here no object waits for
- * itself, directly or indirectly.
+ * Source: `processDeletingDependentsItem`. There an object that refers to itself waits forever, and
+ * so do the objects of a ring that the collector did not delete. Here no object waits for itself,
+ * directly or indirectly.
  */
 function planWaiting(node: GraphNode, graph: Graph): Plan<GcOutcome> {
   const blockers = first(graph.blockersOf(node.uid), SHOWN + 1).filter(({ key }) => key !== node.key)
@@ -108,13 +109,13 @@ function planWaiting(node: GraphNode, graph: Graph): Plan<GcOutcome> {
   if (ring.length > 0) return planUnblock(node, ring)
   const blocksItself = node.owners.some((owner) => owner.uid === node.uid && owner.blockOwnerDeletion === true)
   const dependents = graph.countBlockers(node.uid) - (blocksItself ? 1 : 0)
-  const message = `it goes when its dependents are gone: ${names(blockers, dependents)}`
+  const message = `it is deleted after its dependents: ${names(blockers, dependents)}`
   return { outcome: { kind: 'held', message, by: FOREGROUND, dependents }, effects: [] }
 }
 
 /**
  * Breaks a ring of objects that wait for each other. Source: `attemptToDeleteItem`, second case.
- * There any dependent that waits is taken for the sign of a ring; here it is one.
+ * Upstream takes any waiting dependent for a sign of a ring; here it is a real one.
  */
 function planUnblock(node: GraphNode, ring: readonly OwnerReference[]): Plan<GcOutcome> {
   const ownerReferences = node.owners.map((ref) => (ring.includes(ref) ? { ...ref, blockOwnerDeletion: false } : ref))
@@ -130,7 +131,7 @@ function isHeldUp(node: GraphNode, ref: OwnerReference, graph: Graph): boolean {
 }
 
 /**
- * Whether an owner, or one that it holds up, and so on, is held up by the owner's dependent itself.
+ * Whether an owner, or an object that it holds, and so on, is held by the owner's own dependent.
  */
 function isAbove(node: GraphNode, ownerUid: string, graph: Graph): boolean {
   const seen = new Set([ownerUid])
@@ -160,12 +161,12 @@ function whyKept(ties: readonly Tie[]): string {
   return `${list(ties.flatMap((tie) => (tie.is === 'unresolved' ? [tie.problem] : [])))}: taken as there`
 }
 
-/** Why owners no longer keep their dependent, in one clause for each way. */
+/** Why owners no longer keep their dependent, one clause for each reason. */
 function whyLoose(ties: readonly Tie[]): string {
   const clauses: string[] = []
   for (const [is, what] of [
     ['absent', 'gone'],
-    ['waiting', 'waiting for its dependents to go'],
+    ['waiting', 'waiting for its dependents to be deleted'],
     ['orphaning', 'leaving its dependents behind'],
   ] as const) {
     const owners = ties.filter((tie) => tie.is === is).map(formatTie)
@@ -174,7 +175,7 @@ function whyLoose(ties: readonly Tie[]): string {
   return clauses.join(', ')
 }
 
-/** How many names a message has at most. */
+/** The maximum number of names in a message. */
 const SHOWN = 3
 
 function names(nodes: Iterable<GraphNode>, total: number): string {
@@ -190,7 +191,7 @@ function first(nodes: Iterable<GraphNode>, most: number): GraphNode[] {
   return found
 }
 
-/** Names in words, and how many there are beyond those that are shown. */
+/** Names as a text, with the number of those that are left out. */
 function list(names: readonly string[], total: number = names.length): string {
   const shown = names.slice(0, SHOWN)
   const more = total - shown.length

@@ -13,26 +13,26 @@ import type { ParseResult } from '../../plan/cached-objects.js'
 import type { CachedObjects, Watch } from '../../plan/index.js'
 
 /**
- * The finalizer of an object that goes after its dependents. Its name is part of the Kubernetes
- * API.
+ * The finalizer of an object that is deleted after its dependents. Its name is part of the
+ * Kubernetes API.
  */
 export const FOREGROUND = 'foregroundDeletion'
 /**
- * The finalizer of an object that goes without its dependents. Its name is part of the Kubernetes
- * API.
+ * The finalizer of an object that is deleted without its dependents. Its name is part of the
+ * Kubernetes API.
  */
 export const ORPHAN = 'orphan'
 
 /**
- * What an object is to its dependents:
+ * The role of an object for its dependents:
  *
- * - `living`: it keeps them. Also while it is being deleted and held by finalizers of others
- * - `waiting`: it is being deleted, and waits until they are gone
- * - `orphaning`: it is being deleted, and leaves them behind
+ * - `living`: it keeps them. Also while it is being deleted and held by other finalizers
+ * - `waiting`: it is being deleted, and waits until its dependents are deleted
+ * - `orphaning`: it is being deleted, and its dependents stay
  */
 export type Role = 'living' | 'waiting' | 'orphaning'
 
-/** An object, with what the collector reads of it. */
+/** An object, with the fields that the collector reads. */
 export interface GraphNode {
   readonly key: string
   readonly uid: string
@@ -47,7 +47,7 @@ export function keyOf(ref: ObjectRef): string {
   return formatRef(group === '' ? ref : { ...ref, kind: `${ref.kind}.${group}` })
 }
 
-/** What is read of an object. One without a uid cannot be referred to. */
+/** Reads an object. An object without a uid cannot be referred to. */
 function parseNode(object: KubeObject): ParseResult<GraphNode> {
   const { uid, ownerReferences } = object.metadata
   if (!uid) return { ok: false, problem: 'it has no uid' }
@@ -59,7 +59,7 @@ function parseNode(object: KubeObject): ParseResult<GraphNode> {
   }
 }
 
-/** An API server stores no other; a store without schemas may. */
+/** An API server stores only valid lists; a store without schemas may not. */
 function isOwnerList(references: unknown): boolean {
   const isReference = (each: Partial<OwnerReference> | null) =>
     [each?.apiVersion, each?.kind, each?.name, each?.uid].every((field) => typeof field === 'string')
@@ -80,7 +80,7 @@ export function nodeWatch(kind: KindInfo): Watch<GraphNode> {
 }
 
 /**
- * In the order of Kubernetes, where both finalizers cannot be set. Source: `processTransitions` in
+ * In the order of Kubernetes, which never sets both finalizers. Source: `processTransitions` in
  * graph_builder.go of its collector.
  */
 function roleOf(object: KubeObject): Role {
@@ -90,8 +90,7 @@ function roleOf(object: KubeObject): Role {
 }
 
 /**
- * Which object refers to which by uid, over all kinds that are watched. Lookups cost O(kinds +
- * answer).
+ * The references between objects by uid, over all watched kinds. Lookups cost O(kinds + answer).
  */
 export class Graph {
   /** By `Kind.group`. */
@@ -122,7 +121,7 @@ export class Graph {
     return Object.values(this.#kinds).flatMap((kind) => [...kind])
   }
 
-  /** The objects that refer to a uid, under whatever name. */
+  /** The objects that refer to a uid, whatever name they give. */
   *dependentsOf(uid: string): IterableIterator<GraphNode> {
     for (const kind of Object.values(this.#kinds)) yield* kind.each('owner', uid)
   }
@@ -132,12 +131,12 @@ export class Graph {
     return Object.values(this.#kinds).reduce((sum, kind) => sum + kind.countBy('owner', uid), 0)
   }
 
-  /** The dependents that hold up the deletion of an object. */
+  /** The dependents that hold the deletion of an object. */
   *blockersOf(uid: string): IterableIterator<GraphNode> {
     for (const kind of Object.values(this.#kinds)) yield* kind.each('blocked', uid)
   }
 
-  /** How many dependents hold up the deletion of an object. */
+  /** How many dependents hold the deletion of an object. */
   countBlockers(uid: string): number {
     return Object.values(this.#kinds).reduce((sum, kind) => sum + kind.countBy('blocked', uid), 0)
   }

@@ -2,27 +2,29 @@ import type { OwnerReference } from '../../crd/meta/object.js'
 import type { Propagation } from '../../plan/effect.js'
 import type { Outcome } from '../../plan/index.js'
 
-/** What a plan for an object came to. */
+/** The outcome of a plan for an object. */
 export type GcOutcome =
   /**
-   * Nothing is to be done: it has no owner, or one that lives. `unresolved`: the references that
-   * cannot be followed. Each of them counts as an owner that lives.
+   * Nothing is to be done: the object has no owner, or a living one. `unresolved`: references that
+   * cannot be followed. Each of them counts as a living owner.
    */
   | (Outcome & { readonly kind: 'kept'; readonly unresolved: readonly OwnerReference[] })
-  /** It stays, and loses the references to owners that are gone or that go without it. */
+  /**
+   * The object stays, and loses references to owners that do not exist, or that are deleted without
+   * it.
+   */
   | (Outcome & {
       readonly kind: 'pruned'
       readonly removed: readonly OwnerReference[]
       readonly unresolved: readonly OwnerReference[]
     })
   /**
-   * It is deleted, as no owner of it is left. `propagation`: what then happens to its own
-   * dependents.
+   * The object is deleted: it has no owner left. `propagation`: what happens to its own dependents.
    */
   | (Outcome & { readonly kind: 'collected'; readonly propagation: Propagation })
   /**
-   * It is being deleted and held until this number of dependents are deleted (`foregroundDeletion`)
-   * or no longer refer to it (`orphan`).
+   * The object is being deleted. It is held until this number of dependents are deleted
+   * (`foregroundDeletion`) or no longer refer to it (`orphan`).
    */
   | (Outcome & {
       readonly kind: 'held'
@@ -30,13 +32,13 @@ export type GcOutcome =
       readonly dependents: number
     })
   /**
-   * It is being deleted, and it and one of its owners waited for each other: the owner no longer
-   * waits.
+   * The object is being deleted, and was waiting for one of its owners, which was waiting for it:
+   * the owner no longer waits.
    */
   | (Outcome & { readonly kind: 'unblocked' })
-  /** It is being deleted, and it need not wait for any dependent any more. */
+  /** The object is being deleted, and no longer waits for a dependent. */
   | (Outcome & { readonly kind: 'finished' })
-  /** It is being deleted, and the collector has no part in that. */
+  /** The object is being deleted, without work for the collector. */
   | (Outcome & { readonly kind: 'leaving' })
   /** Nothing is decided, because a kind has not been listed yet. */
   | (Outcome & { readonly kind: 'unlisted' })

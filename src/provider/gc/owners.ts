@@ -2,45 +2,43 @@ import { formatRef, groupOf, type KindInfo, type ObjectRef, type OwnerReference,
 import { type Effect, type EventEffect, eventAbout, guard, proofOfAbsence } from '../../plan/index.js'
 import { type Graph, type GraphNode, keyOf } from './graph.js'
 
-/** What plans are made from: the objects that were seen, and the kinds that are seen at all. */
+/** The input of plans: the objects, and the watched kinds. */
 export interface World {
   readonly graph: Graph
   /** The watched kind of that group and name. */
   kindOf(name: { readonly apiVersion: string; readonly kind: string }): KindInfo | undefined
 }
 
-/** A reference to an owner, and what has become of that owner. */
+/** A reference to an owner, with the state of that owner. */
 export type Tie =
-  /** The owner is there, and keeps its dependents. */
+  /** The owner exists, and keeps its dependents. */
   | { readonly is: 'solid'; readonly ref: OwnerReference }
-  /** The owner is being deleted, and waits until its dependents are gone. */
+  /** The owner is being deleted, and waits until its dependents are deleted. */
   | { readonly is: 'waiting'; readonly ref: OwnerReference; readonly owner: GraphNode }
-  /** The owner is being deleted, and leaves its dependents behind. */
+  /** The owner is being deleted, and its dependents stay. */
   | { readonly is: 'orphaning'; readonly ref: OwnerReference; readonly owner: GraphNode }
-  /** The owner cannot be looked for: it counts as one that is there. */
+  /** The owner cannot be looked up: it counts as existing. */
   | { readonly is: 'unresolved'; readonly ref: OwnerReference; readonly problem: string }
-  /** The owner is not known under that name: it is gone, or was not seen yet. */
+  /** No owner is known under that name: it does not exist, or was not observed yet. */
   | {
       readonly is: 'absent'
       readonly ref: OwnerReference
       /** Where it would be. */
       readonly place: ObjectRef
-      /** The object of that uid in another namespace, if there is one. */
+      /** The object with that uid in another namespace, if it exists. */
       readonly elsewhere: GraphNode | undefined
     }
 
 /**
- * Finds out what has become of the owner that a reference means. It means an object by uid, and
- * only if kind and name are right, in the namespace of the dependent unless the kind is
- * cluster-scoped.
+ * Finds the owner of a reference. A reference means an object by uid, and only if kind and name are
+ * right. The owner is in the namespace of the dependent, unless its kind is cluster-scoped.
  *
- * An owner that leaves its dependents behind is found by its uid alone, as dependents are.
- * Otherwise a cluster-scoped object cannot have a namespaced owner: the reference does not say
- * which namespace is meant.
+ * An owner that leaves its dependents behind is found by its uid alone, as dependents are. Else a
+ * cluster-scoped object cannot have a namespaced owner: the reference does not contain a namespace.
  *
  * Source: `isDangling` and `classifyReferences` in garbagecollector.go of Kubernetes 1.36,
- * `orphanDependents` for the second rule. There an object with one reference that cannot be
- * followed is left as it is, with all of its references.
+ * `orphanDependents` for the second rule. Upstream leaves an object with one reference that cannot
+ * be followed as it is, with all of its references.
  */
 export function tieOf(ref: OwnerReference, dependent: GraphNode, { graph, kindOf }: World): Tie {
   const known = graph.withUid(ref.uid)
@@ -64,14 +62,14 @@ export function tieOf(ref: OwnerReference, dependent: GraphNode, { graph, kindOf
 }
 
 /**
- * What must still hold, at the moment that counts, for an object to lose its ties: each owner that
- * is thought gone does not exist, each one that is being deleted is in the state that was seen.
- * They come before the write that relies on them.
+ * Effects that prove the state of owners right before the write that relies on it. Each owner that
+ * is thought missing does not exist, and each one that is being deleted is in the state that was
+ * read.
  *
  * Kubernetes reads each owner from the API server before it acts (`isDangling`), whatever its
- * caches say. These effects do that here. After them an owner cannot come back: a uid is not used
- * again, and a deletion is not taken back. In which way it goes may still change before the write,
- * as it may there.
+ * caches contain. These effects do the same. After them an owner cannot return: a uid is not used
+ * again, and a deletion is not undone. The propagation of the deletion may still change before the
+ * write, as upstream.
  */
 export function proofsOf(ties: readonly Tie[], dependent: GraphNode, { graph }: World): Effect[] {
   const proofs = new Map<string, Effect>()
@@ -79,13 +77,17 @@ export function proofsOf(ties: readonly Tie[], dependent: GraphNode, { graph }: 
     if (tie.is === 'absent') {
       const { place, ref } = tie
       const key = keyOf(place)
-      // the dependent has that name itself: the write that comes is for that one object
+      // the dependent itself has that name: the next write is for exactly that object
       if (key === dependent.key) continue
-      const needed = proofOfAbsence({ ref: place, uid: ref.uid }, 'the plan relies on its end', graph.kindOf(key))
+      const needed = proofOfAbsence(
+        { ref: place, uid: ref.uid },
+        'the plan requires that it does not exist',
+        graph.kindOf(key),
+      )
       for (const proof of needed) proofs.set(`${ref.uid} ${key}`, proof)
     } else if ((tie.is === 'waiting' || tie.is === 'orphaning') && tie.owner !== dependent) {
-      const what = tie.is === 'waiting' ? 'waiting for its dependents to go' : 'leaving its dependents behind'
-      proofs.set(tie.owner.key, guard(tie.owner.object, `the plan relies on it ${what}`))
+      const what = tie.is === 'waiting' ? 'waiting for its dependents to be deleted' : 'leaving its dependents behind'
+      proofs.set(tie.owner.key, guard(tie.owner.object, `the plan requires that it is ${what}`))
     }
   }
   return [...proofs.values()]
@@ -93,7 +95,7 @@ export function proofsOf(ties: readonly Tie[], dependent: GraphNode, { graph }: 
 
 /**
  * Events about owners in other namespaces. Source: `reportInvalidNamespaceOwnerRef` in
- * graph_builder.go of Kubernetes 1.36, which has the same reason.
+ * graph_builder.go of Kubernetes 1.36, with the same reason.
  */
 export function namespaceEvents(ties: readonly Tie[], dependent: GraphNode): EventEffect[] {
   return ties.flatMap((tie): EventEffect[] => {
@@ -104,7 +106,7 @@ export function namespaceEvents(ties: readonly Tie[], dependent: GraphNode): Eve
   })
 }
 
-/** An owner in words, as the dependent means it. */
+/** The text of an owner, as the dependent names it. */
 export function formatTie(tie: Tie): string {
   switch (tie.is) {
     case 'waiting':

@@ -7,14 +7,11 @@ import type { GcOutcome } from './outcome.js'
 import { kindName } from './owners.js'
 
 export interface GcOptions {
-  /**
-   * All kinds that own others, and all that are owned. References to other kinds count as
-   * references to something that is there.
-   */
+  /** All kinds of owners and of dependents. Owners of other kinds count as existing. */
   readonly kinds: readonly KindInfo[]
   /**
    * Decide nothing before {@link GcPlanner.listed} was called for every kind, for a host that plans
-   * while it still lists. Left out or false: the host shows all that is stored before it asks for a
+   * while it still lists. Left out or false: the host shows all stored objects before it asks for a
    * plan, as `runUntilQuiet` does.
    */
   readonly waitForLists?: boolean | undefined
@@ -23,36 +20,40 @@ export interface GcOptions {
 /** The garbage collector as a {@link Planner}: keys are `Kind.group namespace/name` of objects. */
 export interface GcPlanner extends Planner<GcOutcome> {
   /**
-   * Says that all objects of a kind that there were at some moment have been shown. `reset` takes
-   * it back.
+   * Called when all objects of a kind that existed at some moment have been observed. `reset`
+   * revokes it.
    *
-   * @returns the keys to plan again: all that there are, with the last kind that was missing
+   * @returns the keys to plan again: all objects, once the last kind is listed
    */
   listed(kind: { readonly apiVersion: string; readonly kind: string }): readonly string[]
 }
 
 /**
- * The garbage collector of Kubernetes, for stores that have none (`collectsGarbage: false`):
- * objects whose owners are gone are deleted, objects that are deleted in foreground go after their
- * dependents, orphaned dependents lose their reference. The rules are those of
- * kube-controller-manager 1.36; what differs is said with the rule.
+ * The garbage collector of Kubernetes, for stores without one (`collectsGarbage: false`). The rules
+ * are those of kube-controller-manager 1.36; differences are documented with each rule.
  *
- * An owner is one by uid: another object that has got its name is none. What was not seen is not
- * taken for gone: watches of two kinds may lag behind each other, and a list may be old. So each
- * plan that relies on the end of an owner first has the store confirm it, by an `absent` effect at
- * the moment when the plan is carried out, and stops if the owner lives. That costs one read for
- * each owner. The deletion itself is for one uid in the version that was seen: an object that was
- * given a new owner meanwhile stays.
+ * - Objects whose owners do not exist are deleted.
+ * - Objects that are deleted in foreground are deleted after their dependents.
+ * - Orphaned dependents lose their reference.
  *
- * Two things rest on what was shown: a finalizer `foregroundDeletion` goes when no dependent is
- * known that holds the object up, a finalizer `orphan` when none is known that refers to it. A
+ * An owner is identified by uid: another object of its name is not the owner.
+ *
+ * An owner that was not observed may exist: watches of two kinds may lag behind each other, and a
+ * list may be old. So each plan that relies on a missing owner has the store confirm it, by an
+ * `absent` effect when the plan is executed. The plan stops if the owner exists. That costs one
+ * read for each owner. The deletion itself is for one uid in the version that was read: an object
+ * that was given a new owner meanwhile stays.
+ *
+ * Two decisions rely on the cache: a finalizer `foregroundDeletion` is removed when no known
+ * dependent holds the object, a finalizer `orphan` when no known dependent refers to it. A
  * dependent that was not observed yet is then deleted after its owner, also one that should have
  * been orphaned. The collector of Kubernetes has the same limit.
  *
  * `observe` is O(references of the object), and O(d log d) in its dependents where it begins or
- * ends to own them; `plan` is O(its references). Any number of processes may collect at once.
+ * ends to own them; `plan` is O(its references). Any number of processes may run it at once.
  *
- * @throws IpamError `INVALID_ARGUMENT` for options that are none
+ * @throws IpamError `INVALID_ARGUMENT` for invalid options
+ *
  * @example
  * import { explain } from 'ipam-kit/plan'
  *
@@ -80,7 +81,7 @@ export function gcPlanner(options: GcOptions): GcPlanner {
       const names = [...unlisted].map((kind) => kinds.get(kind)?.kind)
       return { outcome: { kind: 'unlisted', message: `not listed yet: ${names.join(', ')}` }, effects: [] }
     },
-    // with ten thousand dependents each of them would wake it
+    // each of ten thousand dependents would wake it
     isAggregate(key, { cache }) {
       const node = new Graph(cache).at(key)
       return node !== undefined && node.role !== 'living'
@@ -102,8 +103,8 @@ interface GcState {
 }
 
 /**
- * The keys that a change wakes: the object, its dependents if it is another owner to them now, and
- * its owners that wait for it.
+ * The keys that a change wakes: the object, its dependents if its role has changed, and its owners
+ * that wait for it.
  */
 function wake(delta: Delta<GraphNode>, { cache }: PlannerContext<GcWatches, GcState>): readonly string[] {
   const graph = new Graph(cache)
@@ -128,7 +129,7 @@ function keysOf(nodes: GraphNode[]): string[] {
 }
 
 /**
- * Whether the collector can have work on an object: most have no owner and are not being deleted.
+ * Whether the collector may have work with an object: most have no owner and are not being deleted.
  */
 function isOfInterest(node: GraphNode | undefined): boolean {
   return node !== undefined && (node.owners.length > 0 || node.role !== 'living')

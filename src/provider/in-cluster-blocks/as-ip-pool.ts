@@ -13,13 +13,13 @@ import { assertParts } from '../../errors/checks.js'
 type RangeSet = RangeSet.RangeSet
 
 /**
- * A pool of the in-cluster provider as blocks know it: an IPPool that gives what the pool gives, in
- * a domain of its own, as two pools of this provider may have the same addresses. Such an IPPool is
- * stored nowhere. Blocks have 256 addresses, or prefixes.
+ * A pool of the in-cluster provider as blocks know it: an IPPool with the same addresses, in a
+ * domain of its own, as two pools of this provider may overlap. Such an IPPool is never stored.
+ * Blocks have 256 addresses or prefixes.
  *
- * A pool whose spec cannot be used gives nothing: its `spec.subnets` is empty. Nor does one with
- * more than 65,536 ranges, or with a range that begins or ends at IPv4 within IPv6
- * (`::ffff:10.0.0.1`): that is none for an IPPool.
+ * A pool whose spec cannot be used gives nothing: its `spec.subnets` is empty. The same applies to
+ * a pool with more than 65,536 ranges, or with a range that begins or ends in IPv4 within IPv6
+ * (`::ffff:10.0.0.1`), which an IPPool cannot have.
  *
  * @example
  * import { InClusterIPPool } from 'ipam-kit/crd/in-cluster'
@@ -51,7 +51,7 @@ export function ipPoolOf(pool: InClusterPool): IPPool {
       domain: name,
       subnets: first === undefined ? [] : subnetsOf(available, first),
       [field]: grid,
-      // the edges that are not given are not in the ranges
+      // the ranges do not contain the subnet edges that are not given
       skipEdges: 'never',
       order: 'lowest',
       reuseAfterSeconds: 0,
@@ -63,8 +63,8 @@ export function ipPoolOf(pool: InClusterPool): IPPool {
 }
 
 /**
- * The name of a pool, and of its domain, in blocks. One that is too long for that goes by its uid,
- * in front, where no other has it.
+ * The name of a pool and its domain in blocks. A name that is too long is replaced by one that
+ * begins with the uid, which no other pool can have.
  */
 function nameInBlocks({ kind, metadata }: InClusterPool): string {
   const plural = poolModels.find(({ info }) => info.kind === kind)?.info.plural ?? kind.toLowerCase()
@@ -75,9 +75,9 @@ function nameInBlocks({ kind, metadata }: InClusterPool): string {
 
 interface Given {
   readonly available: RangeSet
-  /** An address of the pool, given or not; `undefined` if the spec cannot be used. */
+  /** An address of the space of the pool; `undefined` if the spec cannot be used. */
   readonly first: Address.Address | undefined
-  /** The length of the prefixes that it gives. */
+  /** The length of its prefixes. */
   readonly unitLength: number | undefined
 }
 
@@ -97,9 +97,8 @@ function whatOf(pool: InClusterPool): Given {
 }
 
 /**
- * Ranges as subnets that have them: as many as a list may have. No two of those
- * are the same subnet: of two that follow each other only one has addresses on both sides of its
- * middle.
+ * Subnets that contain these ranges, up to the limit of a list. All of them differ: of two adjacent
+ * ranges only one has addresses on both sides of the middle of a subnet.
  */
 function subnetsOf(available: RangeSet, first: Address.Address): readonly IPPoolSubnet[] {
   const ranges = [...RangeSet.ranges(available)]

@@ -20,7 +20,7 @@ import { planPool } from '../in-cluster/pool.js'
 import { preallocationsOf } from '../in-cluster/preallocations.js'
 import { ipPoolOf } from './as-ip-pool.js'
 
-/** What the provider does beyond what upstream does. All of it is off unless it is asked for. */
+/** Extensions of the provider beyond upstream. All are off by default. */
 export interface InClusterBlocksOptions
   extends Pick<
     InClusterOptions,
@@ -35,19 +35,20 @@ export type InClusterBlocks = BlockProvider<InClusterPool, PoolLedger, PoolOutco
 /**
  * The in-cluster provider of Cluster API with blocks as its ledger: an address is a row of an
  * IPBlock before it is an IPAddress. So any number of processes may serve the same pools at once,
- * and no leader is elected. Everything else is as `inCluster` of `ipam-kit/provider/in-cluster` has
- * it, which is for one writer at a time.
+ * without a leader. Everything else is as with `inCluster` of `ipam-kit/provider/in-cluster`, which
+ * is for one writer at a time.
  *
- * Pools stay what they are, and need nothing: their blocks are in a domain of their own, which has
- * the name of the pool. IPAddress objects that are there already, as those of the Go provider, keep
- * their addresses: no one of them is given to another claim, and each gets its row when its claim
- * is next looked at. Let no provider without blocks write at the same time.
+ * Pools need no change: their blocks are in a domain of their own, with the name of the pool.
+ * Existing IPAddress objects, as those of the Go provider, keep their addresses: no other claim
+ * gets them, and each gets its row with the next plan of its claim. Do not run a provider without
+ * blocks at the same time.
  *
- * Its calls are tasks over blocks: hand `tasks` to `taskCaller` of `ipam-kit/run`. Run
- * `blocksOperator` beside it, which removes blocks that are empty, and `blocksSweep` with
- * IPAddressClaim among its owners.
+ * Its calls are tasks over blocks: pass `tasks` to `taskCaller` of `ipam-kit/run`. Also run
+ * `blocksOperator`, which deletes empty blocks, and `blocksSweep` with IPAddressClaim among its
+ * owners.
  *
- * @throws IpamError `INVALID_ARGUMENT` for options that mean nothing
+ * @throws IpamError `INVALID_ARGUMENT` for invalid options
+ *
  * @example
  * import { blocksOperator, blocksSweep } from 'ipam-kit/provider/blocks'
  * import { IPAddressClaim } from 'ipam-kit/crd/cluster-api'
@@ -72,7 +73,7 @@ export function inClusterBlocks(options: InClusterBlocksOptions = {}): InCluster
     request: (input) => requestOf(input, options),
     offer: ({ prefix }, pool) => {
       const { gateway } = pool.spec
-      // a prefix of one address is none of the subnet in which the pool has it
+      // a single address gets the length of its subnet in the pool
       const length = isPrefixPool(pool) ? prefix.length : pool.spec.prefix
       return { prefix: length, gateway: gateway === '' ? undefined : gateway }
     },
@@ -88,19 +89,19 @@ type RequestInput = Parameters<
   Parameters<typeof defineBlockProvider<InClusterPool, PoolLedger, PoolOutcome>>[0]['request']
 >[0]
 
-/** What is kept for the claim, or what it requests, or any. */
+/** The address that is kept for the claim, the one that it requests, or any. */
 function requestOf(
   { claim, pool, ledger, families }: RequestInput,
   { requestedAddress }: InClusterBlocksOptions,
 ): ClaimRequest {
   const name = formatRef(refOf(pool))
-  // a pool that can be used has one, whatever it gives of it
+  // a pool that can be used has a family, whatever it gives
   const family = families[0] as 4 | 6
   const annotation = requestedAddress && (requestedAddress.annotation ?? REQUESTED_ADDRESS_ANNOTATION)
   const requested = annotation === undefined ? undefined : claim.metadata.annotations?.[annotation]
   const preallocated = ledger.keptFor(claimName(claim))
   if (requested === undefined && preallocated === undefined) return { kind: 'request', family }
-  const choice = choose(ledger, { claim: claimName(claim), pool: name, wishes: { preallocated, requested } })
+  const choice = choose(ledger, { claim: claimName(claim), pool: name, preferences: { preallocated, requested } })
   switch (choice.kind) {
     case 'offer':
       return { kind: 'request', family, address: choice.offer.address }

@@ -3,38 +3,42 @@ import * as Address from '../../cidr/nouns/address.js'
 import type { AddressAndPrefix, Offer } from '../claims/definition.js'
 import type { LedgerAnswer, PoolLedger } from './ledger.js'
 
-/** What a claim wants to have rather than the lowest free address. */
-export interface Wishes {
-  /** What is kept for the claim: this or nothing. */
+/** The addresses that a claim prefers to the lowest free one. */
+export interface Preferences {
+  /** The address that is kept for the claim: this or nothing. */
   readonly preallocated?: string | undefined
-  /** What the claim asks for: this or nothing. */
+  /** The address that the claim requests: this or nothing. */
   readonly requested?: string | undefined
-  /** What it had before: the first of these that is free. */
+  /** Former addresses: the first one that is free. */
   readonly former?: readonly AddressAndPrefix[] | undefined
-  /** One of the free ones, each as likely as any other. Left out: the lowest. */
+  /** Choose a random free address, with equal probability. Left out: the lowest. */
   readonly random?: Random | undefined
 }
 
-/** What a claim gets from a pool. */
-export type Choice =
+/** The result of a choice. */
+export type AddressChoice =
   | { readonly kind: 'offer'; readonly offer: Offer; readonly why: string }
   | { readonly kind: 'exhausted' }
-  /** The claim cannot have what it has to have, and gets nothing else instead. */
+  /** The claim cannot have the address that it requires, and gets no other one. */
   | { readonly kind: 'refused'; readonly message: string }
 
 /**
- * Chooses for a claim: what is preallocated for it, what it requests, what it had before, or the
- * next one. What it has to have it gets, or nothing. O(log n), with `random` as
+ * Chooses an address for a claim: the preallocated one, the requested one, a former one, or the
+ * next one. A required address is given, or none. O(log n), with `random` as
  * {@link PoolLedger.next}.
  *
  * @param claim `namespace/name`
- * @param pool how people know the pool
+ * @param pool the pool in messages
  */
 export function choose(
   ledger: PoolLedger,
-  { claim, pool, wishes = {} }: { readonly claim: string; readonly pool: string; readonly wishes?: Wishes | undefined },
-): Choice {
-  const { preallocated, requested, former = [], random } = wishes
+  {
+    claim,
+    pool,
+    preferences = {},
+  }: { readonly claim: string; readonly pool: string; readonly preferences?: Preferences | undefined },
+): AddressChoice {
+  const { preallocated, requested, former = [], random } = preferences
   if (preallocated !== undefined && requested !== undefined && !isSame(preallocated, requested)) {
     const message = `${preallocated} is preallocated for the claim, and it requests ${requested}`
     return { kind: 'refused', message }
@@ -52,10 +56,10 @@ export function choose(
   }
   const offer = ledger.next({ random })
   if (offer === undefined) return { kind: 'exhausted' }
-  return offered(offer, random === undefined ? 'is the lowest that is free' : 'is drawn from what is free', pool)
+  return offered(offer, random === undefined ? 'is the lowest free address' : 'is a random free address', pool)
 }
 
-function offered(offer: Offer, why: string, pool: string): Choice {
+function offered(offer: Offer, why: string, pool: string): AddressChoice {
   return { kind: 'offer', offer, why: `${Address.format(offer.address)} ${why} in ${pool}` }
 }
 
@@ -71,7 +75,7 @@ function whyNot(text: string, answer: Exclude<LedgerAnswer, { kind: 'free' }>, p
 }
 
 /**
- * Whether two texts mean one address, whatever they look like. A prefix is told by its base
+ * Whether two texts mean the same address, in any text form. A prefix is identified by its base
  * address.
  */
 function isSame(left: string, right: string): boolean {

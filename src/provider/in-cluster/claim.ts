@@ -14,23 +14,26 @@ import * as references from '../claims/references.js'
 import { rules } from './definition.js'
 import type { PoolLedger } from './ledger.js'
 
-/** What a plan for a claim is made from: {@link claimReads} says which objects to look up. */
+/** The input of a plan for a claim: {@link claimReads} names the objects to look up. */
 export type ClaimInput = AnyClaimInput<InClusterPool, PoolLedger>
 
 /**
- * The whole life of a claim, from what is observed to what is to be written: the contract of
- * Cluster API for IPAM providers (docs/book/src/developer/providers/contracts/ipam.md) as the
- * in-cluster provider carries it out.
+ * Plans the whole life of a claim: the contract of Cluster API for IPAM providers
+ * (docs/book/src/developer/providers/contracts/ipam.md) as the in-cluster provider implements it.
  *
- * What is the same for every provider is in `ipam-kit/provider/claims`; what is in-cluster's own:
- * an address is the lowest that is free according to the ledger, and one that is given back stays
- * in use for the grace period of its pool.
+ * The rules for all providers are in `ipam-kit/provider/claims`. The in-cluster provider adds two:
+ * an address is the lowest free one of the ledger, and a released address stays in use for the
+ * grace period of its pool.
  *
- * Unlike upstream a plan never touches an IPAddress of that name that is for another claim or from
- * another pool (one that an earlier claim of the name has left behind is removed), never adopts one
- * whose address another IPAddress of the pool has as well, never allocates from a pool that is
- * being deleted, and says in the condition Ready why a claim has no address. O(log n) in addresses
- * in use.
+ * Differences from upstream:
+ *
+ * - An IPAddress of that name for another claim or from another pool is not changed. One that an
+ *   earlier claim of the name has left is deleted.
+ * - An IPAddress is not adopted if another IPAddress of the pool has the same address.
+ * - A pool that is being deleted gives no address.
+ * - The condition Ready says why a claim has no address.
+ *
+ * O(log n) in addresses in use.
  *
  * @throws IpamError `INVALID_ARGUMENT` if an object is not the one that {@link claimReads} names,
  * has no uid, or the ledger is of another pool
@@ -42,7 +45,7 @@ export function planClaim(input: ClaimInput, time: PlanTime): Plan<ClaimOutcome>
   return planAnyClaim(rules, input, time)
 }
 
-/** Which objects {@link planClaim} needs to see. */
+/** The objects that {@link planClaim} needs. */
 export function claimReads(claim: IPAddressClaim): references.ClaimReads {
   assertParts('claimReads', 'claim', claim, { spec: 'object', metadata: 'object' })
 
@@ -62,9 +65,9 @@ export function poolRefOf(reference: IPPoolReference, namespace: string | undefi
 }
 
 /**
- * The IPAddress that fulfils a claim: named like it, owned by claim (as controller) and pool, both
- * blocking owner deletion, and protected by a finalizer, as the Cluster API contract for IPAM
- * providers wants it.
+ * The IPAddress of a claim: it has the same name and the claim (as controller) and the pool as
+ * owners. Both block owner deletion, and a finalizer protects it, as the Cluster API contract for
+ * IPAM providers requires.
  */
 export function newIPAddress(claim: IPAddressClaim, pool: InClusterPool, offer: Offer): IPAddress {
   return addressObject.newIPAddress(claim, pool, offer, rules.finalizers.address)

@@ -2,7 +2,7 @@ import { type InClusterPool, poolModels } from '../../crd/in-cluster/pools.js'
 import { formatRef, isDeleting, refOf } from '../../crd/meta/object.js'
 import type { Ensured, EnsureInput, ProviderDefinition, Released, ReleaseInput } from '../claims/definition.js'
 import { rulesOf } from '../claims/rules.js'
-import { choose, type Wishes } from './choice.js'
+import { choose, type Preferences } from './choice.js'
 import { PoolLedger } from './ledger.js'
 import type { InClusterMemory } from './memory.js'
 import { type InClusterOptions, PREALLOCATIONS_ANNOTATION, REQUESTED_ADDRESS_ANNOTATION } from './options.js'
@@ -12,7 +12,7 @@ import { preallocationsOf } from './preallocations.js'
 
 type Definition = ProviderDefinition<InClusterPool, PoolLedger, undefined, PoolOutcome>
 
-/** What the in-cluster provider is, apart from the life of a claim. */
+/** The definition of the in-cluster provider, without the life of a claim. */
 export function definitionOf(options: InClusterOptions, memory?: InClusterMemory): Definition {
   const {
     poolConditions = false,
@@ -31,9 +31,9 @@ export function definitionOf(options: InClusterOptions, memory?: InClusterMemory
     sweepAfterSeconds,
     holdsAddress,
     ledger: () => new PoolLedger(preallocations && ((pool) => preallocationsOf(pool, preallocations))),
-    // why the spec of a pool cannot be used is in its ledger
+    // the ledger of a pool says why its spec cannot be used
     resolve: () => ({ kind: 'ready', offer: undefined }),
-    ensure: (input) => ensure(input, wishesOf(input, options, memory)),
+    ensure: (input) => ensure(input, preferencesOf(input, options, memory)),
     release: afterGrace,
     planPool: ({ pool, ledger, nowMs }) =>
       planPool({
@@ -45,14 +45,14 @@ export function definitionOf(options: InClusterOptions, memory?: InClusterMemory
   }
 }
 
-/** The definition without any options, and with its defaults. */
+/** The definition with the defaults of all options. */
 export const rules = /* @__PURE__ */ rulesOf(/* @__PURE__ */ definitionOf({}))
 
-function wishesOf(
+function preferencesOf(
   { claim, pool, ledger, former }: EnsureInput<InClusterPool, PoolLedger, undefined>,
   { requestedAddress, random }: InClusterOptions,
   memory: InClusterMemory | undefined,
-): Wishes {
+): Preferences {
   const requested = requestedAddress && (requestedAddress.annotation ?? REQUESTED_ADDRESS_ANNOTATION)
   const places = [former, memory?.formerOf(claim, refOf(pool))]
   return {
@@ -63,13 +63,13 @@ function wishesOf(
   }
 }
 
-/**
- * What the claim has to have, or has had, or the next one that is free. O(log n) in addresses in
- * use.
- */
-function ensure({ claim, pool, ledger }: EnsureInput<InClusterPool, PoolLedger, undefined>, wishes: Wishes): Ensured {
+/** The required address, a former one, or the next free one. O(log n) in addresses in use. */
+function ensure(
+  { claim, pool, ledger }: EnsureInput<InClusterPool, PoolLedger, undefined>,
+  preferences: Preferences,
+): Ensured {
   const name = formatRef(refOf(pool))
-  const choice = choose(ledger, { claim: claimName(claim), pool: name, wishes })
+  const choice = choose(ledger, { claim: claimName(claim), pool: name, preferences })
   switch (choice.kind) {
     case 'exhausted':
       return { kind: 'wait', reason: 'PoolExhausted', message: `no address available in ${name}` }
@@ -86,8 +86,8 @@ export function claimName({ metadata }: EnsureInput<InClusterPool, PoolLedger, u
 }
 
 /**
- * The address of a deleted claim stays in use for the grace period of its pool. Not at all if it
- * has none, or the pool is gone or going.
+ * The address of a deleted claim stays in use for the grace period of its pool. Not if the claim
+ * has none, or if the pool does not exist or is being deleted.
  */
 export function afterGrace({
   claim,

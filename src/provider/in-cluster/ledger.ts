@@ -22,36 +22,34 @@ import { extentOfText, heldPrefix, ledgerSpecOf } from './space.js'
 
 /** Several IPAddress objects that hold one address, or parts of one prefix. */
 export interface Duplicate {
-  /** As the first of the objects says it. */
+  /** In the text form of the first object. */
   readonly address: string
   /** `namespace/name` of the objects, in order. */
   readonly holders: readonly string[]
 }
 
-/** What a ledger says of one address, or prefix, that a claim asks for. */
+/** The state of a requested address or prefix. */
 export type LedgerAnswer =
   | { readonly kind: 'free'; readonly offer: Offer }
-  /** The text is no address, or no prefix of the length that the pool gives. */
+  /** The text is not an address, or not a prefix of the length of the pool. */
   | { readonly kind: 'malformed' }
-  /** The pool does not give it, whether it is in use or not. */
+  /** The pool does not have it, whether in use or not. */
   | { readonly kind: 'notOfPool' }
-  /** By whom, in words. */
+  /** The holder, as a text. */
   | { readonly kind: 'taken'; readonly by: string }
 
 const NOTHING: LedgerSpec = { space: RangeSet.empty }
 
 /**
- * The ledger of a pool: which of its addresses are in use, according to the IPAddress objects that
- * refer to it.
+ * The ledger of a pool: its addresses in use, by the IPAddress objects that refer to it.
  *
- * Kept up to date by {@link observe} and {@link forget}, so that the next free address costs the
- * same at any fill. Several objects with one address, with an address outside the pool or with a
- * text that is none are all recorded: the first never leads to a second hand-out, the last never
- * stops the pool.
+ * {@link observe} and {@link forget} keep it up to date, so that the next free address costs the
+ * same at any fill. All objects are recorded: several with one address, some outside the pool, some
+ * with an invalid text. The first kind never leads to a second grant, the last never blocks the
+ * pool.
  *
- * One writer: two processes with a ledger each can give the same address away, because nothing in
- * the API keeps two objects from having it. Show the ledger every object that was just created
- * before the next plan is made.
+ * One writer: two processes with a ledger each can give the same address twice, because the API
+ * allows two objects with one address. Show the ledger each created object before the next plan.
  *
  * @example
  * const spec = { addresses: ['10.0.0.5-10.0.0.9'], prefix: 24 }
@@ -59,15 +57,17 @@ const NOTHING: LedgerSpec = { space: RangeSet.empty }
  * PoolLedger.build(pool, []).next() // { address: { family: 4, value: 0x0a000005 }, prefix: 24 }
  */
 export class PoolLedger extends AddressLedger<InClusterPool> {
-  /** What the pool offers; `undefined` while its spec cannot be used. */
+  /** The space of the pool; `undefined` while its spec cannot be used. */
   #spec: LedgerSpec | undefined
-  /** What is kept, by claim, as a text. */
+  /** Kept addresses by claim, as texts. */
   #kept: ReadonlyMap<string, string> = new Map()
-  /** What claims had that may come again, the oldest first: they may be told before the pool is. */
+  /**
+   * Former addresses of claims that may return, the oldest first: they may arrive before the pool.
+   */
   readonly #former = new Map<string, AddressAndPrefix>()
   readonly #keptBy: ((pool: InClusterPool) => KeptAddresses) | undefined
 
-  /** @param keptBy what a pool keeps for claims */
+  /** @param keptBy the addresses that a pool keeps for claims */
   constructor(keptBy?: (pool: InClusterPool) => KeptAddresses) {
     super()
     if (keptBy !== undefined) assertFunction('PoolLedger', 'keptBy', keptBy)
@@ -76,8 +76,8 @@ export class PoolLedger extends AddressLedger<InClusterPool> {
   }
 
   /**
-   * A ledger of a pool (or of one that is missing yet) from the IPAddress objects that refer to it,
-   * in any order.
+   * A ledger of a pool (or of a pool that does not exist yet) from the IPAddress objects that refer
+   * to it, in any order.
    */
   static build(pool: InClusterPool | undefined, addresses: Iterable<IPAddress>): PoolLedger {
     if (pool !== undefined) assertParts('PoolLedger.build', 'pool', pool, { spec: 'object', metadata: 'object' })
@@ -90,10 +90,10 @@ export class PoolLedger extends AddressLedger<InClusterPool> {
   }
 
   /**
-   * Takes a new spec in: what is in use stays in use, also where it is out of range now.
+   * Sets a new spec. Addresses in use stay in use, also those outside of the new ranges.
    * O(addresses in use).
    *
-   * @param pool `undefined` if there is none, or one that cannot be read: then `problems` says why
+   * @param pool `undefined` if it does not exist or cannot be read: then `problems` says why
    */
   override setPool(pool: InClusterPool | undefined, problems: readonly string[] = []): void {
     if (pool !== undefined) assertParts('PoolLedger.setPool', 'pool', pool, { spec: 'object', metadata: 'object' })
@@ -104,7 +104,7 @@ export class PoolLedger extends AddressLedger<InClusterPool> {
     const before = this.#spec
     this.#spec = spec?.ok === true ? spec.value : undefined
     this.ledger.setSpace(this.#spec ?? NOTHING)
-    // what an object without a length of its own holds depends on that of the pool
+    // an object without a prefix length holds a prefix of the length of the pool
     if (before?.length !== this.#spec?.length) for (const [key, address] of this.objects) this.hold(key, address)
     for (const [key, place] of [...this.#former]) this.avoid(key, place)
     const kept = pool && this.#keptBy?.(pool)
@@ -113,9 +113,9 @@ export class PoolLedger extends AddressLedger<InClusterPool> {
   }
 
   /**
-   * Keeps addresses, or prefixes, for claims: they are offered to no other one, and do not count as
-   * free. Takes the place of what was kept before. What is kept for two claims is a problem of the
-   * pool.
+   * Keeps addresses or prefixes for claims: no other claim gets them, and they do not count as
+   * free. Replaces all kept ones of before. An address that is kept for two claims is a problem of
+   * the pool.
    *
    * @param claims texts by `namespace/name` of the claim
    */
@@ -135,14 +135,14 @@ export class PoolLedger extends AddressLedger<InClusterPool> {
     }
   }
 
-  /** What is kept for a claim, by `namespace/name`. */
+  /** The address that is kept for a claim, by `namespace/name`. */
   keptFor(claim: string): string | undefined {
     return this.#kept.get(claim)
   }
 
   /**
-   * Gives what is at a place only when nothing else is free; of several of those, what was avoided
-   * first. `undefined` ends it.
+   * Gives an address only when no other one is free; of several avoided ones, the oldest first.
+   * `undefined` ends that.
    */
   avoid(key: string, place: AddressAndPrefix | undefined): void {
     this.#former.delete(key)
@@ -154,7 +154,7 @@ export class PoolLedger extends AddressLedger<InClusterPool> {
   }
 
   /**
-   * Counts a prefix that is in use from another pool as not free. `undefined` ends it. @returns
+   * Counts a prefix that another pool has in use as not free. `undefined` ends that. @returns
    * whether anything has changed
    */
   observeForeign(name: string, prefix: Prefix.Prefix | undefined): boolean {
@@ -172,14 +172,14 @@ export class PoolLedger extends AddressLedger<InClusterPool> {
     return heldPrefix({ address: text, prefix }, this.#spec?.length ?? DEFAULT_ALLOCATION_PREFIX_LENGTH)
   }
 
-  /** What the pool may give, in use or not. Empty while its spec cannot be used. */
+  /** The space of the pool, in use or not. Empty while its spec cannot be used. */
   get available(): RangeSet.RangeSet {
     return this.ledger.space
   }
 
   /**
-   * What the next claim would get: the lowest free address or prefix, or with `random` one of those
-   * that are free, each as likely as any other. `undefined` if there is none. Changes nothing.
+   * The address or prefix of the next claim: the lowest free one, or with `random` one of the free
+   * ones with equal probability. `undefined` if none is free. Changes nothing.
    */
   next(options: { readonly random?: Random | undefined } = {}): Offer | undefined {
     assertObject('PoolLedger.next', 'options', options)
@@ -189,7 +189,7 @@ export class PoolLedger extends AddressLedger<InClusterPool> {
     return next && this.#offerOf(next)
   }
 
-  /** What can be said of one address, or prefix, for a claim, by `namespace/name`. O(log n). */
+  /** The state of one address or prefix for a claim, by `namespace/name`. O(log n). */
   answerTo(text: string, claim: string): LedgerAnswer {
     if (this.#spec === undefined) return { kind: 'notOfPool' }
     const extent = extentOfText(text, this.#spec.length)
@@ -200,7 +200,7 @@ export class PoolLedger extends AddressLedger<InClusterPool> {
     return { kind: 'taken', by: `${holder.reason === 'kept' ? 'kept for' : 'in use by'} ${holder.holder.key}` }
   }
 
-  /** What a claim had before, if the pool still gives it and nothing else holds it. O(log n). */
+  /** A former address of a claim, if the pool still has it and it has no other holder. O(log n). */
   again(place: AddressAndPrefix, claim: string): Offer | undefined {
     assertParts('PoolLedger.again', 'place', place, { address: 'text' })
     assertString('PoolLedger.again', 'claim', claim)
@@ -218,17 +218,17 @@ export class PoolLedger extends AddressLedger<InClusterPool> {
       total: clampCount(total),
       free: clampCount(free),
       used: this.objects.size,
-      // of prefixes also objects that name none, and those of another length
+      // with prefixes, also objects without a valid prefix, and those of another length
       outOfRange: this.#spec.length === undefined ? outOfRange : [...this.objects.values()].filter(this.#isNone).length,
     }
   }
 
-  /** What several objects hold. O(n log n) for n such objects. */
+  /** Addresses with several holders. O(n log n) for n such objects. */
   duplicates(): readonly Duplicate[] {
     const found = new Map<string, Duplicate>()
     const places = new Set<string>()
     for (const { prefix, holder } of this.ledger.conflicts().sort(byKey)) {
-      // at one place there are the same holders, whichever of them is looked at
+      // every holder of a prefix finds the same group
       const place = Prefix.format(prefix)
       if (places.has(place)) continue
       places.add(place)
@@ -240,7 +240,7 @@ export class PoolLedger extends AddressLedger<InClusterPool> {
     return [...found.values()]
   }
 
-  /** Whether an address, or a prefix, is one that the pool may give, in use or not. */
+  /** Whether the space of the pool contains an address or a prefix, in use or not. */
   #gives(extent: Prefix.Prefix): boolean {
     const length = this.#spec?.length ?? extent.length
     return extent.length === length && RangeSet.contains(this.available, extent)

@@ -6,26 +6,28 @@ import type { Plan } from '../../plan/index.js'
 import type { AddressAndPrefix, AddressChange, ProviderMemory } from '../claims/definition.js'
 import type { PoolLedger } from './ledger.js'
 import type { FormerAddress, InClusterOptions, Sticky } from './options.js'
-import { Overlaps } from './overlaps.js'
+import { OverlapIndex } from './overlaps.js'
 
 const MOST_REMEMBERED = 10_000
 
 /**
- * What the provider keeps in mind beyond one claim and one pool: which pools overlap, and what
- * claims had that may come again.
+ * The state of the provider beyond one claim and one pool: overlapping pools, and former addresses
+ * of claims that may return.
  */
 export class InClusterMemory implements ProviderMemory<InClusterPool, PoolLedger> {
-  readonly #overlaps: Overlaps | undefined
+  readonly #overlaps: OverlapIndex | undefined
   readonly #sticky: Sticky | undefined
-  /** What claims had that may come again: the last of each pool and key, the oldest first. */
+  /**
+   * Former addresses of claims that may return: the last of each pool and key, the oldest first.
+   */
   readonly #former = new Map<string, FormerAddress>()
   readonly #ledgers = new Map<string, PoolLedger>()
-  /** For which version of a pool its conditions are being written. */
+  /** The version of a pool for which conditions are being written. */
   readonly #written = new Map<string, string | undefined>()
 
   constructor({ overlaps, sticky }: InClusterOptions) {
     this.#overlaps =
-      overlaps === 'report' || overlaps === 'avoid' ? new Overlaps({ avoids: overlaps === 'avoid' }) : undefined
+      overlaps === 'report' || overlaps === 'avoid' ? new OverlapIndex({ avoids: overlaps === 'avoid' }) : undefined
     this.#sticky = sticky
     this.#seed()
   }
@@ -62,12 +64,12 @@ export class InClusterMemory implements ProviderMemory<InClusterPool, PoolLedger
     this.#seed()
   }
 
-  /** The keys of the pools that have addresses in common with one. */
+  /** The keys of the pools that overlap one. */
   overlapping(pool: ObjectRef): readonly string[] {
     return this.#overlaps?.of(formatRef(pool)) ?? []
   }
 
-  /** Told of each plan that is carried out. */
+  /** Called for each plan that is executed. */
   notePlan(plan: Plan): void {
     for (const effect of plan.effects) {
       if (effect.kind !== 'patch' || effect.subresource !== 'status') continue
@@ -77,22 +79,21 @@ export class InClusterMemory implements ProviderMemory<InClusterPool, PoolLedger
   }
 
   /**
-   * Whether conditions were written to a pool and are not there: its definition has no such field,
-   * and the server has dropped them. Written again and again they would keep the provider busy for
-   * ever.
+   * Whether written conditions of a pool are missing: its CRD has no such field, and the API server
+   * has dropped them. Without this check the provider would write them forever.
    */
   dropsConditions({ metadata, status, ...pool }: InClusterPool): boolean {
     const written = this.#written.get(formatRef(refOf({ ...pool, metadata })))
     return status?.conditions === undefined && written !== undefined && written === metadata.resourceVersion
   }
 
-  /** What the claim before this one had of a pool, if that is remembered. */
+  /** The address of the earlier claim in a pool, if it is remembered. */
   formerOf(claim: IPAddressClaim, pool: ObjectRef): AddressAndPrefix | undefined {
     if (this.#sticky === undefined) return undefined
     return this.#former.get(`${formatRef(pool)}\n${keyOfClaim(claim, this.#sticky)}`)
   }
 
-  /** All that is remembered, the oldest first. */
+  /** All former addresses, the oldest first. */
   formerAddresses(): readonly FormerAddress[] {
     return [...this.#former.values()]
   }
@@ -101,7 +102,7 @@ export class InClusterMemory implements ProviderMemory<InClusterPool, PoolLedger
     for (const former of this.#sticky?.formerAddresses ?? []) this.#remember(former)
   }
 
-  /** As many as there is room for: the oldest is forgotten first. */
+  /** Remembers up to the limit: the oldest is forgotten first. */
   #remember({ pool, key, address, prefix }: FormerAddress): void {
     const id = `${pool}\n${key}`
     this.#former.delete(id)
@@ -114,7 +115,7 @@ export class InClusterMemory implements ProviderMemory<InClusterPool, PoolLedger
     }
   }
 
-  /** A ledger that was not seen yet has to be told what is remembered of its pool. */
+  /** Passes the former addresses of a pool to a ledger that was not seen before. */
   #meet(pool: ObjectRef, ledger: PoolLedger): void {
     const key = formatRef(pool)
     if (this.#sticky === undefined || this.#ledgers.get(key) === ledger) return
@@ -123,7 +124,8 @@ export class InClusterMemory implements ProviderMemory<InClusterPool, PoolLedger
   }
 
   /**
-   * The key of the claim that an address was for. If the claim does not exist any more, its name.
+   * The key of the claim of an address: its sticky key, or if the claim does not exist any more,
+   * its name.
    */
   #keyOf(address: IPAddress, claim: IPAddressClaim | undefined): string {
     const isItsClaim = claim?.metadata.name === address.spec.claimRef.name

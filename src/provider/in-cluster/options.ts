@@ -1,79 +1,80 @@
 import type { Random } from '../../allocator/index.js'
 import { refuse } from '../../errors/refuse.js'
 
-/** Annotation of a claim: the address, or prefix, that it requests. */
+/** Annotation of a claim: the address or prefix that it requests. */
 export const REQUESTED_ADDRESS_ANNOTATION = 'ipam-kit.dev/address'
-/** Annotation of a pool: a JSON object of addresses, or prefixes, by claim. */
+/** Annotation of a pool: a JSON object of addresses or prefixes, by claim. */
 export const PREALLOCATIONS_ANNOTATION = 'ipam-kit.dev/preallocations'
 
-/** What the provider does beyond what upstream does. All of it is off unless it is asked for. */
+/** Extensions of the provider beyond upstream. All are off by default. */
 export interface InClusterOptions {
   /**
-   * Whether the status of pools gets the conditions `Ready` and `AddressesUnique`. Upstream's
-   * definitions of pools do not have the field, and an API server drops it without a word: install
-   * those of `withPoolConditions` first. Default false.
+   * Whether the status of pools gets the conditions `Ready` and `AddressesUnique`. Upstream's CRDs
+   * do not have the field, and an API server drops it silently: install those of
+   * `withPoolConditions` first. Default false.
    */
   readonly poolConditions?: boolean | undefined
   /**
-   * Claims may ask for an address, or prefix, by an annotation. They get it or nothing: if it is no
-   * address, not of the pool, kept or in use, the claim says so (`AllocationFailed`), and is tried
-   * again when an address of the pool goes. Looked at until the claim has an address.
+   * Claims may request an address or prefix by an annotation. They get it or nothing. If it is
+   * invalid, not of the pool, kept or in use, the claim says so (`AllocationFailed`), and is tried
+   * again when an address of the pool is released. The annotation is read until the claim has an
+   * address.
    */
   readonly requestedAddress?: { readonly annotation?: string | undefined } | undefined
   /**
-   * Addresses, or prefixes, that are kept for claims that may be created later: no other claim gets
-   * them, they do not count as free, and the claim gets nothing else. Where a pool does not give
-   * such an address, or it is in use already, the claim says so.
+   * Addresses or prefixes that are kept for future claims. No other claim gets them, they do not
+   * count as free, and the claim gets nothing else. If a pool does not have such an address, or it
+   * is in use already, the claim says so.
    */
   readonly preallocations?: Preallocations | undefined
   /**
-   * A claim that is made again gets what the one before it had, if that is free; others get it only
-   * when nothing else is. What is remembered is in memory alone: gone with the process, and when
-   * the planner is reset. A host that wants it to last keeps `formerAddresses()` of the planner and
-   * hands it in again.
+   * A claim that is created again gets the address of the earlier one, if it is free; other claims
+   * get it only when no other address is free. Former addresses are in memory alone: lost with the
+   * process, and when the planner is reset. To keep them, store `formerAddresses()` of the planner
+   * and pass them in again.
    */
   readonly sticky?: Sticky | undefined
   /**
-   * Gives one of the free addresses, each as likely as any other, instead of the lowest. Numbers
-   * from 0 up to 1: `Math.random`, or a generator with a seed. An address that was just given back
-   * is then rarely the next one to be given; a grace period makes sure of it.
+   * Gives a random free address with equal probability instead of the lowest. Numbers from 0 up to
+   * 1: `Math.random`, or a seeded generator. An address that was just released is then rarely the
+   * next one; a grace period makes sure of it.
    */
   readonly random?: Random | undefined
   /**
-   * What to do about pools that have addresses in common. Pools of one namespace and all Global
-   * pools can have; a namespaced pool never has with one of another namespace, which may well be
-   * another network.
+   * How to treat pools that have addresses in common. Pools of one namespace and all Global pools
+   * can overlap. Namespaced pools of different namespaces never do, because they may be in
+   * different networks.
    *
    * - `ignore`: nothing, as upstream. The default
-   * - `report`: the condition `AddressesUnique` of both says so, and an event
-   * - `avoid`: also, nothing is given that is in use from another one. Every change of an address
-   *   costs O(pools)
+   * - `report`: the condition `AddressesUnique` of both pools says so, and an event
+   * - `avoid`: as `report`, and no address is given that another pool has in use. Every change of
+   *   an address costs O(pools)
    */
   readonly overlaps?: 'ignore' | 'report' | 'avoid' | undefined
   /**
-   * After how many seconds an IPAddress whose claim is gone is removed: 1 to 31,622,400. Its claim
-   * was removed by force, or is not there yet, as in a restore: choose more time than the longest
-   * restore takes. It is deleted only if no claim has that name, and neither it, nor its
-   * pool, nor its Cluster is paused. The time begins when the provider first sees it so, and again
-   * with each start. Left out: never.
+   * After how many seconds an IPAddress without a claim is deleted: 1 to 31,622,400. Its claim was
+   * deleted by force, or is not restored yet: choose more time than the longest restore takes. It
+   * is deleted only if no claim has that name, and neither it, nor its pool, nor its Cluster is
+   * paused. The time begins when the provider first sees it so, and again with each start. Left
+   * out: never.
    */
   readonly sweepAfterSeconds?: number | undefined
   /**
    * Whether a finalizer on a claim that is being deleted keeps its address in use. Left out: each
-   * finalizer does that is neither the provider's nor the garbage collector's. `() => false`: none
-   * does, and the address is given back at once, as upstream.
+   * finalizer does, except those of the provider and of the garbage collector. `() => false`: none
+   * does, and the address is released at once, as upstream.
    */
   readonly holdsAddress?: ((finalizer: string) => boolean) | undefined
 }
 
 export interface Preallocations {
   /**
-   * The annotation of a pool that has a JSON object of them, by claim as in `entries`. Default
+   * The annotation of a pool with a JSON object of them, by claim as in `entries`. Default
    * {@link PREALLOCATIONS_ANNOTATION}.
    */
   readonly annotation?: string | undefined
   /**
-   * Beside those of the annotations: addresses, or prefixes, by claim, by pool
+   * In addition to the annotations: addresses or prefixes, by claim, by pool
    * (`InClusterIPPool default/pool`). A claim is a name, or `namespace/name`.
    */
   readonly entries?: { readonly [pool: string]: { readonly [claim: string]: string } } | undefined
@@ -81,20 +82,20 @@ export interface Preallocations {
 
 export interface Sticky {
   /**
-   * The annotation of a claim that says under which key, within its namespace, it comes again. Left
-   * out, and for claims without it: the name of the claim.
+   * The annotation of a claim with the key, within its namespace, by which a returning claim is
+   * recognised. Left out, and for claims without it: the name of the claim.
    */
   readonly annotation?: string | undefined
-  /** What `formerAddresses()` said before. */
+  /** The former addresses from `formerAddresses()` of an earlier process. */
   readonly formerAddresses?: readonly FormerAddress[] | undefined
   /**
-   * How many are remembered, of each pool and key one, 1 to 1,000,000: the oldest are forgotten.
-   * Default 10,000.
+   * How many addresses are remembered, one of each pool and key, 1 to 1,000,000: the oldest are
+   * forgotten. Default 10,000.
    */
   readonly limit?: number | undefined
 }
 
-/** What a claim had that is gone. */
+/** The address of a claim that does not exist any more. */
 export interface FormerAddress {
   /** `Kind namespace/name`. */
   readonly pool: string

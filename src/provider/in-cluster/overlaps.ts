@@ -16,7 +16,10 @@ interface Held {
   readonly extent: Prefix | undefined
 }
 
-/** What is about to be written, and what ends that in the ledgers of other pools, by pool. */
+/**
+ * An IPAddress that is about to be written, with functions that end that in the ledgers of other
+ * pools, by pool.
+ */
 interface Reservation {
   readonly address: IPAddress
   readonly pool: ObjectRef
@@ -25,14 +28,14 @@ interface Reservation {
 }
 
 /**
- * Pools that may have addresses in common: those of one namespace, and all that have none. Knows
- * which of them do; with `avoids`, the ledger of each also knows what is in use from the others.
- * O(pools) for a change of an address, O(pools + addresses) for one of a pool.
+ * Finds pools that overlap: those of one namespace, and all cluster-scoped ones. With `avoids`, the
+ * ledger of each also contains the addresses that the others have in use. O(pools) for a change of
+ * an address, O(pools + addresses) for one of a pool.
  */
-export class Overlaps {
+export class OverlapIndex {
   readonly #avoids: boolean
   readonly #members = new Map<string, Member>()
-  /** What IPAddress objects hold, by `namespace/name`. */
+  /** The addresses of IPAddress objects, by `namespace/name`. */
   readonly #held = new Map<string, Held>()
   readonly #reservations = new Set<Reservation>()
 
@@ -40,14 +43,14 @@ export class Overlaps {
     this.#avoids = avoids
   }
 
-  /** The keys of the pools that have addresses in common with a pool. */
+  /** The keys of the pools that overlap a pool. */
   of(pool: string): readonly string[] {
     return [...(this.#members.get(pool)?.overlapping ?? [])].sort()
   }
 
   /**
-   * Takes in what a pool is now, after its ledger has. @returns the keys of the other pools for
-   * which that means something
+   * Called after the ledger of a pool has observed it. @returns the keys of the other pools that
+   * are affected
    */
   observePool(ref: ObjectRef, ledger: PoolLedger, isThere: boolean): readonly string[] {
     const key = formatRef(ref)
@@ -66,27 +69,27 @@ export class Overlaps {
       if (isOverlapping !== before.has(otherKey)) changed.push(otherKey)
     }
     if (this.#avoids && isThere) {
-      for (const [name, held] of this.#held) this.#tell(member, name, held)
+      for (const [name, held] of this.#held) this.#update(member, name, held)
       for (const reservation of this.#reservations) holdIn(key, member, reservation)
     }
     return changed
   }
 
   /**
-   * Takes in what an IPAddress holds now, and of which pool. @returns the keys of the other pools
-   * for which that means something
+   * Called when an IPAddress has changed its address or pool. @returns the keys of the other pools
+   * that are affected
    */
   observeAddress(name: string, pool: ObjectRef | undefined, extent: Prefix | undefined): readonly string[] {
     if (!this.#avoids) return []
     const held = pool === undefined ? undefined : { pool, extent }
     if (held === undefined) this.#held.delete(name)
     else this.#held.set(name, held)
-    return [...this.#members].flatMap(([key, member]) => (this.#tell(member, name, held) ? [key] : []))
+    return [...this.#members].flatMap(([key, member]) => (this.#update(member, name, held) ? [key] : []))
   }
 
   /**
-   * Counts what is about to be written as in use for the other pools. @returns ends that, and says
-   * for which pools it has made room
+   * Counts an address that is about to be written as in use for the other pools. @returns ends
+   * that, and returns the pools that gained free addresses
    */
   reserve(address: IPAddress, pool: ObjectRef, extent: Prefix | undefined): () => readonly string[] {
     if (!this.#avoids || extent === undefined) return () => []
@@ -105,15 +108,13 @@ export class Overlaps {
     this.#reservations.clear()
   }
 
-  #tell({ ref, ledger }: Member, name: string, held: Held | undefined): boolean {
+  #update({ ref, ledger }: Member, name: string, held: Held | undefined): boolean {
     const isForeign = held !== undefined && isOther(ref, held.pool)
     return ledger.observeForeign(name, isForeign ? held.extent : undefined)
   }
 }
 
-/**
- * Counts what is about to be written as in use for another pool, if that is one that may give it.
- */
+/** Counts an address that is about to be written as in use for another pool that may give it. */
 function holdIn(key: string, { ref, ledger }: Member, { address, pool, extent, ends }: Reservation): void {
   if (ends.has(key) || !isOther(ref, pool) || !RangeSet.overlaps(ledger.available, extent)) return
   ends.set(key, ledger.reserve(address, extent))

@@ -16,20 +16,19 @@ export type InClusterOutcome = ClaimOutcome | PoolOutcome | UnreadableOutcome
  */
 export interface InClusterPlanner extends Provider<InClusterPool, PoolLedger, PoolOutcome> {
   /**
-   * With the option `sticky`: what claims had that are gone, the oldest first. To be kept, and
-   * handed in again after a restart.
+   * With the option `sticky`: the former addresses of deleted claims, the oldest first. Store them,
+   * and pass them in after a restart.
    */
   formerAddresses(): readonly FormerAddress[]
 }
 
 /**
  * The in-cluster provider of Cluster API: claims of `InClusterIPPool`, `GlobalInClusterIPPool` and
- * the two prefix pools, with IPAddress objects as its ledger, as the Go provider of that name keeps
- * them.
+ * the two prefix pools. Its ledger is the IPAddress objects, as in the Go provider of that name.
  *
- * One writer at a time may serve a pool: elect a leader where several processes run.
+ * Only one process at a time may serve a pool: elect a leader if several run.
  *
- * @throws IpamError `INVALID_ARGUMENT` for options that mean nothing
+ * @throws IpamError `INVALID_ARGUMENT` for invalid options
  */
 export function inCluster(options: InClusterOptions = {}): InClusterPlanner {
   assertObject('inCluster', 'options', options)

@@ -11,30 +11,27 @@ import { withConditions } from '../claims/status.js'
 import type { PoolLedger } from './ledger.js'
 import type { PoolOutcome } from './outcome.js'
 
-/** What a plan for a pool is made from. */
+/** The input of a plan for a pool. */
 export interface PoolInput {
   readonly pool: InClusterPool
   readonly ledger: PoolLedger
-  /**
-   * Pools that have addresses in common with this one (`Kind namespace/name`), where they are to be
-   * told of.
-   */
+  /** Pools that overlap this one (`Kind namespace/name`), if they are to be reported. */
   readonly overlapping?: readonly string[] | undefined
   /**
-   * How many addresses of the pool are given, also such as have no IPAddress yet, where something
-   * beside its ledger knows. Default 0.
+   * How many addresses of the pool are in use, with those that have no IPAddress yet, if another
+   * source than the ledger knows them. Default 0.
    */
   readonly rows?: number | undefined
-  /** Writes the conditions, as of this time. Left out: none are written. */
+  /** The time of the conditions. Left out: none are written. */
   readonly conditionsAt?: PlanTime | undefined
 }
 
 /**
- * A pool's own affairs: a finalizer that keeps it while addresses refer to it, the counts of its
- * status, and where they are asked for its conditions: `Ready`, and `AddressesUnique`, which is
- * false while several objects have one address, or another pool has addresses of this one.
+ * Plans a pool itself: a finalizer that keeps it while addresses refer to it, the counts of its
+ * status, and optionally the conditions `Ready` and `AddressesUnique`. The latter is false while
+ * several objects have one address, or another pool has addresses of this one.
  *
- * `free` is how many addresses can still be handed out, and so never negative: upstream subtracts
+ * `free` is the number of addresses that can still be given, and never negative. Upstream subtracts
  * every object in use from the total, also those that are out of range or hold an address twice.
  */
 export function planPool(input: PoolInput): Plan<PoolOutcome> {
@@ -43,7 +40,7 @@ export function planPool(input: PoolInput): Plan<PoolOutcome> {
   const { pool, ledger } = input
   const effects: Effect[] = []
   if (!isDeleting(pool) && !hasFinalizer(pool, PROTECT_POOL_FINALIZER)) {
-    effects.push(addFinalizer(pool, PROTECT_POOL_FINALIZER, 'the pool must not go before its addresses'))
+    effects.push(addFinalizer(pool, PROTECT_POOL_FINALIZER, 'keeps the pool until its addresses are released'))
   }
   const counts = ledger.counts()
   pushStatus(input, counts, effects)
@@ -57,7 +54,7 @@ export function planPool(input: PoolInput): Plan<PoolOutcome> {
   return { outcome: { kind: 'ready', total, free, used, message: `${free} of ${total} free${left}` }, effects }
 }
 
-/** One write for all of the status, and the events that go with it. */
+/** One write of the whole status, and its events. */
 function pushStatus(input: PoolInput, counts: InClusterPoolCounts | undefined, effects: Effect[]): void {
   const { pool, ledger, conditionsAt } = input
   const status: { ipAddresses?: InClusterPoolCounts; conditions?: readonly Condition[] } = {}
@@ -78,7 +75,7 @@ function pushStatus(input: PoolInput, counts: InClusterPoolCounts | undefined, e
   }
 }
 
-/** Whether every address that the pool gives is one claim's alone, as far as can be seen. */
+/** Whether each address of the pool has one claim at most, as far as known. */
 function uniqueness({ ledger, overlapping = [] }: PoolInput): ConditionUpdate {
   const not = (reason: string, message: string) =>
     ({ type: 'AddressesUnique', status: 'False', reason, message }) as const
@@ -92,16 +89,18 @@ function uniqueness({ ledger, overlapping = [] }: PoolInput): ConditionUpdate {
   return { type: 'AddressesUnique', status: 'True', reason: 'Unique', message: '' }
 }
 
-/** How often it is looked again for rows of a pool that is on its way out. */
+/** How often the rows of a pool that is being deleted are counted. */
 const ROWS_SECONDS = 5
 
-/** A pool on its way out goes when nothing refers to it any more. */
+/**
+ * Plans a pool that is being deleted: its finalizer is removed when nothing refers to it any more.
+ */
 function planEnd({ pool, ledger, rows = 0 }: PoolInput, effects: Effect[]): Plan<PoolOutcome> {
   const objects = ledger.size
   const addresses = Math.max(objects, rows)
   if (addresses > 0) {
     const outcome = { kind: 'protected', addresses, message: `kept while ${addresses} addresses refer to it` } as const
-    // no change of an object of the pool shows that the last row is deleted
+    // the deletion of the last row causes no event of the pool
     return objects > 0 ? { outcome, effects } : { outcome, effects, requeueAfterSeconds: ROWS_SECONDS }
   }
   if (hasFinalizer(pool, PROTECT_POOL_FINALIZER)) {

@@ -3,8 +3,8 @@ import { formatRef, refOf } from '../../crd/meta/object.js'
 import { PREALLOCATIONS_ANNOTATION, type Preallocations } from './options.js'
 
 /**
- * What a pool keeps for claims: texts by `namespace/name`; and what is wrong with what is written
- * there.
+ * The addresses that a pool keeps for claims, as texts by `namespace/name`, and the problems of the
+ * entries.
  */
 export interface KeptAddresses {
   readonly claims: ReadonlyMap<string, string>
@@ -12,9 +12,9 @@ export interface KeptAddresses {
 }
 
 /**
- * What a pool keeps for claims, by its annotation and by the options. What cannot be read there is
- * a problem of the pool: nothing may be given of it while it is not known what is kept. Whether the
- * pool gives what is kept is not looked at.
+ * The addresses that a pool keeps for claims, by its annotation and by the options. An unreadable
+ * annotation is a problem of the pool: nothing is given while it is not known what is kept. Whether
+ * the pool has the kept addresses is not checked.
  */
 export function preallocationsOf(pool: InClusterPool, options: Preallocations): KeptAddresses {
   const claims = new Map<string, string>()
@@ -50,8 +50,8 @@ function parse(text: string): { readonly [claim: string]: string } | undefined {
 }
 
 /**
- * `namespace/name`; `undefined` for a claim that cannot draw from a pool of that namespace, and for
- * a bare name where there is none.
+ * `namespace/name`; `undefined` for a claim that cannot use a pool of that namespace, and for a
+ * bare name with a cluster-scoped pool.
  */
 function claimKey(name: string, namespace: string | undefined): string | undefined {
   const parts = name.split('/')

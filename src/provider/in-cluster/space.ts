@@ -11,7 +11,7 @@ type SpecResult =
   | { readonly ok: true; readonly value: LedgerSpec }
   | { readonly ok: false; readonly problems: readonly string[] }
 
-/** What a pool offers, or why it can offer nothing. */
+/** The space of a pool, or why it has none. */
 export function ledgerSpecOf(pool: InClusterPool): SpecResult {
   const space = isPrefixPool(pool) ? prefixSpace(pool.spec) : addressSpace(pool.spec)
   if (!space.ok) return { ok: false, problems: space.failure.context.problems }
@@ -20,8 +20,8 @@ export function ledgerSpecOf(pool: InClusterPool): SpecResult {
 }
 
 /**
- * `10.0.0.16`, and of a pool that gives prefixes of a length also `10.0.0.16/28`; `undefined` for a
- * text that is no address, or no prefix of the length.
+ * `10.0.0.16`, and of a pool of prefixes also `10.0.0.16/28`; `undefined` for a text that is not an
+ * address, or not a prefix of that length.
  */
 export function extentOfText(text: string, length: number | undefined): Prefix | undefined {
   const read = length !== undefined && text.includes('/') ? Prefix.safeParse(text) : Address.safeParse(text)
@@ -35,8 +35,8 @@ export function extentOfText(text: string, length: number | undefined): Prefix |
 }
 
 /**
- * What an object of a prefix pool holds. Where its length cannot be used (it is missing, or 0,
- * which is what an older API makes of a missing one), at least the child around its address.
+ * The prefix that an object of a prefix pool holds. Without a usable length (missing, or 0, which
+ * an older API makes of a missing one), at least the prefix of the pool around its address.
  */
 export function heldPrefix(spec: AddressAndPrefix, childLength: number): Prefix | undefined {
   const prefix = prefixOf(spec)

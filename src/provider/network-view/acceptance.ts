@@ -4,7 +4,7 @@ import { MAX_RANGES } from '../../crd/ipam-kit/names.js'
 import { assertParts } from '../../errors/checks.js'
 import type { NetworkRange } from './view.js'
 
-/** The ranges of a status, and what could not be listed. */
+/** The ranges of a status, and the number of those left out. */
 export interface ListedRanges {
   /** In the order of prefixes. */
   readonly ranges: readonly ClusterNetworkRange[]
@@ -15,8 +15,8 @@ export interface ListedRanges {
 }
 
 /**
- * The ranges that their consumers have accepted, as canonical CIDR: from these alone Nodes may get
- * subnets. `undefined`: the network names no consumers, so all ranges are.
+ * The ranges that their consumers have accepted, as canonical CIDR: only these may give subnets to
+ * Nodes. `undefined`: the network names no consumers, so all ranges are accepted.
  *
  * O(ranges of the status).
  */
@@ -29,8 +29,7 @@ export function acceptedRanges(network: ClusterNetwork | undefined): ReadonlySet
 }
 
 /**
- * The ranges of a view as a status lists them, each CIDR once, with what has become of their
- * acceptance by now.
+ * The ranges of a view for a status, each CIDR once, with the present state of their acceptance.
  *
  * - A range is `Proposed` at first, and `Active` when each consumer has accepted it. A consumer
  *   that has not answered within the time limit counts as having accepted; one that has rejected
@@ -46,7 +45,7 @@ export function listRanges(ranges: readonly NetworkRange[], network: ClusterNetw
     const cidr = Prefix.format(range.prefix)
     byCidr.set(cidr, [...(byCidr.get(cidr) ?? []), range])
   }
-  // what is listed stays listed, and what is new has to wait
+  // listed ranges stay listed, and new ones have to wait
   const known = [...byCidr.keys()].filter((cidr) => before.has(cidr))
   const cidrs = [...known, ...[...byCidr.keys()].filter((cidr) => !before.has(cidr))].slice(0, MAX_RANGES)
   let nextLimitMs: number | undefined
@@ -76,9 +75,9 @@ function acceptanceOf(
   if (before !== undefined && before.state !== 'Proposed') return { isAccepted: true }
   if (network.status?.ranges === undefined && same.some(({ users }) => users > 0)) return { isAccepted: true }
   const answers = (network.status?.answers ?? []).filter((answer) => answer.cidr === cidr)
-  const said = consumersOf(network).map((name) => answers.find(({ consumer }) => consumer === name)?.accepted)
-  if (said.includes(false)) return { isAccepted: false }
-  if (said.every((accepted) => accepted === true)) return { isAccepted: true }
+  const answered = consumersOf(network).map((name) => answers.find(({ consumer }) => consumer === name)?.accepted)
+  if (answered.includes(false)) return { isAccepted: false }
+  if (answered.every((accepted) => accepted === true)) return { isAccepted: true }
   if (acceptanceSeconds === undefined) return { isAccepted: false }
   const limitMs = Date.parse(proposedAt) + acceptanceSeconds * 1000
   return { isAccepted: nowMs >= limitMs, limitMs }
@@ -88,10 +87,10 @@ function consumersOf({ spec }: ClusterNetwork): readonly string[] {
   return (spec.consumers ?? []).map(({ name }) => name)
 }
 
-/** The kind of what configures a range and is no object. */
+/** The kind of a source that is not an object. */
 export const FLAG = 'Flag'
 
-/** The longest name of what configures a range. */
+/** The longest name of a source. */
 const MAX_NAME = 253
 
 function sourceOf({ source, name }: NetworkRange): ClusterNetworkRange['source'] {

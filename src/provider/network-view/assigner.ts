@@ -23,7 +23,7 @@ export type AssignerType = 'NodeCIDRs' | 'ClusterCIDR' | 'Shared' | 'Unknown'
 
 export interface Assigner {
   readonly type: AssignerType
-  /** What shows it: sentences without a final full stop, the strongest first. */
+  /** The evidence: sentences without a final full stop, the strongest first. */
   readonly evidence: readonly string[]
   /** The objects that configure the ranges, each once. */
   readonly configuredBy: readonly ObjectRef[]
@@ -32,13 +32,13 @@ export interface Assigner {
 export interface AssignerInput extends Pick<NetworkViewInput, 'clusterCIDRs' | 'extraCIDRs'> {
   readonly nodes: Iterable<NetworkNode & Pick<Node, 'status'>>
   /**
-   * Pods show most: a cluster may have podCIDRs that its network plugin does not use. Left out: the
-   * answer is from Nodes and ranges.
+   * Pods are the best evidence: a cluster may have podCIDRs that its network plugin does not use.
+   * Left out: the answer is from Nodes and ranges.
    */
   readonly pods?: Iterable<Pod> | undefined
 }
 
-/** What {@link decideAssigner} decides from. */
+/** The facts for {@link decideAssigner}. */
 export interface AssignerFacts {
   readonly nodes: number
   readonly nodesWithSubnets: number
@@ -48,7 +48,7 @@ export interface AssignerFacts {
   readonly pods: PodFacts | undefined
 }
 
-/** How many addresses of Pods lie where. */
+/** The number of Pod addresses by place. */
 interface PodFacts {
   /** In a subnet of the Node that the Pod runs on. */
   readonly inSubnet: number
@@ -58,7 +58,7 @@ interface PodFacts {
 }
 
 /**
- * Finds how Pods get their addresses. What Pods have counts most, then subnets of Nodes, then
+ * Finds how Pods get their addresses. Addresses of Pods count most, then subnets of Nodes, then
  * ranges.
  *
  * O(n log n) for n Nodes, ranges and Pods.
@@ -88,12 +88,12 @@ export function assigner(input: AssignerInput): Assigner {
   })
 }
 
-/** The ranges of a family that are configured, deleted ones in use with them. */
+/** The configured ranges of a family, with deleted ones that are in use. */
 export function rangesOf({ active, proposed, terminating }: FamilyView): readonly NetworkRange[] {
   return [...active, ...proposed, ...terminating]
 }
 
-/** An address of a Node that lies in a range, in words. O(addresses of Nodes). */
+/** An address of a Node that lies in a range, as a sentence. O(addresses of Nodes). */
 export function sharedBy(
   nodes: Iterable<NetworkNode & Pick<Node, 'status'>>,
   ranges: readonly NetworkRange[],
@@ -142,7 +142,7 @@ function typeOf({ nodes, nodesWithSubnets, ranges, sharedBy: shared, pods }: Ass
     return inRange > 0 ? together : 'NodeCIDRs'
   }
   if (nodesWithSubnets > 0) return 'NodeCIDRs'
-  // a ClusterCIDR is divided by definition, also before the first Node has a subnet
+  // a ClusterCIDR is always divided among Nodes, also before the first Node has a subnet
   if (ranges.some(({ source }) => source?.kind === 'ClusterCIDR')) return 'NodeCIDRs'
   return ranges.length === 0 || nodes === 0 ? 'Unknown' : together
 }

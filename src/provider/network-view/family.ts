@@ -11,7 +11,7 @@ import type { ConflictParty, FamilyView, NetworkConflict, NetworkRange, NodeSubn
 type Prefix = Prefix.Prefix
 type RangeSet = RangeSet.RangeSet
 
-/** How many conflicts a view lists. */
+/** How many conflicts a view lists at most. */
 const MAX_CONFLICTS = 1000
 
 /** A range of Pods as it is configured. */
@@ -28,15 +28,18 @@ interface CountedRange extends RangeSpec {
   users: number
 }
 
-/** A range that no Pod may have. */
+/** A range that Pods may not use. */
 export interface ReservedRange extends ConflictParty {
   readonly kind: 'service' | 'pool'
 }
 
+/** A party that must not overlap a reserved range. */
+type ReservableParty = ConflictParty & { readonly kind: 'node' | 'range' }
+
 /**
- * The view of one family, kept by deltas. A subnet that comes or goes costs O(length of its prefix
- * + ranges around it); a range that comes or goes also costs the subnets inside it. What is read
- * afterwards is made from what has changed.
+ * The view of one family, updated by deltas. Adding or removing a subnet costs O(length of its
+ * prefix + ranges around it); for a range also the subnets inside it. Lists are made from the
+ * changes when they are read.
  */
 export class LiveFamilyView implements FamilyView {
   readonly family: Family
@@ -216,7 +219,7 @@ export class LiveFamilyView implements FamilyView {
     }
   }
 
-  /** Conflicts are found anew only when a subnet comes or goes that is part of one. */
+  /** Conflicts are computed again only when a subnet that is part of one is added or removed. */
   #noteConflicts(id: string, prefix: Prefix): void {
     if (this.#clashes.has(id) || this.#subnets.holders(prefix).length > 1) this.#conflicts = undefined
   }
@@ -258,7 +261,7 @@ export class LiveFamilyView implements FamilyView {
     }
   }
 
-  *#withReserved(party: ConflictParty & { readonly kind: 'node' | 'range' }): IterableIterator<NetworkConflict> {
+  *#withReserved(party: ReservableParty): IterableIterator<NetworkConflict> {
     for (const { value } of overlapping(this.#reserved, party.prefix)) {
       for (const reserved of [...value.values()].sort(byName)) {
         yield { kind: `${party.kind}-${reserved.kind}`, between: [party, reserved] }

@@ -10,16 +10,15 @@ import type { NamedRanges, NetworkNode, NetworkView, NetworkViewInput, ViewProbl
 
 type RangeSet = RangeSet.RangeSet
 
-/** What is configured beside ClusterCIDRs. */
+/** The configured ranges beside ClusterCIDRs. */
 export type ConfiguredRanges = Pick<NetworkViewInput, 'extraCIDRs' | 'serviceCIDRs' | 'pools'>
 
 /**
- * A {@link NetworkView} that follows changes: after each one it is what `networkView` makes of all
+ * A {@link NetworkView} that follows changes: after each one it equals `networkView` of all
  * objects. Mutable, synchronous, deterministic; one view belongs to one caller.
  *
- * A Node that comes, goes or changes costs O(ranges around its subnets), whatever the number of
- * Nodes. Each `set` and `delete` answers whether the view has changed: a heartbeat of a Node
- * changes nothing.
+ * A change of a Node costs O(ranges around its subnets), whatever the number of Nodes. Each `set`
+ * and `delete` returns whether the view has changed: a heartbeat of a Node changes nothing.
  *
  * @example
  * import { Node } from 'ipam-kit/crd/core'
@@ -35,7 +34,7 @@ export class LiveNetworkView implements NetworkView {
   readonly ipv4 = new LiveFamilyView(4)
   readonly ipv6 = new LiveFamilyView(6)
   readonly #nodes = new Map<string, SeenNode>()
-  /** By what makes the id of a range. */
+  /** By the id of the object that configures them. */
   readonly #ranges = new Map<string, SeenRange>()
   readonly #problems = new Map<string, readonly ViewProblem[]>()
   #nodesWithSubnets = 0
@@ -59,7 +58,7 @@ export class LiveNetworkView implements NetworkView {
   get known(): RangeSet {
     const { known: v4 } = this.ipv4
     const { known: v6 } = this.ipv6
-    // ranges of a family that have not changed are the same
+    // the object stays the same while the ranges of a family are the same
     if (this.#known.v4 !== v4.v4 || this.#known.v6 !== v6.v6) this.#known = { v4: v4.v4, v6: v6.v6 }
     return this.#known
   }
@@ -72,7 +71,7 @@ export class LiveNetworkView implements NetworkView {
     return this.#summary.cover
   }
 
-  /** Takes a Node in, in any version. */
+  /** Adds or updates a Node, in any version. */
   setNode(node: NetworkNode): boolean {
     assertKube('LiveNetworkView.setNode', 'node', node)
     const { name } = node.metadata
@@ -94,7 +93,7 @@ export class LiveNetworkView implements NetworkView {
     return true
   }
 
-  /** Takes a ClusterCIDR in, in any version. */
+  /** Adds or updates a ClusterCIDR, in any version. */
   setClusterCIDR(range: ClusterCIDR): boolean {
     assertParts('LiveNetworkView.setClusterCIDR', 'range', range, { metadata: 'object', spec: 'object' })
     const { name } = range.metadata
@@ -114,13 +113,13 @@ export class LiveNetworkView implements NetworkView {
     return this.#setRange(`ClusterCIDR ${name}`, undefined, [])
   }
 
-  /** Says which ranges are accepted: {@link NetworkViewInput.accepted}. */
+  /** Sets the accepted ranges: {@link NetworkViewInput.accepted}. */
   setAccepted(cidrs: ReadonlySet<string> | undefined): void {
     this.ipv4.accepted = cidrs
     this.ipv6.accepted = cidrs
   }
 
-  /** Replaces everything that is configured beside ClusterCIDRs. */
+  /** Replaces all configured ranges beside ClusterCIDRs. */
   setConfigured(ranges: ConfiguredRanges): boolean {
     assertObject('LiveNetworkView.setConfigured', 'ranges', ranges)
     const { extraCIDRs = [], serviceCIDRs = [], pools = [] } = ranges
@@ -141,7 +140,7 @@ export class LiveNetworkView implements NetworkView {
   }
 
   /**
-   * Takes ranges in that an object of another kind configures.
+   * Sets the ranges that an object of another kind configures.
    *
    * @param id names the object among all objects and kinds
    * @param ranges `undefined`: the object does not exist any more
@@ -154,9 +153,7 @@ export class LiveNetworkView implements NetworkView {
     return this.#setRange(id, { role, name, source, isDeleted }, [readPrefixes(about, 'cidr', cidrs)])
   }
 
-  /**
-   * Notes that an object cannot be read, or that it can again. What was known of it before stays.
-   */
+  /** Records that an object cannot be read, or that it can again. Its last readable state stays. */
   setUnreadable(about: string, problem: string | undefined): boolean {
     const id = `unreadable ${about}`
     const before = this.#problems.get(id)?.[0]?.message
@@ -220,7 +217,7 @@ export type RangeRole = 'pods' | 'services' | 'pools'
 
 const ROLES = ['pods', 'services', 'pools'] as const
 
-/** Where prefixes come from, and what they are for. */
+/** The source of prefixes, and their purpose. */
 type RangeConfig = Omit<RangeSpec, 'prefix'> & { readonly role: RangeRole }
 
 interface SeenRange {
@@ -229,7 +226,7 @@ interface SeenRange {
 }
 
 interface SeenNode {
-  /** What it says about its subnets, as one text. */
+  /** The fields about its subnets, as one text. */
   readonly signature: string
   readonly reading: Reading
 }
@@ -243,7 +240,7 @@ function isSameRange(left: SeenRange | undefined, right: SeenRange | undefined):
   return isSameList([left.config], [right.config]) && isSameList(left.prefixes, right.prefixes)
 }
 
-/** Of short lists of plain data, made by the same code. */
+/** Compares short lists of plain data that the same code has made. */
 function isSameList(left: readonly unknown[], right: readonly unknown[]): boolean {
   return JSON.stringify(left) === JSON.stringify(right)
 }

@@ -7,17 +7,17 @@ import { assertView, type NetworkView, type NetworkViewInput, type NodeSubnet } 
 type RangeSet = RangeSet.RangeSet
 
 /**
- * The Pod network as the objects of a cluster show it. `spec.podCIDRs` of Nodes is the truth about
- * what is in use; ClusterCIDRs and other configuration are the truth about what may be used.
+ * The Pod network as the objects of a cluster show it. `spec.podCIDRs` of Nodes is the source of
+ * truth for subnets in use; ClusterCIDRs and other configuration for ranges that may be used.
  *
  * A range is known before its first use, and until its last use: an active or proposed range is
  * known without Nodes, a deleted range while a Node has a subnet of it, and a subnet while its Node
  * exists, also in no range.
  *
- * O(n log n) for n Nodes and ranges. The lists are made when they are read: O(n). For one change
- * after another: {@link LiveNetworkView}.
+ * O(n log n) for n Nodes and ranges. The lists are made when they are read: O(n). For a series of
+ * changes: {@link LiveNetworkView}.
  *
- * Source: KEP-2593, section Node Updated; the half-written KEP that was to replace it
+ * Source: KEP-2593, section Node Updated; the unfinished KEP that was to replace it
  * (`PodNetwork.status`).
  *
  * @example
@@ -44,9 +44,8 @@ export function networkView(input: NetworkViewInput): NetworkView {
 }
 
 /**
- * Subnets of a view that a published list of addresses does not have: in use before they were
- * known. Empty while the rule holds that an address is known before its first use and until its
- * last use.
+ * Subnets of a view that a published list of addresses lacks: in use before they were known. Empty
+ * while the rule holds that an address is known before its first use and until its last use.
  *
  * O(subnets in use).
  */

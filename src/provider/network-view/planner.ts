@@ -32,9 +32,9 @@ import type { NetworkView } from './view.js'
  */
 export interface RangeSource {
   readonly kind: KindInfo
-  /** What the ranges are for. */
+  /** The purpose of the ranges. */
   readonly role: RangeRole
-  /** The CIDRs of an object. It must not throw: what it cannot read it leaves out. */
+  /** The CIDRs of an object. It must not throw: it leaves out what it cannot read. */
   readonly cidrsOf: (object: KubeObject) => readonly string[]
 }
 
@@ -54,22 +54,22 @@ export interface NetworkViewOptions extends ConfiguredRanges {
    */
   readonly detailsSeconds?: number | undefined
   /**
-   * How long a range that has left the view stays published, in seconds, 0 to 3,600: the watch of
-   * Nodes may be behind that of ranges: a Node may have got a subnet of the range that the planner
-   * has not seen yet. Default 60.
+   * How long a range that has left the view stays published, in seconds, 0 to 3,600. The watch of
+   * Nodes may be behind that of ranges: a Node may have a subnet of the range that the planner has
+   * not observed yet. Default 60.
    */
   readonly graceSeconds?: number | undefined
 }
 
-/** What a plan for the ClusterNetwork came to. */
+/** The outcome of a plan for the ClusterNetwork. */
 export interface NetworkViewOutcome extends Outcome {
   /**
-   * - `published`: the object says what the view is
+   * - `published`: the object has the present view
    * - `changed`: a patch is in the plan
    * - `waiting`: only numbers of Nodes differ, and are published later
    * - `created`: the object did not exist
    * - `missing`: the object does not exist, and nothing is published until it is created
-   * - `unreadable`, `deleting`: the object is left as it is
+   * - `unreadable`, `deleting`: the object is not changed
    */
   readonly kind: 'published' | 'changed' | 'waiting' | 'created' | 'missing' | 'unreadable' | 'deleting'
 }
@@ -77,8 +77,8 @@ export interface NetworkViewOutcome extends Outcome {
 /** A planner with one key: the name of the ClusterNetwork. */
 export interface NetworkViewPlanner extends DefinedPlanner<NetworkViewOutcome, NetworkWatches, NetworkState> {
   /**
-   * The view as it is now, with the list of Nodes that the object does not have. It changes with
-   * the next change that the planner is shown.
+   * The present view, with the list of Nodes, which the object does not have. It changes with each
+   * observed change.
    */
   readonly view: NetworkView
 }
@@ -94,30 +94,31 @@ interface NetworkState {
   readonly absences: Absences
   /** Since when only details have differed. */
   detailsSinceMs: number | undefined
-  /** Whether an Event has told that the object is missing. */
+  /** Whether an Event has reported that the object is missing. */
   isMissingTold: boolean
 }
 
 type Context = PlannerContext<NetworkWatches, NetworkState>
 
 /**
- * Publishes which addresses Pods have or may get, in the status of one ClusterNetwork: ranges and
- * their acceptance, the fewest prefixes that are exact, or 64 prefixes of each family and how many
- * addresses they add, and a hash of all. Its size does not depend on the number of Nodes.
+ * Publishes the addresses that Pods have or may get, in the status of one ClusterNetwork: ranges
+ * and their acceptance, a hash of all, and the fewest exact prefixes. If there are too many, it
+ * publishes 64 prefixes of each family and the number of addresses that they add. Its size does not
+ * depend on the number of Nodes.
  *
- * - It is patched only when something changes that it says. A heartbeat of a Node costs no plan.
- * - A range is published before Nodes get subnets from it, if what gives them waits for `Active`
+ * - It is patched only when its content changes. A heartbeat of a Node costs no plan.
+ * - A range is published before Nodes get subnets from it, if their controller waits for `Active`
  *   ({@link acceptedRanges}). A deleted range, and the subnet of a Node, is published until no Node
  *   uses it, and a range for `graceSeconds` longer.
- * - Create the object, with the consumers that have to accept ranges. One that is deleted is not
- *   created again, as its consumers would not be asked any more: with `create` it is.
- * - An object that can no longer be read counts as it was before.
+ * - Create the object with the consumers that have to accept ranges. A deleted one is not created
+ *   again, as it would have no consumers: with `create` it is.
+ * - An object that can no longer be read counts in its last readable state.
  *
  * A change of one Node costs O(ranges around its subnets), a plan O(prefixes of `known` + ranges),
  * whatever the number of Nodes. Any number of processes may run it: the status is written for the
  * version that was read.
  *
- * @throws IpamError `INVALID_ARGUMENT` for options that mean nothing
+ * @throws IpamError `INVALID_ARGUMENT` for invalid options
  */
 export function networkViewPlanner(options: NetworkViewOptions = {}): NetworkViewPlanner {
   assertObject('networkViewPlanner', 'options', options)
@@ -190,7 +191,7 @@ function sourceWatch({ kind, cidrsOf }: RangeSource): Watch<readonly string[]> {
   return { ...kind, parse }
 }
 
-/** Takes a change into a view. An object that cannot be read counts as it was. */
+/** Applies a change to a view. An object that cannot be read counts in its last readable state. */
 function follow<T, O extends KubeObject>(
   { ref, now }: Delta<T, O>,
   view: LiveNetworkView,
@@ -256,7 +257,7 @@ function created(name: string): Plan<NetworkViewOutcome> {
   return { outcome: { kind: 'created', message: `creating ClusterNetwork ${name}` }, effects }
 }
 
-/** Which consumers are to accept ranges stands in the object alone. */
+/** Only the object itself names the consumers that have to accept ranges. */
 function missing(name: string, state: NetworkState): Plan<NetworkViewOutcome> {
   const { apiVersion, kind } = ClusterNetwork.info
   const message = `ClusterNetwork ${name} does not exist, and no range is published: create it, with the consumers that have to accept ranges`
@@ -267,7 +268,7 @@ function missing(name: string, state: NetworkState): Plan<NetworkViewOutcome> {
   return { outcome: { kind: 'missing', message }, effects }
 }
 
-/** Addresses of Nodes are looked at only where no Node has a subnet. */
+/** Addresses of Nodes are read only if no Node has a subnet. */
 function assignerOf(view: LiveNetworkView, { nodes }: Context['cache']): AssignerType {
   const { all, withSubnets } = view.nodeCounts
   const ranges = [view.ipv4, view.ipv6].flatMap(rangesOf)

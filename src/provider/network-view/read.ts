@@ -6,7 +6,7 @@ import type { NetworkNode, ViewProblem } from './view.js'
 
 type Prefix = Prefix.Prefix
 
-/** What of an object can be read, and what is wrong with the rest. */
+/** The readable part of an object, and the problems of the rest. */
 export interface Reading {
   /** Host bits cleared, each once. */
   readonly prefixes: readonly Prefix[]
@@ -17,7 +17,8 @@ export interface Reading {
 const MAX_PREFIXES = 64
 
 /**
- * Reads prefixes as older fields of stored objects may hold them. Two texts of one prefix are one.
+ * Reads prefixes as older fields of stored objects may contain them. Two texts of one prefix count
+ * once.
  */
 export function readPrefixes(about: string, field: string, texts: readonly string[], family?: 4 | 6): Reading {
   const found = new Map<string, Prefix>()
@@ -48,7 +49,10 @@ export function readPrefixes(about: string, field: string, texts: readonly strin
   return { prefixes: [...found.values()], problems }
 }
 
-/** Reads what a Node uses. What can be read counts as in use, however wrong the rest is. */
+/**
+ * Reads the subnets of a Node. Every readable prefix counts as in use, whatever is wrong with the
+ * others.
+ */
 export function readNode(node: NetworkNode): Reading {
   const { subnets, problems } = nodeSubnets(node)
   const about = `Node ${node.metadata.name}`

@@ -8,12 +8,12 @@ import { assertView, type NetworkView } from './view.js'
 type Prefix = Prefix.Prefix
 type RangeSet = RangeSet.RangeSet
 
-/** What a consumer cannot be told. */
+/** A part of a view that the configuration of a consumer cannot express. */
 export interface Loss {
   /**
-   * - `added`: addresses of other networks that the consumer takes for those of Pods
+   * - `added`: addresses of other networks that the consumer treats as addresses of Pods
    * - `missing`: addresses of Pods that the consumer does not know
-   * - `setting`: what has to be set beside the content
+   * - `setting`: a setting that is required in addition to the content
    */
   readonly kind: 'added' | 'missing' | 'setting'
   /** The addresses that are added or missing; none for a setting. */
@@ -22,11 +22,11 @@ export interface Loss {
   readonly message: string
 }
 
-/** The configuration of a consumer, and what it cannot say. */
+/** The configuration of a consumer, and what it cannot express. */
 export interface Rendered<C> {
   /** Plain data, as it is written to JSON or YAML. */
   readonly content: C
-  /** Empty: the consumer is told exactly which addresses Pods have or may get. */
+  /** Empty: the content is exact. */
   readonly lost: readonly Loss[]
 }
 
@@ -40,8 +40,8 @@ export interface KubeProxyContent {
 
 /**
  * The flag `--cluster-cidr` of kube-proxy, which takes one prefix of each family (kubernetes#81675,
- * #78020). Where that is not exact, kube-proxy has to detect local traffic by the subnet of its
- * Node: KEP-2593 requires `NodeCIDR` then.
+ * #78020). If that is not exact, kube-proxy has to detect local traffic by the subnet of its Node:
+ * KEP-2593 requires `NodeCIDR` then.
  *
  * O(prefixes of `known`), as for every renderer.
  */
@@ -78,7 +78,7 @@ export interface FlannelBackend {
 
 /**
  * `net-conf.json` of flannel, which has one network of each family. A Node gets no lease if its
- * podCIDR is not inside, so the network covers all that is known.
+ * podCIDR is outside, so the network covers all known addresses.
  *
  * @param options `backend`: default vxlan
  */
@@ -105,11 +105,11 @@ export function renderFlannel(
 /** The file `config` of ip-masq-agent. */
 export interface IpMasqAgentContent {
   readonly nonMasqueradeCIDRs: readonly string[]
-  /** Only where it is not the default of 64. */
+  /** Only if it is not the default of 64. */
   readonly cidrLimit?: number
 }
 
-/** The most entries that ip-masq-agent reads where its file does not say more. */
+/** The maximum number of entries of ip-masq-agent by default. */
 const MASQ_CIDR_LIMIT = 64
 
 /**
@@ -170,11 +170,11 @@ export interface CalicoIPPool {
   }
 }
 
-/** The lengths of the blocks that Calico cuts a pool into: the default, and the longest one. */
+/** The lengths of the blocks of a Calico pool: the default, and the longest one. */
 const CALICO_BLOCKS = { 4: { standard: 26, longest: 32 }, 6: { standard: 122, longest: 128 } } as const
 
 /**
- * IPPools that make Calico know all ranges, and give no address of them: the subnets are those of
+ * IPPools by which Calico knows all ranges, and gives no address of them: the subnets are those of
  * Nodes. A destination in any IPPool is not masqueraded.
  *
  * @param options `natOutgoing`: whether Calico masquerades traffic from Pods to other destinations.
@@ -217,16 +217,16 @@ export interface CiliumPoolFamily {
 }
 
 export interface CiliumOptions {
-  /** Default `default`: the pool of Pods that name none. */
+  /** Default `default`: the pool of Pods that name no pool. */
   readonly name?: string | undefined
   /** The length of the prefixes that Nodes get. Cilium does not let it change. */
   readonly maskSizes: { readonly ipv4?: number | undefined; readonly ipv6?: number | undefined }
 }
 
 /**
- * The pool of Cilium's multi-pool mode. Cilium gives Nodes prefixes of one length, so a range that
- * is smaller, or of a family without a length, cannot be in it. Cilium refuses the removal of a
- * range that is in use, which is in `known` too.
+ * The pool of Cilium's multi-pool mode. Cilium gives Nodes prefixes of one length, so the pool
+ * cannot contain a smaller range, or a family without a length. Cilium refuses the removal of a
+ * range that is in use, so those are included too.
  *
  * @throws IpamError `INVALID_ARGUMENT` for a length that the family does not have
  */
@@ -262,9 +262,9 @@ export interface IpBlockPeer {
 }
 
 /**
- * The peers of a NetworkPolicy rule (`to`, `from`) that select the addresses of Pods. A policy that
- * selects Pods by their labels is better where they are of this cluster: network plugins may not
- * apply an `ipBlock` to Pods.
+ * The peers of a NetworkPolicy rule (`to`, `from`) that select the addresses of Pods. For Pods of
+ * this cluster prefer a policy that selects them by labels: network plugins may not apply an
+ * `ipBlock` to Pods.
  */
 export function renderNetworkPolicy(view: NetworkView): Rendered<readonly IpBlockPeer[]> {
   assertView('renderNetworkPolicy', view)
@@ -294,13 +294,13 @@ function maskSizeOf({ maskSizes }: CiliumOptions, family: Family): number | unde
 function added(known: RangeSet, prefixes: readonly Prefix[]): Loss[] {
   const addresses = RangeSet.subtract(RangeSet.fromPrefixes(prefixes), known)
   if (RangeSet.isEmpty(addresses)) return []
-  const message = `${RangeSet.size(addresses)} addresses of other networks count as addresses of Pods: ${shown(addresses)}`
+  const message = `${RangeSet.size(addresses)} addresses of other networks count as addresses of Pods: ${prefixList(addresses)}`
   return [{ kind: 'added', addresses, message }]
 }
 
 function missing(prefixes: readonly Prefix[], why: string): Loss {
   const addresses = RangeSet.fromPrefixes(prefixes)
-  const message = `${RangeSet.size(addresses)} addresses of Pods are not known to the consumer, ${why}: ${shown(addresses)}`
+  const message = `${RangeSet.size(addresses)} addresses of Pods are not known to the consumer, ${why}: ${prefixList(addresses)}`
   return { kind: 'missing', addresses, message }
 }
 
@@ -311,7 +311,7 @@ function setting(message: string): Loss {
 /** How many prefixes a message names. */
 const MAX_SHOWN = 5
 
-function shown(addresses: RangeSet): string {
+function prefixList(addresses: RangeSet): string {
   const prefixes = RangeSet.prefixes(addresses)
   const more = prefixes.length - MAX_SHOWN
   const names = prefixes.slice(0, MAX_SHOWN).map(Prefix.format).join(', ')

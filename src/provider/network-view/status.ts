@@ -21,19 +21,20 @@ import type { ConflictParty, NetworkConflict, NetworkRange } from './view.js'
 
 type RangeSet = RangeSet.RangeSet
 
-/** What a status says, without the answers of consumers: those are written by the consumers. */
+/** The fields of the status that the planner writes. Consumers write their own answers. */
 type OwnStatus = Pick<ClusterNetworkStatus, 'observedGeneration'> & {
   readonly [field in 'assigner' | 'families' | 'ranges' | 'hash' | 'conditions']-?: NonNullable<
     ClusterNetworkStatus[field]
   >
 }
 
-/** The status that a view comes to, and how it differs from the one that is published. */
+/** The status for a view, and how it differs from the published one. */
 export interface NetworkStatus {
   /** The fields that differ. */
   readonly patch: Partial<OwnStatus>
   /**
-   * `details`: only numbers of Nodes and the words of a condition differ, which every Node changes.
+   * `details`: only numbers of Nodes and the message of a condition differ, which every Node
+   * changes.
    */
   readonly change: 'none' | 'details' | 'ranges'
   /** When time alone changes the status: a time limit, or the end of a grace period. */
@@ -44,11 +45,11 @@ export interface NetworkStatus {
 /** Whether what is in use and what is configured agree. */
 const CONSISTENT = 'Consistent'
 
-/** What a status is made of, beside the view. */
+/** The input of a status, beside the view. */
 export interface StatusInput {
   readonly network: ClusterNetwork
   readonly assigner: AssignerType
-  /** Since when ranges that are published have not been in the view. */
+  /** Since when published ranges are missing in the view. */
   readonly absences: Absences
   readonly nowMs: number
 }
@@ -90,7 +91,7 @@ export function networkStatus(view: LiveNetworkView, input: StatusInput): Networ
   return { patch: Object.fromEntries(fields), change, nextSeconds, status }
 }
 
-/** A status without what every Node changes. */
+/** A status without the fields that every Node changes. */
 function roughly({ families = [], conditions = [], observedGeneration, assigner, ranges, hash }: ClusterNetworkStatus) {
   return plainJson({
     observedGeneration,
@@ -104,15 +105,14 @@ function roughly({ families = [], conditions = [], observedGeneration, assigner,
   })
 }
 
-/** As it comes back from a store: without fields that are `undefined`. */
+/** The value as a store returns it: without fields that are `undefined`. */
 function plainJson(value: unknown): Json | undefined {
   return value === undefined ? undefined : (JSON.parse(JSON.stringify(value)) as Json)
 }
 
 /**
- * The ranges that are published and not in the view any more, for the grace period. A watch of
- * ranges may be ahead of that of Nodes: a Node may have got a subnet of such a range that is not
- * seen yet.
+ * Published ranges that have left the view, for the grace period. A watch of ranges may be ahead of
+ * that of Nodes: a Node may have a subnet of such a range that was not observed yet.
  */
 function leavingRanges(current: readonly NetworkRange[], { network, absences, nowMs }: StatusInput) {
   const present = new Set(current.map(({ prefix }) => Prefix.format(prefix)))
@@ -149,8 +149,8 @@ function familyOf(view: LiveFamilyView, all: RangeSet, ranges: readonly ClusterN
 }
 
 /**
- * Of all addresses that are known, exactly, and of what becomes of ranges. 64 bits: enough to see a
- * change, and no protection against an attacker.
+ * A hash of all known addresses and of the states of ranges. 64 bits: enough to notice a change,
+ * not a protection against an attacker.
  */
 function hashOf(known: RangeSet, ranges: readonly ClusterNetworkRange[]): string {
   const text = [
@@ -176,19 +176,21 @@ function consistencyOf(view: LiveNetworkView): ConditionUpdate {
   const parts: string[] = []
   if (conflicts.length > 0) {
     const more = views.some(({ hasMoreConflicts }) => hasMoreConflicts) ? ' or more' : ''
-    parts.push(`conflicts: ${conflicts.length}${more} (${shown(conflicts.slice(0, MAX_SHOWN).map(formatConflict))})`)
+    parts.push(
+      `conflicts: ${conflicts.length}${more} (${sentenceList(conflicts.slice(0, MAX_SHOWN).map(formatConflict))})`,
+    )
   }
   if (orphanCount > 0) parts.push(`subnets of Nodes in no range: ${orphanCount}`)
   if (view.problemCount > 0) {
     const sentences = view.problems.slice(0, MAX_SHOWN).map(({ about, message }) => `${about}: ${message}`)
-    parts.push(`objects with problems: ${view.problemCount} (${shown(sentences)})`)
+    parts.push(`objects with problems: ${view.problemCount} (${sentenceList(sentences)})`)
   }
   if (parts.length === 0) return { type: CONSISTENT, status: 'True', reason: 'Consistent', message: '' }
   const reason = conflicts.length > 0 ? 'CIDRConflict' : orphanCount > 0 ? 'CIDRNotOwned' : 'UnreadableCIDR'
   return { type: CONSISTENT, status: 'False', reason, message: parts.join(', ') }
 }
 
-function shown(sentences: readonly string[]): string {
+function sentenceList(sentences: readonly string[]): string {
   return sentences.join('; ')
 }
 

@@ -5,9 +5,9 @@ import * as RangeSet from '../../cidr/nouns/range-set.js'
 type RangeSet = RangeSet.RangeSet
 
 /**
- * The exact union of prefixes that come and go. A prefix counts as often as it was added. Adding
- * and removing cost O(length of the prefix); reading the set costs O(ranges of the set) after a
- * change, and what lies in the prefixes that have changed.
+ * The exact union of prefixes that are added and removed. A prefix counts as often as it was added.
+ * Adding and removing cost O(length of the prefix). Reading after a change costs O(ranges of the
+ * set), and the content of the changed prefixes.
  */
 export class PrefixUnion {
   readonly #counts = new PrefixMap<number>()
@@ -20,7 +20,7 @@ export class PrefixUnion {
     if (count === 0) this.#changed.push(prefix)
   }
 
-  /** Takes a prefix back that was added. */
+  /** Removes a prefix that was added. */
   remove(prefix: Prefix): void {
     const count = this.#counts.get(prefix) ?? 0
     if (count > 1) this.#counts.set(prefix, count - 1)
@@ -30,7 +30,7 @@ export class PrefixUnion {
   /** The same object until the addresses change. */
   get set(): RangeSet {
     if (this.#changed.length === 0) return this.#set
-    // what has changed is decided anew: all of it, or the parts of it that are still there
+    // only the changed prefixes are computed again: all of each, or the parts that still exist
     const touched = RangeSet.fromPrefixes(this.#changed)
     const left = this.#changed.flatMap((prefix) =>
       this.#counts.covering(prefix).length > 0 ? [prefix] : this.#counts.coveredBy(prefix).map((entry) => entry.prefix),

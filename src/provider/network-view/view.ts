@@ -8,7 +8,7 @@ import type { KubeObject, ObjectRef } from '../../crd/meta/object.js'
 import type { ClusterCIDR } from '../../crd/node-ipam/cluster-cidr.js'
 import { assertParts } from '../../errors/checks.js'
 
-/** A Node, as far as a view reads it: whole, or trimmed by `keep` of a watch. */
+/** A Node with the fields that a view reads: whole, or trimmed by `keep` of a watch. */
 export type NetworkNode = KubeObject & Pick<Node, 'spec'>
 
 /**
@@ -24,11 +24,11 @@ export interface NamedRanges {
 }
 
 /**
- * What a view is made of. Nothing in it has to be valid: what cannot be read is a
+ * The input of a view. Nothing in it has to be valid: each unreadable part becomes a
  * {@link ViewProblem}.
  */
 export interface NetworkViewInput {
-  /** All Nodes, those that are being deleted with them. */
+  /** All Nodes, including those that are being deleted. */
   readonly nodes: Iterable<NetworkNode>
   readonly clusterCIDRs: Iterable<ClusterCIDR>
   /**
@@ -45,7 +45,7 @@ export interface NetworkViewInput {
 }
 
 /**
- * What a range of Pods is to the cluster.
+ * The phase of a range of Pods.
  *
  * | phase | when | known |
  * |---|---|---|
@@ -58,7 +58,7 @@ export type RangePhase = 'proposed' | 'active' | 'terminating' | 'drained'
 
 /** A range of Pods. */
 export interface NetworkRange {
-  /** The name of the ClusterCIDR, or of what else configures it. */
+  /** The name of the ClusterCIDR, or of another source. */
   readonly name: string
   /** The object that configures it, if there is one. */
   readonly source: ObjectRef | undefined
@@ -77,8 +77,8 @@ export interface NodeSubnet {
 }
 
 /**
- * What overlaps: the subnet of a Node, a range of Pods, a range of Services, or a pool of another
- * system.
+ * A party of a conflict: the subnet of a Node, a range of Pods, a range of Services, or a pool of
+ * another system.
  */
 export interface ConflictParty {
   readonly kind: 'node' | 'range' | 'service' | 'pool'
@@ -86,7 +86,7 @@ export interface ConflictParty {
   readonly prefix: Prefix
 }
 
-/** Two parties with addresses in common that may have none. */
+/** Two parties that have addresses in common and must not. */
 export interface NetworkConflict {
   readonly kind: 'node-node' | 'node-service' | 'node-pool' | 'range-service' | 'range-pool'
   /** The subnet or the range of Pods first; of two Nodes the one with the lower name. */
@@ -94,8 +94,8 @@ export interface NetworkConflict {
 }
 
 /**
- * Why a field is not what it should be. `MalformedCIDR`, also of another family than the field, is
- * not read; all other prefixes count as in use.
+ * Why a field is invalid. `MalformedCIDR`, also for another family than the field, is not read; all
+ * other prefixes count as in use.
  */
 export type ViewProblemReason =
   | NodeSubnetReason
@@ -104,7 +104,7 @@ export type ViewProblemReason =
   /** The object could not be read at all. */
   | 'UnreadableObject'
 
-/** What is wrong with one object, or with one configured range. */
+/** A problem of one object, or of one configured range. */
 export interface ViewProblem {
   /** `Node n1`, `ClusterCIDR a`, `serviceCIDR 10.96.0.0/12`. */
   readonly about: string
@@ -127,7 +127,7 @@ export interface FamilyView {
   readonly orphans: readonly NodeSubnet[]
   /** Up to 1,000. */
   readonly conflicts: readonly NetworkConflict[]
-  /** There are more conflicts than those listed. */
+  /** Whether there are more conflicts than those listed. */
   readonly hasMoreConflicts: boolean
   /**
    * All addresses that Pods have or may get: of active, proposed and terminating ranges, and of
@@ -140,7 +140,7 @@ export interface FamilyView {
   summary(max: number): Cover
 }
 
-/** Which addresses Pods have or may get, and why. */
+/** The addresses that Pods have or may get, and why. */
 export interface NetworkView {
   readonly ipv4: FamilyView
   readonly ipv6: FamilyView

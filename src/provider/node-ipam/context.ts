@@ -13,7 +13,10 @@ import type { NodeSubnets } from './subnets.js'
 export interface RangeFacts {
   readonly object: KubeObject
   readonly read: ReadRange
-  /** What it names, also if it gives no subnets of it: another controller may have given some. */
+  /**
+   * The prefixes that it names, also if it gives no subnets of them: another controller may have
+   * given some.
+   */
   readonly prefixes: readonly Prefix[]
 }
 
@@ -29,7 +32,7 @@ export type NodeIPAMWatches = {
   readonly reservations?: Watch<SubnetReservations>
 }
 
-/** What the planner knows beside the objects. */
+/** The state of the planner beside the objects. */
 export interface NodeIPAMState {
   readonly subnets: NodeSubnets
   readonly sent: SentEvents
@@ -37,15 +40,15 @@ export interface NodeIPAMState {
   readonly waiting: Set<string>
   /** Of {@link SharedNodeIPAM}: the entries, by name of the Node. */
   readonly reservations: Map<string, Reservation>
-  /** The uids of ClusterCIDRs of which no entry gets subnets any more. */
+  /** The uids of ClusterCIDRs that no new entry gets subnets from. */
   readonly ended: Set<string>
 }
 
 export interface Reservation extends SubnetReservation {
   readonly subnets: readonly Prefix[]
   /**
-   * When this controller has first seen that it is for another one to patch the Node, in
-   * milliseconds since 1970.
+   * Since when this controller sees an entry of another controller whose Node is not patched yet,
+   * in milliseconds since 1970.
    */
   sinceMs?: number
 }
@@ -65,8 +68,8 @@ export function serviceKey(name: string): string {
 }
 
 /**
- * The keys of the Nodes for which no subnets were free, the oldest first. Not those whose patch is
- * refused: they would wake each other without end.
+ * The keys of the Nodes for which no subnets were free, the oldest first. Without Nodes whose patch
+ * was refused: they would wake each other forever.
  */
 export function waitingNodes({ cache: { nodes }, state: { waiting } }: NodeIPAMContext): readonly string[] {
   if (waiting.size === 0) return []
@@ -81,8 +84,8 @@ export interface EventCause {
 }
 
 /**
- * Which Events were sent and are still true: one for each key, reason and cause. A cause that has
- * ended and comes back is told again.
+ * The Events that were sent and are still true: one for each key, reason and cause. A cause that
+ * has ended and returns is reported again.
  */
 export class SentEvents {
   readonly #causes = new Map<string, Map<string, string>>()
@@ -96,7 +99,7 @@ export class SentEvents {
     this.#causes.set(key, causes.set(reason, cause))
   }
 
-  /** Forgets what was sent about a key, but for some reasons. */
+  /** Forgets the Events about a key, except for some reasons. */
   retain(key: string, reasons: readonly string[] = []): void {
     const causes = this.#causes.get(key)
     for (const reason of [...(causes?.keys() ?? [])]) if (!reasons.includes(reason)) causes?.delete(reason)
@@ -104,17 +107,17 @@ export class SentEvents {
   }
 }
 
-/** A cause of this object, and not of an earlier one with its name. */
+/** A cause that concerns this object, not an earlier one of its name. */
 export function causeOf(uid: string | undefined, cause: string): string {
   return `${uid} ${cause}`
 }
 
 /**
- * The Events about an object of which these are all causes: those that were not sent yet.
+ * The Events for these causes of an object that were not sent yet.
  *
- * @param open reasons that may still be true besides
+ * @param open further reasons that may still be true
  */
-export function tell(
+export function newEvents(
   key: string,
   object: KubeObject,
   causes: readonly EventCause[],

@@ -5,16 +5,13 @@ import { assertList, assertObject, assertObjects, assertParts } from '../../erro
 import { quote } from '../../errors/quote.js'
 import { type NodeRange, rangeOf, readRange, subnetSpace } from './range.js'
 
-/** The name of the ClusterCIDR that stands for flags. The same as upstream's. */
+/** The name of the ClusterCIDR that is made from flags. The same as upstream's. */
 export const DEFAULT_CLUSTER_CIDR = 'default-cluster-cidr'
 
-/** The lengths of subnets that kube-controller-manager takes where no flag says otherwise. */
+/** The default lengths of subnets in kube-controller-manager. */
 const DEFAULT_LENGTH = { 4: 24, 6: 64 } as const
 
-/**
- * Flags of kube-controller-manager about the subnets of Nodes, with their texts as they are on its
- * command line.
- */
+/** Flags of kube-controller-manager about the subnets of Nodes, as texts from its command line. */
 export interface NodeIPAMFlags {
   /** `--allocate-node-cidrs`. */
   readonly allocateNodeCIDRs?: boolean | undefined
@@ -32,18 +29,18 @@ export interface NodeIPAMFlags {
   readonly secondaryServiceCIDR?: string | undefined
 }
 
-/** What flags mean. */
+/** The meaning of flags. */
 export interface FlagRanges {
   /** In the order of the flag. */
   readonly clusterCIDRs: readonly Prefix[]
   /** The length of a subnet of each. */
   readonly nodeMaskSizes: readonly number[]
   readonly serviceCIDRs: readonly Prefix[]
-  /** What is ignored, one sentence each. */
+  /** Flags that are ignored, one sentence each. */
   readonly warnings: readonly string[]
 }
 
-/** A value, or one sentence for each thing that is wrong. */
+/** A value, or one sentence for each problem. */
 export type FlagResult<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly problems: readonly string[] }
@@ -111,9 +108,9 @@ export function flagRange(clusterCIDRs: readonly Prefix[], nodeMaskSizes: readon
 }
 
 /**
- * The spec of the ClusterCIDR `default-cluster-cidr` that node-ipam-controller makes of flags, with
- * its rule for the host bits that both families share: those of IPv4 if they are from 4 to those of
- * IPv6, else those of IPv6 if they are from 4 to 32.
+ * The spec of the ClusterCIDR `default-cluster-cidr` that node-ipam-controller makes of flags. Both
+ * families share the number of host bits: that of IPv4 if it is from 4 to that of IPv6, else that
+ * of IPv6 if it is from 4 to 32.
  */
 export function defaultClusterCIDR(
   input: Pick<FlagRanges, 'clusterCIDRs' | 'nodeMaskSizes'>,
@@ -146,7 +143,7 @@ function hostBits(bits4: number | undefined, bits6: number | undefined): number 
   return bits6 >= least && bits6 <= 32 ? bits6 : undefined
 }
 
-/** The prefixes of a list with commas; what cannot be read is added to `unread`. */
+/** The prefixes of a comma-separated list; unreadable ones are added to `unread`. */
 function prefixesOf(text: string | undefined, flag: string, unread: string[]): readonly Prefix[] {
   const texts = (text ?? '')
     .split(',')

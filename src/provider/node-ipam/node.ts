@@ -5,31 +5,28 @@ import { isDeleting, type KubeObject } from '../../crd/meta/object.js'
 import { describe } from '../../errors/index.js'
 import type { TrimmedWatch } from '../../plan/index.js'
 
-/** What node IPAM reads of a Node. */
+/** The fields of a Node that node IPAM reads. */
 export interface NodeFacts {
   readonly name: string
   readonly metadata: Pick<KubeObject['metadata'], 'name' | 'labels'>
-  /** What its Pods have, also if it cannot be used. */
+  /** The subnets of its Pods, also invalid ones. */
   readonly subnets: readonly Prefix[]
   readonly problems: readonly string[]
-  /** Why the Node is no Node. What its `podCIDRs` say is in use all the same. */
+  /** Why the Node cannot be parsed. Its `podCIDRs` are in use all the same. */
   readonly unreadable: string | undefined
   /** Whether it has no `podCIDRs` yet. */
   readonly isBare: boolean
   readonly isDeleting: boolean
-  /** All of the above as one text. */
+  /** The fields above as one text. */
   readonly signature: string
 }
 
-/**
- * The Nodes, without what takes their space. A heartbeat leads to the same facts, and so to no
- * plan.
- */
+/** The Nodes, trimmed to save memory. A heartbeat leads to the same facts, and so to no plan. */
 export const nodeWatch: TrimmedWatch<NodeFacts> = {
   ...Node.info,
   keep: keepNode,
   parse(object, before) {
-    // addresses are kept for others: what they say does not matter here
+    // addresses are dropped: their content does not matter here
     const read = Node.safeParse({ ...object, status: undefined })
     const unreadable = read.ok ? undefined : describe(read.failure)
     const { uid, labels } = object.metadata
@@ -38,13 +35,13 @@ export const nodeWatch: TrimmedWatch<NodeFacts> = {
     if (before?.signature === signature) return { ok: true, value: before }
     const { name } = object.metadata
     const isBare = read.ok && (podCIDR ?? '') === '' && (read.value.spec.podCIDRs ?? []).length === 0
-    // one that is no Node has what it says it has
+    // an unreadable Node has the subnets that it names
     const { subnets, problems } = nodeSubnets(object)
     const facts = { name, metadata: { name, labels }, unreadable, isBare, isDeleting: isDeleting(object), signature }
     return { ok: true, value: { ...facts, subnets, problems: problems.map(({ message }) => message) } }
   },
   indexes: {
-    // Nodes to which a subnet is still to be given
+    // Nodes that still need subnets
     bare: ({ isBare, isDeleting }) => (isBare && !isDeleting ? ['yes'] : []),
   },
 }

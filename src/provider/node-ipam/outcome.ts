@@ -1,50 +1,50 @@
 import type { Prefix } from '../../cidr/index.js'
 import type { SubnetChoice } from './subnets.js'
 
-/** What a plan means for its object. */
+/** The outcome of a plan. */
 export type NodeIPAMOutcome = NodeOutcome | RangeOutcome | ServiceOutcome | ReservationOutcome
 
 /**
- * What a plan means for a Node.
+ * The outcome of a plan for a Node.
  *
  * - `assigned`: it gets subnets
- * - `ready`: it has subnets, and nothing is wrong with them
+ * - `ready`: it has valid subnets
  * - `waiting`: no range has free subnets for it (`CIDRNotAvailable`)
  * - `notOwned`: a subnet of it is in no range (`CIDRNotOwned`)
  * - `conflict`: a subnet of it overlaps one of another Node or a service range, or its fields
  *   contradict each other (`CIDRConflict`)
  * - `deleting`: it is being deleted, and gets none
  * - `failed`: the store has refused the patch (`CIDRAssignmentFailed`)
- * - `unreadable`: it cannot be parsed; what can be read of its `podCIDRs` is in use
+ * - `unreadable`: it cannot be parsed; the readable part of its `podCIDRs` is in use
  */
 export type NodeOutcome =
   | { readonly kind: 'assigned'; readonly message: string; readonly node: string; readonly choice: SubnetChoice }
   | {
       readonly kind: 'notOwned' | 'conflict'
       readonly message: string
-      /** All that is wrong, one for each Event. A Node that is both is a `conflict`. */
+      /** All problems, one for each Event. A Node with both kinds is a `conflict`. */
       readonly problems: readonly SubnetProblem[]
     }
   | { readonly kind: 'ready' | 'waiting' | 'deleting' | 'failed' | 'unreadable'; readonly message: string }
 
 /**
- * What is wrong with subnets that a Node has. They stay as they are: a Node keeps its subnets for
- * its life.
+ * A problem with subnets that a Node has. They are not changed: a Node keeps its subnets for its
+ * life.
  */
 export interface SubnetProblem {
   readonly reason: 'CIDRNotOwned' | 'CIDRConflict'
   readonly message: string
-  /** Those in no range, or those that overlap. Empty if the fields contradict each other. */
+  /** The subnets in no range, or those that overlap. Empty if the fields contradict each other. */
   readonly subnets: readonly Prefix[]
 }
 
 /**
- * What a plan means for a ClusterCIDR.
+ * The outcome of a plan for a ClusterCIDR.
  *
  * - `active`: it gives subnets
  * - `blocked`: it is being deleted, and Nodes have subnets of it
  * - `released`: it is being deleted, and no Node has a subnet of it
- * - `invalid`: it gives no subnets, because of what it says (`InvalidClusterCIDR`)
+ * - `invalid`: it gives no subnets, because its spec is invalid (`InvalidClusterCIDR`)
  */
 export interface RangeOutcome {
   readonly kind: 'active' | 'blocked' | 'released' | 'invalid'
@@ -54,8 +54,8 @@ export interface RangeOutcome {
 }
 
 /**
- * What a plan means for a ServiceCIDR: `invalid` if a range of it cannot be read
- * (`InvalidServiceCIDR`). The others are given to no Node.
+ * The outcome of a plan for a ServiceCIDR: `invalid` if a range of it cannot be read
+ * (`InvalidServiceCIDR`). No Node gets a subnet of the other ranges.
  */
 export interface ServiceOutcome {
   readonly kind: 'excluded' | 'invalid'
@@ -63,7 +63,7 @@ export interface ServiceOutcome {
 }
 
 /**
- * What a plan means for the SubnetReservations of several controllers.
+ * The outcome of a plan for the SubnetReservations of several controllers.
  *
  * - `reserving`: entries are added or removed
  * - `reserved`: there is nothing to change

@@ -3,7 +3,7 @@ import { isDeleting } from '../../crd/meta/object.js'
 import { listed } from '../../errors/listed.js'
 import { type JsonPatchEffect, type Plan, patchIfFields } from '../../plan/index.js'
 import type { TrimmedObject } from '../../plan/selection.js'
-import { type NodeIPAMContext, nodeKey, type Reservation, tell } from './context.js'
+import { type NodeIPAMContext, newEvents, nodeKey, type Reservation } from './context.js'
 import type { NodeFacts } from './node.js'
 import type { NodeOutcome, SubnetProblem } from './outcome.js'
 import type { ReadShared } from './reservations.js'
@@ -24,7 +24,7 @@ export function planNode(
   if (node.unreadable !== undefined) return { outcome: { kind: 'unreadable', message: node.unreadable }, effects: [] }
   if (!node.isBare) {
     const problems = [conflictOf(node, context), orphansOf(node, context)].filter((each) => each !== undefined)
-    const effects = tell(key, object, problems, context)
+    const effects = newEvents(key, object, problems, context)
     if (problems.length === 0) {
       return { outcome: { kind: 'ready', message: `Node ${name} has ${formatAll(node.subnets)}` }, effects }
     }
@@ -40,14 +40,14 @@ export function planNode(
   const choice = state.subnets.choose(node)
   if (choice === undefined) state.waiting.add(name)
   else state.waiting.delete(name)
-  // a refusal is told once, however many tries come after it
+  // a refusal is reported once, whatever the number of tries
   const open = ['CIDRAssignmentFailed'] as const
   if (choice === undefined) {
     const message = notAvailable(node, context)
     // it is planned again when that range gives subnets
     const isSoon = state.subnets.rangesFor(node).some((range) => state.subnets.isOpening(range))
     const causes = isSoon ? [] : [{ reason: 'CIDRNotAvailable', message } as const]
-    const effects = tell(key, object, causes, context, open)
+    const effects = newEvents(key, object, causes, context, open)
     return { outcome: { kind: 'waiting', message }, effects }
   }
   state.sent.retain(key, open)
@@ -60,7 +60,9 @@ export function planNode(
   return { outcome: { kind: 'assigned', message, node: name, choice }, effects: [assign(object, choice)] }
 }
 
-/** The patch for an entry: by the controller that has made it, or by any after a while. */
+/**
+ * The patch for an entry: by the controller that has made it, or by any other one after a while.
+ */
 function planReserved(
   node: NodeFacts,
   object: TrimmedObject,
@@ -78,9 +80,11 @@ function planReserved(
     return { outcome: { kind: 'failed', message: `the entry of Node ${name} in ${range} cannot be read` }, effects: [] }
   }
   const problem = conflictOf({ name, subnets, problems: [] }, context, 'Node')
-  const effects = tell(nodeKey(name), object, problem === undefined ? [] : [problem], context, ['CIDRAssignmentFailed'])
+  const effects = newEvents(nodeKey(name), object, problem === undefined ? [] : [problem], context, [
+    'CIDRAssignmentFailed',
+  ])
   if (problem !== undefined) {
-    // its entry stays: a patch for it may be on its way
+    // its entry stays: a patch for it may be in flight
     const message = `${problem.message}: delete one of these Nodes and create it again`
     return { outcome: { kind: 'conflict', message, problems: [problem] }, effects }
   }
@@ -96,7 +100,8 @@ function planReserved(
 }
 
 /**
- * Both fields in one patch, on the condition that the Node has no subnets: they can be set once.
+ * Writes both fields in one patch, on the condition that the Node has no subnets: they cannot be
+ * changed later.
  */
 function assign(node: TrimmedObject, { range, subnets }: SubnetChoice): JsonPatchEffect {
   const podCIDRs = subnets.map(Prefix.format)
@@ -108,8 +113,8 @@ function assign(node: TrimmedObject, { range, subnets }: SubnetChoice): JsonPatc
 }
 
 /**
- * Why no range has subnets for a Node. Says how many subnets a range has in all: a /24 cut into /24
- * has one.
+ * Why no range has subnets for a Node. Includes the number of subnets of each range: a /24 divided
+ * into /24 has one.
  */
 function notAvailable(node: NodeFacts, { cache, state }: NodeIPAMContext): string {
   const ranges = state.subnets.rangesFor(node)
@@ -134,8 +139,7 @@ function notAvailable(node: NodeFacts, { cache, state }: NodeIPAMContext): strin
 }
 
 /**
- * The subnets of a Node that overlap those of others, or else what contradicts itself in its
- * fields.
+ * The conflict of a Node: its subnets overlap others, or its fields contradict each other.
  *
  * @param kind of the others. Left out: all
  */
@@ -163,7 +167,7 @@ function conflictOf(
 
 /**
  * The subnets of a Node that are in no range: neither in one that gives subnets, nor in any other
- * one that exists.
+ * existing one.
  */
 function orphansOf({ name, subnets }: NodeFacts, { cache, state }: NodeIPAMContext): SubnetProblem | undefined {
   const isKnown = (subnet: Prefix) => {

@@ -3,7 +3,7 @@ import type { ClusterCIDRSpec } from '../../crd/node-ipam/cluster-cidr.js'
 import { CLUSTER_CIDR_FINALIZER, ClusterCIDR } from '../../crd/node-ipam/index.js'
 import { listed } from '../../errors/listed.js'
 import { addFinalizer, type Effect, type Plan, removeFinalizer } from '../../plan/index.js'
-import { type NodeIPAMContext, rangeKey, tell } from './context.js'
+import { type NodeIPAMContext, newEvents, rangeKey } from './context.js'
 import { DEFAULT_CLUSTER_CIDR } from './flags.js'
 import type { RangeOutcome } from './outcome.js'
 import { isEnded, type ReadShared } from './reservations.js'
@@ -11,7 +11,7 @@ import { isEnded, type ReadShared } from './reservations.js'
 /**
  * The plan for a ClusterCIDR. O(subnets in it) while it is being deleted, else O(1).
  *
- * @param shared where several controllers give subnets
+ * @param shared if several controllers give subnets
  */
 export function planRange(
   name: string,
@@ -34,7 +34,7 @@ export function planRange(
   const key = rangeKey(name)
   if (!read.ok) {
     const message = `ClusterCIDR ${name} gives no subnets: ${read.problem}`
-    const effects = tell(key, object, [{ reason: 'InvalidClusterCIDR', message }], context)
+    const effects = newEvents(key, object, [{ reason: 'InvalidClusterCIDR', message }], context)
     return { outcome: { kind: 'invalid', message }, effects }
   }
   context.state.sent.retain(key)
@@ -44,7 +44,7 @@ export function planRange(
   return { outcome: { kind: 'active', message: `ClusterCIDR ${name} gives subnets` }, effects }
 }
 
-/** The ClusterCIDR that stands for the flags, if there is none yet. */
+/** The creation of the ClusterCIDR for the flags, if it does not exist. */
 export function planDefault(
   spec: ClusterCIDRSpec,
   context: NodeIPAMContext,
@@ -58,9 +58,9 @@ export function planDefault(
     metadata: { name: DEFAULT_CLUSTER_CIDR, finalizers: [CLUSTER_CIDR_FINALIZER] },
     spec,
   }
-  const effect = { kind: 'create', object, why: 'flags name a range, and no ClusterCIDR stands for it' } as const
+  const effect = { kind: 'create', object, why: 'flags name a range without a ClusterCIDR' } as const
   return {
-    outcome: { kind: 'active', message: `ClusterCIDR ${DEFAULT_CLUSTER_CIDR} is made from flags` },
+    outcome: { kind: 'active', message: `ClusterCIDR ${DEFAULT_CLUSTER_CIDR} is created from flags` },
     effects: [effect],
   }
 }

@@ -1,12 +1,12 @@
 import { Prefix } from '../../cidr/index.js'
 import { listed } from '../../errors/listed.js'
 import type { Plan } from '../../plan/index.js'
-import { type NodeIPAMContext, serviceKey, tell } from './context.js'
+import { type NodeIPAMContext, newEvents, serviceKey } from './context.js'
 import type { ServiceOutcome } from './outcome.js'
 
 /**
- * The plan for a ServiceCIDR: an Event about what cannot be read of it. Its other ranges are given
- * to no Node. O(1).
+ * The plan for a ServiceCIDR: an Event about its unreadable ranges. No Node gets a subnet of the
+ * other ranges. O(1).
  */
 export function planService(name: string, context: NodeIPAMContext): Plan<ServiceOutcome> | undefined {
   const facts = context.cache.services?.get(name)
@@ -14,7 +14,7 @@ export function planService(name: string, context: NodeIPAMContext): Plan<Servic
   const { object, prefixes, problems } = facts
   const message = `ServiceCIDR ${name}: ${listed(problems, '; ')}`
   const causes = problems.length === 0 ? [] : [{ reason: 'InvalidServiceCIDR', message } as const]
-  const effects = tell(serviceKey(name), object, causes, context)
+  const effects = newEvents(serviceKey(name), object, causes, context)
   if (causes.length > 0) return { outcome: { kind: 'invalid', message }, effects }
   const ranges = listed(prefixes.map(Prefix.format), ', ')
   return { outcome: { kind: 'excluded', message: `no Node gets a part of ${ranges} of ServiceCIDR ${name}` }, effects }

@@ -7,7 +7,7 @@ import { DEFAULT_CLUSTER_CIDR } from './flags.js'
 import type { NodeIPAMOutcome } from './outcome.js'
 import { type NodeIPAMOptions, nodeIPAM } from './planner.js'
 
-/** Everything that node IPAM decides from. */
+/** The input of node IPAM. */
 export interface NodeIPAMInput extends Omit<NodeIPAMOptions, 'watchServiceCIDRs'> {
   readonly nodes: readonly KubeObject[]
   readonly clusterCIDRs?: readonly KubeObject[] | undefined
@@ -15,7 +15,7 @@ export interface NodeIPAMInput extends Omit<NodeIPAMOptions, 'watchServiceCIDRs'
   readonly nowMs: number
 }
 
-/** What is to be done about one object. */
+/** The plan for one object. */
 export interface NodeIPAMDecision {
   /** `Node name` or `ClusterCIDR name`. */
   readonly key: string
@@ -23,10 +23,10 @@ export interface NodeIPAMDecision {
 }
 
 /**
- * What is to be done about all ClusterCIDRs and Nodes: the plans that a {@link nodeIPAM} planner
- * makes which has just been started, first those of ClusterCIDRs, then those of Nodes, the oldest
- * object first. No two of them give one subnet. Nodes are planned as if the plans of ClusterCIDRs
- * were carried out, which add finalizers: carry these out first. O(objects x ranges).
+ * The plans for all ClusterCIDRs and Nodes, as a {@link nodeIPAM} planner makes them right after
+ * its start. First the ClusterCIDRs, then the Nodes, the oldest object first. No two plans give one
+ * subnet. Nodes are planned as if the plans of ClusterCIDRs were executed, which add finalizers:
+ * execute these first. O(objects x ranges).
  *
  * @throws IpamError `INVALID_ARGUMENT`
  */
@@ -43,7 +43,7 @@ export function planNodeIPAM(input: NodeIPAMInput): readonly NodeIPAMDecision[] 
   return [...[...ranges].map(rangeKey), ...names(nodes).map(nodeKey)].flatMap((key) => {
     const plan = planner.plan(key, { nowMs })
     if (plan === undefined) return []
-    // what it gives stays in use
+    // subnets of this plan stay in use for the next ones
     planner.reserve?.(plan)
     const range = objects.get(key)
     if (range !== undefined && plan.outcome.kind === 'active') {

@@ -30,21 +30,21 @@ import { wakesOfNetwork, wakesOfNode, wakesOfRange, wakesOfRelease, wakesOfServi
 export interface NodeIPAMOptions {
   /** Default `numeric`. */
   readonly order?: RangeOrder | undefined
-  /** Prefixes of which no Node gets a part: the ranges of services. Default: none. */
+  /** Prefixes that Nodes get no subnet of: the service ranges. Default: none. */
   readonly serviceCIDRs?: readonly Prefix[] | undefined
   /**
-   * Whether the ranges of all ServiceCIDR objects are such prefixes as well: from Kubernetes 1.33
-   * on. Default false.
+   * Whether the ranges of all ServiceCIDR objects count as such prefixes: from Kubernetes 1.33 on.
+   * Default false.
    */
   readonly watchServiceCIDRs?: boolean | undefined
   /**
-   * The spec of a ClusterCIDR `default-cluster-cidr`, made if there is none:
+   * The spec of a ClusterCIDR `default-cluster-cidr`, created if it does not exist:
    * {@link defaultClusterCIDR}. Default: none.
    */
   readonly defaultClusterCIDR?: ClusterCIDRSpec | undefined
   /**
-   * A range in place of ClusterCIDRs, as kube-controller-manager has one: {@link flagRange}.
-   * ClusterCIDRs are not watched then.
+   * A range instead of ClusterCIDRs, as in kube-controller-manager: {@link flagRange}. ClusterCIDRs
+   * are not watched then.
    */
   readonly range?: NodeRange | undefined
   /**
@@ -55,7 +55,7 @@ export interface NodeIPAMOptions {
   readonly network?: string | undefined
   /**
    * For several processes that give subnets at the same time. Default: one process at a time gives
-   * them.
+   * subnets.
    */
   readonly shared?: SharedNodeIPAM | undefined
   /** Where the search in each range begins: a hint. Default: at the first subnet. */
@@ -67,8 +67,8 @@ export interface NodeIPAMOptions {
  */
 export interface NodeIPAMPlanner extends DefinedPlanner<NodeIPAMOutcome, NodeIPAMWatches, NodeIPAMState> {
   /**
-   * What is in use: subnets of Nodes, also those that are about to be written, and service ranges.
-   * In the order of their prefixes. O(n log n).
+   * The subnets in use: those of Nodes, those about to be written, and service ranges. In the order
+   * of their prefixes. O(n log n).
    */
   entries(): readonly LedgerEntry<SubnetHolder>[]
 }
@@ -99,8 +99,7 @@ const rangeWatch: Watch<RangeFacts> = {
  * A change of a Node costs O(ranges), and wakes the Nodes that wait when it releases a subnet. A
  * plan costs O(ranges x log ranges), whatever their size.
  *
- * @see
- * https://github.com/kubernetes/enhancements/tree/master/keps/sig-network/2593-multiple-cluster-cidrs
+ * @see https://kep.k8s.io/2593
  */
 export function nodeIPAM(options: NodeIPAMOptions = {}): NodeIPAMPlanner {
   assertObject('nodeIPAM', 'options', options)
@@ -167,7 +166,7 @@ export function nodeIPAM(options: NodeIPAMOptions = {}): NodeIPAMPlanner {
       const entry = key.startsWith('Node ') ? context.cache.nodes.entry(key.slice('Node '.length)) : undefined
       if (entry === undefined) return undefined
       const [reason, { sent }] = ['CIDRAssignmentFailed', context.state] as const
-      // what the store says may name the subnets of this try
+      // the message of the store may contain the subnets of this try
       const cause = causeOf(entry.object.metadata.uid, code)
       const effects = sent.has(key, reason, cause)
         ? []
@@ -175,7 +174,7 @@ export function nodeIPAM(options: NodeIPAMOptions = {}): NodeIPAMPlanner {
       sent.note(key, reason, cause)
       return { outcome: { kind: 'failed', message }, effects }
     },
-    // what is about to be written is given to no other Node, and an Event is sent once
+    // subnets about to be written are given to no other Node, and an Event is sent once
     reserve(plan, context) {
       const { subnets, sent, reservations } = context.state
       for (const effect of plan.effects) {
@@ -190,7 +189,7 @@ export function nodeIPAM(options: NodeIPAMOptions = {}): NodeIPAMPlanner {
       }
       return () => {
         for (const { node } of choices) subnets.setNode(node, [], 'pending')
-        // a Node may have others by now: what people have given it
+        // the Node may have got others meanwhile, set by hand
         const had = (node: string) => reservations.get(node)?.subnets ?? context.cache.nodes.get(node)?.subnets ?? []
         const released = choices.flatMap(({ node, choice }) => without(choice.subnets, had(node)))
         return [...all(wakesOfRelease(released, context))]
@@ -202,7 +201,7 @@ export function nodeIPAM(options: NodeIPAMOptions = {}): NodeIPAMPlanner {
   return Object.assign(planner, { entries: () => planner.context.state.subnets.ledger.entries() })
 }
 
-/** What a plan gives, and to which Nodes. */
+/** The subnets of a plan, by Node. */
 function choicesOf(outcome: NodeIPAMOutcome): readonly { readonly node: string; readonly choice: SubnetChoice }[] {
   if (outcome.kind === 'assigned') return [outcome]
   return outcome.kind === 'reserving' ? outcome.choices : []

@@ -11,31 +11,28 @@ import type { ClusterCIDR } from '../../crd/node-ipam/index.js'
 import { assertParts } from '../../errors/checks.js'
 import { quote } from '../../errors/quote.js'
 
-/** A prefix that is cut into subnets of one length. */
+/** A prefix that is divided into subnets of one length. */
 export interface SubnetSpace {
   readonly prefix: Prefix
-  /** The same, as the ledger takes it. */
+  /** The same as a set of ranges. */
   readonly within: RangeSet
   /** The length of a subnet. */
   readonly length: number
 }
 
-/**
- * A range that Nodes get subnets from: what a ClusterCIDR, or the flags of kube-controller-manager,
- * say.
- */
+/** A range of subnets for Nodes, from a ClusterCIDR or the flags of kube-controller-manager. */
 export interface NodeRange {
   readonly name: string
   /** A Node gets one subnet of each, in this order, or none at all. */
   readonly spaces: readonly SubnetSpace[]
   /**
-   * How closely it selects a Node: 0 if it does not. `undefined`: it is for every Node, behind
-   * those that select it.
+   * How closely the range selects a Node: 0 if it does not. `undefined`: it serves every Node,
+   * after the ranges that select it.
    */
   readonly score: ((node: SelectableNode) => number) | undefined
-  /** The selector as upstream writes it. */
+  /** The selector in upstream's text form. */
   readonly selectorText: string
-  /** Subnets in all: of the family that has the fewest. */
+  /** The number of subnets: of the family that has the fewest. */
   readonly capacity: bigint
   /** The base-2 logarithm of the addresses of a subnet. */
   readonly perNodeHostBits: number
@@ -47,9 +44,9 @@ export type ReadRange =
   | { readonly ok: false; readonly problem: string }
 
 /**
- * Reads a ClusterCIDR as a range. It is stricter than what upstream's manifest admits:
- * `perNodeHostBits` has to fit each family, an empty list of terms is no selector. It is laxer than
- * upstream's validation, which refuses fewer than 4 host bits. O(size of the selector).
+ * Reads a ClusterCIDR as a range. It is stricter than upstream's manifest: `perNodeHostBits` has to
+ * fit each family, and an empty list of terms is no selector. It is less strict than upstream's
+ * validation, which refuses fewer than 4 host bits. O(size of the selector).
  */
 export function readRange(object: Pick<ClusterCIDR, 'metadata' | 'spec'>): ReadRange {
   assertParts('readRange', 'object', object, { spec: 'object', metadata: 'object' })
@@ -75,7 +72,7 @@ export function readRange(object: Pick<ClusterCIDR, 'metadata' | 'spec'>): ReadR
   return { ok: true, value: rangeOf(name, spaces, nodeSelector) }
 }
 
-/** A range of spaces that are known to be right. */
+/** A range of valid spaces. */
 export function rangeOf(name: string, spaces: readonly SubnetSpace[], selector?: NodeSelector | undefined): NodeRange {
   const capacities = spaces.map(({ prefix, length }) => 1n << BigInt(length - prefix.length))
   const [first] = spaces
@@ -90,8 +87,8 @@ export function rangeOf(name: string, spaces: readonly SubnetSpace[], selector?:
 }
 
 /**
- * The prefixes that an object names as a ClusterCIDR does, host bits cleared, without those that
- * cannot be read.
+ * The prefixes that an object names as a ClusterCIDR does, host bits cleared, without unreadable
+ * ones.
  */
 export function rangePrefixes({ spec }: KubeObject): readonly Prefix[] {
   const { ipv4, ipv6 } = (spec ?? {}) as { readonly [key: string]: unknown }
@@ -101,7 +98,9 @@ export function rangePrefixes({ spec }: KubeObject): readonly Prefix[] {
   })
 }
 
-/** A space of a prefix, host bits cleared, and subnets of a length that is not shorter. */
+/**
+ * The space of a prefix, host bits cleared, divided into subnets of a length that is not shorter.
+ */
 export function subnetSpace(prefix: Prefix, length: number): SubnetSpace {
   const masked = Prefix.masked(prefix)
   return { prefix: masked, within: RangeSet.fromPrefixes([masked]), length }

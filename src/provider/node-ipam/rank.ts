@@ -6,29 +6,33 @@ import { byAge } from '../../plan/index.js'
 import { compareText, type NodeRange, readRange } from './range.js'
 
 /**
- * How ranges are put in order.
+ * The order of ranges.
  *
  * - `numeric`: prefixes by address, and ranges without a selector by the same rules as others
- * - `upstream`: as node-ipam-controller does, prefixes by their text (`10.10.0.0/16` before
- *   `9.0.0.0/16`), and ranges without a selector in the order in which they were made
+ * - `upstream`: as node-ipam-controller, prefixes by their text (`10.10.0.0/16` before
+ *   `9.0.0.0/16`), and ranges without a selector in the order of their creation
  */
 export type RangeOrder = 'numeric' | 'upstream'
 
-/** What decides between two ranges that select a Node. */
+/** The fields that decide between two ranges that select a Node. */
 export interface RankedRange extends Pick<NodeRange, 'capacity' | 'perNodeHostBits' | 'selectorText'> {
-  /** Requirements of its selector that the Node meets. */
+  /** The number of requirements of its selector that the Node meets. */
   readonly score: number
   /** IPv4 if it has any, else IPv6. */
   readonly prefix: Prefix
 }
 
 /**
- * Orders two ranges that select one Node, the one to try first below 0. The first difference
- * counts: more requirements that the Node meets (P0), fewer subnets in all (P1), fewer addresses a
- * subnet (P2), the text of the selector (P3), the prefix (P4).
+ * Orders two ranges that select one Node; below 0: try the left one first. The first difference
+ * counts:
  *
- * @see
- * https://github.com/kubernetes/enhancements/tree/master/keps/sig-network/2593-multiple-cluster-cidrs
+ * - P0: more requirements that the Node meets
+ * - P1: fewer subnets
+ * - P2: fewer addresses in a subnet
+ * - P3: the text of the selector
+ * - P4: the prefix
+ *
+ * Source: KEP-2593.
  */
 export function compareRanges(left: RankedRange, right: RankedRange, order: RangeOrder = 'numeric'): number {
   assertParts('compareRanges', 'left', left, { score: 'number', prefix: 'object', selectorText: 'text' })
@@ -39,9 +43,9 @@ export function compareRanges(left: RankedRange, right: RankedRange, order: Rang
 }
 
 /**
- * The ranges that a Node can get its subnets from, the one to try first at the front: those that
- * select it by {@link compareRanges}, then those without a selector. Ranges that are being deleted
- * and ranges that cannot be used ({@link readRange}) are left out. O(n log n).
+ * The ranges that a Node can get its subnets from, in the order to try: those that select it by
+ * {@link compareRanges}, then those without a selector. Ranges that are being deleted and invalid
+ * ranges ({@link readRange}) are left out. O(n log n).
  *
  * @param clusterCIDRs in any order
  */

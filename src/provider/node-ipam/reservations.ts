@@ -11,14 +11,14 @@ import type { ReservationOutcome } from './outcome.js'
 import type { SubnetChoice } from './subnets.js'
 import { openRange, parsedOf, wakesOfRelease } from './wakes.js'
 
-/** Several controllers that give subnets at the same time. */
+/** The options for several controllers that give subnets at the same time. */
 export interface SharedNodeIPAM {
   /**
-   * Name of the SubnetReservations that they share. It is created if it does not exist. Default
+   * The name of their common SubnetReservations. It is created if it does not exist. Default
    * `node-ipam`.
    */
   readonly name?: string | undefined
-  /** Names this controller: another one for each process. */
+  /** Names this controller: a different text for each process. */
   readonly identity: string
   /**
    * After this time a controller patches a Node for which another controller has made an entry. 1
@@ -27,7 +27,7 @@ export interface SharedNodeIPAM {
   readonly takeOverSeconds?: number | undefined
 }
 
-/** With its defaults. */
+/** The options with their defaults. */
 export interface ReadShared {
   readonly name: string
   readonly identity: string
@@ -49,8 +49,8 @@ export function reservationsKey(name: string): string {
 }
 
 /**
- * Takes the entries in, and wakes the Nodes whose entry has changed, and what waits: for the
- * subnets of entries that were removed, or for ranges to be ended.
+ * Reads the entries. Wakes the Nodes whose entry has changed, and those that wait for released
+ * subnets or for ranges to be ended.
  */
 export function wakesOfReservations({ now }: Delta<SubnetReservations>, context: NodeIPAMContext): readonly string[] {
   const { reservations, subnets } = context.state
@@ -78,7 +78,7 @@ export function wakesOfReservations({ now }: Delta<SubnetReservations>, context:
   return [...[...changed].map(nodeKey), ...ending, ...wakesOfRelease(released, context)]
 }
 
-/** Takes in which ranges are ended, and wakes those. */
+/** Reads the ended ranges, and wakes those that have changed. */
 function endRanges(uids: readonly string[], context: NodeIPAMContext): readonly string[] {
   const { ended } = context.state
   const before = new Set(ended)
@@ -92,8 +92,8 @@ function endRanges(uids: readonly string[], context: NodeIPAMContext): readonly 
 }
 
 /**
- * Whether no controller can give subnets of a ClusterCIDR any more, and all that were given are
- * known here: it is ended, and the watch of Nodes is as far.
+ * Whether no controller can give subnets of a ClusterCIDR any more, and all given ones are known
+ * here: it is ended, and the watch of Nodes has caught up.
  */
 export function isEnded({ metadata }: KubeObject, { name }: ReadShared, { cache, state }: NodeIPAMContext): boolean {
   const reservations = cache.reservations?.get(name)
@@ -108,8 +108,8 @@ function isSameEntry(entry: SubnetReservation | undefined, known: SubnetReservat
 }
 
 /**
- * Reserves subnets for the Nodes that wait, and removes what is done, in one write on the version
- * of the object. Why no subnet is given twice:
+ * Reserves subnets for the waiting Nodes, and removes obsolete entries, in one write for the
+ * version of the object. Why no subnet is given twice:
  *
  * 1. An entry is made from all entries of that version, and from the subnets of all Nodes up to
  *    `nodesVersion`: the subnets of a Node whose entry was removed are known.
@@ -118,8 +118,8 @@ function isSameEntry(entry: SubnetReservation | undefined, known: SubnetReservat
  * 3. An entry is removed when the Node has subnets or does not exist any more. A patch for it that
  *    arrives later does nothing.
  *
- * And why no ClusterCIDR loses its finalizer while a Node has a subnet of it: its uid is added to
- * `ended` first, and no entry that is written on that version, or a later one, is of it.
+ * Why no ClusterCIDR loses its finalizer while a Node has a subnet of it: its uid is added to
+ * `ended` first, and no entry of that version, or a later one, is for it.
  */
 export function planReservations(
   name: string,
@@ -147,7 +147,7 @@ export function planReservations(
   const kept = entries.filter(({ node, uid }) => {
     const known = cache.nodes.entry(node)
     if (known?.object.metadata.uid !== uid) return false
-    // one that cannot be read may have no subnets
+    // an unreadable Node may have no subnets
     if (!known.ok || known.value.isBare || known.value.unreadable !== undefined) return true
     versions.push(known.object.metadata.resourceVersion)
     return false
@@ -165,7 +165,7 @@ export function planReservations(
   }
   const removed = entries.length - kept.length
   const message = `reserve subnets for ${added.length} Nodes, remove ${removed} entries, end ${ending.length} ranges`
-  // those of now first: what was ended longest ago leaves
+  // new ones first: the oldest ended ones are removed at the limit
   const allEnded = [...new Set([...ending, ...ended])].slice(0, MAX_ENDED)
   const spec = { entries: [...kept, ...added], nodesVersion: newest(versions), ended: allEnded }
   const { finalizers = [] } = entry.object.metadata
@@ -173,13 +173,13 @@ export function planReservations(
   return { outcome: { kind: 'reserving', message, choices }, effects: [patchObject(entry.object, patch, message)] }
 }
 
-/** The uids of the ClusterCIDRs that are being deleted, as many as fit. */
+/** The uids of the ClusterCIDRs that are being deleted, up to the limit. */
 function endingRanges({ ranges = [] }: { readonly ranges?: Iterable<RangeFacts> }): readonly string[] {
   const uids = [...ranges].flatMap(({ object }) => (isDeleting(object) ? (object.metadata.uid ?? []) : []))
   return uids.slice(0, MAX_ENDED)
 }
 
-/** What each of the oldest Nodes that wait would get. Changes nothing. */
+/** The choices for the oldest waiting Nodes. Changes nothing. */
 function chooseFor(most: number, { cache, state }: Pick<NodeIPAMContext, 'cache' | 'state'>) {
   const { subnets, reservations } = state
   const choices: { readonly node: string; readonly choice: SubnetChoice }[] = []
@@ -188,7 +188,7 @@ function chooseFor(most: number, { cache, state }: Pick<NodeIPAMContext, 'cache'
     const choice = reservations.has(node.name) ? undefined : subnets.choose(node)
     if (choice === undefined) continue
     choices.push({ node: node.name, choice })
-    // not for the next Node as well
+    // the next Node does not get them as well
     subnets.setNode(node.name, choice.subnets, 'pending')
   }
   for (const { node } of choices) subnets.setNode(node, [], 'pending')

@@ -4,10 +4,10 @@ import { ServiceCIDR } from '../../crd/networking/index.js'
 import { quote } from '../../errors/quote.js'
 import type { Watch } from '../../plan/index.js'
 
-/** What node IPAM reads of a ServiceCIDR. */
+/** The fields of a ServiceCIDR that node IPAM reads. */
 export interface ServiceFacts {
   readonly object: KubeObject
-  /** What can be read of its ranges, host bits cleared. */
+  /** The readable ranges, host bits cleared. */
   readonly prefixes: readonly Prefix[]
   /** One sentence for each range that cannot be read, without a final full stop. */
   readonly problems: readonly string[]

@@ -4,7 +4,7 @@ import type { NodeFacts } from './node.js'
 import type { NodeRange } from './range.js'
 import { inFixedOrder, type RangeOrder, rankFor } from './rank.js'
 
-/** Whom a subnet, or a range of services, belongs to. */
+/** The holder of a subnet, or of a service range. */
 export interface SubnetHolder extends LedgerHolder {
   readonly kind: 'Node' | 'ServiceCIDR'
   /** `key` is the kind and the name. Empty for the service ranges of the options. */
@@ -18,17 +18,17 @@ export interface SubnetChoice {
 }
 
 /**
- * Where the search in each range begins: behind what was given last. By the name of the range and
- * the number of the space. A hint, and never the truth.
+ * Where the search in each range begins: behind the last subnet that was given. By the name of the
+ * range and the number of the space. A hint, never the truth.
  */
 export type SubnetCursors = Map<string, Address>
 
 const EVERYTHING = /* @__PURE__ */ RangeSet.parse(['0.0.0.0/0', '::/0'])
 
 /**
- * Which subnets are in use, and which one is next. One map of what is in use is shared by all
- * ranges: a subnet is free if it overlaps no subnet of a Node, none that is about to be written,
- * and no service range, whichever range these came from. Nothing of the size of a range is built.
+ * The subnets in use, and the next free one. All ranges share one map: a subnet is free if it
+ * overlaps no subnet of a Node, none that is about to be written, and no service range, whatever
+ * range these came from. Memory does not depend on the size of a range.
  */
 export class NodeSubnets {
   readonly ledger = new Ledger<SubnetHolder>({ space: EVERYTHING })
@@ -46,8 +46,8 @@ export class NodeSubnets {
   }
 
   /**
-   * Records the subnets of a Node in place of those that it had of the same sort. `pending`: a plan
-   * is about to write them; `reserved`: there is an entry for them. O(subnets).
+   * Records the subnets of a Node, and replaces those of the same sort. `pending`: a plan is about
+   * to write them; `reserved`: there is an entry for them. O(subnets).
    */
   setNode(name: string, subnets: readonly Prefix[], sort: 'held' | 'pending' | 'reserved' = 'held'): void {
     const reason = sort === 'held' ? 'held' : 'pending'
@@ -55,14 +55,13 @@ export class NodeSubnets {
   }
 
   /**
-   * Only ranges of which all prefixes are among these texts give subnets; `undefined`: all ranges
-   * do.
+   * Only ranges whose prefixes are all among these texts give subnets; `undefined`: all ranges do.
    */
   setOpen(cidrs: ReadonlySet<string> | undefined): void {
     this.#open = cidrs
   }
 
-  /** Whether Nodes may get subnets of a range already. */
+  /** Whether Nodes may get subnets of a range now. */
   isOpen({ spaces }: NodeRange): boolean {
     return spaces.every(({ prefix }) => this.#open?.has(Prefix.format(prefix)) ?? true)
   }
@@ -77,15 +76,15 @@ export class NodeSubnets {
     this.#services.set(key, prefixes)
   }
 
-  /** A service range that has all of a prefix. O(service ranges). */
+  /** A service range that contains all of a prefix. O(service ranges). */
   serviceRangeOver(prefix: Prefix): Prefix | undefined {
     return [...this.#services.values()].flat().find((range) => Prefix.contains(range, prefix))
   }
 
   /**
-   * Makes a range one that gives subnets; `undefined`: it gives none.
+   * Sets the range of a name; `undefined`: it gives no subnets.
    *
-   * @param isOpening it gives none yet: the Nodes that it is for wait for it
+   * @param isOpening it gives none yet: the Nodes that it serves wait for it
    */
   setRange(name: string, range: NodeRange | undefined, isOpening = false): void {
     if (range === undefined) this.#ranges.delete(name)
@@ -95,7 +94,7 @@ export class NodeSubnets {
     this.#ordered = undefined
   }
 
-  /** Whether a range gives subnets soon: it is to get its finalizer first. */
+  /** Whether a range gives subnets soon: it gets its finalizer first. */
   isOpening({ name }: NodeRange): boolean {
     return this.#opening.has(name)
   }
@@ -106,7 +105,7 @@ export class NodeSubnets {
   }
 
   /**
-   * The subnets for a Node, or `undefined` if no range has a free one of each of its spaces, or the
+   * The subnets for a Node. `undefined` if no range has a free one of each of its spaces, or if the
    * first that has gives none yet. Changes nothing. O(ranges x log ranges).
    */
   choose(node: Pick<NodeFacts, 'metadata'>): SubnetChoice | undefined {
@@ -117,13 +116,13 @@ export class NodeSubnets {
     return undefined
   }
 
-  /** The ranges that a Node may get subnets from, the one to try first at the front. */
+  /** The ranges that a Node may get subnets from, in the order to try. */
   rangesFor(node: Pick<NodeFacts, 'metadata'>): readonly NodeRange[] {
     this.#ordered ??= inFixedOrder([...this.#ranges.values()], this.#order)
     return rankFor(node, this.#ordered)
   }
 
-  /** The search continues after the subnets that are being given. */
+  /** Continues the next search after the subnets that are being given. */
   advance({ range, subnets }: SubnetChoice): void {
     subnets.forEach((subnet, index) => {
       const next = Address.next(Prefix.last(subnet))

@@ -10,8 +10,8 @@ import type { NodeFacts } from './node.js'
 import type { ServiceFacts } from './service-range.js'
 
 /**
- * The Node, Nodes that share a subnet with it, and after a release those that wait for one: Nodes,
- * and ranges that are being deleted.
+ * Wakes the Node, and Nodes that share a subnet with it. After a release also what waits for
+ * subnets: Nodes, and ranges that are being deleted.
  */
 export function wakesOfNode(
   { ref, before, now }: Delta<NodeFacts, TrimmedObject>,
@@ -33,9 +33,7 @@ export function wakesOfNode(
   return keys
 }
 
-/**
- * What waits for subnets that are not in use any more: Nodes, and ranges that are being deleted.
- */
+/** Wakes what waits for released subnets: Nodes, and ranges that are being deleted. */
 export function wakesOfRelease(released: readonly Prefix[], context: NodeIPAMContext): readonly string[] {
   if (released.length === 0) return []
   const keys = [...waitingNodes(context)]
@@ -46,7 +44,7 @@ export function wakesOfRelease(released: readonly Prefix[], context: NodeIPAMCon
   return keys
 }
 
-/** Which ranges are open, and Nodes that wait for one if they are others. */
+/** Updates the open ranges, and wakes Nodes that wait for one if they have changed. */
 export function wakesOfNetwork({ before, now }: Delta<ClusterNetwork>, context: NodeIPAMContext) {
   const [had, has] = [openIn(parsedOf(before)), openIn(parsedOf(now))]
   context.state.subnets.setOpen(has)
@@ -58,7 +56,7 @@ function openIn(network: ClusterNetwork | undefined): ReadonlySet<string> {
   return new Set(active.map(({ cidr }) => cidr))
 }
 
-/** The range, Nodes with subnets of it, and Nodes that wait for one. */
+/** Wakes the range, Nodes with subnets of it, and Nodes that wait for one. */
 export function wakesOfRange({ ref: { name }, before, now }: Delta<RangeFacts>, context: NodeIPAMContext) {
   const { state } = context
   const [had, has] = [parsedOf(before), parsedOf(now)]
@@ -69,16 +67,16 @@ export function wakesOfRange({ ref: { name }, before, now }: Delta<RangeFacts>, 
   return [rangeKey(name), ...[...nodes].map(nodeKey), ...waitingNodes(context)]
 }
 
-/** Has a ClusterCIDR give subnets, or no more. */
+/** Adds a ClusterCIDR to the ranges that give subnets, or removes it. */
 export function openRange(name: string, facts: RangeFacts | undefined, { state }: NodeIPAMContext): void {
   const isOpen =
     facts?.read.ok === true && !isDeleting(facts.object) && !state.ended.has(facts.object.metadata.uid ?? '')
-  // without its finalizer a ClusterCIDR may be gone before a subnet of it is written
+  // without its finalizer a ClusterCIDR may be deleted before a subnet of it is written
   const isOpening = facts !== undefined && !hasFinalizer(facts.object, CLUSTER_CIDR_FINALIZER)
   state.subnets.setRange(name, isOpen ? facts.read.value : undefined, isOpening)
 }
 
-/** The ServiceCIDR, Nodes with subnets of it, and Nodes that wait for one. */
+/** Wakes the ServiceCIDR, Nodes with subnets of it, and Nodes that wait for one. */
 export function wakesOfService({ ref: { name }, before, now }: Delta<ServiceFacts>, context: NodeIPAMContext) {
   const { state } = context
   const [had, has] = [parsedOf(before)?.prefixes ?? [], parsedOf(now)?.prefixes ?? []]

@@ -30,10 +30,10 @@ import {
   type ServerView,
 } from './server-view.js'
 
-/** The reasons of a claim that say that there is nothing to be given. */
+/** The reasons of a claim that mean that no address is free. */
 const EXHAUSTED: readonly (string | undefined)[] = ['PoolExhausted', 'BackendExhausted']
 
-/** What a server that lives and names a pool needs. */
+/** Plans a server that exists and names a pool. */
 export function planAttach(view: ServerView): Plan<FloatingServerOutcome> {
   const { server, rules } = view
   let claims: Plan<ConsumerOutcome>
@@ -46,7 +46,9 @@ export function planAttach(view: ServerView): Plan<FloatingServerOutcome> {
   }
   const { resolution } = claims.outcome.claims[0]!
   const isProtected = hasFinalizer(server, FLOATING_IP_FINALIZER)
-  const finalizer = isProtected ? [] : [addFinalizer(server, FLOATING_IP_FINALIZER, 'it has to be detached first')]
+  const finalizer = isProtected
+    ? []
+    : [addFinalizer(server, FLOATING_IP_FINALIZER, 'keeps it until its floating IP is detached')]
   const effects = [...finalizer, ...claims.effects]
   if (resolution.kind === 'bound') return planBound(view, resolution, effects)
   if (rules.onExhausted === 'fail' && resolution.kind === 'pending' && EXHAUSTED.includes(resolution.reason)) {
@@ -55,10 +57,7 @@ export function planAttach(view: ServerView): Plan<FloatingServerOutcome> {
   return planWaiting(view, claims, resolution, effects)
 }
 
-/**
- * Ends a server for which its pool has no address. What is asked for it is taken back by the next
- * plan.
- */
+/** Marks a server as failed whose pool has no address. The next plan removes its claim. */
 function planFailure(view: ServerView, message: string): Plan<FloatingServerOutcome> {
   const update = { type: FLOATING_ADDRESS_CONDITION, status: 'False', reason: POOL_EXHAUSTED_REASON, message } as const
   const event = eventAbout(view.server, { type: 'Warning', reason: POOL_EXHAUSTED_REASON, message })
@@ -108,7 +107,7 @@ function planBound(
       effects: [...effects, ...conditionEffects(view, errorCondition(message))],
     }
   }
-  const told = (
+  const outcomeOf = (
     kind: FloatingServerOutcome['kind'],
     message: string,
     more: Pick<FloatingServerOutcome, 'conflict'> = {},
@@ -121,19 +120,19 @@ function planBound(
       reason: WAITING_FOR_INSTANCE_REASON,
       message,
     } as const
-    return { outcome: told('bound', message), effects: [...effects, ...conditionEffects(view, update)] }
+    return { outcome: outcomeOf('bound', message), effects: [...effects, ...conditionEffects(view, update)] }
   }
   const look = lookAt(view, address, rules.checkSeconds)
   if ('kind' in look) {
-    const outcome = told('attaching', `the cloud is asked for ${address}`)
+    const outcome = outcomeOf('attaching', `the cloud is asked for ${address}`)
     return planStep(view, look, { outcome, effects, failed: `cannot see whether ${address} is attached` })
   }
   const found = attachment(address, look.network)
   if (found.kind === 'attach') {
     const { id, revision = null } = found.floatingIP
     const step = change(view, address, 'attachFloatingIP', { id, port: found.port.id, revision })
-    const outcome = told('attaching', found.message)
-    // the claim must still be the one that has this address
+    const outcome = outcomeOf('attaching', found.message)
+    // the claim must still have this address
     const held =
       step.kind === 'ask' ? [...effects, guard(claim, 'only the address of this claim is attached')] : effects
     return planStep(view, step, { outcome, effects: held, failed: 'Failed while associating ip from pool' })
@@ -147,10 +146,10 @@ function planBound(
     }
     const rest = Math.max(1, Math.ceil(rules.checkSeconds - (view.nowMs - look.atMs) / 1000))
     const done = [...effects, ...conditionEffects(view, update)]
-    return { outcome: told('attached', found.message), effects: done, requeueAfterSeconds: rest }
+    return { outcome: outcomeOf('attached', found.message), effects: done, requeueAfterSeconds: rest }
   }
   return planProblem(view, found.message, {
-    outcome: told(
+    outcome: outcomeOf(
       found.kind === 'conflict' ? 'conflict' : 'error',
       found.message,
       found.kind === 'conflict' ? { conflict: found.reason } : {},
@@ -161,8 +160,7 @@ function planBound(
 }
 
 /**
- * Says what is wrong in the cloud, and looks again after a while: nothing else tells when it is put
- * right.
+ * Reports a problem in the cloud, and looks again after a while: no event tells when it is solved.
  */
 function planProblem(
   view: ServerView,
@@ -173,8 +171,8 @@ function planProblem(
     address,
   }: { readonly outcome: FloatingServerOutcome; readonly effects: readonly Effect[]; readonly address: string },
 ): Plan<FloatingServerOutcome> {
-  const said = [...effects, ...conditionEffects(view, errorCondition(message))]
+  const reported = [...effects, ...conditionEffects(view, errorCondition(message))]
   const again = lookAt(view, address, Math.min(RECHECK_SECONDS, view.rules.checkSeconds))
-  if ('kind' in again && again.kind === 'ask') return { outcome, effects: [...said, ...again.effects] }
-  return { outcome, effects: said, requeueAfterSeconds: RECHECK_SECONDS }
+  if ('kind' in again && again.kind === 'ask') return { outcome, effects: [...reported, ...again.effects] }
+  return { outcome, effects: reported, requeueAfterSeconds: RECHECK_SECONDS }
 }

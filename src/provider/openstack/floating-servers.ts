@@ -27,14 +27,15 @@ import { clusterNameOf, conditionEffects, errorCondition, type ServerRules, type
 
 export interface FloatingServersOptions {
   /**
-   * What becomes of a server whose pool has no address. `wait`: it gets the next one. `fail`: its
-   * condition says `FloatingIPPoolExhausted` for good, and its claim is deleted. Default `wait`.
+   * What happens with a server whose pool has no address. `wait`: it gets the next one. `fail`: its
+   * condition has `FloatingIPPoolExhausted` permanently, and its claim is deleted. Default `wait`.
    */
   readonly onExhausted?: 'wait' | 'fail' | undefined
   /**
    * When the claim of a server that is being deleted is released. `detached`: as soon as the
-   * address is detached from its instance. `instanceGone`: when the instance has no ports any more,
-   * too, for hosts whose instances are deleted by another controller. Default `detached`.
+   * address is detached from its instance. `instanceGone`: when in addition the instance has no
+   * ports any more, for hosts whose instances are deleted by another controller. Default
+   * `detached`.
    */
   readonly releaseWhen?: 'detached' | 'instanceGone' | undefined
   /**
@@ -43,8 +44,8 @@ export interface FloatingServersOptions {
    */
   readonly checkSeconds?: number | undefined
   /**
-   * How long a call to the cloud may take, in seconds, from 1 to 60: after that it has no effect
-   * any more. Default 60.
+   * How long a call to the cloud may take, in seconds, from 1 to 60: after that it must have no
+   * effect. Default 60.
    */
   readonly callSeconds?: number | undefined
 }
@@ -75,16 +76,18 @@ export type FloatingServersPlanner = DefinedPlanner<FloatingServerOutcome, Serve
  *
  * - A server gets a finalizer, and a claim in the dialect `capo`. Its condition says what it waits
  *   for.
- * - The address is attached to the first port that has a way to its network, when the server has an
- *   instance: `status.instanceID`. One that is attached elsewhere is left there.
+ * - When the server has an instance (`status.instanceID`), the address is attached to its first
+ *   port with a route to the network of the address. An address that is attached elsewhere stays
+ *   there.
  * - At deletion the address is detached first, then the claim loses its finalizer, then the server.
- * - A claim of its name that is another's is never used and never changed. A server or Cluster that
- *   is paused has no effects.
+ * - A claim of its name with another owner is never used and never changed. A server or Cluster
+ *   that is paused has no effects.
  *
- * It makes the calls of a `ServerCloud`: {@link serverCloudCaller} carries them out. Any number of
+ * It makes the calls of a `ServerCloud`: {@link serverCloudCaller} executes them. Any number of
  * processes may run it. An event costs O(claims of the server).
  *
  * @throws IpamError `INVALID_ARGUMENT`
+ *
  * @example
  * import { explain } from 'ipam-kit/plan'
  *
@@ -103,7 +106,7 @@ export function floatingServers(options: FloatingServersOptions = {}): FloatingS
   return definePlanner<FloatingServerOutcome, ServerWatches, ServerAnswers>({
     name: 'floating-servers',
     watches: WATCHES,
-    // what a cloud has answered is as true after a new list
+    // a new list does not change the results of calls to the cloud
     state: (_, before) => before ?? new ServerAnswers(),
     wakes: {
       servers({ ref, now }, { state }) {
@@ -135,7 +138,7 @@ export function floatingServers(options: FloatingServersOptions = {}): FloatingS
       return [key]
     },
     refused: (key, refusal, context, time) => planRefused(key, refusal, context, time, rules),
-    // no two servers want the same thing
+    // no two servers compete for anything
     reserve: () => () => [],
     isServed: (key, { cache }) => {
       const conditions = cache.servers.get(nameIn(key))?.status?.conditions ?? []
@@ -186,7 +189,7 @@ function planServer(
   }
   const failure = rules.onExhausted === 'fail' ? failureOf(server) : undefined
   if (failure === undefined) return planAttach(view)
-  // the address that it did not get is not to be kept for it
+  // the address that it did not get must not stay reserved for it
   const release = planRelease(view, true)
   return { ...release, outcome: { kind: 'failed', message: failure } }
 }
@@ -195,7 +198,7 @@ function nothing(kind: FloatingServerOutcome['kind'], message: string): Plan<Flo
   return { outcome: { kind, message }, effects: [] }
 }
 
-/** Why a server has failed for good. */
+/** Why a server has failed permanently. */
 function failureOf({ status }: OpenStackServer): string | undefined {
   const failed = status?.conditions?.find(
     ({ type, reason }) => type === FLOATING_ADDRESS_CONDITION && reason === POOL_EXHAUSTED_REASON,
@@ -208,7 +211,7 @@ function pausedBy({ server, cluster }: ServerView): ObjectRef | undefined {
   return cluster !== undefined && isClusterPaused(cluster) ? refOf(cluster) : undefined
 }
 
-/** All that is known about a server, or which object of it cannot be read. */
+/** The objects of a server, or the one that cannot be read. */
 function viewOf(
   server: OpenStackServer,
   { cache, state }: ServerContext,
@@ -236,7 +239,7 @@ function viewOf(
   }
 }
 
-/** The store refuses what a server needs: its condition says so. */
+/** The store has refused a write for a server: its condition says so. */
 function planRefused(
   key: string,
   { message, effect }: Refusal,
@@ -249,12 +252,12 @@ function planRefused(
   if (server === undefined || view === undefined || typeof view === 'string') return undefined
   const isOfClaim =
     'object' in effect ? IPAddressClaim.is(effect.object) : 'ref' in effect && IPAddressClaim.is(effect.ref)
-  const said = isOfClaim ? `Failed to reconcile floating IP claims: ${message}` : message
-  const event = eventAbout(server, { type: 'Warning', reason: 'FloatingIPError', message: said })
+  const text = isOfClaim ? `Failed to reconcile floating IP claims: ${message}` : message
+  const event = eventAbout(server, { type: 'Warning', reason: 'FloatingIPError', message: text })
   // a status that was refused is not written again
   const isOfStatus = 'subresource' in effect && effect.subresource === 'status'
-  const writes = isOfStatus ? [] : conditionEffects(view, errorCondition(said))
-  return { outcome: { kind: 'error', message: said }, effects: [...writes, event] }
+  const writes = isOfStatus ? [] : conditionEffects(view, errorCondition(text))
+  return { outcome: { kind: 'error', message: text }, effects: [...writes, event] }
 }
 
 function serverOwners({ metadata }: IPAddressClaim): readonly string[] {
@@ -270,7 +273,7 @@ function keyOf({ namespace, name }: NameRef): string {
   return formatRef({ kind: OpenStackServer.info.kind, namespace, name })
 }
 
-/** The name in a key, as the cache has it. */
+/** The name in a key, in the form of the cache. */
 function nameIn(key: string): string {
   return key.slice(key.indexOf(' ') + 1)
 }

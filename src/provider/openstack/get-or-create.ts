@@ -2,25 +2,25 @@ import * as Address from '../../cidr/nouns/address.js'
 import { assertObject } from '../../errors/checks.js'
 import type { ExternalFailure, ExternalResult } from '../../plan/index.js'
 
-/** What is known of a floating IP that is to have a certain address, or any. */
+/** A wanted floating IP, and what is known about it. */
 export interface WantedFloatingIP {
-  /** The address; left out: any, so that a new one is created. */
+  /** The wanted address; left out: any, so a new one is created. */
   readonly address?: string | undefined
-  /** What a new one is described as. */
+  /** The description of a new one. */
   readonly description?: string | undefined
-  /** Tags that a new one gets. */
+  /** The tags of a new one. */
   readonly tags?: readonly string[] | undefined
-  /** The floating IPs with that address. Left out: they were not listed yet. */
+  /** The floating IPs with that address. Left out: not listed yet. */
   readonly listed?: ExternalResult<readonly { readonly address: string }[]> | undefined
-  /** The extensions of the cloud. Left out: they were not asked for yet. */
+  /** The extensions of the cloud. Left out: not known yet. */
   readonly extensions?: ExternalResult<readonly string[]> | undefined
 }
 
-/** What has to be done next. */
+/** The next step. */
 export type FloatingIPStep =
   | { readonly kind: 'list'; readonly address: string }
   | { readonly kind: 'listExtensions' }
-  /** `tags` are put on after it: Neutron takes none at creation. */
+  /** `tags` are added after the creation: Neutron does not accept them before. */
   | {
       readonly kind: 'create'
       readonly address: string | undefined
@@ -30,13 +30,12 @@ export type FloatingIPStep =
   | { readonly kind: 'use'; readonly address: string }
   | { readonly kind: 'failed'; readonly failure: ExternalFailure }
 
-/** The extension of Neutron without which nothing has tags. */
+/** The extension of Neutron that tags need. */
 const TAGS = 'standard-attr-tag'
 
 /**
- * What has to be done next so that there is a floating IP: one that is there already is used.
- * Whether the cloud can tag is asked before one is created, so that none is left without its tags.
- * O(listed).
+ * The next step to get a floating IP: an existing one is used. Before one is created, the step asks
+ * whether the cloud supports tags, so that none is left without its tags. O(listed).
  *
  * Source: `GetOrCreateFloatingIP` of cluster-api-provider-openstack,
  * pkg/cloud/services/networking/floatingip.go.

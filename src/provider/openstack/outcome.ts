@@ -3,18 +3,18 @@ import type { ConflictReason } from '../consumer/resolution.js'
 import type { ConsumerState } from '../consumer/table.js'
 
 /**
- * What a plan means for a server.
+ * The outcome of a plan for a server.
  *
- * - `none`: it asks for no floating IP, and has none of us
+ * - `none`: it requests no floating IP, and has none
  * - `paused`: it or its Cluster is paused: nothing is done
- * - `creating`: its claim is created now
+ * - `creating`: its claim is being created
  * - `waiting`: its claim has no address yet
  * - `terminating`: its claim is being deleted
  * - `bound`: its claim has an address, and it has no instance yet
  * - `attaching`: the cloud is asked about its address, or to attach it
  * - `attached`: its instance has the address
- * - `conflict`: its claim cannot be used, or its floating IP is attached elsewhere. Nothing is done
- *   to either
+ * - `conflict`: its claim cannot be used, or its floating IP is attached elsewhere. Neither is
+ *   changed
  * - `error`: the cloud does not know the floating IP, has no port for it, or has refused a call
  * - `failed`: the pool had no address, and the policy is `fail`. It gets none any more
  * - `detaching`: its claim is about to be released, and the cloud is asked to detach the address
@@ -40,10 +40,10 @@ export interface FloatingServerOutcome extends Outcome {
     | 'holding'
     | 'released'
     | 'unreadable'
-  /** The address that its claim has, as the IPAddress has it. */
+  /** The address of its claim, in the text form of the IPAddress. */
   readonly address?: string | undefined
-  /** With `conflict`: which. */
+  /** With `conflict`: the reason. */
   readonly conflict?: ConflictReason | 'AttachedElsewhere' | undefined
-  /** Where its claim stands, for a server that lives and names a pool. */
+  /** The state of its claim, for a server that exists and names a pool. */
   readonly state?: ConsumerState | undefined
 }

@@ -32,12 +32,12 @@ import {
 } from '../external/index.js'
 import type { PoolReport, Shortage } from '../external/pool-kind.js'
 
-/** Options of {@link floatingIPPools}: as of {@link externalPools}. */
+/** Options of {@link floatingIPPools}: those of {@link externalPools}. */
 export type FloatingIPPoolsOptions = Pick<
   ExternalPoolsDefinition<OpenStackFloatingIPPool>,
   'identity' | 'callSeconds' | 'listLagSeconds' | 'listSeconds' | 'holdsAddress'
 > & {
-  /** What the cloud can do. Default: what Neutron can do, and `neutron` does. */
+  /** The abilities of the cloud. Default: those of Neutron with the adapter `neutron`. */
   readonly facts?: CloudFacts | undefined
 }
 
@@ -45,7 +45,7 @@ const NEUTRON: CloudFacts = { marker: 'atomic', choosesAddress: false, listsByMa
 
 /**
  * The provider of OpenStackFloatingIPPool objects: floating IPs of OpenStack for claims of Cluster
- * API. In place of the pool controller of cluster-api-provider-openstack, with its finalizers,
+ * API. It replaces the pool controller of cluster-api-provider-openstack, with the same finalizers,
  * conditions and tags.
  *
  * @throws IpamError `INVALID_ARGUMENT`
@@ -59,7 +59,7 @@ export function floatingIPPools(
   return externalPools({ ...rest, name: 'openstack-floating-ip', kind: floatingIPPoolKind, facts })
 }
 
-/** How an OpenStackFloatingIPPool is read and reported. */
+/** How an OpenStackFloatingIPPool is read, and how its status is written. */
 export const floatingIPPoolKind: ExternalPoolKind<OpenStackFloatingIPPool> = {
   model: OpenStackFloatingIPPool,
   finalizers: { address: ADDRESS_FINALIZER },
@@ -83,7 +83,7 @@ export const floatingIPPoolKind: ExternalPoolKind<OpenStackFloatingIPPool> = {
         network: (floatingIPNetwork ?? null) as Json,
         access: { identityRef, namespace: pool.metadata.namespace ?? '' } as unknown as Json,
         adopt: {
-          // asked for once in the life of a pool, and as long as its status
+          // read once in the life of a pool, and as long as its status
           get listed() {
             return [...claimedIPs, ...availableIPs].flatMap((text) => {
               const address = Address.safeParse(text)
@@ -134,7 +134,7 @@ function conditionsOf({ shortage, quarantined, problems, isKnown }: PoolReport):
           type: AUTHENTICATION_CONDITION,
           status: 'False',
           reason: AUTHENTICATION_FAILED_REASON,
-          // as upstream begins it
+          // the prefix of upstream's message
           message: `Failed to create OpenStack client scope: ${shortage.message}`,
         },
       ]
@@ -160,7 +160,7 @@ function reasonOf({ kind, operation }: Shortage): string {
   return operation === 'findNetwork' ? NETWORK_NOT_FOUND_REASON : OPENSTACK_ERROR_REASON
 }
 
-/** Upstream's words where it has some. */
+/** Upstream's text, if it has one. */
 function messageOf({ kind, message }: Shortage): string {
   return kind === 'max' ? 'Maximum number of IPs reached, we will not allocate more IPs for this pool' : message
 }

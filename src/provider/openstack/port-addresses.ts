@@ -9,15 +9,15 @@ export interface PortSubnet {
   readonly cidr: string
 }
 
-/** One of `fixed_ips` of a port, as Neutron has it. */
+/** An entry of `fixed_ips` of a port, as in Neutron. */
 export interface FixedIP {
   readonly subnet_id: string
   readonly ip_address: string
 }
 
-/** What a port is created with. */
+/** The input for the creation of a port. */
 export interface PortFixedIPs {
-  /** The place of the device of the claims, from 0. */
+  /** The index of the device of the claims, from 0. */
   readonly deviceIndex: number
   readonly fixed_ips: readonly FixedIP[]
 }
@@ -25,8 +25,8 @@ export interface PortFixedIPs {
 /**
  * Why an address of a claim cannot be a fixed one of a port.
  *
- * - `NotBound`: the claim has no address, or not one that is ours
- * - `MalformedAddress`, `MalformedSubnet`: a text that is none
+ * - `NotBound`: the claim has no address, or none that belongs to it
+ * - `MalformedAddress`, `MalformedSubnet`: an invalid text
  * - `NoSubnet`, `AmbiguousSubnet`: it is in none of the subnets, or in more than one
  * - `NotAHost`: it is the network or the broadcast address of an IPv4 subnet
  * - `PrefixMismatch`: the claim has another prefix length than the subnet
@@ -53,8 +53,8 @@ export type PortAddresses =
 
 /**
  * `fixed_ips` of the ports of a server, from its claims instead of DHCP: one port for each device,
- * in the order of the claims. Data only: no port is created. All that is wrong is reported at once.
- * O(claims * subnets).
+ * in the order of the claims. Data only: no port is created. Reports all problems at once. O(claims
+ * * subnets).
  *
  * @example
  * portAddresses([], [{ id: 's1', cidr: '10.0.0.0/24' }]) // { ok: true, ports: [] }

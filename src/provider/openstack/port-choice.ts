@@ -9,13 +9,14 @@ export type PortChoice =
   | { readonly ok: false; readonly reason: 'NoPorts' | 'NoRouter'; readonly message: string }
 
 /**
- * The port of a server that a floating IP can be attached to: the first one with a subnet that is
- * connected to a router whose gateway is on the network of the floating IP. O(ports * routers).
+ * Chooses the port of a server for a floating IP: the first one with a subnet that is connected to
+ * a router whose gateway is on the network of the floating IP. O(ports * routers).
  *
  * Source: `GetPortForExternalNetwork` of cluster-api-provider-openstack,
  * pkg/cloud/services/networking/port.go.
  *
- * @returns `NoPorts`: the server has none. `NoRouter`: none of its ports has a way to the network
+ * @returns `NoPorts`: the server has none. `NoRouter`: none of its ports is connected to the
+ * network
  */
 export function choosePort(
   floatingIP: Pick<FloatingIP, 'address' | 'network'>,
@@ -37,22 +38,22 @@ export function choosePort(
   return { ok: false, reason, message }
 }
 
-/** What has to be done so that a server has a floating IP. */
+/** The next step to give a server its floating IP. */
 export type Attachment =
   | { readonly kind: 'attached'; readonly message: string }
   | { readonly kind: 'attach'; readonly floatingIP: FloatingIP; readonly port: ServerPort; readonly message: string }
-  /** It is attached to a port that is not of this server: it is left there. */
+  /** The floating IP is attached to a port of another server, and stays there. */
   | { readonly kind: 'conflict'; readonly reason: 'AttachedElsewhere'; readonly port: string; readonly message: string }
   /** The cloud does not know the address. */
   | { readonly kind: 'unknown'; readonly message: string }
   | { readonly kind: 'noPort'; readonly reason: 'NoPorts' | 'NoRouter'; readonly message: string }
 
 /**
- * What has to be done so that a server has a floating IP. O(ports * routers).
+ * The next step to give a server its floating IP. O(ports * routers).
  *
- * A floating IP that is attached to another server is never moved, which upstream does.
+ * A floating IP that is attached to another server is never moved; upstream does so.
  *
- * @param address in any form that can be parsed; one that cannot is `unknown`
+ * @param address in any text form; an invalid one is `unknown`
  */
 export function attachment(address: string, { addresses, ports, routers, floatingIP }: ServerNetwork): Attachment {
   const port = floatingIP?.port ?? ''
@@ -78,14 +79,14 @@ export function attachment(address: string, { addresses, ports, routers, floatin
 }
 
 /**
- * The floating IP that has to be detached from a server before its address is released: `undefined`
- * if it is not attached to a port of it.
+ * The floating IP to detach from a server before its address is released; `undefined` if it is not
+ * attached to one of its ports.
  */
 export function attachedTo({ ports, floatingIP }: ServerNetwork): FloatingIP | undefined {
   return floatingIP !== undefined && ports.some(({ id }) => id === floatingIP.port) ? floatingIP : undefined
 }
 
-/** The same text for an address in whatever form. */
+/** The same text for all text forms of an address. */
 function keyOf(text: string): string | undefined {
   const parsed = Address.safeParse(text)
   return parsed.ok ? Address.format(Address.unmap(parsed.value)) : undefined

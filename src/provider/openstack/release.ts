@@ -16,16 +16,18 @@ import {
   type ServerView,
 } from './server-view.js'
 
-/** How often the cloud is asked whether an instance is gone, in seconds. */
+/** How often the cloud is asked whether an instance is deleted, in seconds. */
 const GONE_CHECK_SECONDS = 10
-/** How old a look may be that says that an address is not attached, in seconds. */
+/** The maximum age of a look that shows that an address is not attached, in seconds. */
 const RELEASE_LOOK_SECONDS = 5
 
 /**
- * Releases the claims of a server, each when its address is detached: its instance first, then the
- * finalizer of the claim, then that of the server. Claims of others are not looked at.
+ * Releases the claims of a server, each when its address is detached: first it is detached from the
+ * instance, then the claim loses its finalizer, then the server. Claims of other owners are
+ * ignored.
  *
- * @param deletes for a server that lives: nothing else would delete its claims
+ * @param deletes for a server that is not being deleted: no other controller would delete its
+ * claims
  */
 export function planRelease(view: ServerView, deletes: boolean): Plan<FloatingServerOutcome> {
   const { server } = view
@@ -34,14 +36,14 @@ export function planRelease(view: ServerView, deletes: boolean): Plan<FloatingSe
     const plan = planDetach(view, address)
     if (plan !== undefined) return plan
   }
-  const why = 'nothing of its floating IP is left to be released'
+  const why = 'its floating IP is released'
   const isHeld = hasFinalizer(server, FLOATING_IP_FINALIZER)
   const finalizer = isHeld ? [removeFinalizer(server, FLOATING_IP_FINALIZER, why)] : []
   return { outcome: { kind: 'released', message: why }, effects: [...release.effects, ...finalizer] }
 }
 
 /**
- * The addresses of the claims that are released, and of those that the server owns and that nothing
+ * The addresses of the claims that are released, and of claims of the server that no finalizer
  * holds.
  */
 function addressesToDetach(view: ServerView, effects: readonly Effect[]): readonly string[] {
@@ -51,14 +53,13 @@ function addressesToDetach(view: ServerView, effects: readonly Effect[]): readon
     released.has(metadata.name) || metadata.ownerReferences?.some(({ uid }) => uid === server.metadata.uid) === true
   return claims.filter(isOwn).flatMap((claim) => {
     const object = addresses.find(({ metadata }) => metadata.name === claim.status?.addressRef?.name)
-    // one that is for another claim is not ours to detach, and what is no address was never
-    // attached
+    // an IPAddress for another claim is not detached, and an invalid address was never attached
     const address = object?.spec.claimRef.name === claim.metadata.name ? canonical(object.spec.address) : undefined
     return address === undefined ? [] : [address]
   })
 }
 
-/** What is to be done before an address can be released; `undefined`: nothing. */
+/** The plan before an address can be released; `undefined`: none is necessary. */
 function planDetach(view: ServerView, address: string): Plan<FloatingServerOutcome> | undefined {
   if (instanceOf(view.server) === undefined) return undefined
   const look = lookAt(view, address, RELEASE_LOOK_SECONDS)

@@ -21,8 +21,7 @@ function isServerCall({ operation }: Pick<ExternalCall, 'operation'>): boolean {
 }
 
 /**
- * Carries the calls of servers out: what hosts take as their caller (`ExternalCaller` of
- * ipam-kit/run).
+ * Executes the calls of servers: the caller for a host (`ExternalCaller` of ipam-kit/run).
  *
  * @throws IpamError `INVALID_ARGUMENT` for a call that is not one of a server
  */
@@ -34,37 +33,37 @@ export function serverCloudCaller(cloud: ServerCloud): (call: ExternalCall) => P
   }
 }
 
-/** What the cloud says of a server and its address. */
+/** The state of a server and its address in the cloud. */
 export interface Look {
   readonly network: ServerNetwork
   readonly atMs: number
-  /** The place of the answer among those of the server: which one came first. */
+  /** The number of the answer among those of the server, in order of arrival. */
   readonly order: number
 }
 
-/** What was last answered for a server and an address. */
+/** The last answers for a server and an address. */
 export interface KnownOfServer {
   readonly look?: Look | undefined
   /** The last look, if it failed. */
   readonly lookFailure?: LastResult | undefined
-  /** The last change: of which floating IP and port, and the answer. */
+  /** The last change: its floating IP and port, and the answer. */
   readonly change?: { readonly what: string; readonly last: LastResult; readonly order: number } | undefined
-  /** When it last became known of an attachment that it is not known whether it was done. */
+  /** When the result of an attachment last became unknown. */
   readonly unknownAttachAtMs?: number | undefined
 }
 
-/** What was answered to the calls for servers, by server, and by what the calls were about. */
+/** The answers to the calls for servers, by server and by subject of the call. */
 export class ServerAnswers {
   readonly #known = new Map<string, Map<string, KnownOfServer>>()
   readonly #generations = new Map<string, number>()
   #count = 0
 
-  /** @param about what the calls are about, as `aboutOf` says */
+  /** @param about the subject of the calls, from `aboutOf` */
   of(server: string, about: string): KnownOfServer {
     return this.#known.get(server)?.get(about) ?? {}
   }
 
-  /** Takes an answer in. */
+  /** Stores an answer. */
   onResult(server: string, { call, answer, atMs }: AnyResult): void {
     const about = call.operation === 'describeServer' ? call.key : call.key.slice(0, -suffixOf(call.input).length)
     const known = this.of(server, about)
@@ -92,8 +91,8 @@ export class ServerAnswers {
   }
 
   /**
-   * A server was seen. Where its spec has changed the cloud may answer otherwise: what has failed
-   * is asked for again.
+   * Called when a server was observed. After a change of its spec the cloud may answer differently:
+   * failed calls may be made again.
    */
   observe(server: string, generation = 0): void {
     const before = this.#generations.get(server)
@@ -105,7 +104,7 @@ export class ServerAnswers {
     }
   }
 
-  /** The server does not exist any more, or is another one. */
+  /** Called when the server does not exist any more, or is another one. */
   forget(server: string): void {
     this.#known.delete(server)
     this.#generations.delete(server)
@@ -117,20 +116,17 @@ export class ServerAnswers {
   }
 }
 
-/** What a change is of: the same for the same floating IP and port. */
+/** The subject of a change: the same for the same floating IP and port. */
 export function changeOf(operation: string, input: ChangeInput): string {
   return `${operation} ${input.id} ${input.port}`
 }
 
-/**
- * What the key of a change has behind what the change is about: one at another revision is another
- * change.
- */
+/** The suffix of the key of a change: the same change at another revision has another key. */
 export function suffixOf({ id, port, revision }: ChangeInput): string {
   return ` ${id}/${port}/${revision ?? ''}`
 }
 
-/** Which floating IP is to be attached to or detached from which port. */
+/** The floating IP and port of a change. */
 export interface ChangeInput {
   readonly id: string
   readonly port: string

@@ -1,7 +1,7 @@
 import type { Json } from '../../crd/meta/object.js'
 import type { ExternalResult } from '../../plan/index.js'
 
-/** A port of a server, with the subnets that its fixed addresses are of. */
+/** A port of a server, with the subnets of its fixed addresses. */
 export interface ServerPort {
   readonly id: string
   readonly subnets: readonly string[]
@@ -15,7 +15,7 @@ export interface RouterLinks {
   readonly subnets: readonly string[]
 }
 
-/** A floating IP as far as a server goes by it. */
+/** A floating IP with the fields that servers use. */
 export interface FloatingIP {
   readonly id: string
   readonly address: string
@@ -23,12 +23,13 @@ export interface FloatingIP {
   /** The port that it is attached to; empty: none. */
   readonly port: string
   /**
-   * Of the port, or of the floating IP, when it was read: a change is made for this revision alone.
+   * The revision of the port or of the floating IP when it was read: a change requires exactly this
+   * revision.
    */
   readonly revision?: number | undefined
 }
 
-/** What a cloud says of one server and of the floating IP that it is to have. */
+/** One server in the cloud, with the floating IP that it wants. */
 export interface ServerNetwork {
   /** All addresses that the server shows, floating ones included. */
   readonly addresses: readonly string[]
@@ -39,11 +40,11 @@ export interface ServerNetwork {
 }
 
 /**
- * A cloud as servers ask it. Each method answers a result and does not throw. `access` is
- * `identityRef` of the server and its namespace.
+ * The interface of a cloud for servers. Each method returns a result and does not throw. `access`
+ * is `identityRef` of the server and its namespace.
  */
 export interface ServerCloud {
-  /** What is so now. `server` is the id of the server in the cloud. */
+  /** The present state. `server` is the id of the server in the cloud. */
   describeServer(input: {
     readonly access: Json
     readonly server: string
@@ -57,8 +58,8 @@ export interface ServerCloud {
     readonly revision: number | null
   }): Promise<ExternalResult<Json>>
   /**
-   * Detaches it from a port; one that is not attached to that port, or that does not exist, is
-   * detached.
+   * Detaches it from a port. A floating IP that is not attached to that port, or that does not
+   * exist, counts as detached.
    */
   detachFloatingIP(input: {
     readonly access: Json

@@ -22,10 +22,10 @@ import {
   suffixOf,
 } from './server-calls.js'
 
-/** A server with all that is known about it. */
+/** A server with all its objects and the last answers of the cloud. */
 export interface ServerView {
   readonly server: OpenStackServer
-  /** Those that have the name of its claim, or that it owns. */
+  /** The claims with the name of its claim, or that it owns. */
   readonly claims: readonly IPAddressClaim[]
   readonly addresses: readonly IPAddress[]
   readonly cluster: Cluster | undefined
@@ -42,14 +42,14 @@ export interface ServerRules {
   readonly callSeconds: number
 }
 
-/** For so long after a change was done the cloud may still tell what was so before, in seconds. */
+/** How long after a change the cloud may still show the state before, in seconds. */
 const SETTLE_SECONDS = 30
-/** How old a look may be for a change to be made from it, in seconds. */
+/** The maximum age of a look for a change, in seconds. */
 const FRESH_SECONDS = 5
-/** When to look again at what only the cloud can change, in seconds. */
+/** The interval between looks for changes that only the cloud shows, in seconds. */
 export const RECHECK_SECONDS = 60
 
-/** The Cluster that a server says that it is of. */
+/** The name of the Cluster of a server. */
 export function clusterNameOf(server: OpenStackServer): string | undefined {
   return labelOf(server.metadata.labels, CLUSTER_NAME_LABEL) || undefined
 }
@@ -59,31 +59,31 @@ export function instanceOf({ status }: OpenStackServer): string | undefined {
   return status?.instanceID || undefined
 }
 
-/** An address as the cloud has it; `undefined` for a text that is none. */
+/** An address in the text form of the cloud; `undefined` for an invalid text. */
 export function canonical(text: string): string | undefined {
   const parsed = Address.safeParse(text)
   return parsed.ok ? Address.format(Address.unmap(parsed.value)) : undefined
 }
 
-/** What the claims of a server are planned from. */
+/** The input of a plan for the claims of a server. */
 export function consumerInput({ server, claims, addresses, cluster }: ServerView): ConsumerInput {
   const { floatingIPPoolRef: pool } = server.spec
   const pools = pool === undefined ? [] : [{ ...pool, apiGroup: pool.apiGroup ?? '' }]
-  // a claim that has lost its owner is taken over, and one of another owner is not, also if that
-  // had the name of this server
+  // a claim that has lost its owner is adopted; a claim of another owner is not, even an earlier
+  // server of this name
   const isOfOther = ({ metadata: { ownerReferences = [] } }: IPAddressClaim) =>
     ownerReferences.length > 0 && ownerReferences.every(({ uid }) => uid !== server.metadata.uid)
   const naming = { ...dialects.capo, adoptsUnowned: !claims.some(isOfOther) }
   return { owner: server, naming, devices: [{ pools }], claims, addresses, cluster }
 }
 
-/** The condition of a server, if it is another one than it has. */
+/** The write of the condition of a server, if it changes. */
 export function conditionEffects(
   { server, nowMs }: ServerView,
   update: ConditionUpdate | undefined,
 ): readonly Effect[] {
   if (update === undefined) return []
-  // those in the older form of Cluster API stay as they are
+  // conditions in the older form of Cluster API stay as they are
   const before = (server.status?.conditions ?? []) as readonly Condition[]
   const conditions = setCondition(before, update, new Date(nowMs).toISOString())
   return conditions === before
@@ -91,19 +91,21 @@ export function conditionEffects(
     : [patchStatus(server, { status: { conditions } }, update.message || 'it has its floating IP')]
 }
 
-/** The condition of a server that does not get its floating IP for this reason. */
+/** The condition of a server that does not get its floating IP, with the reason. */
 export function errorCondition(message: string): ConditionUpdate {
   return { type: FLOATING_ADDRESS_CONDITION, status: 'False', reason: FLOATING_IP_ERROR_REASON, message }
 }
 
-/** What comes next with the cloud. */
+/** The next step with the cloud. */
 export type CloudStep =
-  /** This call. */
+  /** Makes this call. */
   | { readonly kind: 'ask'; readonly effects: readonly Effect[] }
-  /** Nothing, for so many seconds. `undefined`: until something changes. */
+  /** Waits this number of seconds. `undefined`: until something changes. */
   | { readonly kind: 'wait'; readonly seconds: number | undefined; readonly failure?: ExternalFailure | undefined }
 
-/** What the cloud says of a server and an address, as far as it is not older than this. */
+/**
+ * The last look at a server and an address, if it is not older than this; else the call that looks.
+ */
 export function lookAt(view: ServerView, address: string, maxAgeSeconds: number): CloudStep | Look {
   const { look, lookFailure } = knownOf(view, address)
   if (lookFailure !== undefined) {
@@ -115,9 +117,9 @@ export function lookAt(view: ServerView, address: string, maxAgeSeconds: number)
 }
 
 /**
- * A change that the last look makes necessary. It is made for what was seen a moment ago. One that
- * was done already, or that has failed, is not made again before the cloud was looked at after it;
- * and one that was done not before the cloud has had time to show it.
+ * A change that the last look makes necessary; the look must be recent. A change that was made
+ * already, or that has failed, is not repeated before the cloud was looked at after it. After a
+ * success the cloud gets time to show it.
  */
 export function change(
   view: ServerView,
@@ -149,16 +151,15 @@ function knownOf(view: ServerView, address: string): KnownOfServer {
 }
 
 /**
- * For how long a floating IP may still be attached by a call that was made and not answered, in
- * seconds: 0 if there is none. Nothing that was sent has an effect later than `callSeconds` after
- * it.
+ * How long a call without an answer may still attach a floating IP, in seconds: 0 if there is none.
+ * No call has an effect later than `callSeconds` after it was sent.
  */
 export function attachingFor(view: ServerView, address: string): number {
   const { unknownAttachAtMs: atMs } = knownOf(view, address)
   return atMs === undefined ? 0 : Math.max(0, Math.ceil(view.rules.callSeconds - (view.nowMs - atMs) / 1000))
 }
 
-/** What the calls for a server and an address are about: uids and ids never come again. */
+/** The subject of the calls for a server and an address: uids and ids are never used again. */
 function aboutOf(server: OpenStackServer, address: string): string {
   return `${server.metadata.uid}/${instanceOf(server)}/${address}`
 }
@@ -171,16 +172,16 @@ function ask({ server }: ServerView, address: string, operation: ServerOperation
   const key = input === undefined ? about : `${about}${suffixOf(input)}`
   const why = WHY[operation]
   const call: Effect = { kind: 'external', call: { operation, key, about: refOf(server), input: asked }, why }
-  return { kind: 'ask', effects: [guard(server, 'only what this server needs is asked for'), call] }
+  return { kind: 'ask', effects: [guard(server, 'the server has not changed'), call] }
 }
 
 const WHY: { readonly [operation in ServerOperation]: string } = {
-  describeServer: 'what the instance has is seen in the cloud alone',
+  describeServer: 'to see the addresses of the instance',
   attachFloatingIP: 'the claim of the server has this address',
   detachFloatingIP: 'an address that is released may be given to another server at once',
 }
 
-/** A plan from what comes next with the cloud. */
+/** A plan for the next step with the cloud. */
 export function planStep(
   view: ServerView,
   step: CloudStep,
@@ -201,6 +202,6 @@ export function planStep(
 interface StepPlan {
   readonly outcome: FloatingServerOutcome
   readonly effects?: readonly Effect[]
-  /** What is said of a call that failed. */
+  /** The message for a failed call. */
   readonly failed: string
 }

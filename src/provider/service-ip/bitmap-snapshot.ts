@@ -10,8 +10,8 @@ type Prefix = Prefix.Prefix
 type RangeSet = RangeSet.RangeSet
 
 /**
- * What Kubernetes kept of the addresses of Services before 1.35: a RangeAllocation (core/v1), in
- * etcd under `/registry/ranges/serviceips`. Nothing writes one any more.
+ * The bitmap in which Kubernetes stored the addresses of Services before 1.35: a RangeAllocation
+ * (core/v1), in etcd under `/registry/ranges/serviceips`. Obsolete: nothing writes one any more.
  */
 export interface ServiceBitmap {
   /** The CIDR. */
@@ -20,13 +20,13 @@ export interface ServiceBitmap {
   readonly data: Uint8Array
 }
 
-/** What a snapshot says, or why it cannot be read. */
+/** The content of a snapshot, or why it cannot be read. */
 export type ServiceBitmapReading =
   | { readonly kind: 'read'; readonly prefix: Prefix; readonly inUse: RangeSet }
-  /** `range` is not a CIDR, or `data` has a bit that is no address of it. */
+  /** `range` is not a CIDR, or `data` has a bit outside of it. */
   | { readonly kind: 'malformed'; readonly message: string }
 
-/** The addresses of an IPv6 range that a bitmap has bits for, the network address included. */
+/** The maximum number of addresses of an IPv6 range in a bitmap, with the network address. */
 const MOST_V6 = 65_536n
 
 /**
@@ -56,13 +56,13 @@ export function readServiceBitmap(bitmap: ServiceBitmap): ServiceBitmapReading {
   return { kind: 'read', prefix, inUse: RangeSet.fromRanges(ranges) }
 }
 
-/** How a snapshot differs from what is in use. */
+/** The difference between a snapshot and the addresses in use. */
 export type ServiceBitmapComparison =
   | {
       readonly kind: 'compared'
-      /** In use by the snapshot alone. */
+      /** In use in the snapshot alone. */
       readonly onlyInBitmap: RangeSet
-      /** In use in the range by its objects alone. */
+      /** In use in the range by objects alone. */
       readonly onlyInObjects: RangeSet
     }
   /** The snapshot is of another network. */
@@ -70,8 +70,8 @@ export type ServiceBitmapComparison =
   | Extract<ServiceBitmapReading, { readonly kind: 'malformed' }>
 
 /**
- * Compares an old snapshot with the addresses that are in use in a range, such as those that have
- * an IPAddress. O(bits + ranges).
+ * Compares an old snapshot with the addresses in use of a range, for example those with an
+ * IPAddress. O(bits + ranges).
  */
 export function compareServiceBitmap(bitmap: ServiceBitmap, prefix: Prefix, inUse: RangeSet): ServiceBitmapComparison {
   assertParts('compareServiceBitmap', 'bitmap', bitmap, { range: 'text', data: 'object' })
@@ -93,14 +93,14 @@ export function compareServiceBitmap(bitmap: ServiceBitmap, prefix: Prefix, inUs
   }
 }
 
-/** The addresses of a range that a bitmap has bits for. */
+/** The addresses of a range that a bitmap can have bits for. */
 function bitmapRange(prefix: Prefix): Range.Range | undefined {
   const usable = usableRange(prefix)
   if (usable === undefined || prefix.address.family === 4 || Range.size(usable) < MOST_V6) return usable
   return Range.of(usable.first, Address.add(usable.first, MOST_V6 - 2n))
 }
 
-/** The runs of bits that are set, each from its first to its last bit. */
+/** The runs of set bits, each from its first to its last bit. */
 function* runsOf(data: Uint8Array): Iterable<readonly [number, number]> {
   let from = -1
   const bits = data.length * 8

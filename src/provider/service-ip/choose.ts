@@ -13,8 +13,8 @@ type Address = Address.Address
 type Range = Range.Range
 
 /**
- * What a search for an address found. Only the creation of an IPAddress with its name gives the
- * address: `free` says what to try.
+ * The result of a search for an address. Only the creation of an IPAddress with its name gives the
+ * address: `free` says which one to try.
  */
 export type ServiceChoice =
   | { readonly kind: 'free'; readonly address: Address; readonly range: ServiceRange }
@@ -40,20 +40,20 @@ export interface ServiceRefusal {
 export interface NextAddressQuery {
   readonly family: Family
   /**
-   * Where in the upper band the search begins, from 0 up to and without 1. Writers with different
-   * values meet less often.
+   * Where in the upper band the search begins, from 0 up to but without 1. Different values for
+   * each writer make conflicts rare.
    */
   readonly start: number
 }
 
 /**
- * The next address for a Service that names none: of the ready ranges in their order, in each the
- * upper band from `start` on and around, then the lower band from its beginning. Changes nothing.
- * O(ranges x length of an address).
+ * The next address for a Service that names none. The ready ranges are searched in their order: in
+ * each the upper band from `start` on and around, then the lower band from its beginning. Changes
+ * nothing. O(ranges x length of an address).
  *
  * Source: KEP-3070, and `allocateNextService` of Kubernetes 1.36, which tries ranges in any order.
  *
- * @param ledger which addresses are in use, over the usable addresses of the ranges
+ * @param ledger the addresses in use, over the usable addresses of the ranges
  * @throws IpamError `INVALID_ARGUMENT`
  */
 export function nextServiceAddress(
@@ -90,8 +90,8 @@ export function nextServiceAddress(
  * Whether a Service can have the address that it names: anywhere in a ready range. Changes nothing.
  * O(ranges + length of an address).
  *
- * Two answers are more exact than upstream's: an address of ranges of which none is ready is
- * `notReady`, where `MetaAllocator` says ErrMismatchedNetwork.
+ * One answer differs from upstream: for an address in ranges of which none is ready it is
+ * `notReady`, where `MetaAllocator` returns ErrMismatchedNetwork.
  */
 export function namedServiceAddress(
   ranges: readonly ServiceRange[],

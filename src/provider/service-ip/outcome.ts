@@ -1,7 +1,7 @@
 import type { Outcome } from '../../plan/index.js'
 import type { ServiceRefusal } from './choose.js'
 
-/** What a plan for a Service, an IPAddress or a ServiceCIDR came to. */
+/** The outcome of a plan for a Service, an IPAddress or a ServiceCIDR. */
 export interface ServiceIPOutcome extends Outcome {
   readonly kind:
     | 'ready' // nothing is to be done

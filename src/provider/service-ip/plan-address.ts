@@ -13,17 +13,17 @@ import type { ServiceIPOutcome } from './outcome.js'
 import { addressKey, isInRange, type Problem, problemKey, reportProblems, type ServiceContext } from './state.js'
 import { type SeenAddress, wantsAddress } from './watches.js'
 
-/** What an IPAddress is for. */
+/** The use of an IPAddress. */
 type Finding =
   | { readonly is: 'fine'; readonly outcome: ServiceIPOutcome }
   | { readonly is: 'problem'; readonly problem: Problem }
-  /** Nothing needs it. `proof`: what must be so when it is deleted. */
+  /** The IPAddress is not needed. `proof`: effects that have to succeed before it is deleted. */
   | { readonly is: 'surplus'; readonly why: string; readonly proof: readonly Effect[] }
 
 /**
- * What has to be done about an IPAddress: it is deleted if nothing needs it, now and after the
- * grace period, and the store says so. One that a Service uses is never deleted; what is wrong with
- * it is reported.
+ * Plans an IPAddress: it is deleted if nothing needs it, now and after the grace period, and the
+ * store confirms that. An IPAddress that a Service uses is never deleted; its problems are
+ * reported.
  */
 export function planAddress(seen: SeenAddress, context: ServiceContext, { nowMs }: PlanTime): Plan<ServiceIPOutcome> {
   const { state } = context
@@ -47,7 +47,7 @@ export function planAddress(seen: SeenAddress, context: ServiceContext, { nowMs 
   }
 }
 
-/** What has to be so for the grace period. */
+/** What has to stay true for the grace period. */
 function waitsFor(finding: Finding): readonly string[] {
   if (finding.is === 'fine') return []
   return [finding.is === 'surplus' ? finding.why : problemKey(finding.problem)]
@@ -87,7 +87,7 @@ function wrong(reason: string, message: string): Finding {
   return { is: 'problem', problem: { reason, message } }
 }
 
-/** In use, under a name that does not keep others from creating the same address. */
+/** An IPAddress in use whose name does not keep others from creating the same address. */
 function notCanonical({ object }: SeenAddress, text: string, { cache }: ServiceContext): Finding {
   const { name } = object.metadata
   const canonical = cache.addresses.get(text)

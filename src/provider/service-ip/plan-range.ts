@@ -18,8 +18,8 @@ import { addressText, prefixesOf, serviceCIDRProblem } from './ranges.js'
 import { rangeKey, reportProblems, type ServiceContext } from './state.js'
 
 /**
- * A range that ends stays at least as long, in seconds: allocators that have not heard of its
- * deletion may still give its addresses.
+ * The minimum time that a ServiceCIDR stays after its deletion, in seconds: allocators that have
+ * not observed the deletion may still give its addresses.
  */
 const DELETION_GRACE_SECONDS = 10
 /** Reason of the condition `Ready` that this planner sets, beside {@link TERMINATING}. */
@@ -31,8 +31,8 @@ const OWN_REASONS: readonly string[] = [IN_SERVICE, INVALID, TERMINATING, '']
 const SHOWN = 3
 
 /**
- * What has to be done about a ServiceCIDR: its finalizer and its condition, and the finalizer again
- * when nothing depends on it.
+ * Plans a ServiceCIDR: its finalizer and its condition, and the removal of the finalizer when
+ * nothing depends on it.
  */
 export function planRange(
   object: ServiceCIDR,
@@ -44,7 +44,7 @@ export function planRange(
   const problem = serviceCIDRProblem(object)
   const effects: Effect[] = []
   if (!hasFinalizer(object, SERVICE_CIDR_FINALIZER)) {
-    effects.push(addFinalizer(object, SERVICE_CIDR_FINALIZER, 'it stays while addresses depend on it'))
+    effects.push(addFinalizer(object, SERVICE_CIDR_FINALIZER, 'keeps it while addresses depend on it'))
   }
   const ready = findCondition(object.status?.conditions, READY)
   const isOwn = ready === undefined || OWN_REASONS.includes(ready.reason)
@@ -68,9 +68,11 @@ export function planRange(
 }
 
 /**
- * A ServiceCIDR that is being deleted. Source: KEP-1880 and `canDeleteCIDR` of Kubernetes 1.36: it
- * is kept only by addresses that no other ServiceCIDR contains. Here one that is being deleted as
- * well does not count as another one, so that two of them never rely on each other.
+ * Plans a ServiceCIDR that is being deleted. It is kept only by addresses that no other ServiceCIDR
+ * contains. A ServiceCIDR that is being deleted as well does not count as another one, so that two
+ * of them never rely on each other.
+ *
+ * Source: KEP-1880 and `canDeleteCIDR` of Kubernetes 1.36.
  */
 function planEnd(
   object: ServiceCIDR,
@@ -108,7 +110,7 @@ function dependentsOf(object: ServiceCIDR, { cache, state }: ServiceContext) {
   const held = prefixesOf(object).flatMap((prefix) => state.ledger.holders(prefix))
   const isAround = (other: ServiceCIDR) =>
     prefixesOf(other).some((prefix) => held.some((entry) => Prefix.contains(prefix, entry.prefix)))
-  // one without the finalizer would go at once if it was deleted, and leave the addresses in no
+  // a ServiceCIDR without the finalizer would be deleted at once, and leave its addresses in no
   // range
   const stays = (other: ServiceCIDR) => !isDeleting(other) && hasFinalizer(other, SERVICE_CIDR_FINALIZER)
   const others = [...cache.ranges].filter(
@@ -119,9 +121,7 @@ function dependentsOf(object: ServiceCIDR, { cache, state }: ServiceContext) {
   return { left: left.map(({ prefix, holder }) => `${addressText(prefix)} of ${holder.key}`), others }
 }
 
-/**
- * The condition `Ready`, if it has another status or reason: messages of other controllers stay.
- */
+/** The condition `Ready`, if its status or reason changes: messages of other controllers stay. */
 function writeReady(object: ServiceCIDR, reason: string, message: string, { nowMs }: PlanTime): readonly Effect[] {
   const before = object.status?.conditions
   const status = reason === IN_SERVICE ? 'True' : 'False'

@@ -22,10 +22,7 @@ import { clusterIPsOf, nameKey, readAddress, type SeenAddress, wantsAddress } fr
  */
 export const ADOPTED_ANNOTATION = 'ipam-kit.dev/adopted-by'
 
-/**
- * What has to be done about a Service: give it addresses, or see that each of its addresses has an
- * IPAddress.
- */
+/** Plans a Service: it gets addresses, or each of its addresses gets an IPAddress. */
 export function planService(
   service: Service,
   context: ServiceContext,
@@ -45,14 +42,14 @@ export function planService(
   const events = reportProblems(key, service, lasting, context.state)
   const repairs = missing.filter((text) => due.has(text))
   if (repairs.length > 0) {
-    // the Service may be gone by now: its IPAddress was deleted after it
+    // the Service may be deleted by now: its IPAddress was deleted after it
     const check = guard(service, 'it has the address')
     const creates = repairs.map((text) => createAddress(text, service, `Service ${name} has the address`))
-    const told = repairs.map((text) => repairEvent(service, text))
+    const reported = repairs.map((text) => repairEvent(service, text))
     const message = `${repairs.join(' and ')} had no IPAddress`
     return {
       outcome: { kind: 'repaired', message },
-      effects: [check, ...creates, ...told, ...events],
+      effects: [check, ...creates, ...reported, ...events],
       requeueAfterSeconds,
     }
   }
@@ -69,7 +66,7 @@ function outcomeOf(service: Service, problems: readonly Problem[], missing: read
 
 interface Look {
   readonly problem?: Problem | undefined
-  /** The address in canonical form: it has no IPAddress, and this Service is to have one. */
+  /** The address in canonical form, if it has no IPAddress and this Service gets one. */
   readonly missing?: string | undefined
 }
 
@@ -157,14 +154,14 @@ function planAllocation(service: Service, context: ServiceContext, seed: number)
 }
 
 /**
- * The range must still be ready when its address is taken: a ServiceCIDR that is being deleted
- * gives none. One without the finalizer gets it first, as it would go at once if it was deleted.
+ * Creates an IPAddress only while its range is ready: a ServiceCIDR that is being deleted gives
+ * none. One without the finalizer gets it first, as it would be deleted at once.
  */
 function takeAddress({ range }: Extract<ServiceChoice, { kind: 'free' }>, create: Effect): readonly Effect[] {
   const ready = range.objects.filter(isReadyObject)
   const kept = ready.find((object) => hasFinalizer(object, SERVICE_CIDR_FINALIZER))
   if (kept !== undefined) return [guard(kept, 'Services get addresses of it'), create]
-  const why = 'it stays while addresses depend on it'
+  const why = 'keeps it while addresses depend on it'
   return [...ready.slice(0, 1).map((object) => addFinalizer(object, SERVICE_CIDR_FINALIZER, why)), create]
 }
 
@@ -182,14 +179,11 @@ function choose(
 
 interface Families {
   readonly wanted: readonly Family[]
-  /** The address that the Service asks for, of the first family. */
+  /** The address that the Service requests, of the first family. */
   readonly named: Address.Address | undefined
 }
 
-/**
- * The families of a Service, the first one first: those that it names, else that of the oldest
- * ServiceCIDR.
- */
+/** The families of a Service in order: those that it names, else that of the oldest ServiceCIDR. */
 function familiesOf({ spec }: Service, { state: { ranges } }: ServiceContext): Families | ServiceRefusal {
   const { clusterIP = '', ipFamilies = [], ipFamilyPolicy = 'SingleStack' } = spec
   const named = clusterIP === '' ? undefined : readAddress(clusterIP)
@@ -212,10 +206,7 @@ function familiesOf({ spec }: Service, { state: { ranges } }: ServiceContext): F
   return { wanted: isDual ? [first, second] : [first], named }
 }
 
-/**
- * An address that was created for a Service and not entered in it: its writer was stopped in
- * between.
- */
+/** An address that was created for a Service and not written to it: its writer was interrupted. */
 function ownAddress(
   service: Service,
   family: Family,
@@ -238,7 +229,7 @@ function ownAddress(
 
 /**
  * Writes to an IPAddress before its Service gets the address. A writer that is about to delete it,
- * as the Service did not want one in the version that this writer has seen, meets a conflict then.
+ * because it has read a version of the Service that wants no address, then meets a conflict.
  */
 function adopt({ object }: SeenAddress, { metadata: { uid = '', resourceVersion = '' } }: Service): Effect {
   const annotations = { [ADOPTED_ANNOTATION]: `${uid}/${resourceVersion}` }

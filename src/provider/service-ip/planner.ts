@@ -23,14 +23,14 @@ import { addressesOf, nameKey, readAddress, type ServiceWatches, WATCHES, wantsA
 
 export interface ServiceIPOptions {
   /**
-   * Any number, another one for each process: where the search for the address of a Service begins
-   * follows from it and the uid of the Service.
+   * Any number, different for each process: with the uid of the Service it decides where the search
+   * for an address begins.
    */
   readonly seed: number
   /**
    * How long something has to be missing or wrong before it is repaired or reported, in seconds,
    * from 0 to 86,400. An API server creates an IPAddress before its Service, and deletes it after:
-   * beside one, let it be longer than a request may take there (60 s). Default 60.
+   * beside an API server, choose more than the longest request (60 s). Default 60.
    */
   readonly graceSeconds?: number | undefined
   /**
@@ -49,16 +49,15 @@ export type ServiceIPPlanner = DefinedPlanner<ServiceIPOutcome, ServiceWatches, 
 /**
  * Addresses for Services, by IPAddress objects whose name is the address.
  *
- * - A Service without an address is given one of each family that it asks for: the IPAddress is
- *   created first, and a name that is taken leads to the next address.
+ * - A Service without an address gets one of each family that it requests: the IPAddress is created
+ *   first, and a name that exists already leads to the next address.
  * - A ServiceCIDR gets its finalizer and its condition. One that is being deleted gives no
  *   addresses, and loses the finalizer when no address depends on it, 10 s after its deletion at
  *   the earliest.
  * - A Service whose address has no IPAddress gets one; an IPAddress that nothing needs is deleted.
- *   Everything else that is wrong for as long is reported by an Event of type Warning, once for
- *   each cause.
+ *   Other problems that last as long are reported by an Event of type Warning, once for each cause.
  *
- * A kube-apiserver gives addresses by itself. Beside one, the first part has nothing to do.
+ * A kube-apiserver gives addresses itself. Beside one, the first part has nothing to do.
  *
  * Any number of processes may run it. An event costs O(objects of an address), one of a ServiceCIDR
  * O(ServiceCIDRs + addresses in it).
@@ -98,7 +97,7 @@ export function serviceIPs(options: ServiceIPOptions): ServiceIPPlanner {
         name,
       )
       if (entry === undefined) {
-        state.told.delete(key)
+        state.reported.delete(key)
         state.refused.delete(key)
         state.absences.look(key, [], time.nowMs)
         return undefined
@@ -116,7 +115,7 @@ export function serviceIPs(options: ServiceIPOptions): ServiceIPPlanner {
       const texts = plan.effects.flatMap((effect) => reserveFor(effect, context))
       return () => {
         for (const text of texts) ledger.delete(pendingId(text))
-        // what was not created is free for those that found nothing
+        // an address whose creation failed is free for waiting Services
         return texts.every((text) => ledger.get(text) !== undefined) ? [] : [...refused]
       }
     },
@@ -129,7 +128,7 @@ export function serviceIPs(options: ServiceIPOptions): ServiceIPPlanner {
   })
 }
 
-/** Records the addresses that an object had or has, and says which keys that concerns. */
+/** Records the addresses that an object had or has, and returns the keys that it concerns. */
 function changedAddresses<T>(
   { before, now }: Pick<Delta<T>, 'before' | 'now'>,
   textsOf: (value: T) => readonly string[],
@@ -139,7 +138,7 @@ function changedAddresses<T>(
   return [...new Set(texts)].flatMap((text) => recordAddress(text, context))
 }
 
-/** Counts an address that is about to be created as in use, and says which one. */
+/** Counts an address that is about to be created as in use, and returns it. */
 function reserveFor(effect: Effect, { state: { ledger } }: ServiceContext): readonly string[] {
   if (effect.kind !== 'create' || !IPAddress.is(effect.object)) return []
   const { name } = effect.object.metadata

@@ -27,7 +27,7 @@ export interface ServiceRange {
   readonly objects: readonly ServiceCIDR[]
 }
 
-/** IPv6 ranges are at least as long as this, as in Kubernetes. */
+/** The widest prefix of an IPv6 range, as in Kubernetes. */
 const SHORTEST_V6 = 64
 
 /**
@@ -82,8 +82,8 @@ export function isReadyObject(object: ServiceCIDR): boolean {
 }
 
 /**
- * The addresses of a range that Services can have: all but the network address, and for IPv4 the
- * broadcast address. `undefined`: none, as in a /31, /32 or /128.
+ * The addresses of a range that Services can have: without the network address, and for IPv4
+ * without the broadcast address. `undefined`: none, as in a /31, /32 or /128.
  */
 export function usableRange(prefix: Prefix): Range | undefined {
   const all = RangeSet.fromPrefixes([prefix])
@@ -92,8 +92,8 @@ export function usableRange(prefix: Prefix): Range | undefined {
 }
 
 /**
- * The addresses that Services can have of any of these ranges: a range may use what another one
- * inside of it keeps back.
+ * The addresses that Services can have of any of these ranges: a range may use the network address
+ * of another one inside it.
  */
 export function usableAddresses(ranges: Iterable<ServiceRange>): RangeSet {
   assertIterable('usableAddresses', 'ranges', ranges)
@@ -105,7 +105,7 @@ export function usableAddresses(ranges: Iterable<ServiceRange>): RangeSet {
 
 /** The two bands of a range (KEP-3070). Named addresses may be of both. */
 export interface ServiceBands {
-  /** Where unnamed requests are served first. */
+  /** Used first for requests without an address. */
   readonly upper: Range | undefined
   /** Used when the upper band is full. */
   readonly lower: Range | undefined

@@ -22,31 +22,30 @@ export interface ServiceHolder {
   readonly key: string
 }
 
-/** What the planner remembers beside the objects. */
+/** The state of the planner beside the objects. */
 export interface ServiceIPState {
   /** The addresses that have an IPAddress, or that a Service has; and those about to be created. */
   readonly ledger: Ledger<ServiceHolder>
   readonly absences: Absences
   /**
-   * Services that found no free address, or not the one that they name: they wait for one to be
-   * released.
+   * Services for which no address was free, or not the one that they name: they wait for a release.
    */
   readonly refused: Set<string>
   /** The problems of each key that were reported. */
-  readonly told: Map<string, ReadonlySet<string>>
+  readonly reported: Map<string, ReadonlySet<string>>
   /** The ranges of all ServiceCIDRs, the oldest first. */
   ranges: readonly ServiceRange[]
 }
 
 export type ServiceContext = PlannerContext<ServiceWatches, ServiceIPState>
 
-/** @param before the state before a reset: what was reported is not reported again */
+/** @param before the state before a reset: reported problems are not reported again */
 export function newState(graceSeconds: number, before?: ServiceIPState): ServiceIPState {
   return {
     ledger: new Ledger({ space: RangeSet.empty }),
     absences: new Absences(graceSeconds),
     refused: new Set(),
-    told: before?.told ?? new Map(),
+    reported: before?.reported ?? new Map(),
     ranges: [],
   }
 }
@@ -66,7 +65,10 @@ function waitingKeys({ cache }: ServiceContext): readonly string[] {
   return cache.services.by('waiting', WAITING).map(({ metadata }) => serviceKey(nameKey(metadata)))
 }
 
-/** Records who has an address now, and says which keys that concerns. O(objects of the address). */
+/**
+ * Records the present holder of an address, and returns the keys that it concerns. O(objects of the
+ * address).
+ */
 export function recordAddress(text: string, context: ServiceContext): readonly string[] {
   const { cache, state } = context
   const { ledger } = state
@@ -97,9 +99,9 @@ function endingKeys(ranges: Iterable<ServiceCIDR>): readonly string[] {
 }
 
 /**
- * Takes the ranges in as they are now, and says which keys a change of one concerns: all ranges,
- * the Services that wait if it is ready now or was, and the addresses in its CIDRs if these have
- * changed. O(ranges + addresses).
+ * Reads the present ranges, and returns the keys that a change of one concerns: all ranges, the
+ * waiting Services if it is ready now or was, and the addresses in its CIDRs if these have changed.
+ * O(ranges + addresses).
  */
 export function recordRanges(
   before: ServiceCIDR | undefined,
@@ -130,17 +132,14 @@ function keysAt(text: string, { cache }: ServiceContext): readonly string[] {
   ]
 }
 
-/**
- * Whether a Service can have an address, of whichever range: also of one that is not ready.
- * O(ranges).
- */
+/** Whether a range contains an address that a Service can have, ready or not. O(ranges). */
 export function isInRange(address: Address, { ranges }: ServiceIPState): boolean {
   return ranges.some(({ prefix }) => hasUsable(prefix, address))
 }
 
-/** Something that people have to look at. */
+/** A problem that a user has to solve. */
 export interface Problem {
-  /** CamelCase, of the Event. */
+  /** The reason of the Event, in CamelCase. */
   readonly reason: string
   readonly message: string
 }
@@ -158,12 +157,12 @@ export function reportProblems(
   key: string,
   object: KubeObject,
   problems: readonly Problem[],
-  { told }: Pick<ServiceIPState, 'told'>,
+  { reported }: Pick<ServiceIPState, 'reported'>,
 ): readonly EventEffect[] {
-  const before = told.get(key)
+  const before = reported.get(key)
   const now = new Set(problems.map(problemKey))
-  if (now.size === 0) told.delete(key)
-  else told.set(key, now)
+  if (now.size === 0) reported.delete(key)
+  else reported.set(key, now)
   return problems
     .filter((problem) => before?.has(problemKey(problem)) !== true)
     .map((problem) => eventAbout(object, { type: 'Warning', ...problem }))

@@ -10,23 +10,22 @@ import { modelWatch, type Watch } from '../../plan/index.js'
 type Address = Address.Address
 
 /**
- * An IPAddress object with what is read of it. One that cannot be read occupies its address all the
+ * An IPAddress object, as far as it can be read. An unreadable one occupies its address all the
  * same.
  */
 export interface SeenAddress {
   readonly object: KubeObject
-  /** The address that the name stands for, in any form; `undefined`: none. */
+  /** The address in the name, in any text form; `undefined`: none. */
   readonly address: Address | undefined
   /** `address` in canonical form: the name that the object should have. */
   readonly text: string | undefined
   /**
-   * `namespace/name` of the Service that has it; `undefined`: the parent is no Service, or cannot
-   * be read.
+   * `namespace/name` of its Service; `undefined`: the parent is not a Service, or cannot be read.
    */
   readonly service: string | undefined
-  /** The parent in words. */
+  /** The parent, as a text. */
   readonly parent: string
-  /** Whether the allocator of Services created it: other objects are left alone. */
+  /** Whether the allocator of Services created it: other objects are not changed. */
   readonly isManaged: boolean
   /** Why the object cannot be read. */
   readonly problem: string | undefined
@@ -76,20 +75,20 @@ function parentText(parentRef: IPAddress['spec']['parentRef'] | undefined): stri
   return `${resource}${group ? `.${group}` : ''} ${nameKey(parentRef)}`
 }
 
-/** The addresses that a Service has, as it has them. */
+/** The addresses of a Service, as it has them. */
 export function clusterIPsOf({ spec }: Service): readonly string[] {
   return (spec.clusterIPs ?? []).filter((text) => text !== '' && text !== 'None')
 }
 
-/** The same in canonical form, each once. What is no address is left out. */
+/** The same in canonical form, each once. Invalid texts are left out. */
 export function addressesOf(service: Service): readonly string[] {
   const read = clusterIPsOf(service).map(readAddress)
   return [...new Set(read.flatMap((address) => (address === undefined ? [] : [Address.format(address)])))]
 }
 
 /**
- * Whether a Service is to be given addresses: it has none, and is no headless Service, no
- * ExternalName, and not being deleted.
+ * Whether a Service needs addresses: it has none, and is not headless, not an ExternalName, and not
+ * being deleted.
  */
 export function wantsAddress(service: Service): boolean {
   const { type, clusterIP, clusterIPs = [] } = service.spec

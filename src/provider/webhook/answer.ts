@@ -17,15 +17,20 @@ import { type ReviewOptions, type Rule, rules } from './rules.js'
  * claim of an address, the addresses in use of a pool, the domain and blocks of a pool.
  *
  * The answer is always a review, to be sent as JSON with status 200. A request that cannot be
- * judged is refused, and `response.status.code` says why: 400 for a body that is not a review, for
- * a kind without rules or an object that cannot be read; 500 where a look-up has failed, or 403
- * with the message of Cluster API for the claim of an address. Nothing in a review makes it reject.
+ * judged is refused, and `response.status.code` says why:
+ *
+ * - 400: the body is not a review, the kind has no rules, or an object cannot be read
+ * - 500: a look-up has failed
+ * - 403: the look-up of the claim of an address has failed, with the message of Cluster API
+ *
+ * No content of a review makes it reject.
  *
  * A look-up costs one request of the reader: a list of the namespace of the pool for namespaced
  * pools, of all namespaces for others. In the objects of a controller it costs O(answer).
  *
  * @param review the body of the request, parsed from JSON
  * @throws IpamError `INVALID_ARGUMENT` for a value that is not a reader, or an option out of range
+ *
  * @example
  * import { memoryStore } from 'ipam-kit/store/memory'
  * const claim = (name) => ({

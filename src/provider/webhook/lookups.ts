@@ -8,9 +8,9 @@ import type { CachedObjects, Watch } from '../../plan/index.js'
 import type { Store } from '../../store/index.js'
 
 /**
- * The objects that rules look up: a store, or the objects of a controller. Those cost no request. A
- * planner of the controller has to watch the kind, without a selector. What the watch has not told
- * yet, the rules do not see either.
+ * The objects that rules look up: a store, or the objects of a controller. The latter cost no
+ * request. A planner of the controller has to watch the kind, without a selector. Rules do not see
+ * changes that the watch has not delivered yet.
  */
 export type ReviewReader = Pick<Store, 'get' | 'list'> | WatchedObjects
 
@@ -23,9 +23,9 @@ export interface Lookups {
   /** The object of a name; `undefined`: it does not exist. */
   get<T>(watch: Watch<T>, ref: NameRef): Promise<T | undefined>
   /**
-   * The objects that have a key in an index of the watch. Those that cannot be read are counted.
+   * The objects with a key in an index of the watch. Unreadable objects are counted.
    *
-   * @param namespace that of all of them, if they have to be of one
+   * @param namespace the namespace to search; left out: all
    */
   by<T>(watch: Watch<T>, index: string, key: string, namespace?: string | undefined): Promise<Found<T>>
 }

@@ -134,8 +134,8 @@ function ruleOf<T extends KubeObject>(model: Model<T>, judge: Judge<T>): Rule {
 }
 
 /**
- * The rule of a kind of in-cluster pools. Addresses in use keep their pool also where the pool as
- * it is stored cannot be read.
+ * The rule of a kind of in-cluster pools. Addresses in use keep their pool, also if the stored pool
+ * cannot be read.
  */
 function poolRule(model: Model<InCluster.InClusterPool>): Rule {
   return {
@@ -176,7 +176,10 @@ const POOL_KINDS = {
   emptyGroup: GROUP,
 }
 
-/** Addresses by their pool. One that does not fit its schema counts, as far as it can be read. */
+/**
+ * Addresses by their pool. An address that does not fit its schema counts, as far as it can be
+ * read.
+ */
 const ADDRESSES: Watch<ClusterApi.IPAddress> = {
   ...ClusterApi.IPAddress.info,
   parse: (object) => {
@@ -191,7 +194,7 @@ const ADDRESSES: Watch<ClusterApi.IPAddress> = {
   },
 }
 
-/** Claims are not parsed here: the rules of addresses read them, and refuse what cannot be read. */
+/** Claims are not parsed here: the rules of addresses read them, and refuse unreadable ones. */
 const CLAIMS: Watch<KubeObject> = { ...ClusterApi.IPAddressClaim.info, parse: (value) => ({ ok: true, value }) }
 
 const DOMAINS = /* @__PURE__ */ modelWatch(IpamKit.IPDomain)
@@ -214,7 +217,7 @@ async function addressesOf(
 
 async function claimOf(address: KubeObject, lookups: Lookups): Promise<ClusterApi.ClaimLookup> {
   const read = ClusterApi.IPAddress.safeParse(address)
-  // the rules say what is wrong with it
+  // the rules report the problem
   if (!read.ok) return { kind: 'absent' }
   const { metadata, spec } = read.value
   try {

@@ -7,18 +7,18 @@ export interface BackoffOptions {
   /** The longest wait, in milliseconds. Default 1,000,000: sixteen minutes and a half. */
   readonly maxMs?: number | undefined
   /**
-   * How much of a wait is left to chance, from 0 to 1, so that those who failed together do not
-   * come back together. Default 0. Needs `random`.
+   * The part of a wait that is random, from 0 to 1, so that callers that failed together do not
+   * retry together. Default 0. Needs `random`.
    */
   readonly jitter?: number | undefined
-  /** A number from 0 up to 1: `Math.random`, or the draws of a seed. */
+  /** Returns a number from 0 up to 1: `Math.random`, or a seeded generator. */
   readonly random?: (() => number) | undefined
 }
 
 /**
- * How long to wait before something that failed is tried again: twice as long after every failure
- * in a row, as the work queues of Kubernetes controllers do (5 ms to 1,000 s). It waits for nobody:
- * it says how long, and the caller has the timer.
+ * Exponential back-off: the wait before a failed operation is tried again doubles with every
+ * failure in a row, as in the work queues of Kubernetes controllers (5 ms to 1,000 s). It only
+ * computes the wait. The caller sets the timer.
  *
  * @throws IpamError `INVALID_ARGUMENT`
  * @example
@@ -52,12 +52,12 @@ export class Backoff {
     this.#random = random ?? (() => 0)
   }
 
-  /** How many keys have failed and not succeeded since. */
+  /** The number of keys that have failed and not succeeded since. */
   get size(): number {
     return this.#failures.size
   }
 
-  /** Notes a failure. @returns how long to wait, in whole milliseconds */
+  /** Notes a failure. @returns the wait, in whole milliseconds */
   failed(key: string): number {
     const failures = this.#failures.get(key) ?? 0
     this.#failures.set(key, failures + 1)
@@ -66,7 +66,7 @@ export class Backoff {
     return Math.round(waitMs * (1 - this.#jitter * this.#random()))
   }
 
-  /** Forgets the failures of a key. */
+  /** Removes the failures of a key. */
   succeeded(key: string): void {
     this.#failures.delete(key)
   }

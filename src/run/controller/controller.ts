@@ -30,54 +30,55 @@ import { STALLED_MS, type Stalled, StalledKeys } from './stalled-keys.js'
 import type { Timers } from './timers.js'
 import { type Job, type JobEnd, type QueueReport, WorkQueue } from './work-queue.js'
 
-/** Something that went wrong, and that the controller tries again by itself. */
+/** A problem that the controller tries again by itself. */
 export type ControllerProblem =
   /** A plan could not be carried out: the store refused an effect, or conflicts did not end. */
   | { readonly kind: 'failed'; readonly planner: string; readonly key: string; readonly failure: StoreFailure }
-  /** It is not known what has become of a write, or it is still not known. */
+  /** The outcome of a write is unknown, or is still unknown. */
   | { readonly kind: 'unsettled'; readonly planner: string; readonly key: string; readonly failure: StoreFailure }
   /** A kind could not be listed or watched. */
   | { readonly kind: 'feed'; readonly of: KindInfo; readonly failure: StoreFailure }
   /**
-   * A planner or an {@link ExternalCaller} has thrown: that is a bug in it. What is reserved for
-   * the plan stays so after a throw of the planner. Or the host, at what it was told by `onEvent`
-   * or `onResult`, also by a promise that rejects: nothing is left undone for that.
+   * A planner, an {@link ExternalCaller} or a callback of the host has thrown: a defect in that
+   * function. After a throw of a planner, the reservation of the plan stays. A throw of `onEvent`
+   * or `onResult`, or a promise of them that rejects, has no effect on the run.
    */
   | { readonly kind: 'thrown'; readonly planner: string; readonly key: string; readonly error: unknown }
   /**
-   * Keys of a planner make no progress for more than a minute. Told once a minute for as long as it
-   * is so.
+   * Keys of a planner make no progress for more than a minute. Reported once a minute while that
+   * lasts.
    *
-   * - `waiting`: they are ready, and are not planned: there is more to do than `concurrency` can,
-   *   or plans do not end
-   * - `unfinished`: they are planned again and again, each time with something to do, and never
-   *   have nothing to do; or their plan does not end. Time that a key waits in the queue does not
-   *   count.
+   * - `waiting`: the keys are ready, but are not planned. `concurrency` is too low for the load, or
+   *   plans do not end
+   * - `unfinished`: the keys are planned again and again, each time with something to do, or their
+   *   plan does not end. Time that a key waits in the queue does not count
    */
   | {
       readonly kind: 'stalled'
       readonly planner: string
-      /** The key that has been so for longest. */
+      /** The key that has made no progress for the longest time. */
       readonly key: string
       readonly reason: 'waiting' | 'unfinished'
-      /** How many keys of the planner are so; of those that wait, how many wait in all. */
+      /**
+       * The number of such keys of the planner. For `waiting`: the number of all keys that wait.
+       */
       readonly keys: number
-      /** How long that key has been so, in milliseconds. */
+      /** The time without progress of that key, in milliseconds. */
       readonly forMs: number
-      /** How often that key was planned meanwhile. */
+      /** The number of plans of that key in that time. */
       readonly plans: number
     }
 
-/** What became of a key that was planned. */
+/** The result of a key that was planned. */
 export interface ControllerResult<O extends Outcome = Outcome> {
   readonly planner: string
   readonly key: string
   readonly kind: KeyResult['kind']
-  /** `undefined`: there is nothing under the key any more. */
+  /** `undefined`: there is nothing under the key. */
   readonly outcome: O | undefined
-  /** Plans that it took. */
+  /** The number of plans. */
   readonly attempts: number
-  /** From the first plan to the last answer, in milliseconds. */
+  /** The time from the first plan to the last answer, in milliseconds. */
   readonly tookMs: number
 }
 
@@ -85,83 +86,86 @@ export interface ControllerOptions<O extends Outcome = Outcome> {
   readonly store: Store
   readonly planners: readonly Planner<O>[]
   readonly timers: Timers
-  /** Told of everything that goes wrong: log it. Nothing of it has to be done anything about. */
+  /** Receives every problem, for the log. The controller needs no reaction to it. */
   readonly onProblem: (problem: ControllerProblem) => void
-  /** Told of every key that was planned. */
+  /** Receives the result of every key that was planned. */
   readonly onResult?: ((result: ControllerResult<O>) => void) | undefined
   readonly onEvent?: ((event: EventEffect) => void) | undefined
   /**
-   * Carries out the calls of plans to external systems: needed if a planner makes such
+   * Carries out the external calls of plans. Required if a planner makes such calls
    * ({@link Planner.onResult}).
    */
   readonly external?: AnyCaller | undefined
   /**
-   * Names this process among those that serve the same objects at the same time, for planners whose
-   * ledger allows that (blocks): any text that no other of them has. Each process then takes the
-   * keys that wait in an order of its own, and after a conflict it leaves a key to the process that
-   * was faster, for 1 to 30 seconds. Left out: no other process serves them, keys come in the order
-   * in which they were woken, and a conflict is planned again at once.
+   * The name of this process, if several processes serve the same objects at the same time: any
+   * text that no other process has. Only for planners whose ledger allows that (blocks). Each
+   * process then plans the waiting keys in an order of its own. After a conflict it leaves the key
+   * to the other process for 1 to 30 seconds. Left out: no other process serves the objects. Keys
+   * are planned in the order in which they were woken, and again at once after a conflict.
    */
   readonly identity?: string | undefined
   /**
-   * Asked directly before every write and every external call: `canWrite` of a {@link LeaderTerm}.
-   * A no is final: the controller sends nothing more, begins no other plan, and `run` resolves as
-   * after `stop`. What has become of a write that was not answered is then for the next leader to
-   * see. Left out: always.
+   * Called directly before every write and every external call: `canWrite` of a {@link LeaderTerm}.
+   * After false the controller sends nothing more, begins no other plan, and `run` resolves as
+   * after `stop`. The next leader then reads the outcome of unanswered writes. Left out: always
+   * true.
    */
   readonly canWrite?: CanWrite | undefined
   /**
-   * How many plans are carried out at a time, from 1. Default 8. Those of a planner without
-   * `reserve`: one. Plans that wait for an external call are not counted: up to 8 times as many
-   * wait, for all planners together, and continue as soon as they are answered. With an `identity`
-   * one in 16 of the keys that wait is begun at a time, calls counted, and at least `concurrency`.
+   * The number of plans that are carried out at a time, from 1. Default 8. For a planner without
+   * `reserve`: 1. Plans that wait for an external call are not counted. Up to 8 times as many wait,
+   * for all planners together, and continue when they are answered. With an `identity`, one in 16
+   * of the waiting keys is begun at a time, calls included, and at least `concurrency`.
    */
   readonly concurrency?: number | undefined
-  /** How long a key that sums up others waits for more of them, in milliseconds. Default 500. */
+  /**
+   * How long an aggregate key collects wakes before it is planned, in milliseconds. Default 500.
+   */
   readonly summaryDelayMs?: number | undefined
   /**
-   * After this time nobody has a write any more that was not answered: above the limits of the
-   * server for a request and of all that is before it (`serverHasGivenUp` of `settle`), in
-   * milliseconds. Default 600,000.
+   * The time after which an unanswered write can no longer be done, in milliseconds. It must exceed
+   * the request time-outs of the server and of all proxies before it (`serverHasGivenUp` of
+   * `settle`). Default 600,000.
    */
   readonly serverLimitMs?: number | undefined
   readonly backoff?: BackoffOptions | undefined
 }
 
 /**
- * How many plans may wait for an external call, and how many for what has become of a write, for
- * each that is carried out at a time.
+ * The number of plans that may wait for an external call, and of plans that may wait for the
+ * outcome of a write, for each plan that is carried out at a time.
  */
 const WAITING_PER_PLAN = 8
 const DAY_MS = 86_400_000
 const OF = 'Controller'
-/** How often stalled keys are looked for while there is anything to do, in milliseconds. */
+/** The interval in which stalled keys are looked for while there is work, in milliseconds. */
 const CHECK_MS = 10_000
 
 /**
- * Planners at work on a store: lists and watches what they want to see, plans what changes, and
- * carries the plans out, several at a time.
+ * Runs planners on a store: lists and watches their objects, plans what changes, and carries the
+ * plans out, several at a time.
  *
- * No key is planned twice at the same time; what one plan is about to create is in use for all
- * others; after a conflict or a lost answer it is found out what is stored, and only then planned
- * again. Keys come in the order in which they were woken: those that sum up others (the counts of a
- * pool) when they have waited for `summaryDelayMs`, so that many changes make one write.
+ * - No key is planned twice at the same time.
+ * - What one plan is about to create is in use for all other plans.
+ * - After a conflict or a lost answer the stored object is read before the key is planned again.
+ * - Keys are planned in the order in which they were woken. Aggregate keys (the counts of a pool)
+ *   wait for `summaryDelayMs`, so that many changes make one write.
  *
- * One controller may write for the objects of a planner at a time, unless its ledger allows more:
- * elect a leader, and begin when the former one cannot write any more. docs/examples/controller.ts
- * has one with the timers of Node.
+ * Only one controller at a time may write for the objects of a planner, unless its ledger allows
+ * more. Elect a leader, and begin when the former leader can no longer write.
+ * docs/examples/controller.ts is an example with the timers of Node.
  */
 export class Controller<O extends Outcome = Outcome> {
   readonly #options: ControllerOptions<O>
-  /** All that is known, for all planners. */
+  /** The objects of all planners. */
   readonly #cache = new ObjectCache({ onAnnounced: (applied) => this.#wake(applied) })
   readonly #informers: Informer[] = []
   readonly #queue: WorkQueue<O>
   readonly #backoff: Backoff
   readonly #concurrency: number
   /**
-   * Waits, and what ends them early: when it is to stop, or, of those that are final, when it may
-   * not write any more.
+   * Waits, and the functions that end them early: at `stop`, or for final waits when nothing may be
+   * written any more.
    */
   readonly #waits = new Map<() => void, { readonly isFinal: boolean }>()
   readonly #stalled = new StalledKeys()
@@ -174,16 +178,15 @@ export class Controller<O extends Outcome = Outcome> {
   #unsettled = 0
   #calling = 0
   #state: 'new' | 'running' | 'stopping' | 'stopped' = 'new'
-  /** `canWrite` has answered no. */
+  /** `canWrite` has returned false. */
   #isWithheld = false
-  /** Told to end before it has begun. */
+  /** `stop` was called before `run`. */
   #endsAtOnce = false
   #ended: () => void = () => {}
 
   /**
-   * The objects that the planners watch, for a webhook in the same process to look up. Before the
-   * first list of a kind, and after {@link stop}, none is known: neither which objects exist nor
-   * which do not.
+   * The objects that the planners watch, for look-ups by a webhook in the same process. Before the
+   * first list of a kind, and after {@link stop}, the presence of all objects is unknown.
    */
   readonly objects: { open<T>(watch: Watch<T>): CachedObjects<T> }
 
@@ -201,29 +204,29 @@ export class Controller<O extends Outcome = Outcome> {
     this.#queue = new WorkQueue({ timers, summaryDelayMs, identity, rang: () => this.#pump() })
   }
 
-  /** What there is to do just now. */
+  /** The present load. */
   get load(): ControllerLoad {
     const [running, calling, unsettled] = [this.#running, this.#calling, this.#unsettled]
     return { waiting: this.#queue.length, running, calling, unsettled, synced: this.#isSynced }
   }
 
-  /** What waits, planner by planner: depth and age of each queue. O(keys that are known). */
+  /** Depth and age of the queue of each planner. O(keys). */
   get queues(): readonly QueueReport[] {
     return this.#options.planners.map((planner) => this.#queue.report(planner))
   }
 
   /**
-   * Runs until {@link stop}, and until everything that was begun is ended. Whoever holds a lease
-   * for it gives it back after that. The planners are reset first.
+   * Runs until {@link stop}, and until everything that was begun has ended. Release a lease only
+   * after that. The planners are reset first.
    *
-   * @throws IpamError `INVALID_ARGUMENT` if it was called before; `STORE_IO` when what is listed
-   *   again is older than it was, or had gone: the database was restored to an earlier state, and
-   *   addresses that were given back since are in use again
-   * @throws what {@link Planner.observe} throws at what was listed or watched. What it throws at a
-   * write of its own plan is a problem of kind `thrown`
+   * @throws IpamError `INVALID_ARGUMENT` if it was called before. `STORE_IO` if a list is older
+   *   than the cache: the database was restored to an earlier state, and addresses that were
+   *   released since then are in use again
+   * @throws what {@link Planner.observe} throws for an object of a list or a watch. What it throws
+   *   for a write of its own plan is a problem of kind `thrown`
    *
-   * Either is thrown as after {@link stop}, when everything that was begun is ended. What a planner
-   * knows is wrong by then and it must plan nothing more: end the process, or run a new controller.
+   * Either error is thrown as after {@link stop}, when everything that was begun has ended. The
+   * cache of the planners is invalid then. End the process, or run a new controller.
    */
   async run(): Promise<void> {
     if (this.#state !== 'new') {
@@ -280,12 +283,12 @@ export class Controller<O extends Outcome = Outcome> {
   }
 
   /**
-   * Begins no other plan. {@link run} resolves when those that were begun are done, and it is known
-   * what has become of every write; at once, if it was not called yet. A call to the external
-   * system that is never answered is never done: {@link ExternalCaller}.
+   * Begins no other plan. {@link run} resolves when all plans have ended and the outcome of every
+   * write is known. If `run` was not called yet, it will resolve at once. A call to the external
+   * system that is never answered never ends: {@link ExternalCaller}.
    *
-   * Where `canWrite` says no it does not wait to find out what has become of a write: call it again
-   * when the lease is lost meanwhile.
+   * If `canWrite` returns false, it does not wait for the outcome of a write. If the lease is lost
+   * after this call, call it again.
    */
   stop(): void {
     if (this.#state === 'new') this.#endsAtOnce = true
@@ -305,7 +308,7 @@ export class Controller<O extends Outcome = Outcome> {
     return this.#state !== 'new' && this.#unsynced === 0
   }
 
-  /** @param by what has found it out: the watch of a selection, or a job */
+  /** @param by the source of the change: the watch of a selection, or a job */
   #show(change: Change, by: ApplyOptions & { readonly job?: Job<O> }): void {
     this.#wake(this.#cache.apply(change, by), by.job)
   }
@@ -313,23 +316,23 @@ export class Controller<O extends Outcome = Outcome> {
   #wake(applied: Applied, job?: Job<O>): void {
     const { change } = applied
     const kind = kindKey(change.kind === 'present' ? change.object : change.ref)
-    const news = { id: idOf(change), isNews: applied.isNews }
+    const cause = { id: idOf(change), isNewer: applied.isNewer }
     for (const planner of this.#options.planners) {
       if (!planner.watches.some((watched) => kindKey(watched) === kind)) continue
-      this.#enqueue(planner, planner.wakes?.(applied) ?? planner.observe(change), job, news)
+      this.#enqueue(planner, planner.wakes?.(applied) ?? planner.observe(change), job, cause)
     }
   }
 
-  #enqueue(planner: Planner<O>, keys: Iterable<string>, by?: Job<O>, { id, isNews }: News = RELEASED): void {
+  #enqueue(planner: Planner<O>, keys: Iterable<string>, by?: Job<O>, { id, isNewer }: WakeCause = RELEASED): void {
     for (const key of keys) {
       const isOwn = by?.planner === planner && by.key === key
-      const ofOwn = isOwn && !isNews ? id : undefined
-      this.#queue.add(planner, key, { own: ofOwn, news: isNews && !isOwn ? id : undefined })
+      const ofOwn = isOwn && !isNewer ? id : undefined
+      this.#queue.add(planner, key, { own: ofOwn, news: isNewer && !isOwn ? id : undefined })
     }
     this.#pump()
   }
 
-  /** Begins as many plans as there is room for. */
+  /** Begins plans up to the limit. */
   #pump(): void {
     if (this.#state !== 'running' || !this.#isSynced || !this.#canWrite()) return
     const most = this.#concurrency * WAITING_PER_PLAN
@@ -343,8 +346,8 @@ export class Controller<O extends Outcome = Outcome> {
   }
 
   /**
-   * Where other processes serve the same keys: the fewer wait, the likelier another process has
-   * begun with the next one.
+   * With several processes: the fewer keys wait, the likelier another process has begun with the
+   * next one.
    */
   #mayBegin(): boolean {
     if (this.#options.identity === undefined) return true
@@ -361,7 +364,7 @@ export class Controller<O extends Outcome = Outcome> {
     let end: JobEnd
     const onPlan = (plan: Plan | undefined) => {
       const hasWork = plan?.effects.some((effect) => effect.kind !== 'event') === true
-      // those that sum up others have as much to do as the others
+      // aggregate keys have as much to do as other keys
       const planned = { id, planner: planner.name, key, readySinceMs: job.readySinceMs, takenMs: beganMs }
       if (!planner.isAggregate(key)) this.#stalled.planned(planned, hasWork, timers.now())
     }
@@ -375,7 +378,8 @@ export class Controller<O extends Outcome = Outcome> {
         external: external && ((call) => this.#call(external, call)),
         onPlan,
         canWrite,
-        // with others at work, one of them was faster: it is left to that one for a while
+        // with several processes, another one has won the conflict: the key is left to it for a
+        // while
         maxConflicts: identity === undefined ? undefined : 0,
       })
       const { kind, outcome, attempts } = ended
@@ -387,7 +391,7 @@ export class Controller<O extends Outcome = Outcome> {
       if (ended.kind === 'done') {
         const { requeueAfterSeconds: seconds } = ended
         end = seconds === undefined ? {} : { againMs: againMs(seconds) }
-        // at once, and again at once: that would be without a pause
+        // a requeue of 0 seconds would repeat without a pause
         if (end.againMs === 0) end = { againMs: this.#pauseMs(id) }
         else this.#backoff.succeeded(id)
       } else if (identity !== undefined && ended.kind === 'failed' && ended.conflicts > 0) {
@@ -410,7 +414,7 @@ export class Controller<O extends Outcome = Outcome> {
     this.#endIfDone()
   }
 
-  /** Looks for stalled keys after a while, for as long as there is anything to do. */
+  /** Looks for stalled keys after a while, as long as there is work. */
   #checkLater(): void {
     if (this.#cancelCheck !== undefined || (this.#queue.length === 0 && this.#stalled.size === 0)) return
     this.#cancelCheck = this.#options.timers.after(CHECK_MS, () => {
@@ -435,7 +439,7 @@ export class Controller<O extends Outcome = Outcome> {
     }
   }
 
-  /** Whether something may be sent. After a first no never again. */
+  /** Whether something may be sent. After the first false, always false. */
   #canWrite(): boolean {
     const { canWrite } = this.#options
     if (!this.#isWithheld && canWrite !== undefined && !canWrite()) {
@@ -446,15 +450,12 @@ export class Controller<O extends Outcome = Outcome> {
     return !this.#isWithheld
   }
 
-  /** How long to wait with a key that has failed once more. */
+  /** The wait of a key that has failed once more. */
   #pauseMs(id: string): number {
     return Math.min(this.#backoff.failed(id), DAY_MS)
   }
 
-  /**
-   * What the host does with what it is told may throw, or reject later: that is no reason to leave
-   * anything undone.
-   */
+  /** Calls a callback of the host. If it throws, or its promise rejects, the run continues. */
   #tell({ planner, key }: Job<O>, tell: () => unknown): void {
     const failed = (error: unknown) => this.#options.onProblem({ kind: 'thrown', planner: planner.name, key, error })
     try {
@@ -465,9 +466,7 @@ export class Controller<O extends Outcome = Outcome> {
     }
   }
 
-  /**
-   * Others are planned while a call is not answered: the addresses that it asks for are not theirs.
-   */
+  /** Other keys are planned while a call is not answered: what it asks for is reserved. */
   async #call(external: ExternalCaller, call: ExternalCall): Promise<ExternalResult> {
     this.#calling++
     this.#running--
@@ -482,8 +481,8 @@ export class Controller<O extends Outcome = Outcome> {
   }
 
   /**
-   * Finds out what has become of a write. Others are planned meanwhile, if the planner keeps from
-   * them what may have been created.
+   * Finds out the outcome of a write. Other keys are planned meanwhile, if the planner reserves
+   * what may have been created.
    */
   async #settle(job: Job<O>, { unsettled, release }: Extract<KeyResult, { kind: 'unsettled' }>): Promise<void> {
     const { store, timers, onProblem, serverLimitMs = 600_000 } = this.#options
@@ -493,9 +492,9 @@ export class Controller<O extends Outcome = Outcome> {
     let sentMs = timers.now()
     try {
       for (let times = 1; ; times++) {
-        // also when it is to stop: nobody else could find out
+        // also during a stop: no other component can find out the outcome
         await this.#wait(waitMs(times), { isFinal: true })
-        // the next leader sees what is stored, and this one plans nothing more
+        // the next leader reads what is stored, and this controller plans nothing more
         if (!this.#canWrite()) return
         const serverHasGivenUp = timers.now() - sentMs > serverLimitMs
         const since = this.#cache.clock
@@ -509,7 +508,7 @@ export class Controller<O extends Outcome = Outcome> {
         onProblem({ kind: 'unsettled', planner: job.planner.name, key: job.key, failure: settled.failure })
       }
     } finally {
-      // also after a throw of the planner that is shown it: whoever stops would wait for ever
+      // also if the planner throws: otherwise `stop` would never resolve
       this.#unsettled--
       this.#running++
     }
@@ -521,7 +520,7 @@ export class Controller<O extends Outcome = Outcome> {
   }
 
   /**
-   * @param isFinal whether it continues while the controller stops, for as long as that may write
+   * @param isFinal whether the wait continues during a stop, as long as the controller may write
    */
   #wait(ms: number, { isFinal = false } = {}): Promise<void> {
     if (this.#state !== 'running' && !isFinal) return Promise.resolve()
@@ -541,24 +540,24 @@ export class Controller<O extends Outcome = Outcome> {
   }
 }
 
-/** What keys are woken by. */
-interface News {
+/** The change that wakes a key. */
+interface WakeCause {
   readonly id: string
-  /** Whether it was not known before. */
-  readonly isNews: boolean
+  /** Whether the change was newer than the cache. */
+  readonly isNewer: boolean
 }
 
-/** What was reserved for a plan, and is not any more. */
-const RELEASED: News = { id: 'released', isNews: true }
+/** A reservation of another plan ended. */
+const RELEASED: WakeCause = { id: 'released', isNewer: true }
 
-/** Names a change: what a write has shown and what a watch tells of it are the same. */
+/** Names a change: the response of a write and the event of that write have the same name. */
 function idOf(change: Change): string {
   if (change.kind === 'absent') return `${objectKey(change.ref)} ${change.uid} gone`
   const { uid, resourceVersion } = change.object.metadata
   return `${objectKey(refOf(change.object))} ${uid} ${resourceVersion}`
 }
 
-/** What a controller has to do. */
+/** The load of a controller. */
 export interface ControllerLoad {
   /** Keys that are ready to be planned. */
   readonly waiting: number
@@ -573,24 +572,24 @@ export interface ControllerLoad {
 }
 
 /**
- * How long a key is left to another process after conflicts: 1 to 2 s, twice as long after each, up
- * to 30 s.
+ * The time for which a key is left to another process after conflicts: 1 to 2 s, doubled after each
+ * conflict, up to 30 s.
  */
 function yieldMs(conflicts: number, rank: number): number {
   return Math.min(1000 * (1 + rank / 2 ** 32) * 2 ** Math.min(conflicts, 5), 30_000)
 }
 
 /**
- * How long to wait before a store is asked again that has failed so many times in a row: 5 ms,
- * twice as long each time, up to half a minute.
+ * The wait before the next request to a store after this number of failures in a row: 5 ms, doubled
+ * each time, up to 30 s.
  */
 function waitMs(times: number): number {
   return Math.min(5 * 2 ** Math.min(times - 1, 20), 30_000)
 }
 
 /**
- * @throws IpamError `INVALID_ARGUMENT` for what is no time: a timer would take it for none at all,
- * again and again
+ * @throws IpamError `INVALID_ARGUMENT` for an invalid time: a timer would treat it as 0, again and
+ *   again
  */
 function againMs(seconds: number): number {
   if (seconds >= 0) return Math.min(seconds * 1000, DAY_MS)

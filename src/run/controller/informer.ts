@@ -4,35 +4,35 @@ import type { Change, ObjectCache, Selection } from '../../plan/index.js'
 import { isOlderVersion } from '../../plan/object-cache.js'
 import type { ListQuery, Store, StoreFailure, WatchEvent } from '../../store/index.js'
 
-/** What an {@link Informer} needs of the controller that it feeds. */
+/** What an {@link Informer} needs of its controller. */
 export interface InformerHost {
   readonly store: Store
   readonly cache: ObjectCache
   /**
-   * Takes in what is stored, in the order of the store. `isKept`: the object is what the selection
-   * keeps of it.
+   * Applies a stored state, in the order of the store. `isKept`: the object is already trimmed to
+   * what the selection keeps.
    */
   readonly show: (change: Change, isKept: boolean) => void
   /** The selection was listed for the first time. */
   readonly synced: () => void
   /**
-   * It could not be listed or watched, and how often in a row. @returns resolves when it is to be
-   * tried again
+   * A list or a watch has failed, with the number of failures in a row. @returns resolves when it
+   * is to be tried again
    */
   readonly failed: (failure: StoreFailure, times: number) => Promise<void>
 }
 
-/** How many objects a page of a list has at most, as in the informers of Kubernetes. */
+/** Objects of one page of a list, as in the informers of Kubernetes. */
 const PAGE = 500
 /** No limit. */
 const WHOLE = Number.MAX_SAFE_INTEGER
 
 /**
- * The objects of one selection, listed page by page and then watched for as long as it runs: what
- * was deleted while no watch was open is told of after the next list.
+ * Lists the objects of one selection page by page, and then watches them. The next list shows what
+ * was deleted while no watch was open.
  *
- * A watch continues from where it was, as long as the store still has the changes since; otherwise
- * everything is listed again.
+ * A watch continues from its last version, as long as the store still has the changes since then.
+ * Otherwise everything is listed again.
  */
 export class Informer {
   readonly #selection: Selection
@@ -41,9 +41,9 @@ export class Informer {
   #watch: AsyncIterator<WatchEvent> | undefined
   #isStopped = false
   #failures = 0
-  /** The last version that was listed or told of by a watch. */
+  /** The last version of a list or of a watch. */
   #reached: string | undefined
-  /** Whether it was listed because the past was gone, and nothing has been told since. */
+  /** Whether the last list was made because the version was gone, with no event since. */
   #isAfresh = false
 
   constructor(selection: Selection, host: InformerHost) {
@@ -56,8 +56,8 @@ export class Informer {
   /**
    * Runs until {@link stop}.
    *
-   * @throws IpamError `STORE_IO` when what is stored has gone back to an earlier state: nothing
-   * that is known of it can be trusted any more
+   * @throws IpamError `STORE_IO` if the database was restored to an earlier state: the cache is no
+   * longer valid
    */
   async run(): Promise<void> {
     let hasSynced = false
@@ -100,8 +100,8 @@ export class Informer {
   }
 
   /**
-   * All pages of a list, of each object what is remembered. A list that expires while its pages are
-   * read is read anew, in one piece.
+   * All pages of a list, each object trimmed to what the selection keeps. A list that expires while
+   * its pages are read is read again, in one piece.
    *
    * @returns `undefined` if it failed
    */
@@ -115,7 +115,7 @@ export class Informer {
       const listed = await store.list(this.#query, limit === WHOLE ? {} : { limit, continue: from })
       if (this.#isStopped) return undefined
       if (!listed.ok) {
-        // it has expired, or the store does not take it: not asked again
+        // it has expired, or the store does not accept it: not requested again
         const isOver = from !== undefined && listed.failure.code !== 'STORE_IO'
         return isOver ? this.#pages(WHOLE) : this.#fail(listed.failure)
       }
@@ -126,7 +126,7 @@ export class Informer {
     }
   }
 
-  /** Watches from a version on. @returns from where to go on; `undefined`: list again */
+  /** Watches from a version on. @returns where to continue; `undefined`: list again */
   async #follow(from: string): Promise<string | undefined> {
     let version = from
     const watch = this.#host.store.watch(this.#query, { resourceVersion: from })[Symbol.asyncIterator]()
@@ -135,23 +135,23 @@ export class Informer {
       for (;;) {
         const next = await watch.next()
         if (this.#isStopped) return undefined
-        // no store may do so: one that does must not be asked without a pause
+        // no store may do so: such a store must not be called without a pause
         if (next.done === true)
           return this.#fail(failure('STORE_IO', { operation: 'watch', problem: 'the watch has ended' }))
         const event = next.value
         if (event.type === 'ERROR') {
           const isGone = event.failure.code === 'STORE_VERSION_GONE'
-          // that the past is gone happens: but not again right after the next list
+          // a version may be gone, but not again right after the next list
           if (!isGone || this.#isAfresh) await this.#fail(event.failure)
           this.#isAfresh = isGone
           return isGone ? undefined : version
         }
-        // where the watch begins is no news
+        // the first bookmark only repeats the start of the watch
         if (event.type !== 'BOOKMARK' || event.resourceVersion !== from) {
           this.#failures = 0
           this.#isAfresh = false
         }
-        // one without a version says nothing of where the watch is
+        // an event without a version does not move the watch
         version = (event.type === 'BOOKMARK' ? event.resourceVersion : event.object.metadata.resourceVersion) || version
         this.#reached = version
         if (event.type === 'BOOKMARK') continue

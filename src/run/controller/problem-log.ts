@@ -11,10 +11,10 @@ export interface ProblemLogOptions {
   readonly log: (line: string) => void
 }
 
-/** How long a kind of problem is quiet after its first line, and at most after later ones. */
+/** How long a kind of problem is silent after its first line, and at most after later lines. */
 const FIRST_QUIET_MS = 10_000
 const LONGEST_QUIET_MS = 600_000
-/** How many kinds of problems are told apart. */
+/** The number of kinds of problems that are distinguished. */
 const MAX_KINDS = 100
 /** By how much of a line it is told apart, and how much of it is logged, in characters. */
 const MAX_COMPARED = 1_000
@@ -28,13 +28,13 @@ interface Folded {
 }
 
 /**
- * Logs what goes wrong in a controller without a flood: give {@link report} as `onProblem` of a
+ * Logs the problems of a controller without a flood: pass {@link report} as `onProblem` of a
  * `Controller`.
  *
- * The first problem of a kind is a line at once. Those that follow are counted, and are one line
- * after 10 s, 20 s and so on, up to 10 minutes. A kind that was quiet for that time begins anew.
- * Problems are of one kind if the first 1,000 characters of their lines differ in names of objects
- * and in numbers only; up to 100 kinds are told apart. A line is cut at 8,000 characters.
+ * The first problem of a kind is logged at once. Later ones are counted, and logged as one line
+ * after 10 s, 20 s and so on, up to 10 minutes. A kind that was silent for that time begins again.
+ * Problems are of one kind if the first 1,000 characters of their lines differ only in names of
+ * objects and in numbers. Up to 100 kinds are distinguished. A line is cut at 8,000 characters.
  */
 export class ProblemLog {
   readonly #timers: Timers
@@ -60,7 +60,7 @@ export class ProblemLog {
   /**
    * Logs a line about another part of the program, or counts it.
    *
-   * @param names what differs between lines of one kind: names of objects
+   * @param names the names of objects, which differ between lines of one kind
    */
   add(line: string, names: readonly string[] = []): void {
     assertString('ProblemLog.add', 'line', line)
@@ -82,7 +82,7 @@ export class ProblemLog {
     this.#waitFor(kind, folded)
   }
 
-  /** Logs what was counted, and begins anew without a timer: before the end of the process. */
+  /** Logs what was counted, and begins again without a timer: before the end of the process. */
   flush(): void {
     for (const folded of this.#kinds.values()) {
       folded.cancel()
@@ -116,7 +116,7 @@ export class ProblemLog {
   }
 }
 
-/** What differs between problems of one kind: the key, and the names of objects in it. */
+/** The parts that differ between problems of one kind: the key, and the names of objects in it. */
 function namesIn(problem: ControllerProblem): readonly string[] {
   if (problem.kind === 'feed') return [problem.of.kind]
   const [, namespacedName = problem.key] = problem.key.split(' ')

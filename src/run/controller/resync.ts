@@ -1,22 +1,22 @@
 import type { Timers } from './timers.js'
 
-/** The most and the shortest parts that a period is divided into. */
+/** The largest number of parts of a period, and the shortest part. */
 const MAX_PARTS = 1000
 const MIN_PART_MS = 100
 
 /**
  * Plans all keys of a planner again in each period (`Planner.resyncSeconds`), spread evenly over
- * it. Keys take turns: the one that was planned again longest ago is the next. All operations are
- * O(1); it has a timer for as long as it has keys.
+ * it. The next key is the one that was planned again the longest time ago. All operations are O(1).
+ * It has a timer while it has keys.
  */
 export class Resync {
   readonly #timers: Timers
   readonly #parts: number
   readonly #partMs: number
   readonly #wake: (key: string) => void
-  /** In the order of their turns. */
+  /** The keys, the next one first. */
   readonly #keys = new Set<string>()
-  /** How many keys are due: a fraction of one is left for the next part. */
+  /** The number of keys that are due. A fraction is kept for the next part. */
   #due = 0
   #cancel: (() => void) | undefined
 
@@ -27,7 +27,7 @@ export class Resync {
     this.#wake = wake
   }
 
-  /** A key was planned. @param exists whether there is anything under it */
+  /** Notes that a key was planned. @param exists whether there is anything under it */
   planned(key: string, exists: boolean): void {
     if (exists) this.#keys.add(key)
     else this.#keys.delete(key)
@@ -45,7 +45,7 @@ export class Resync {
     this.#cancel = this.#timers.after(this.#partMs, () => this.#ring())
     this.#due += this.#keys.size / this.#parts
     for (const key of this.#keys) {
-      // sums of fractions are a little less than whole
+      // sums of fractions are slightly less than a whole number
       if (this.#due < 1 - 1e-9) break
       this.#due--
       this.#keys.delete(key)

@@ -1,6 +1,6 @@
-/** After this time without progress a key is stalled, in milliseconds. */
+/** The time without progress after which a key is stalled, in milliseconds. */
 export const STALLED_MS = 60_000
-/** A key that comes again later than this, and without being due, has new work, in milliseconds. */
+/** A key that comes back later than this without being due has new work, in milliseconds. */
 const REST_MS = 10_000
 
 /** A key whose last plan had something to do. */
@@ -8,19 +8,19 @@ interface Unfinished {
   readonly planner: string
   readonly key: string
   /**
-   * When the first plan was made of those that had something to do, with none in between that had
-   * nothing. The time that the key waited in its queue since then is added: it does not count.
+   * When the first of the consecutive plans with something to do was made, plus the time that the
+   * key waited in its queue since then.
    */
   sinceMs: number
   /**
-   * The time up to which waits in the queue are in `sinceMs`: the last time that the key was taken
-   * from it.
+   * The time up to which waits in the queue are included in `sinceMs`: the last time that the key
+   * was taken from the queue.
    */
   countedMs: number
   plans: number
   /**
-   * Until when it has to come again to be the same work: for ever while it is ready or is being
-   * planned.
+   * The time by which the key has to come back to count as the same work. Infinite while it is
+   * ready or is being planned.
    */
   untilMs: number
 }
@@ -37,28 +37,26 @@ export interface PlannedKey {
 /** Keys of one planner that make no progress. */
 export interface Stalled {
   readonly planner: string
-  /** The key that has been so for longest. */
+  /** The key without progress for the longest time. */
   readonly key: string
   readonly keys: number
   readonly forMs: number
-  /** How often that key was planned meanwhile. */
+  /** The number of plans of that key in that time. */
   readonly plans: number
 }
 
-/**
- * Which keys are planned again and again, each time with something to do, and never reach a plan
- * with nothing to do.
- */
+/** Finds keys that are planned again and again, each time with something to do. */
 export class StalledKeys {
   readonly #unfinished = new Map<string, Unfinished>()
 
-  /** How many keys are watched. */
+  /** The number of keys that are tracked. */
   get size(): number {
     return this.#unfinished.size
   }
 
   /**
-   * A key was planned that was ready since `readySinceMs` and taken from its queue at `takenMs`.
+   * Notes a plan of a key that was ready since `readySinceMs` and taken from its queue at
+   * `takenMs`.
    */
   planned({ id, planner, key, readySinceMs, takenMs }: PlannedKey, hasWork: boolean, nowMs: number): void {
     if (!hasWork) return void this.#unfinished.delete(id)
@@ -81,18 +79,18 @@ export class StalledKeys {
   }
 
   /**
-   * A plan was carried out. @param againMs when the key comes again. 0: it is ready; `undefined`:
-   * when it is woken
+   * Notes that a plan was carried out. @param againMs when the key comes back. 0: it is ready;
+   * `undefined`: when it is woken
    */
   ended(id: string, againMs: number | undefined, nowMs: number): void {
     const known = this.#unfinished.get(id)
     if (known === undefined || againMs === 0) return
-    // a plan that waits for a longer time has said so
+    // a plan that asks for a longer wait is not stalled
     if (againMs !== undefined && againMs > STALLED_MS) this.forget(id)
     else known.untilMs = nowMs + (againMs ?? 0) + REST_MS
   }
 
-  /** A key has failed: that is a problem by itself. */
+  /** Removes a key that has failed: that is reported as a problem of its own. */
   forget(id: string): void {
     this.#unfinished.delete(id)
   }
@@ -104,7 +102,7 @@ export class StalledKeys {
   /**
    * The stalled keys of each planner that has any. O(keys).
    *
-   * @param readySinceMs since when a key waits in its queue; `undefined`: it does not
+   * @param readySinceMs since when a key waits in its queue. `undefined`: it does not wait
    */
   find(nowMs: number, readySinceMs: (id: string) => number | undefined): readonly Stalled[] {
     const found = new Map<string, Stalled>()

@@ -3,99 +3,99 @@ import { rankOf } from '../plan/rendezvous.js'
 import { Fifo } from './fifo.js'
 import type { Timers } from './timers.js'
 
-/** A key of a planner that is to be planned, or is just being. */
+/** A key of a planner that waits for a plan, or is being planned. */
 export interface Job<O extends Outcome> {
   readonly planner: Planner<O>
   readonly key: string
-  /** Names both. */
+  /** Names the planner and the key. */
   readonly id: string
   isQueued: boolean
-  /** When it became ready, if it is. */
+  /** When it became ready. Left out: it is not ready. */
   readySinceMs: number
   isBusy: boolean
-  /** Another process is at work on it: whatever wakes it waits for its timer. */
+  /** Another process is working on it: if it is woken, it waits for its timer. */
   isHeld: boolean
-  /** It was left to another process that had begun with it: that happens once. */
+  /** It was left to another process that had begun with it. That happens once. */
   wasLeft: boolean
-  /** How often in a row it has met a conflict with another process. */
+  /** The number of conflicts with other processes in a row. */
   conflicts: number
-  /** Woken while it was busy: what it was planned from is not all that is known. */
+  /** Woken while it was planned: the plan is outdated. */
   isStale: boolean
-  /** By what of that it was woken that it has not done itself. */
+  /** The changes that have woken it, without its own writes. */
   readonly news: Set<string>
-  /** Calls its timer off, if it has one. */
+  /** Cancels its timer, if it has one. */
   cancel: (() => void) | undefined
-  /** When that rings. */
+  /** When that timer rings. */
   dueMs: number
 }
 
-/** How a key is to go on after it was planned. */
+/** What the queue does with a key after its plan. */
 export interface JobEnd {
-  /** To be planned again after this, in milliseconds. */
+  /** The time until the next plan, in milliseconds. */
   readonly againMs?: number | undefined
   /**
-   * It failed: unless there was news meanwhile, whatever has woken it waits for that time as well.
+   * Its plan failed: unless there was a newer change, it waits for that time even if it is woken.
    */
   readonly hasFailed?: boolean | undefined
-  /** Another process is at work on it: it waits for that time, whatever wakes it meanwhile. */
+  /** Another process is working on it: it waits for that time even if it is woken. */
   readonly isHeld?: boolean | undefined
 }
 
-/** What has woken a key, if that matters to one that is busy. */
+/** What has woken a key that is being planned. */
 export interface WokenBy {
   readonly news?: string | undefined
   readonly own?: string | undefined
 }
 
-/** The keys of a planner that are ready to be planned. */
+/** The queue of a planner. */
 export interface QueueReport {
   readonly planner: string
   readonly waiting: number
-  /** The key that has waited longest. `undefined`: none waits. */
+  /** The key that has waited the longest time. `undefined`: no key waits. */
   readonly oldestKey: string | undefined
-  /** How long that key has waited, in milliseconds. 0: none waits. */
+  /** How long that key has waited, in milliseconds. 0: no key waits. */
   readonly oldestMs: number
 }
 
 /** The jobs of a planner that are ready. */
 interface Line<O extends Outcome> {
   readonly ready: Fifo<Job<O>>
-  /** Those whose objects have what they ask for ({@link Planner.isServed}). */
+  /** Jobs whose objects have what they ask for ({@link Planner.isServed}). */
   readonly behind: Set<Job<O>>
   busy: number
-  /** How many jobs were taken from `ready` since one was from `behind`. */
+  /** The number of jobs taken from `ready` since the last one from `behind`. */
   taken: number
 }
 
 export interface WorkQueueOptions {
   readonly timers: Timers
   readonly summaryDelayMs: number
-  /** Names this process among those that serve the same objects. */
+  /** The name of this process, if several processes serve the same objects. */
   readonly identity?: string | undefined
-  /** Told when a timer has made a job ready. */
+  /** Called when a timer has made a job ready. */
   readonly rang: () => void
 }
 
 /**
- * How long a key is left to another process that has begun with it, at least; twice as long at
- * most.
+ * The shortest time for which a key is left to another process that has begun with it. The longest
+ * is twice as long.
  */
 const LEFT_MS = 2000
 
 /**
- * While keys wait that are not served, every eighth key that is taken is one that is: they too must
- * get their turn.
+ * While unserved keys wait, every eighth key that is taken is a served one, so that those are
+ * planned too.
  */
 const SERVED_EVERY = 8
 
 /**
- * Which key is planned next: in the order in which they were woken, planner by planner in turn;
- * keys that are served already after those that are not. A key that is busy comes again when it is
- * done. With an identity the keys that wait at one time are taken in an order of that process
- * (`rankOf`), and a key with which a process has begun ({@link Planner.isBegun}) is left to
- * that process for 2 to 4 s, once: it may have ended.
+ * Decides which key is planned next: in the order in which keys were woken, one planner after the
+ * other, unserved keys before served ones. A key that is woken while it is planned comes back after
+ * that plan. With an identity the waiting keys are taken in an order of that process (`rankOf`). A
+ * key with which another process has begun ({@link Planner.isBegun}) is left to that process for 2
+ * to 4 s, once, because that process may have ended.
  *
- * All operations are O(1) amortised, with an identity O(log n), apart from a turn over the
+ * All operations are O(1) amortised, or O(log n) with an identity, apart from the loop over the
  * planners.
  */
 export class WorkQueue<O extends Outcome> {
@@ -104,7 +104,7 @@ export class WorkQueue<O extends Outcome> {
   readonly #rang: () => void
   readonly #rankOf: ((job: Job<O>) => number) | undefined
   readonly #jobs = new Map<string, Job<O>>()
-  /** Planners in the order of their turns. */
+  /** Planners, the next one first. */
   readonly #lines = new Map<Planner<O>, Line<O>>()
   #ready = 0
   #isStopped = false
@@ -116,18 +116,18 @@ export class WorkQueue<O extends Outcome> {
     this.#rankOf = identity === undefined ? undefined : ({ id }) => rankOf(identity, id)
   }
 
-  /** How many jobs are ready. */
+  /** The number of jobs that are ready. */
   get length(): number {
     return this.#ready
   }
 
-  /** Since when a key waits to be planned. `undefined`: it does not. */
+  /** Since when a key waits for a plan. `undefined`: it does not wait. */
   readySinceMs(id: string): number | undefined {
     const job = this.#jobs.get(id)
     return job?.isQueued === true ? job.readySinceMs : undefined
   }
 
-  /** What waits of a planner. O(keys of all planners). */
+  /** The queue of a planner. O(keys of all planners). */
   report(planner: Planner<O>): QueueReport {
     const nowMs = this.#timers.now()
     let oldest: Job<O> | undefined
@@ -142,10 +142,10 @@ export class WorkQueue<O extends Outcome> {
   }
 
   /**
-   * Wakes a key. One that sums up others is ready after a while: more may come.
+   * Wakes a key. An aggregate key is ready after a delay, to collect more changes.
    *
-   * @param by `news`: what was not known before; `own`: what the key has done or read itself, of
-   * which a watch may have told before, as if it were news
+   * @param by `news`: a newer change; `own`: a write or read of the key itself, whose event of a
+   *   watch may have arrived before, as if it were newer
    */
   add(planner: Planner<O>, key: string, { news, own }: WokenBy): void {
     if (this.#isStopped) return
@@ -158,13 +158,13 @@ export class WorkQueue<O extends Outcome> {
     }
     if (job.isHeld) return
     if (job.isQueued) {
-      // it waits behind the others, and is not served any more
+      // it waits behind the others, and is no longer served
       const { ready, behind } = this.#lineOf(planner)
       if (behind.has(job) && !isServed(job) && behind.delete(job)) ready.push(job)
       return
     }
     if (!planner.isAggregate(key)) this.#push(job)
-    // what was to come much later comes now
+    // a job that was due much later is due now
     else if (job.cancel === undefined || job.dueMs > this.#timers.now() + this.#summaryDelayMs) {
       this.#pushAfter(job, this.#summaryDelayMs)
     }
@@ -173,14 +173,14 @@ export class WorkQueue<O extends Outcome> {
   /** The next job that may be planned now. It is busy until {@link done}. */
   take(): Job<O> | undefined {
     for (const [planner, line] of this.#lines) {
-      // a planner that reserves nothing must see what became of one plan before it makes another
+      // a planner that reserves nothing must observe the result of a plan before the next plan
       if (planner.reserve === undefined && line.busy > 0) continue
       const job = this.#shift(line)
       if (job === undefined) continue
       this.#ready--
       line.busy++
       job.isBusy = true
-      // it is planned now: there is no need to do that again when its timer rings
+      // it is planned now, so its timer is not needed
       job.cancel?.()
       job.cancel = undefined
       this.#lines.delete(planner)
@@ -191,8 +191,8 @@ export class WorkQueue<O extends Outcome> {
   }
 
   /**
-   * A job was planned, and that is over. @returns when it comes again, in milliseconds;
-   * `undefined`: when it is woken
+   * Ends the plan of a job. @returns the time until its next plan, in milliseconds; `undefined`:
+   * when it is woken
    */
   done(job: Job<O>, { againMs, hasFailed = false, isHeld = false }: JobEnd = {}): number | undefined {
     if (this.#isStopped) return undefined
@@ -215,7 +215,7 @@ export class WorkQueue<O extends Outcome> {
     return isStale ? 0 : againMs
   }
 
-  /** Calls all timers off: nothing is ready any more, and nothing will be. */
+  /** Cancels all timers: no job becomes ready any more. */
   stop(): void {
     this.#isStopped = true
     for (const job of this.#jobs.values()) job.cancel?.()
@@ -230,10 +230,7 @@ export class WorkQueue<O extends Outcome> {
     this.#ready++
   }
 
-  /**
-   * The next job of a line: of those that are not served the first one, and now and then one that
-   * is.
-   */
+  /** The next job of a line: the first unserved one, and now and then a served one. */
   #shift(line: Line<O>): Job<O> | undefined {
     const { ready, behind } = line
     const isTurnOfServed = behind.size > 0 && line.taken >= SERVED_EVERY

@@ -8,12 +8,15 @@ interface Tokens {
   atMs: number
 }
 
-/** How many Events may be written about each object. */
+/** Limits how many Events are written about each object. */
 export class EventBudget {
   readonly #most: number
   readonly #objects = new Map<string, Tokens>()
 
-  /** @param most how many objects are remembered: those that wrote longest ago are forgotten first */
+  /**
+   * @param most the number of objects that are remembered. The least recently used are removed
+   *   first
+   */
   constructor(most: number) {
     this.#most = most
   }
@@ -23,7 +26,7 @@ export class EventBudget {
     const tokens = this.#objects.get(object) ?? { left: BURST, atMs: nowMs }
     const added = Math.max(0, Math.floor((nowMs - tokens.atMs) / REFILL_MS))
     tokens.left = Math.min(BURST, tokens.left + added)
-    // a clock that is set back begins anew from there
+    // after the clock was set back, the count starts from there
     tokens.atMs = nowMs < tokens.atMs ? nowMs : tokens.atMs + added * REFILL_MS
     this.#objects.delete(object)
     this.#objects.set(object, tokens)

@@ -19,17 +19,17 @@ export const EVENT: KindInfo = {
 
 export interface EventRecorderOptions {
   readonly store: Pick<Store, 'create' | 'patch'>
-  /** Names the program: the source of its Events. */
+  /** The name of the program, as the source of its Events. */
   readonly component: string
   /** The clock: milliseconds since 1970. */
   readonly now: () => number
-  /** A text that never comes twice, of letters, digits and `-`: it is a part of a name. */
+  /** A unique text of letters, digits and `-`: it becomes a part of a name. */
   readonly uid: () => string
-  /** Told of each Event that could not be written: log it. */
+  /** Receives each Event that could not be written, for the log. */
   readonly onProblem: (failure: StoreFailure, about: ObjectRef) => void
 }
 
-/** An Event of the core API group, as far as it is written here. */
+/** An Event of the core API group, with the fields that are written here. */
 interface KubeEvent extends KubeObject {
   readonly involvedObject: ObjectRef & { readonly uid: string | undefined }
   readonly type: 'Normal' | 'Warning'
@@ -41,7 +41,7 @@ interface KubeEvent extends KubeObject {
   readonly count: number
 }
 
-/** An event that was seen, and the Event object that counts it. */
+/** An event, and the Event object that counts it. */
 interface Recorded {
   readonly key: string
   readonly object: string
@@ -49,39 +49,40 @@ interface Recorded {
   readonly firstMs: number
   lastMs: number
   count: number
-  /** Left out: there is no object yet, or it is gone. */
+  /** Left out: no object was created yet, or it was deleted. */
   ref: ObjectRef | undefined
-  /** How many were counted by the last write. */
+  /** The count of the last write. */
   written: number
   /** Resolves when it waits for no write any more; left out: it does not wait for one. */
   waiting: Promise<void> | undefined
   end: () => void
 }
 
-/** What an API server takes, in characters. */
+/** The limit of an API server, in characters. */
 const MAX_MESSAGE = 1024
 const MAX_REASON = 128
 const MAX_NAME = 200
-/** How many events are told apart; those that were recorded longest ago are forgotten first. */
+/** The number of events that are distinguished. The least recently recorded are removed first. */
 const MAX_RECORDED = 4096
 /** How many events wait to be written, as in client-go, and how many are written at a time. */
 const MAX_WAITING = 1000
 const WRITERS = 4
 
 /**
- * Writes what planners report as Events of Kubernetes, so that `kubectl describe` shows them under
- * their object: give {@link record} as `onEvent` of a `Controller`.
+ * Writes the events of planners as Events of Kubernetes, so that `kubectl describe` shows them
+ * under their object. Pass {@link record} as `onEvent` of a `Controller`.
  *
- * An event that comes again, with the same object, type, reason and message, raises the count of
- * its Event. While a write of it is not answered, those that come are counted for the next one. An
- * object gets 25 writes of Events at once and one more every 5 minutes, as in client-go; what comes
- * beyond that is counted by the next write of the same event, or dropped. Up to 4,096 events and as
- * many objects are remembered. Up to 4 Events are written at a time, and up to 1,000 wait for that:
- * more are dropped, which is reported once until none waits any more. Needs the rights to create and
- * to patch `events`.
+ * - An event with the same object, type, reason and message as an earlier one raises the count of
+ *   its Event. Events that arrive during a write are counted by the next write.
+ * - An object gets 25 writes of Events at once and one more every 5 minutes, as in client-go.
+ *   Further events are counted by the next write of the same event, or dropped.
+ * - Up to 4 Events are written at a time, and up to 1,000 wait for that. More are dropped, which is
+ *   reported once until no Event waits.
+ * - Up to 4,096 events and as many objects are remembered.
+ * - It needs the permissions to create and to patch `events`.
  *
- * An Event is never the only record of anything: nothing waits for it, and one that could not be
- * written is reported to `onProblem` and not tried again. What a store throws is reported as
+ * An Event is never the only record of anything. Nothing waits for it. An Event that could not be
+ * written is reported to `onProblem` and not tried again. An exception of the store is reported as
  * `STORE_IO`.
  */
 export class EventRecorder {
@@ -113,7 +114,7 @@ export class EventRecorder {
   /**
    * Writes an event, or counts it. O(1).
    *
-   * @returns resolves when it is written, or is not going to be. Never rejects
+   * @returns resolves when it is written or dropped. Never rejects
    * @throws IpamError `INVALID_ARGUMENT`, at once
    */
   readonly record = (event: EventEffect): Promise<void> => {
@@ -164,7 +165,7 @@ export class EventRecorder {
     return true
   }
 
-  /** Those that were recorded last are at the end. One that waits to be written is not forgotten. */
+  /** The last recorded event is at the end. An event that waits for its write is not forgotten. */
   #remember(recorded: Recorded): void {
     this.#recorded.delete(recorded.key)
     this.#recorded.set(recorded.key, recorded)
@@ -227,7 +228,7 @@ export class EventRecorder {
     this.#tell(failure, event.about)
   }
 
-  /** A host that cannot take it is told nothing more of it: there is nobody else to tell. */
+  /** If the callback of the host throws, nothing is left to report it to. */
   #tell(failure: StoreFailure, about: ObjectRef): void {
     try {
       const told: unknown = this.#options.onProblem(failure, about)
@@ -261,7 +262,7 @@ export class EventRecorder {
   }
 }
 
-/** A time as Kubernetes has it: to the second. */
+/** A time in the format of Kubernetes: to the second. */
 function timeText(ms: number): string {
   return new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z')
 }

@@ -13,54 +13,53 @@ export interface RunKeyOptions {
   /** The clock: milliseconds since 1970. */
   readonly now: () => number
   /**
-   * Receives every change that this run learns of, at once: what it has written, and what it has
-   * read, for an `absent` effect or after a conflict. Show it here to the planner, and to all
-   * others that share its objects.
+   * Receives every change that this run writes or reads, for an `absent` effect or after a
+   * conflict, at once. Pass it to the planner, and to all other planners that share its objects.
    *
-   * `since`: what `clock` answered before it was read. What was written has none.
+   * `since`: what `clock` returned before the read. Writes have none.
    */
   readonly show: (change: Change, source: 'written' | 'read', since: number | undefined) => void
   /**
-   * `clock` of the cache of the host: a read that began before the last write is not believed
-   * over that.
+   * `clock` of the cache of the host: a read that began before the last write does not replace that
+   * write.
    */
   readonly clock?: (() => number) | undefined
   readonly onEvent?: ((event: EventEffect) => void) | undefined
   /**
-   * Carries out the calls of the plan to external systems, for a planner that has such
+   * Carries out the external calls of the plan, for a planner with such calls
    * ({@link Planner.onResult}).
    */
   readonly external?: AnyCaller | undefined
   /**
-   * Asked directly before every write and every external call: {@link CanWrite}. After a no the key
-   * has failed, and nothing more is sent for it.
+   * Called directly before every write and every external call: {@link CanWrite}. If it returns
+   * false, the key fails, and nothing more is sent for it.
    */
   readonly canWrite?: CanWrite | undefined
   /** Called with each plan, before anything of it is done. */
   readonly onPlan?: ((plan: Plan | undefined) => void) | undefined
   /**
-   * How many conflicts in a row are answered with a new plan, a whole number from 0. Default 20.
+   * The number of conflicts in a row that are answered with a new plan, a whole number from 0.
+   * Default 20.
    */
   readonly maxConflicts?: number | undefined
 }
 
 /**
- * What became of a key.
+ * The result of a key.
  *
- * - `done`: its last plan was carried out. `outcome` is `undefined` if there is nothing under it
- *   any more
- * - `failed`: the store refused an effect, or conflicts did not end. Come back after a while:
- *   {@link Backoff}
- * - `unsettled`: it is not known what is stored of the object of an effect, because the store has
- *   not answered since. No plan may be made, for any key that shares its ledger, until
- *   {@link settle} has told: an address that was perhaps given away would be offered again. A
- *   process that ends meanwhile must not be followed by another one before the server has given
- *   such a write up
+ * - `done`: its last plan was carried out. `outcome` is `undefined` if there is nothing under the
+ *   key
+ * - `failed`: the store refused an effect, or the limit of conflicts was reached. Plan the key
+ *   again after a while: {@link Backoff}
+ * - `unsettled`: the stored object of an effect is unknown, because the store has not answered
+ *   since. Make no plan for any key that shares its ledger until {@link settle} has answered: an
+ *   address that was perhaps allocated would be offered again. If the process ends, begin another
+ *   one only after the time in which the server gives up such a write
  */
 export type KeyResult<O extends Outcome = Outcome> = KeyEnd<O> & {
   /**
-   * Keys to plan again as well: what was reserved for a plan and not created may be what they wait
-   * for, and the result of a call is to be planned from. The key itself may be among them.
+   * More keys to plan again. An address that was reserved and not created may be what they wait
+   * for, and the result of a call has to be planned. The key itself may be among them.
    */
   readonly wakes: readonly string[]
 }
@@ -78,7 +77,7 @@ type KeyEnd<O extends Outcome> =
       readonly outcome: O
       readonly failure: StoreFailure
       readonly attempts: number
-      /** How many of the plans met a conflict. */
+      /** The number of plans that met a conflict. */
       readonly conflicts: number
     }
   | {
@@ -86,30 +85,30 @@ type KeyEnd<O extends Outcome> =
       readonly outcome: O
       /** What {@link settle} takes. */
       readonly unsettled: Unsettled
-      /** Why it could not be found out. */
+      /** Why the outcome is unknown. */
       readonly failure: StoreFailure
       readonly attempts: number
       /**
-       * Ends what is reserved for the plan, and returns the keys to plan again: call it when
-       * `settle` has told, and its change was shown. Until then the planner gives to nobody what
-       * may have been created; one that reserves nothing ({@link Planner.reserve}) must make no
-       * plan at all.
+       * Ends the reservation of the plan, and returns the keys to plan again. Call it when `settle`
+       * has answered and the planner has observed its change. Until then the planner offers no
+       * address that may have been created. A planner that reserves nothing
+       * ({@link Planner.reserve}) must make no plan until then.
        */
       readonly release: () => readonly string[]
     }
 
 /**
- * After this many answered calls in a row a key goes back to its queue: a planner that asks without
- * end must not keep others waiting.
+ * The number of answered calls in a row after which a key goes back to its queue, so that a planner
+ * that always calls does not block other keys.
  */
 const MAX_CALLS = 16
 
 /**
- * Plans a key and carries the plan out. After a conflict it finds out what is stored of the object
- * in question ({@link settle}), shows it, and plans the same key again from what is known then,
- * before any other. After a call that was answered it plans the key again at once as well: the
- * answer is used before it can become stale. What the store refuses the planner is told
- * ({@link Planner.refused}), so that the object of the key says it.
+ * Plans a key and carries the plan out. After a conflict it reads the stored object
+ * ({@link settle}), passes it to the planner, and plans the same key again before any other. After
+ * an answered call it also plans the key again at once, before the answer becomes stale. A refusal
+ * of the store is passed to the planner ({@link Planner.refused}), so that the object of the key
+ * reports it.
  *
  * @throws IpamError `INVALID_ARGUMENT`; what the planner throws
  */
@@ -153,7 +152,7 @@ export async function runKey<O extends Outcome>(
     const { outcome, requeueAfterSeconds } = plan
     if (ended.kind === 'unsettled') return { ...ended, outcome, attempts, wakes, release }
     wakes.push(...release())
-    // when nothing is reserved any more: what people do with it may throw
+    // when the reservation has ended: a callback may throw
     for (const event of events) onEvent?.(event)
     if (ended.kind === 'done' && isAnswered) continue
     if (ended.kind === 'done') return { kind: 'done', outcome, requeueAfterSeconds, attempts, wakes }
@@ -175,8 +174,7 @@ type Told<O extends Outcome> =
   | Extract<Try, { readonly kind: 'unsettled' }>
 
 /**
- * Has the object of a key say what the store has refused. Whether that can be written changes
- * nothing about the refusal.
+ * Reports a refusal on the object of a key. A failure of that report does not change the refusal.
  */
 async function tellRefusal<O extends Outcome>(
   planner: Planner<O>,
@@ -196,8 +194,8 @@ async function tellRefusal<O extends Outcome>(
 }
 
 /**
- * What is reserved for a plan is free again when its call is thrown out of: the call is made anew,
- * for what is chosen then.
+ * Ends the reservation of a plan if its call throws: the call is made again, for the address that
+ * is chosen then.
  */
 function releasing(external: AnyCaller, release: () => unknown): AnyCaller {
   return async (call) => {
@@ -216,7 +214,7 @@ type Try =
   | { readonly kind: 'conflict'; readonly failure: StoreFailure }
   | { readonly kind: 'unsettled'; readonly unsettled: Unsettled; readonly failure: StoreFailure }
 
-/** Carries a plan out once, and shows what became of it. */
+/** Carries a plan out once, and passes on the result. */
 async function tryPlan(
   plan: Plan,
   store: Store,
@@ -230,7 +228,7 @@ async function tryPlan(
   const ended = await runPlan(plan, store, {
     ...options,
     onChange: (change) => {
-      // what was not there any more was not removed here
+      // an object that was absent already was not deleted here
       const isRead = change.kind === 'absent' && change.confirmed
       show(change, isRead ? 'read' : 'written', isRead ? beganAt : undefined)
     },

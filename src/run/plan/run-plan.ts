@@ -11,16 +11,15 @@ import { assertCanWrite, type CanWrite, withheld } from '../can-write.js'
 import { changeOf, hasGrace, isHeld, sendPatch } from './send-patch.js'
 
 /**
- * Carries a call to an external system out: it is the caller's code that knows where that is. What
- * it cannot do, or does not know the outcome of, is an answer as well; what it throws ends the run
- * as if the process had died at that point. A `Controller` tells that as a problem of kind
- * `thrown`, and makes the call again.
+ * Carries out a call to an external system. The caller knows where that system is. A failure and an
+ * unknown outcome are results, too. If it throws, the run ends as if the process had died at that
+ * point. A `Controller` reports that as a problem of kind `thrown`, and makes the call again.
  *
- * It must have a time limit of its own. A promise that never settles keeps its plan, and its place
- * among the calls of a `Controller` (8 for each plan at a time): when all are kept, nothing more is
- * planned. `stop` waits for it, and with that the lease is kept. After the limit it is not known
- * what was done: that is a failure that is retryable, and the same call is made again under the
- * same key.
+ * It must have a time limit of its own, and return a retryable failure after it: the outcome is
+ * unknown, and the same call is made again under the same key. A promise that never settles keeps
+ * its plan and one of the slots for calls of a `Controller` (8 for each concurrent plan). When all
+ * slots are in use, nothing more is planned. `stop` waits for the call, and the lease is kept until
+ * then.
  */
 export type ExternalCaller<I = Json, V = Json> = (call: ExternalCall<I>) => Promise<ExternalResult<V>>
 
@@ -30,33 +29,33 @@ export type AnyCaller = ExternalCaller<any, any>
 
 export interface RunPlanOptions {
   /**
-   * Asked directly before every write and every external call. A no ends the plan there, as
-   * `failed`: `STORE_WRITE_WITHHELD`. Left out: always.
+   * Called directly before every write and every external call. If it returns false, the plan ends
+   * there as `failed`: `STORE_WRITE_WITHHELD`. Left out: always true.
    */
   readonly canWrite?: CanWrite | undefined
-  /** Carries out `external` effects. A plan that has one is refused where this is missing. */
+  /** Carries out `external` effects. Without it a plan with such an effect is refused. */
   readonly external?: AnyCaller | undefined
-  /** Receives the answer to an `external` effect: show it to the planner. */
+  /** Receives the result of an `external` effect: pass it to the planner. */
   readonly onCallResult?: ((call: AnyCall, answer: AnyResult['answer']) => void) | undefined
   /**
-   * Receives the events of the plan. Left out: they are dropped, as they are never the only record.
+   * Receives the events of the plan. Left out: events are dropped. They are never the only record.
    */
   readonly onEvent?: ((event: EventEffect) => void) | undefined
   /**
-   * Receives each change as soon as its effect is done, before the next one is tried: show it to
-   * the planner here, and nothing that was written is forgotten, even if a later effect throws. An
-   * `absent` effect has written nothing: its change is what was read.
+   * Receives each change as soon as its effect is done, before the next effect. Pass it to the
+   * planner here, so that no write is missed, even if a later effect throws. The change of an
+   * `absent` effect is what was read.
    */
   readonly onChange?: ((change: Change, effect: Effect) => void) | undefined
 }
 
 /**
- * How a plan ended. `changes` are the objects as the store answered them, also of the effects that
- * were done before one failed, and which objects it has said are absent: show them to the planner.
+ * How a plan ended. `changes` are the objects that the store answered, also those before a failure,
+ * and the confirmed absences. Pass them to the planner.
  *
  * - `done`: every effect is done
- * - `conflict`: the world is not the one that the plan was made for, or it is not known whether a
- *   write was done. Let `settle` find out what is stored, show it to the planner, and plan again
+ * - `conflict`: the stored objects differ from those of the plan, or the outcome of a write is
+ *   unknown. Call `settle`, pass its change to the planner, and plan again
  * - `failed`: the store refused an effect for another reason
  */
 export type RunResult = DoneRun | StoppedRun<'conflict'> | StoppedRun<'failed'>
@@ -75,23 +74,22 @@ export interface StoppedRun<K extends string> {
 }
 
 /**
- * Does the effects of a plan on a store, in order, and stops at the first that cannot be done.
- * Nothing is tried twice, with one exception (field guards, below). For an `absent` effect it reads
- * from the store, which has to answer with what is stored now: a store over a cache is none.
+ * Carries out the effects of a plan on a store, in order, up to the first that fails. Nothing is
+ * tried twice, with one exception (field guards, below). An `absent` effect is read from the store,
+ * which must not answer from a cache.
  *
- * The fields that the condition of a patch names become `test` operations. A store refuses a patch
- * for a test that does not hold as for anything else, so after a refusal the object is read: a
- * guard that does not hold there is a conflict. If all hold, the patch is sent once more for the
- * version that was read, as the object may have changed in between: what the store refuses then, it
- * does not take.
+ * The fields in the condition of a patch become `test` operations. A store does not tell a failed
+ * test from any other refusal, so the object is read after a refusal. A guard that does not hold is
+ * a conflict. If all guards hold, the patch is sent once more for the version that was read,
+ * because the object may have changed in between. A second refusal is final.
  *
- * A resourceVersion in a precondition is the one that the planner saw; where this run itself has
- * written the object since, the version it got for that write takes its place. An effect for no
- * version, with one for a version of the same object after it, is done for that version too: else
- * it would not be seen whether others had written in between.
+ * A resourceVersion in a precondition is the one that the planner observed. If this run has written
+ * the object since, the version of that write is used. An effect without a version that precedes an
+ * effect with one on the same object uses that version, too. Otherwise a write in between by
+ * another program would go unnoticed.
  *
  * @throws IpamError `INVALID_ARGUMENT` before anything is done, for a plan with an `external`
- * effect that is not its last or that nobody can carry out, or with a field guard that cannot be
+ * effect that is not its last or for which there is no caller, or with a field guard that cannot be
  * tested
  */
 export async function runPlan(plan: Plan, store: Store, options: RunPlanOptions = {}): Promise<RunResult> {
@@ -123,7 +121,7 @@ export async function runPlan(plan: Plan, store: Store, options: RunPlanOptions 
     changes.push(answer.change)
     options.onChange?.(answer.change, effect)
   }
-  // people are told when everything is written: what they do with it can then stop nothing
+  // events are passed on after all writes: a callback that throws stops nothing
   for (const effect of plan.effects) if (effect.kind === 'event') options.onEvent?.(effect)
   return { kind: 'done', changes }
 }
@@ -145,8 +143,7 @@ function assertPlanners({ effects }: Plan, { external }: RunPlanOptions): void {
 }
 
 /**
- * The versions that the effects are for: their own, or that of the next effect on the same object
- * that has one.
+ * The versions of the effects: their own, or that of the next effect with one on the same object.
  */
 function versionsOf(effects: readonly Effect[]): readonly (string | undefined)[] {
   const next = new Map<string, string>()
@@ -162,7 +159,7 @@ function versionsOf(effects: readonly Effect[]): readonly (string | undefined)[]
     .reverse()
 }
 
-/** A write of this run: which version the planner had seen, and which one the object has now. */
+/** A write of this run: the version that the planner observed, and the present one. */
 interface OwnWrite {
   readonly seen: string | undefined
   readonly now: string | undefined
@@ -198,7 +195,7 @@ async function perform(
       propagation === undefined ? precondition : { ...precondition, propagation },
     )
     if (!deleted.ok) {
-      // that it is gone already is what was wanted
+      // an object that is already deleted is the wanted result
       if (deleted.failure.code === 'STORE_NOT_FOUND') return { change: confirmedAbsence(effect.ref, effect.if.uid) }
       return { failure: deleted.failure }
     }
@@ -209,12 +206,12 @@ async function perform(
   }
   const patched = await sendPatch(effect, store, { precondition, canWrite })
   if (!patched.ok) return { failure: patched.failure }
-  // a write for another version than the first has failed
+  // a write for any other version than the first has failed
   own.set(key, { seen: written?.seen ?? seen, now: patched.value.metadata.resourceVersion })
   return { change: changeOf(patched.value) }
 }
 
-/** Asks the store itself for an object that must not be there. */
+/** Reads an object from the store that must not exist. */
 async function look({ ref, uid, uidAnnotation }: AbsentEffect, store: Store): Promise<Answer> {
   const found = await store.get(ref)
   if (!found.ok) {
@@ -234,7 +231,7 @@ function confirmedAbsence(ref: ObjectRef, uid: string | undefined): Change {
   return { kind: 'absent', ref, uid, confirmed: true }
 }
 
-/** A patch that changes nothing: done for its precondition alone. */
+/** A patch that changes nothing: only its precondition counts. */
 function isGuard(effect: Effect): boolean {
   if (effect.kind !== 'patch') return false
   return isJsonPatch(effect) ? effect.patch.every(({ op }) => op === 'test') : Object.keys(effect.patch).length === 0

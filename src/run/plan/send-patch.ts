@@ -14,9 +14,9 @@ export interface SendPatchOptions {
 }
 
 /**
- * Sends a patch, and tells a field guard that does not hold from what the store refuses. Without a
- * guard the promise is that of the store: one more would change in which order plans that are
- * carried out side by side go on.
+ * Sends a patch, and distinguishes a field guard that does not hold from a refusal of the store.
+ * Without a guard it returns the promise of the store itself: another promise would change the
+ * order in which concurrent plans continue.
  */
 export function sendPatch(
   effect: PatchEffect,

@@ -10,69 +10,73 @@ import { type CanWrite, withheld } from '../can-write.js'
 import { refOfEffect } from './effect-ref.js'
 import { changeOf, isDoneOnce, sendPatch } from './send-patch.js'
 
-/** An effect that met a conflict, or of which it is not known whether it was done. */
+/** An effect that met a conflict, or whose outcome is unknown. */
 export interface Unsettled {
   readonly effect: Effect
   readonly failure: StoreFailure
-  /** Of a task: how many of its plans have met a conflict until then, this one too. */
+  /** For a task: the number of its plans that have met a conflict, including this one. */
   readonly conflicts?: number | undefined
 }
 
 /**
- * It is not known what has become of a write: {@link settle} has to tell before anything else is
- * planned, or another run begins. The code is that of the write, `STORE_OUTCOME_UNKNOWN`; the cause
- * says why it could not be found out. Told from others by `unsettled`.
+ * The outcome of a write is unknown. Call {@link settle} before anything else is planned, and
+ * before another run begins. The code is that of the write, `STORE_OUTCOME_UNKNOWN`. The cause says
+ * why the outcome could not be read. The member `unsettled` distinguishes it from other errors.
  */
 export class UnsettledError extends IpamError {
   readonly unsettled: Unsettled
 
-  /** @param failure why it could not be found out */
+  /** @param failure why the outcome could not be read */
   constructor(failure: StoreFailure, unsettled: Unsettled) {
     super({ ...unsettled?.failure, cause: new IpamError(failure as Failure) } as Failure)
     this.unsettled = unsettled
   }
 }
 
-/** What is stored of the object of an effect. */
+/** The stored object of an effect. */
 export interface Settlement {
   readonly change: Change
-  /** Whether it was written to find out. */
+  /** Whether the object was written to find out, or only read. */
   readonly source: 'written' | 'read'
 }
 
 export interface SettleOptions {
   /**
-   * The server has given up by now: it ends what it is asked for within a time
-   * (`statement_timeout`, the request time-out of an API server), that time is over **since the
-   * write, and since every `settle` that answered `STORE_OUTCOME_UNKNOWN`**, because each of those
-   * has sent it once more, and nothing else can still have it. A read is an answer then. For where
-   * nothing can be created any more: a namespace that is being deleted, a quota, a webhook that
-   * says no. Default false.
+   * Whether the write can no longer be done, so that a read tells its outcome. That is so if both
+   * hold:
+   *
+   * - The server ends each request within a time limit (`statement_timeout`, the request time-out
+   *   of an API server). That time has passed **since the write, and since every `settle` that
+   *   answered `STORE_OUTCOME_UNKNOWN`**, because each of those has sent the write once more.
+   * - No proxy or connection can still hold the write.
+   *
+   * For stores that accept no create any more: the namespace is being deleted, a quota is reached,
+   * or a webhook denies it. Default false.
    */
   readonly serverHasGivenUp?: boolean | undefined
   /**
-   * Whether a write may be sent again: {@link CanWrite}. After a no it is not, and nothing is
-   * known.
+   * Whether a write may be sent again: {@link CanWrite}. If it returns false, the write is not
+   * sent, and the outcome stays unknown.
    */
   readonly canWrite?: CanWrite | undefined
 }
 
 /**
- * What has become of the object that an effect is about: to be shown to the planner after a
- * conflict, *before any other plan is made*. Whether the effect was done may not be known, and an
- * address that may have been written must not be offered to another claim.
+ * Finds out the stored object of an effect after a conflict or an unknown outcome. Pass it to the
+ * planner *before any other plan is made*: an address that may have been written must not be
+ * offered to another claim.
  *
- * It reads; but a `create` of unknown outcome it does again, and so a patch without a
- * resourceVersion that changes a field which its condition names. For a write whose connection has
- * died may still wait in the server, behind a lock or another server, and be done after the read.
- * An answer to a later write of that name says that there is nothing more to come, **if what was
- * sent first also arrives first**: the engines here do the writes of one object one after the
- * other, but a proxy, a webhook or a connection that is slower than the next one may hold the first
- * write back before it gets there (docs/adr/0012).
+ * It reads the object. Two kinds of writes of unknown outcome are sent again: a `create`, and a
+ * patch without a resourceVersion that changes a field which its condition names. The reason is
+ * that a write whose connection has died may still wait in the server, behind a lock or another
+ * server, and be done after the read. An answer to a later write of the same object proves that the
+ * first write is not done later, **if writes arrive in the order in which they were sent**. The
+ * engines of this package do the writes of one object one after the other. A proxy, a webhook or a
+ * slow connection may still delay the first write (docs/adr/0012).
  *
- * @returns what is stored, or the failure of the store: then plan nothing, and try this again until
- * it answers. `STORE_OUTCOME_UNKNOWN` says that it was written once more, and that it is not known
- * what has become of that either
+ * @returns the stored object, or the failure of the store. After a failure plan nothing, and call
+ *   this again until it succeeds. `STORE_OUTCOME_UNKNOWN`: the write was sent once more, and that
+ *   outcome is unknown, too
  * @throws IpamError `INVALID_ARGUMENT`
  */
 export async function settle(
@@ -97,7 +101,7 @@ export async function settle(
   return effect.kind === 'create' ? createToKnow(store, effect) : patchToKnow(store, effect, canWrite)
 }
 
-/** Whether the same write, sent again, is done only if the first one was not. */
+/** Whether the same write, sent again, is done only if the first one was not done. */
 function isToldByWriting(effect: Effect): effect is CreateEffect | PatchEffect {
   return effect.kind === 'create' || (effect.kind === 'patch' && isDoneOnce(effect))
 }
@@ -109,15 +113,15 @@ async function patchToKnow(
 ): Promise<Result<Settlement, StoreErrorCode>> {
   const patched = await sendPatch(effect, store, { precondition: { uid: effect.if.uid }, canWrite })
   if (patched.ok) return { ok: true, value: { change: changeOf(patched.value), source: 'written' } }
-  // now there may be two on their way
+  // two writes may be in flight now
   if (patched.failure.code === 'STORE_OUTCOME_UNKNOWN') return patched
   const read = await readBack(store, effect)
   return read.ok && cannotBeDone(effect, read.value.change) ? read : patched
 }
 
 /**
- * Whether a patch does nothing whenever it arrives, because there is another object, or its guard
- * does not hold.
+ * Whether a patch has no effect at any later time, because another object has the name, or its
+ * guard does not hold.
  */
 function cannotBeDone(effect: PatchEffect, change: Change): boolean {
   if (change.kind === 'absent') return true
@@ -130,18 +134,18 @@ async function createToKnow(store: Store, effect: CreateEffect): Promise<Result<
   if (created.ok) {
     return { ok: true, value: { change: { kind: 'present', object: created.value }, source: 'written' } }
   }
-  // now there may be two on their way
+  // two writes may be in flight now
   if (created.failure.code === 'STORE_OUTCOME_UNKNOWN') return created
   const read = await readBack(store, effect)
-  // there was one, whatever has become of it since. Or it is there, and cannot come any more
+  // the object existed at some time. Or it exists, and cannot be created any more
   const isKnown =
     created.failure.code === 'STORE_ALREADY_EXISTS' || (read.ok && isThere(effect.object, read.value.change))
   return isKnown ? read : created
 }
 
 /**
- * Whether an object is the one that was sent, and not another that has got its name: with all of
- * its fields, and its owners.
+ * Whether an object is the one that was sent, with all of its fields and owners, and not another
+ * object of the same name.
  */
 function isThere(sent: KubeObject, change: Change): boolean {
   if (change.kind === 'absent') return false
@@ -150,7 +154,7 @@ function isThere(sent: KubeObject, change: Change): boolean {
   return (metadata.ownerReferences ?? []).every(({ uid }) => owners.has(uid)) && isPartOf(fields, change.object)
 }
 
-/** Whether a value has all that another one has. The store may have filled in defaults. */
+/** Whether a value has all that another value has. The store may have added defaults. */
 function isPartOf(part: unknown, whole: unknown): boolean {
   if (typeof part !== 'object' || part === null) return part === whole
   if (typeof whole !== 'object' || whole === null || Array.isArray(part) !== Array.isArray(whole)) return false
@@ -169,7 +173,7 @@ async function readBack(store: Store, effect: Effect): Promise<Result<Settlement
   return { ok: true, value: { change, source: 'read' } }
 }
 
-/** The uid that an effect names, if it names one. */
+/** The uid that an effect names, if any. */
 function uidOfEffect(effect: Effect): string | undefined {
   switch (effect.kind) {
     case 'patch':

@@ -11,44 +11,45 @@ import { assertLimit } from '../limits.js'
 import { refOfEffect } from '../plan/effect-ref.js'
 import { runPlan } from '../plan/run-plan.js'
 import { settle, type Unsettled } from '../plan/settle.js'
-import type { TaskTurn, TaskTurns } from './task-turns.js'
+import type { LockHolder, ObjectLocks } from './object-locks.js'
 
 export interface RunTaskOptions {
   /** The clock: milliseconds since 1970. */
   readonly now: () => number
   /**
-   * Receives every change that this run learns of, at once: for others that share its objects. The
-   * task itself was shown it before.
+   * Receives every change that this run reads or writes, after the task has observed it: for caches
+   * that share its objects.
    */
   readonly show?: ((change: Change, source: 'written' | 'read') => void) | undefined
   readonly onEvent?: ((event: EventEffect) => void) | undefined
   /**
-   * Asked directly before every write: {@link CanWrite}. After a no the task has failed, and
+   * Called directly before every write: {@link CanWrite}. If it returns false, the task fails, and
    * nothing more is sent for it.
    */
   readonly canWrite?: CanWrite | undefined
   /** Called with each step, before it is done. */
   readonly onStep?: ((step: Step) => void) | undefined
   /**
-   * Waits after so many conflicts in a row: with some jitter, so that those who met do not meet
-   * again. Also before it is asked once more what has become of a write. Left out: nobody waits.
+   * Waits after the given number of conflicts in a row, and before the outcome of a write is read
+   * again. Add jitter, so that writers that conflicted do not conflict again. Left out: no wait.
    */
   readonly pause?: ((conflicts: number) => Promise<void>) | undefined
   /**
-   * Of the tasks that know the same, in this process: those that would meet wait for each other
-   * ({@link taskTurns}), and who was faster is found out before the `pause`. Left out: they meet.
+   * Locks that the tasks of this process share ({@link objectLocks}): tasks that write the same
+   * object wait for each other. After a conflict the stored object is read before the `pause`. Left
+   * out: such tasks conflict, and plan again.
    */
-  readonly turns?: TaskTurns | undefined
-  /** After how many conflicts it gives up, a whole number from 0. Default 100. */
+  readonly locks?: ObjectLocks | undefined
+  /** The number of conflicts after which the task fails, a whole number from 0. Default 100. */
   readonly maxConflicts?: number | undefined
   /**
-   * How often it asks what has become of a write that nobody knows of before it ends as
-   * `unsettled`, a whole number from 1. Default 5.
+   * How often the outcome of a write is read, if the store did not answer it, before the task ends
+   * as `unsettled`. A whole number from 1. Default 5.
    */
   readonly maxSettles?: number | undefined
   /**
-   * After how many steps it is broken off, a whole number from 1: a task that makes no headway is a
-   * mistake of that task. Default 100,000.
+   * The number of steps after which `RUN_LIMIT_EXCEEDED` is thrown, a whole number from 1: the task
+   * has a defect, because it makes no progress. Default 100,000.
    */
   readonly maxSteps?: number | undefined
 }
@@ -56,12 +57,12 @@ export interface RunTaskOptions {
 /**
  * How a task ended.
  *
- * - `done`: it has come to its end
- * - `failed`: the store refused something, or conflicts did not end. What was written stays: run
- *   the same task again, or one with the same request that knows what this one has sent (tasks of
- *   blocks do by their `KnownBlocks`)
- * - `unsettled`: it is not known what has become of a write. Run the **same task** again, with
- *   `unsettled`: it finds that out first
+ * - `done`: the task has its outcome
+ * - `failed`: the store refused an effect, or the limit of conflicts is reached. What was written
+ *   stays. Run the same task again, or another task with the same request and the same cache: tasks
+ *   of blocks share what they have sent through their `KnownBlocks`
+ * - `unsettled`: the outcome of a write is unknown. Run the **same task** again with this
+ *   `unsettled`: the run first finds out whether the write was done
  */
 export type TaskResult<O extends Outcome = Outcome> =
   | { readonly kind: 'done'; readonly outcome: O; readonly requests: number }
@@ -73,12 +74,12 @@ export type TaskResult<O extends Outcome = Outcome> =
       readonly requests: number
     }
 
-/** How many objects are asked for at a time. */
+/** Objects of one page of a list. */
 const PAGE = 500
 
 /**
- * Carries a task out on a store: reads what it asks for, does what it plans, and after a conflict
- * shows it what is stored.
+ * Runs a task on a store: reads the objects of its steps, carries out its plans, and reads the
+ * stored object after a conflict.
  *
  * @param before the `unsettled` of an earlier run of this task
  * @throws IpamError `INVALID_ARGUMENT`, `RUN_LIMIT_EXCEEDED` after too many steps; what the task
@@ -113,37 +114,37 @@ class TaskRun<O extends Outcome> {
   readonly #task: Task<O>
   readonly #store: Store
   readonly #options: TaskLimits
-  readonly #turn: TaskTurn | undefined
+  readonly #locks: LockHolder | undefined
   #requests = 0
-  /** Of the task, and not of this run: it tells by them what was done of what it has planned. */
+  /** All conflicts of the task, also of earlier runs: {@link TaskTime.conflicts}. */
   #conflicts = 0
 
   constructor(task: Task<O>, store: Store, options: TaskLimits) {
     this.#task = task
     this.#store = store
     this.#options = options
-    this.#turn = options.turns?.begin()
+    this.#locks = options.locks?.begin()
   }
 
   run(before: Unsettled | undefined): Promise<TaskResult<O>> {
     const ended = this.#run(before)
-    return this.#turn === undefined ? ended : ended.finally(() => this.#turn?.pass())
+    return this.#locks === undefined ? ended : ended.finally(() => this.#locks?.release())
   }
 
   async #run(before: Unsettled | undefined): Promise<TaskResult<O>> {
     const { now, onStep, pause, maxConflicts, maxSteps } = this.#options
     let unsettled = before
-    // what is unsettled has met one at least
+    // an unsettled write counts as a conflict
     this.#conflicts = before === undefined ? 0 : (before.conflicts ?? 1)
     const most = this.#conflicts + maxConflicts
-    const isBusy = this.#turn && ((ref: ObjectRef) => this.#turn?.isBusy(ref) === true)
+    const isLocked = this.#locks && ((ref: ObjectRef) => this.#locks?.isLocked(ref) === true)
     for (let steps = 0; ; steps++) {
       if (unsettled !== undefined) {
         const failure = await this.#settle(unsettled)
         if (failure !== undefined) return this.#endUnsettled(failure, unsettled)
         unsettled = undefined
       }
-      const step = this.#task.next({ nowMs: now(), conflicts: this.#conflicts, isBusy })
+      const step = this.#task.next({ nowMs: now(), conflicts: this.#conflicts, isLocked })
       onStep?.(step)
       if (steps >= maxSteps) {
         const stillBusy = [step.kind === 'write' ? step.plan.outcome.message : step.kind]
@@ -159,12 +160,12 @@ class TaskRun<O extends Outcome> {
       }
       this.#conflicts++
       if (ended.kind === 'conflict') unsettled = ended.unsettled
-      if (this.#turn !== undefined && unsettled !== undefined && ended.failure.code !== 'STORE_OUTCOME_UNKNOWN') {
-        // the tasks that wait need to know what is stored, and do not wait for the pause
+      if (this.#locks !== undefined && unsettled !== undefined && ended.failure.code !== 'STORE_OUTCOME_UNKNOWN') {
+        // the tasks that wait need the stored object, and do not wait for the pause
         const failure = await this.#settle(unsettled)
         if (failure !== undefined) return this.#endUnsettled(failure, unsettled)
-        // read again after the pause: another process may have written meanwhile, and the next
-        // write would meet it for certain
+        // read again after the pause: another process may write during it, and the next write would
+        // conflict for certain
         if (pause === undefined) unsettled = undefined
       }
       await pause?.(this.#conflicts)
@@ -199,31 +200,31 @@ class TaskRun<O extends Outcome> {
         const failure = await this.#list(step.query)
         return failure === undefined ? undefined : { kind: 'failed', failure }
       }
-      case 'turn': {
-        await this.#turn?.wait(step.ref)
+      case 'lock': {
+        await this.#locks?.wait(step.ref)
         return undefined
       }
       case 'write': {
         const { plan } = step
         this.#requests += plan.effects.filter(({ kind }) => kind !== 'event').length
-        this.#turn?.writes(plan.effects.filter(({ kind }) => kind !== 'event').map(refOfEffect))
+        this.#locks?.acquire(plan.effects.filter(({ kind }) => kind !== 'event').map(refOfEffect))
         const onChange = (change: Change) => this.#show(change, 'written')
         const { onEvent, canWrite } = this.#options
         const ended = await runPlan(plan, this.#store, { onChange, onEvent, canWrite })
-        // where others were faster, those that wait go on when it is known how
-        if (ended.kind !== 'conflict' || ended.failure.code === 'STORE_OUTCOME_UNKNOWN') this.#turn?.pass()
+        // after a conflict the tasks that wait continue when the stored object has been read
+        if (ended.kind !== 'conflict' || ended.failure.code === 'STORE_OUTCOME_UNKNOWN') this.#locks?.release()
         if (ended.kind === 'done') return undefined
         const { effect, failure } = ended
         if (ended.kind === 'conflict') return { kind: 'conflict', failure, unsettled: { effect, failure } }
-        return this.#goesOn(effect, failure) ? undefined : { kind: 'failed', failure }
+        return this.#continues(effect, failure) ? undefined : { kind: 'failed', failure }
       }
     }
   }
 
-  /** Whether the task has another way where the store refuses a write. */
-  #goesOn(effect: Effect, failure: StoreFailure): boolean {
+  /** Whether the task continues another way after a refused write. */
+  #continues(effect: Effect, failure: StoreFailure): boolean {
     const { code } = failure
-    // it was not sent, and nothing may be sent any more
+    // the write was not sent, and no other one may be sent
     if (code === 'STORE_WRITE_WITHHELD') return false
     return this.#task.refused?.({ effect, code, message: describe(failure) }) === true
   }
@@ -244,14 +245,14 @@ class TaskRun<O extends Outcome> {
     return undefined
   }
 
-  /** @returns why it could not be found out */
+  /** @returns why the outcome is still unknown */
   async #settle(unsettled: Unsettled): Promise<StoreFailure | undefined> {
     const { maxSettles, pause, canWrite } = this.#options
     for (let attempt = 1; ; attempt++) {
       this.#requests++
       const settled = await settle(this.#store, unsettled, { canWrite })
       if (settled.ok) this.#show(settled.value.change, settled.value.source)
-      this.#turn?.pass()
+      this.#locks?.release()
       if (settled.ok) return undefined
       if (attempt >= maxSettles) return settled.failure
       await pause?.(attempt)

@@ -20,36 +20,33 @@ import { decodeDocument, encodeDocument, keyOf, scopeOf } from './document.js'
 import type { DocumentScope, StoredDocument, StoreEngine } from './engine.js'
 import { EngineWatch } from './watch.js'
 
-/** What a store over an engine needs besides the engine. */
+/** The options of a store over an engine. */
 export interface EngineStoreOptions extends ObjectRulesOptions {}
 
 /**
- * How often a write without a version is tried anew because the object has changed meanwhile. Each
- * time another writer was first; more in a row mean that something is wrong.
+ * How often a write without a version is tried again because another writer has changed the object
+ * in between. More conflicts in a row are a defect.
  */
 const MAX_ATTEMPTS = 100
 
-/**
- * How many documents are read at once to find the next page of what a selector chooses, if the page
- * is smaller.
- */
+/** The largest number of documents that are read at once to find a page of selected objects. */
 const MAX_STEP = 1_000
 
 /** Holds nothing, on any engine: kinds begin with a letter. */
 const NOWHERE: DocumentScope = { group: '', kind: '-' }
 
-/** The version of an object that is not written yet: no engine gives it. */
+/** The version of an object that is not written yet: no engine returns it. */
 const UNWRITTEN = 'unwritten'
 
 /**
  * A store with the semantics of a Kubernetes API server over any database that can compare and swap
- * one text: the engine keeps documents, what happens to them is decided here. Any number of
- * processes may work on one engine.
+ * a text. The engine stores documents, and this store decides what they become. Any number of
+ * processes may use one engine.
  *
- * A write reads the object, decides, and replaces exactly what it has read; if another writer was
- * faster, it decides again. `create` is one call of the engine, the other writes are two. `list`
- * with labels or fields reads all objects of the kind (or namespace) and leaves out what does not
- * match.
+ * A write reads the object, decides, and replaces exactly what it has read. If another writer has
+ * changed the object in between, it decides again. `create` is one call of the engine, other writes
+ * are two. `list` with labels or fields reads all objects of the kind or namespace, and leaves out
+ * those that do not match.
  *
  * @throws IpamError `INVALID_ARGUMENT` for wrong options. The methods reject with it for arguments
  * of the wrong type, and only then
@@ -71,7 +68,7 @@ class Documents implements Keeper {
   }
 
   async get(place: ObjectPlace): StoreResult<KubeObject> {
-    // what no object can be called would be another key, or none that the engine takes
+    // an invalid name would be another key, or one that the engine rejects
     if (!this.#rules.isNameable(place)) return this.#rules.notFound(place)
     return this.#reading('get', async () => {
       const document = await this.#engine.read(keyOf(place))
@@ -98,7 +95,7 @@ class Documents implements Keeper {
     })
   }
 
-  /** What no object can be in would be another scope, or none that the engine takes. */
+  /** An invalid namespace would be another scope, or one that the engine rejects. */
   #scopeOf({ query }: Selection): DocumentScope {
     const scope = scopeOf(query)
     return this.#rules.isNameable({ ...query, namespace: scope.namespace, name: 'any' }) ? scope : NOWHERE
@@ -113,7 +110,7 @@ class Documents implements Keeper {
     const items: StoredObject[] = []
     const { limit } = page
     let { after, version } = page
-    // where a selector chooses few, more are read at once each time
+    // where a selector matches few objects, more are read at once each time
     for (let step = limit; ; step = Math.max(step, Math.min(2 * step, MAX_STEP))) {
       const part = await this.#engine.scan(scope, { after, limit: Number.isFinite(step) ? step : undefined })
       version ??= part.revision
@@ -133,7 +130,7 @@ class Documents implements Keeper {
   async write(operation: Operation, intent: Intent): StoreResult<KubeObject> {
     if (!this.#rules.isNameable(intent.place))
       return intent.apply(undefined, UNWRITTEN) as Result<never, StoreErrorCode>
-    // nearly always there is nothing yet where something is created: the engine says so if there is
+    // a new object rarely exists already: the engine reports it if it does
     let isSure = operation !== 'create'
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       const found = isSure ? await this.#find(operation, intent) : ok(undefined)
@@ -186,7 +183,7 @@ class Documents implements Keeper {
     })
   }
 
-  /** Does what only reads: if it fails, nothing was written. */
+  /** Runs an operation that only reads: if it fails, nothing was written. */
   async #reading<T>(operation: Operation, read: () => StoreResult<T>): StoreResult<T> {
     try {
       return await read()

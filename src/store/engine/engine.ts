@@ -1,44 +1,44 @@
 /**
- * What a database has to do for {@link engineStore}, which does the rest: keep texts under keys,
- * replace one only if it is still the one that was read, and tell what changed in the order in
- * which it changed. What the texts say is nothing that an engine looks at.
+ * The part of a store that a database implements, for {@link engineStore}: it keeps texts under
+ * keys, replaces a text only if it is still the one that was read, and reports changes in their
+ * order. An engine does not read the texts.
  */
 export interface StoreEngine {
-  /** What it is called in failures: `postgres`. */
+  /** The name in failures: `postgres`. */
   readonly name: string
   /**
-   * The document as it is now: at least as new as every write that any process had an answer to
+   * The current document. It is at least as new as every write that was answered to any process
    * before this call.
    */
   read(key: DocumentKey): Promise<StoredDocument | undefined>
   /**
    * Documents by namespace, then name, in code-unit order.
    *
-   * Without `limit`: all of them, as they were at one moment. With it: up to `limit`, and
-   * `hasMore` if there are others behind. Every change with a revision up to that of the answer is
-   * in it, if it is of that part of the documents.
+   * Without `limit`: all documents, as of one moment. With it: up to `limit` documents, and
+   * `hasMore` if there are more. The answer contains every change of these documents up to its
+   * revision.
    */
   scan(scope: DocumentScope, part: ScanPart): Promise<DocumentPage>
   /**
-   * Writes or removes one document, and records the change, both or nothing. If the document is no
-   * longer the one that is expected, it does nothing and answers `stale`.
+   * Writes or removes one document, and records the change, both or neither. If the document is not
+   * the expected one, it does nothing and answers `stale`.
    *
-   * Rejects only if it is not known whether the write was done: a connection that died with it in
-   * flight, a time-out. If the database has said that nothing was written, the answer is `refused`
-   * or `too-large`.
+   * Rejects only if the outcome of the write is unknown: a connection that died during the write, a
+   * time-out. If the database has confirmed that nothing was written, the answer is `refused` or
+   * `too-large`.
    */
   commit(write: DocumentWrite): Promise<Commit>
   /**
-   * The changes of a scope after a revision, in order, each once; those that are there already,
-   * then those to come, until `stop`. Left out: from now on. Begins with `at`, and may say `at`
-   * again whenever nothing has changed up to a revision.
+   * The changes of a scope after a revision, in order, each once: the existing changes, then later
+   * ones, until `stop`. `after` left out: from now on. It begins with `at`, and may repeat `at`
+   * when there are no changes up to a revision.
    */
   follow(scope: DocumentScope, after: string | undefined, stop: Stop): AsyncIterable<EngineEvent>
 }
 
 /**
- * Where a document is kept. Group, kind, namespace and name are made of letters, digits, `-` and
- * `.`, so that `/` can part them.
+ * The place of a document. Group, kind, namespace and name consist of letters, digits, `-` and `.`,
+ * so that `/` can separate them.
  */
 export interface DocumentKey {
   /** Of the apiVersion, without the version. Empty for the core group. */
@@ -57,8 +57,8 @@ export interface DocumentScope {
 }
 
 /**
- * A text, and the revision of the write that left it so: a whole number above 0, in decimal, that
- * rises with every write to the store.
+ * A text, and the revision of its last write: a whole number above 0, in decimal, that rises with
+ * every write to the store.
  */
 export interface StoredDocument {
   readonly text: string
@@ -66,7 +66,7 @@ export interface StoredDocument {
 }
 
 export interface ScanPart {
-  /** Only documents behind this one. */
+  /** Only documents after this one. */
   readonly after?: { readonly namespace: string; readonly name: string } | undefined
   readonly limit?: number | undefined
 }
@@ -80,9 +80,9 @@ export interface DocumentPage {
 
 export interface DocumentWrite {
   readonly key: DocumentKey
-  /** What must be there. `undefined`: nothing. */
+  /** The expected document. `undefined`: none. */
   readonly before: StoredDocument | undefined
-  /** What is to be there. `undefined`: nothing. */
+  /** The new text. `undefined`: the document is removed. */
   readonly after: string | undefined
 }
 
@@ -92,7 +92,7 @@ export type Commit =
   | { readonly kind: 'stale' }
   | { readonly kind: 'too-large'; readonly sizeBytes: number; readonly maxBytes: number }
   | { readonly kind: 'refused'; readonly problem: string; readonly cause?: unknown }
-  /** This document can never be written there. Nothing was. */
+  /** This document can never be written there. Nothing was written. */
   | { readonly kind: 'invalid'; readonly problem: string; readonly cause?: unknown }
 
 /** One write of one document. */
@@ -104,11 +104,11 @@ export interface DocumentChange {
 
 export type EngineEvent =
   | ({ readonly kind: 'change' } & DocumentChange)
-  /** Everything up to this revision has been told. */
+  /** All changes up to this revision have been reported. */
   | { readonly kind: 'at'; readonly revision: string }
   /**
-   * The changes that were asked for are no longer known, or are none of this store. `oldest`: where
-   * a watch can begin. The last event.
+   * The requested changes are no longer available, or belong to another store. `oldest`: the
+   * revision where a watch can begin. The last event.
    */
   | { readonly kind: 'gone'; readonly oldest: string }
 
@@ -116,8 +116,8 @@ export type EngineEvent =
 export interface Stop {
   readonly isStopped: boolean
   /**
-   * Calls back once, at once if it has stopped already. What that throws is what `return` of the
-   * watch rejects with.
+   * Calls back once, or at once if it has already stopped. `return` of the watch rejects with what
+   * the callback throws.
    */
   onStop(callback: () => void): void
 }

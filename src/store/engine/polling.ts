@@ -1,20 +1,20 @@
 import { assertFunction, assertInteger, assertObject } from '../rules/arguments.js'
 import type { DocumentChange, DocumentScope, EngineEvent, Stop } from './engine.js'
 
-/** How a watch learns of changes on an engine that has to be asked for them. */
+/** How a watch gets the changes of an engine that has to be polled. */
 export interface PollingOptions {
   /**
-   * Waits: `(ms) => new Promise((done) => setTimeout(done, ms))`. It cannot be cancelled: when a
-   * watch ends, its last pause continues for up to `pollMs`. Where that must not keep Node from
-   * exiting: `setTimeout(done, ms).unref()`.
+   * Waits: `(ms) => new Promise((done) => setTimeout(done, ms))`. It cannot be cancelled: after the
+   * end of a watch, its last pause lasts up to `pollMs`. If that must not keep Node from exiting:
+   * `setTimeout(done, ms).unref()`.
    */
   readonly sleep: (milliseconds: number) => Promise<unknown>
-  /** How long a watch waits before it asks again, in milliseconds from 1 to a day. Default 500. */
+  /** The wait between two polls of a watch, in milliseconds from 1 to a day. Default 500. */
   readonly pollMs?: number | undefined
   /**
-   * Calls back as soon as something may have changed, so that watches need not wait: `LISTEN`, a
-   * subscription. Only a hint: what it does not tell is found by asking. Gives the way to end it;
-   * `return` of the watch rejects with what that throws.
+   * Calls back when something may have changed, so that watches need not wait: `LISTEN`, a
+   * subscription. It is only a hint: changes without a call are found by polling. Returns the
+   * function that ends it. `return` of the watch rejects with what that function throws.
    */
   readonly subscribe?: ((wake: () => void) => () => void) | undefined
 }
@@ -25,7 +25,7 @@ export interface ChangeLog {
    * Changes of a scope after a revision, oldest first, as they were at one moment. Without `after`:
    * none, only the revision.
    *
-   * @param limit how many at most
+   * @param limit the largest number of changes
    */
   changes(scope: DocumentScope, after: string | undefined, limit: number): Promise<ChangePage>
 }
@@ -35,8 +35,8 @@ export type ChangePage =
       readonly kind: 'page'
       readonly changes: readonly DocumentChange[]
       /**
-       * Up to which revision the answer is whole: of the last change in it, or of the last write to
-       * the store if there are no more.
+       * The revision up to which the answer is complete: that of its last change, or of the last
+       * write to the store if there are no more.
        */
       readonly revision: string
       readonly hasMore: boolean
@@ -46,7 +46,7 @@ export type ChangePage =
 const DEFAULT_POLL_MS = 500
 const MAX_POLL_MS = 86_400_000
 
-/** How many changes are read at once. */
+/** The number of changes that are read at once. */
 const CHUNK = 500
 
 /** @throws IpamError `INVALID_ARGUMENT` */
@@ -57,7 +57,7 @@ export function assertPolling(options: PollingOptions): void {
   if (options.subscribe !== undefined) assertFunction('options.subscribe', options.subscribe)
 }
 
-/** {@link ChangeLog} as `follow` of an engine wants it: asks, waits, asks again. */
+/** Implements `follow` of an engine over a {@link ChangeLog}: polls, waits, and polls again. */
 export async function* pollChanges(
   log: ChangeLog,
   place: { readonly scope: DocumentScope; readonly after: string | undefined; readonly stop: Stop },
@@ -68,7 +68,7 @@ export async function* pollChanges(
   let after = place.after
   let isTold = false
   while (!stop.isStopped) {
-    // a wake while the changes are read is for the next look
+    // a wake while the changes are read counts for the next poll
     alarm.reset()
     const page = await log.changes(scope, after, CHUNK)
     if (page.kind === 'gone') {
@@ -76,16 +76,16 @@ export async function* pollChanges(
       return
     }
     for (const change of page.changes) yield { kind: 'change', ...change }
-    const isNews = page.revision !== after && page.changes.length === 0
+    const isNewer = page.revision !== after && page.changes.length === 0
     after = page.revision
     if (page.hasMore) continue
-    if (isNews || !isTold) yield { kind: 'at', revision: page.revision }
+    if (isNewer || !isTold) yield { kind: 'at', revision: page.revision }
     isTold = true
     await alarm.ring()
   }
 }
 
-/** Rings after the time, when it is woken, and when the consumer has stopped. */
+/** Rings after a time, when it is woken, and when the consumer has stopped. */
 class Alarm {
   readonly #sleep: PollingOptions['sleep']
   readonly #pollMs: number

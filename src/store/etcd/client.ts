@@ -1,15 +1,14 @@
 /**
- * What is needed of a client: three calls of the API of etcd v3, with keys and values as texts, and
- * 64-bit numbers as texts of digits. For servers that offer JSON, {@link etcdGateway} is one.
- * Around a client of gRPC it takes some lines, in which these go wrong easily: 64-bit numbers that
- * become numbers of 53; a `range_end` that is left out, and one that is empty, which means all keys
- * from there on.
+ * The client of an `etcdStore`: three calls of the API of etcd v3, with keys and values as texts,
+ * and 64-bit numbers as texts of digits. For servers with the JSON gateway, {@link etcdGateway} is
+ * one. A client over gRPC takes some lines. Two parts of it easily go wrong: 64-bit numbers that
+ * lose their last digits, and an empty `range_end`, which means all keys from there on.
  *
- * Each call is made once: a client that repeats a `txn` mistakes a write whose answer was lost for
- * a conflict. If etcd answers with an error, the call rejects with an error that has the status of
- * gRPC as a number in `code`, as those of @grpc/grpc-js have; without it, it is not known whether a
- * write was done. So have etcd3 repeat nothing (`faultHandling`), and expect no refusals of it: its
- * errors have no `code`.
+ * Each call is made once: a client that repeats a `txn` mistakes its own write, whose answer was
+ * lost, for a conflict. If etcd answers with an error, the call rejects with an error that has the
+ * gRPC status as a number in `code`, as the errors of @grpc/grpc-js. Without a `code` the outcome
+ * of a write is unknown. So turn off the retries of etcd3 (`faultHandling`). Its errors have no
+ * `code`, so no failure of it counts as a refusal.
  *
  * @example
  * // how long each call takes
@@ -26,13 +25,13 @@
  * }
  */
 export interface EtcdClient {
-  /** KV.Range, linearizable: as new as every write that was answered. */
+  /** KV.Range, linearizable: it returns every write that was answered before. */
   range(request: EtcdRangeRequest): Promise<EtcdRangeResponse>
   /** KV.Txn. */
   txn(request: EtcdTxnRequest): Promise<EtcdTxnResponse>
   /**
-   * Watch.Watch with one watch, with `prev_kv` and, if it can be had, `progress_notify`. With
-   * `fragment`, the parts of a revision that comes in several have to be put together.
+   * Watch.Watch with one watch, with `prev_kv` and, if available, `progress_notify`. With
+   * `fragment`, the fragments of a revision have to be put together.
    */
   watch(request: EtcdWatchRequest): EtcdWatch
 }
@@ -46,18 +45,18 @@ export interface EtcdKeyValue {
 
 export interface EtcdRangeRequest {
   readonly key: string
-  /** The first key behind the range. Left out: only `key`. */
+  /** The first key after the range. Left out: only `key`. */
   readonly rangeEnd?: string | undefined
-  /** How many at most. Left out: all. */
+  /** The largest number of keys. Left out: all. */
   readonly limit?: number | undefined
-  /** As it was at this revision. Left out: as it is now. */
+  /** The revision to read at. Left out: the current one. */
   readonly revision?: string | undefined
   /** Without values: they may be empty texts. */
   readonly keysOnly?: boolean | undefined
 }
 
 export interface EtcdRangeResponse {
-  /** `header.revision`: of the last write to the server, whatever revision was asked for. */
+  /** `header.revision`: of the last write to the server, for any requested revision. */
   readonly revision: string
   /** By key, byte by byte. */
   readonly kvs: readonly EtcdKeyValue[]
@@ -65,13 +64,13 @@ export interface EtcdRangeResponse {
 }
 
 export interface EtcdTxnRequest {
-  /** All have to hold: the key's `mod_revision` is equal, `0` if there is no such key. */
+  /** All must hold: `mod_revision` of the key is equal. `0`: the key does not exist. */
   readonly compare: readonly { readonly key: string; readonly modRevision: string }[]
-  /** Done if they do. */
+  /** Carried out if all comparisons hold. */
   readonly success: readonly EtcdOperation[]
 }
 
-/** One of both. */
+/** A put or a deletion. */
 export interface EtcdOperation {
   readonly put?: { readonly key: string; readonly value: string } | undefined
   readonly deleteRange?: { readonly key: string } | undefined
@@ -86,15 +85,13 @@ export interface EtcdTxnResponse {
 export interface EtcdWatchRequest {
   readonly key: string
   readonly rangeEnd: string
-  /** The first revision that is told. */
+  /** The revision of the first event. */
   readonly startRevision: string
 }
 
-/** The answers to a watch, until it ends in whatever way. */
+/** The answers to a watch, until it ends. */
 export interface EtcdWatch extends AsyncIterable<EtcdWatchResponse> {
-  /**
-   * Ends the watch, also before it has begun and while nothing comes. May be called more than once.
-   */
+  /** Ends the watch, also before it has begun and while it waits. May be called more than once. */
   cancel(): void
 }
 
@@ -102,27 +99,27 @@ export interface EtcdWatchResponse {
   /** `header.revision`. */
   readonly revision: string
   /**
-   * It is the answer to the request, and watching begins. If it is never told, a watch to which
-   * nothing comes cannot be told from one that is not answered: it ends with `STORE_IO` after some
-   * minutes in which others have written.
+   * Whether this is the answer to the request, and watching begins. Without it, a watch without
+   * events looks like an unanswered one. It ends with `STORE_IO` after some minutes in which other
+   * writers have written.
    */
   readonly created?: boolean | undefined
   /** The server has ended the watch. */
   readonly canceled?: boolean | undefined
   /**
-   * The oldest revision that is still known, if the watch was to begin before it. `0` or left out:
-   * that is not why it ended.
+   * The oldest revision that is still available, if the watch was to begin before it. `0` or left
+   * out: the watch ended for another reason.
    */
   readonly compactRevision?: string | undefined
   readonly cancelReason?: string | undefined
-  /** Whole revisions. */
+  /** Whole revisions only. */
   readonly events: readonly EtcdEvent[]
 }
 
 export interface EtcdEvent {
   readonly type: 'PUT' | 'DELETE'
-  /** Of a deletion only key and `modRevision` count. */
+  /** For a deletion only key and `modRevision` are used. */
   readonly kv: EtcdKeyValue
-  /** As it was before. Left out: there was none, or it is no longer known. */
+  /** The state before. Left out: the key did not exist, or that state is no longer available. */
   readonly prevKv?: EtcdKeyValue | undefined
 }

@@ -13,7 +13,7 @@ import type {
   StoreEngine,
 } from '../engine/engine.js'
 import type { EtcdClient, EtcdKeyValue } from './client.js'
-import { verdictOf } from './errors.js'
+import { classOf } from './errors.js'
 import { Follower } from './follow.js'
 import { Keys, keyAfter } from './keys.js'
 
@@ -21,15 +21,15 @@ export interface EtcdEngineParts {
   readonly prefix: string
   readonly sleep: (milliseconds: number) => Promise<unknown>
   readonly retryMs: number
-  /** What a request may have as etcd comes, if the server says that one has more. */
+  /** The default size of a request in etcd, used if the server has another limit. */
   readonly usualBytes: number
 }
 
-/** About how much one answer should have: many small documents, or a few of the largest. */
+/** The approximate size of an answer: many small documents, or a few of the largest. */
 const ANSWER_BYTES = 4 * 1024 * 1024
 const FIRST_ANSWER = 64
 const LARGEST_ANSWER = 5_000
-/** How often a list is begun anew because the server has forgotten the moment that it was of. */
+/** How often a list starts again because its revision was compacted. */
 const MAX_ATTEMPTS = 5
 
 /** Documents in etcd: a key each, whose `mod_revision` is the revision of the document. */
@@ -55,7 +55,7 @@ export class EtcdEngine implements StoreEngine {
       try {
         return await this.#scan(scope, part)
       } catch (error) {
-        if (attempt === MAX_ATTEMPTS || verdictOf(error) !== 'compacted') throw error
+        if (attempt === MAX_ATTEMPTS || classOf(error) !== 'compacted') throw error
       }
     }
   }
@@ -68,12 +68,12 @@ export class EtcdEngine implements StoreEngine {
       const { revision, succeeded } = await this.#client.txn({ compare, success: [operation] })
       return succeeded ? { kind: 'done', revision } : { kind: 'stale' }
     } catch (error) {
-      const verdict = verdictOf(error)
-      if (verdict === 'unknown') throw error
-      if (verdict !== 'too-large') return refused(error)
+      const errorClass = classOf(error)
+      if (errorClass === 'unknown') throw error
+      if (errorClass !== 'too-large') return refused(error)
       const sizeBytes = utf8Length(after ?? '')
-      // what this server takes is not said: no more than as it comes, if that was too much, else
-      // less than this
+      // the limit of this server is unknown: below the default, if this was above it, or else below
+      // this size
       return { kind: 'too-large', sizeBytes, maxBytes: Math.min(sizeBytes - 1, this.#parts.usualBytes) }
     }
   }
@@ -82,7 +82,7 @@ export class EtcdEngine implements StoreEngine {
     return new Follower(this.#client, this.#keys.in(scope), this.#parts).follow(after, stop)
   }
 
-  /** Several answers, all as of the moment of the first. */
+  /** Several answers, all at the revision of the first. */
   async #scan(scope: DocumentScope, { after, limit = Number.POSITIVE_INFINITY }: ScanPart): Promise<DocumentPage> {
     const range = this.#keys.in(scope)
     const documents: StoredDocument[] = []

@@ -1,23 +1,23 @@
 import { NEVER_CONNECTED } from '../rules/unsent.js'
 
-/** What an error of a client says about the call that it ended. */
-export type Verdict =
-  /** The revision that was asked for is no longer kept. */
+/** The classes of errors of a client, by the outcome of the call. */
+export type ErrorClass =
+  /** The requested revision is compacted. */
   | 'compacted'
-  /** The request is larger than the server takes. */
+  /** The request is larger than the limit of the server. */
   | 'too-large'
   /** Nothing was written. */
   | 'refused'
   /** It may have been written. */
   | 'unknown'
 
-export function verdictOf(error: unknown): Verdict {
+export function classOf(error: unknown): ErrorClass {
   const { code, message, cause } = (error ?? {}) as Parts
   const text = typeof message === 'string' ? message : ''
-  // also of a client that has no codes: what has asked for a revision has only read
+  // also for clients without codes: a call with a revision has only read
   if (text.includes('required revision has been compacted')) return 'compacted'
-  if (typeof code === 'number') return verdictOfStatus(code, text)
-  // fetch has the code of the system in its cause
+  if (typeof code === 'number') return classOfStatus(code, text)
+  // fetch has the system code in its cause
   const codes = [code, (cause as Parts | undefined)?.code]
   return codes.some((each) => NEVER_CONNECTED.has(each)) ? 'refused' : 'unknown'
 }
@@ -28,23 +28,23 @@ interface Parts {
   readonly cause?: unknown
 }
 
-/** The statuses of gRPC that are given before anything is written. */
+/** The gRPC statuses that are sent before anything is written. */
 const REFUSALS: ReadonlySet<number> = new Set([
   ...[3, 5, 6, 7, 8, 9, 11, 12, 16],
-  // not in it: cancelled (1), unknown (2), deadline exceeded (4), aborted (10), internal (13),
-  // unavailable (14), data loss (15). Unavailable is also what a server says of a write that it has
-  // handed on and not seen come back.
+  // not included: cancelled (1), unknown (2), deadline exceeded (4), aborted (10), internal (13),
+  // unavailable (14), data loss (15). A server also answers unavailable for a write that it has
+  // forwarded without an answer.
 ])
 
-function verdictOfStatus(code: number, message: string): Verdict {
+function classOfStatus(code: number, message: string): ErrorClass {
   if (/request is too large|message larger than max/.test(message)) return 'too-large'
   return REFUSALS.has(code) ? 'refused' : 'unknown'
 }
 
-/** An answer of etcd that is an error. */
+/** An error that etcd has answered. */
 export class EtcdError extends Error {
   override readonly name = 'EtcdError'
-  /** The status of gRPC. `undefined`: something between has answered. */
+  /** The gRPC status. `undefined`: a proxy has answered. */
   readonly code: number | undefined
 
   constructor(message: string, code: number | undefined) {
@@ -53,12 +53,12 @@ export class EtcdError extends Error {
   }
 }
 
-/** An answer that has come and cannot be read: it would be the same the next time. */
+/** An answer that cannot be read. It would be the same the next time. */
 export class UnreadableAnswer extends Error {
   override readonly name = 'UnreadableAnswer'
 }
 
-/** @throws UnreadableAnswer with the words of what was thrown */
+/** @throws UnreadableAnswer with the message of the error */
 export function readable<T>(read: () => T): T {
   try {
     return read()

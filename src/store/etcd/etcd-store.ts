@@ -6,24 +6,24 @@ import { EtcdEngine } from './engine.js'
 
 export interface EtcdStoreOptions extends EngineStoreOptions {
   /**
-   * The size of the largest object in bytes of UTF-8 JSON. Default 1.5 MiB less 4 KiB: etcd takes
+   * The size of the largest object in bytes of UTF-8 JSON. Default 1.5 MiB less 4 KiB: etcd accepts
    * requests of 1.5 MiB (`--max-request-bytes`).
    */
   readonly maxObjectBytes?: number | undefined
   /**
-   * What all keys begin with, before a slash: printable characters of ASCII without spaces, up to
-   * 200. Default `ipam-kit`. No store may have a prefix that continues where that of another ends
-   * (`a` and `a/b`).
+   * The beginning of all keys, before a slash: up to 200 printable characters of ASCII without
+   * spaces. Default `ipam-kit`. The prefix of one store must not be the beginning of the prefix of
+   * another (`a` and `a/b`).
    */
   readonly prefix?: string | undefined
   /**
-   * Waits: `(ms) => new Promise((done) => setTimeout(done, ms))`. It has to take that time: with
-   * one that takes none, a watch to which nothing comes does nothing but ask.
+   * Waits: `(ms) => new Promise((done) => setTimeout(done, ms))`. It has to take that time.
+   * Otherwise a watch without events sends requests all the time.
    */
   readonly sleep: (milliseconds: number) => Promise<unknown>
   /**
-   * How long a watch waits before it continues after its connection has ended, in milliseconds from
-   * 1 to a day. Default 500.
+   * The wait before a watch continues after its connection has ended, in milliseconds from 1 to a
+   * day. Default 500.
    */
   readonly retryMs?: number | undefined
 }
@@ -35,21 +35,21 @@ const MAX_RETRY_MS = 86_400_000
 /**
  * A store in etcd, version 3.4 or later, for any number of processes.
  *
- * A write is one transaction, and one round trip more for the read before it. Reads and lists are
- * linearizable; a long list is several answers, all as of one revision. Versions are revisions of
- * the whole of etcd. Watches are those of etcd: they continue by themselves when a connection ends,
- * and fail with `STORE_IO` only if etcd cannot be reached several times in a row, has an answer
- * that cannot be read, or answers no watch for some minutes in which something is written. A
- * connection can go silent without an end: a watch to which nothing comes for 15 to 30 seconds
- * looks whether there is something, and begins anew if it has missed it. For that the client has to
- * give up calls that are not answered. If that can no longer be known, because etcd could not be
- * asked for longer than it keeps the past, the watch ends with `STORE_VERSION_GONE`.
+ * - A write is one transaction, and one round trip more for the read before it.
+ * - Reads and lists are linearizable. A long list is several answers, all at one revision.
+ * - Versions are revisions of the whole etcd.
+ * - A watch continues by itself when a connection ends. It fails with `STORE_IO` if etcd cannot be
+ *   reached several times in a row, if an answer cannot be read, or if no watch is answered for
+ *   some minutes in which something is written.
+ * - A connection can become silent without an end. A watch without events for 15 to 30 seconds
+ *   checks whether it has missed some, and begins again if so. For that, the client must end calls
+ *   that are not answered. If the check is impossible because the history was compacted meanwhile,
+ *   the watch ends with `STORE_VERSION_GONE`.
  *
- * The past is kept until it is compacted, which etcd does by itself only with
- * `--auto-compaction-retention`; a watch from before that has to list again, and so has one to
- * which nothing comes, when its connection ends, if the past is kept for less than two minutes. If
- * an answer to a write is lost, or etcd does not say that nothing was written, the answer is
- * `STORE_OUTCOME_UNKNOWN`.
+ * etcd keeps its history until it is compacted, by itself only with `--auto-compaction-retention`.
+ * A watch from a compacted version has to list again. A watch without events has to list again when
+ * its connection ends, if the history is shorter than two minutes. If an answer to a write is lost,
+ * or etcd does not say that nothing was written, the answer is `STORE_OUTCOME_UNKNOWN`.
  *
  * @throws IpamError `INVALID_ARGUMENT` for wrong options
  * @example

@@ -1,32 +1,32 @@
 import type { DocumentChange, EngineEvent, Stop } from '../engine/engine.js'
 import type { EtcdClient, EtcdEvent, EtcdWatch, EtcdWatchResponse } from './client.js'
-import { UnreadableAnswer, verdictOf } from './errors.js'
+import { classOf, UnreadableAnswer } from './errors.js'
 import type { KeyRange } from './keys.js'
-import { Lookout, Reading } from './lookout.js'
+import { Reading, WatchProbe } from './watch-probe.js'
 
 export interface FollowOptions {
   readonly sleep: (milliseconds: number) => Promise<unknown>
   readonly retryMs: number
 }
 
-/** How many watches in a row may come to nothing. */
+/** The number of watches in a row that may fail. */
 const MAX_FAILURES = 10
 
 /**
- * The changes of some keys, watch after watch: each continues behind what the one before has told,
- * and behind what others have looked at while nothing came, because what was there before may be
- * compacted by then. Watches end for many reasons that are none to give up: the server restarts, a
- * proxy or client ends what was idle for minutes, a member loses its leader. An answer that cannot
- * be read is one: it would come again.
+ * Follows the changes of some keys through several watches. Each watch continues after the last
+ * event of the one before, and after the revisions that a {@link WatchProbe} has verified, because
+ * earlier revisions may be compacted by then. Most ends of a watch are no failures: the server
+ * restarts, a proxy or client ends an idle connection, a member loses its leader. An answer that
+ * cannot be read is a failure, because it would come again.
  */
 export class Follower {
   readonly #client: EtcdClient
   readonly #range: KeyRange
   readonly #options: FollowOptions
-  readonly #lookout: Lookout
+  readonly #watchProbe: WatchProbe
   #watch: EtcdWatch | undefined
   #reading: Reading | undefined
-  /** What has been told. `undefined`: nothing yet, and it begins now. */
+  /** The last revision that was delivered. `undefined`: none yet, and it begins now. */
   #reached: string | undefined
   #isGone = false
   #failures = 0
@@ -35,7 +35,7 @@ export class Follower {
     this.#client = client
     this.#range = range
     this.#options = options
-    this.#lookout = new Lookout(client, range, options.sleep)
+    this.#watchProbe = new WatchProbe(client, range, options.sleep)
   }
 
   async *follow(after: string | undefined, stop: Stop): AsyncGenerator<EngineEvent, undefined> {
@@ -61,7 +61,7 @@ export class Follower {
       }
       if (stop.isStopped || this.#isGone) return
       if (problem instanceof UnreadableAnswer) throw problem
-      this.#lookout.assertSighted()
+      this.#watchProbe.assertAnswered()
       if (this.#failures >= MAX_FAILURES) throw problem
       await this.#options.sleep(this.#options.retryMs)
     }
@@ -69,19 +69,18 @@ export class Follower {
 
   /** Continues after the revisions that probes have checked: there were no changes up to there. */
   *#lookedAt(): Generator<EngineEvent, undefined> {
-    const { vouched } = this.#lookout
-    if (vouched <= BigInt(this.#reached ?? '0')) return
-    this.#reached = String(vouched)
+    const { verifiedRevision } = this.#watchProbe
+    if (verifiedRevision <= BigInt(this.#reached ?? '0')) return
+    this.#reached = String(verifiedRevision)
     yield { kind: 'at', revision: this.#reached }
   }
 
   /**
-   * Where a watch is to begin; from where it could, if it is gone.
+   * Where a watch begins; or, if that revision is gone, where one can begin.
    *
-   * A watch is not told all that it should be. From a revision that is not there yet it waits for
-   * that one, also if the server has forgotten what was there because it was restored from a
-   * backup. And one that begins with the revision up to which the server has forgotten is not told
-   * of a deletion in it, in versions of etcd 3.4 and 3.5 (etcd-io/etcd issue 18089).
+   * etcd does not report two cases. A watch from a future revision waits for it, also if the server
+   * was restored from a backup and has lost that revision. A watch from the compacted revision does
+   * not get a deletion in it, in versions of etcd 3.4 and 3.5 (etcd-io/etcd issue 18089).
    */
   async #begin(): Promise<string> {
     const look = { key: this.#range.key, limit: 1, keysOnly: true }
@@ -89,11 +88,11 @@ export class Follower {
     this.#reached ??= revision
     this.#isGone = BigInt(this.#reached) > BigInt(revision)
     try {
-      // 0 would be now
+      // 0 would mean now
       const isPast = !this.#isGone && this.#reached !== revision && this.#reached !== '0'
       if (isPast) await this.#client.range({ ...look, revision: this.#reached })
     } catch (error) {
-      if (verdictOf(error) !== 'compacted') throw error
+      if (classOf(error) !== 'compacted') throw error
       this.#isGone = true
     }
     return this.#isGone ? revision : this.#reached
@@ -107,8 +106,8 @@ export class Follower {
     let hasBegun = false
     const reading = new Reading(reached)
     this.#reading = reading
-    // without a clock nothing is looked at
-    this.#lookout.guard(watch, reading).catch(() => {})
+    // without a clock there are no probes
+    this.#watchProbe.guard(watch, reading).catch(() => {})
     try {
       for await (const response of watch) {
         reading.begin()
@@ -122,7 +121,7 @@ export class Follower {
     } finally {
       reading.close()
       watch.cancel()
-      // one that ends after a while of silence has done its work
+      // a watch that ends after a silent while has succeeded
       if (hasBegun && !isCanceled) this.#failures = 0
     }
   }
@@ -151,7 +150,7 @@ export class Follower {
   }
 }
 
-/** `undefined`: what was there before is not known, and so not what has changed. */
+/** `undefined`: the state before is unknown, and so is the change. */
 function changeOf({ type, kv, prevKv }: EtcdEvent): DocumentChange | undefined {
   const after = type === 'PUT' ? kv.value : undefined
   const isNew = type === 'PUT' && kv.createRevision === kv.modRevision

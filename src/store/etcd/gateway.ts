@@ -17,24 +17,24 @@ import {
 
 export interface EtcdGatewayOptions {
   /**
-   * `fetch` of the platform, or anything that does as much. To give up after a while, to log in or
-   * to bring certificates: a function around it. It must not send a request again.
+   * `fetch` of the platform, or a function around it that adds a time limit, a login or
+   * certificates. It must not send a request again.
    */
   fetch(url: string, request: EtcdHttpRequest): Promise<EtcdHttpResponse>
   /**
-   * Where etcd listens for clients: `http://127.0.0.1:2379`. Several: the next one is asked after
-   * one has failed to answer.
+   * The address of etcd for clients: `http://127.0.0.1:2379`. With several, the next one is used
+   * after one has failed to answer.
    */
   readonly url: string | readonly string[]
   /**
-   * Reads Base64 of UTF-8, and throws if it is none: the `Buffer` of Node is quicker at it than
-   * what every platform has. Left out: it is done with `atob` and `TextDecoder`.
+   * Decodes Base64 of UTF-8, and throws for anything else. `Buffer` of Node is faster than the
+   * default, which uses `atob` and `TextDecoder`.
    */
   readonly fromBase64?: FromBase64 | undefined
   /**
-   * `() => new AbortController()`, where `fetch` knows signals: aborts the unanswered request of a
-   * watch that has ended. Left out: such a request stays open for as long as `fetch` lets it, and
-   * behind a network that drops packets there is one more every 20 seconds for each watch.
+   * `() => new AbortController()`, if `fetch` supports signals: aborts the unanswered request of a
+   * watch that has ended. Left out: such a request stays open as long as `fetch` allows. On a
+   * network that drops packets there is one more every 20 seconds for each watch.
    */
   readonly abortController?: (() => EtcdAbortController) | undefined
 }
@@ -43,7 +43,7 @@ export interface EtcdHttpRequest {
   method: 'POST'
   headers: Record<string, string>
   body: string
-  /** Of a watch, with `options.abortController`: `fetch` has to reject when it is aborted. */
+  /** For a watch, with `options.abortController`: `fetch` has to reject when it is aborted. */
   signal?: EtcdAbortSignal
 }
 
@@ -54,7 +54,7 @@ export interface EtcdHttpResponse {
 }
 
 /**
- * etcd through the JSON that it offers beside gRPC, version 3.4 or later.
+ * A client of etcd over its JSON gateway, version 3.4 or later.
  *
  * @throws IpamError `INVALID_ARGUMENT` for wrong options
  * @example
@@ -126,8 +126,7 @@ class Gateway {
     const fetch = this.#fetch
     const member = this.#current
     const url = `${this.#urls[member]}/v3/${call}`
-    // hasleader: a member that has lost its leader says so, instead of being silent for as long as
-    // that lasts
+    // hasleader: a member without a leader answers with an error, instead of no answer
     const headers = { 'content-type': 'application/json', 'grpc-metadata-hasleader': 'true' }
     const whole = { method: 'POST' as const, headers, body: JSON.stringify(message) }
     const request = signal === undefined ? whole : { ...whole, signal }
@@ -142,22 +141,22 @@ class Gateway {
     try {
       return await body()
     } catch (error) {
-      // what was ended here says nothing of the member
+      // a request that was aborted here is no failure of the member
       if (signal?.aborted !== true) this.#leave(member)
       throw error
     }
   }
 
-  /** Calls that fail together at one member must not pass over the one behind it. */
+  /** Moves to the next member. Calls that fail together at one member move by one member only. */
   #leave(member: number): void {
     if (member === this.#current) this.#current = (member + 1) % this.#urls.length
   }
 }
 
-/** The status of gRPC for a member that cannot answer now. */
+/** The gRPC status of a member that cannot answer now. */
 const UNAVAILABLE = 14
 
-/** Statuses of HTTP that a gateway or proxy gives to what it does not hand on, as gRPC has them. */
+/** The gRPC statuses of HTTP statuses of a gateway or proxy that did not forward the request. */
 const STATUSES: { readonly [status: number]: number } = { 401: 16, 403: 7, 404: 12, 405: 12, 413: 3, 429: 8 }
 
 function errorOf(status: number, body: string): EtcdError {
@@ -165,7 +164,7 @@ function errorOf(status: number, body: string): EtcdError {
   try {
     message = asMessage(JSON.parse(body))
   } catch {
-    // of a proxy
+    // from a proxy
   }
   if (typeof message.code === 'number' && typeof message.message === 'string') {
     return new EtcdError(message.message, message.code)

@@ -8,17 +8,17 @@ export type ClientNodeWatch = Pick<KubernetesClient, 'watch'>
 
 export interface ClientNodeOptions {
   /**
-   * Ends a request that takes too long, which client-node by itself does not:
-   * `() => AbortSignal.timeout(30_000)`. What a write comes to that was ended is unknown. Watches
-   * look after themselves.
+   * Ends a request that takes too long, because client-node has no time limit:
+   * `() => AbortSignal.timeout(30_000)`. The outcome of a write that was ended is unknown. Watches
+   * have a time limit of their own.
    */
   readonly signal?: (() => ClientNodeSignal) | undefined
 }
 
 /**
- * The client for a store of @kubernetes/client-node: its server, its credentials and its HTTP, and
- * nothing that changes a document. Connections are kept and used again, which client-node by itself
- * does not do, for as long as the certificates do not change.
+ * The client of a `kubernetesStore` over @kubernetes/client-node. It uses the server, the
+ * credentials and the HTTP of client-node, and changes no document. It keeps connections open while
+ * the certificates do not change, which client-node does not do.
  *
  * @throws Error of client-node if the config has no current cluster
  * @example

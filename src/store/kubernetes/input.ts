@@ -2,10 +2,10 @@ import type { Json, KubeObject, ObjectRef } from '../../crd/meta/object.js'
 import { ok, type Result } from '../../errors/index.js'
 import { assertObject, mistake } from '../rules/arguments.js'
 import { readIdentity } from '../rules/draft.js'
+import { formatInput } from '../rules/format.js'
 import { assertPatch, invalid, readJson } from '../rules/input.js'
 import { isObject, type JsonObject } from '../rules/json.js'
 import { readJsonPatch } from '../rules/json-patch.js'
-import { formatInput } from '../rules/shown.js'
 import type { JsonPatch, MergePatch, Preconditions, StoreErrorCode } from '../store.js'
 
 /** An object of the caller, as far as it is looked at here: the server has the say in the rest. */

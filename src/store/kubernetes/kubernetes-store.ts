@@ -15,11 +15,11 @@ import {
   assertWatchOptions,
   within,
 } from '../rules/arguments.js'
+import { formatName } from '../rules/format.js'
 import { invalid } from '../rules/input.js'
 import type { JsonObject } from '../rules/json.js'
 import { comparePlaces, placeOf } from '../rules/pages.js'
 import { copyOf } from '../rules/selectors.js'
-import { formatName } from '../rules/shown.js'
 import { conflict, scopeProblem, subresourceProblem } from '../rules/writes.js'
 import type {
   DeleteOptions,
@@ -44,32 +44,32 @@ import type { KubernetesClient } from './client.js'
 import { conditionsOf, formatConditions, isVersion } from './conditions.js'
 import { patchBody, readObjectInput, readPatchInput } from './input.js'
 import { collectionPath, nameProblem, namespaceProblem, objectPath, queryOf } from './paths.js'
+import { RecentWrites } from './recent-writes.js'
 import { type About, type Asking, Requests } from './requests.js'
 import { type Resource, Resources } from './resources.js'
 import { type Selection, selectionOf } from './selection.js'
 import { KubernetesWatch } from './watch.js'
-import { Written } from './written.js'
 
 export interface KubernetesStoreOptions {
   /** Waits before a watch is resumed: `(ms) => new Promise((done) => setTimeout(done, ms))`. */
   readonly sleep: (milliseconds: number) => Promise<unknown>
   /**
-   * Kinds that the server need not be asked about. Of any other it is asked once, for the name in
-   * the path and the scope.
+   * Kinds that are not looked up on the server. Any other kind is looked up once, for its name in
+   * the path and its scope.
    */
   readonly kinds?: readonly KindInfo[] | undefined
-  /** What the server notes as the writer of a field, in `managedFields`. Default `ipam-kit`. */
+  /** The name of the writer of a field in `managedFields`. Default `ipam-kit`. */
   readonly fieldManager?: string | undefined
   /**
    * The size of the largest object that is sent, in bytes of UTF-8 JSON, up to 64 MiB. Default 1.5
-   * MiB, as much as etcd takes.
+   * MiB, the limit of etcd.
    */
   readonly maxObjectBytes?: number | undefined
   /**
-   * After this many whole seconds the API server gives a write up that it has not done yet, from 1
-   * to 60: it does not go to etcd any more. Left out: when the server does so by itself, which is
-   * after 60 unless it was set up otherwise. A leader with a lease needs it below the time that
-   * other candidates wait after the leader has stepped down.
+   * The time after which the API server gives up an unfinished write, in whole seconds from 1 to
+   * 60. Such a write does not reach etcd any more. Left out: the limit of the server, by default 60
+   * s. A leader with a lease needs a value below the time that other candidates wait after the
+   * leader has stepped down.
    */
   readonly writeTimeoutSeconds?: number | undefined
 }
@@ -78,30 +78,31 @@ const DEFAULT_OBJECT_BYTES = 1.5 * 1024 * 1024
 const LARGEST_OBJECT_BYTES = 64 * 1024 * 1024
 
 /**
- * How often a write that goes by what was read is tried anew because the object has changed
- * meanwhile.
+ * How often a write that depends on a read is tried again because the object has changed in
+ * between.
  */
 const MAX_ATTEMPTS = 100
 
 /**
- * The objects of a Kubernetes API server. It makes the rules: what is checked here is only what it
- * would misread or take for something else.
+ * A store on a Kubernetes API server. The server makes the rules. The store checks only what the
+ * server would misread.
  *
- * `get`, `list`, `create` and `update` are one request, `patch` is one (two if it is refused, or
- * merges a status under a uid that is not that of a recent write of this store, in the version of
- * that write). `delete` reads what it removes and has the server remove exactly that: two. The
- * pages of a list of all namespaces are each in order, and among each other in that of the server.
+ * `get`, `list`, `create` and `update` take one request. `patch` takes one, or two if it is
+ * refused, or if it merges a status with a uid and the version is not one that this store has
+ * recently written. `delete` takes two: it reads the object, and deletes exactly that object. Pages
+ * of a list of all namespaces are ordered within each page, and follow the order of the server.
  *
- * A watch asks for the current version first and continues by itself when its connection ends. It
- * ends with `STORE_IO` after ten failures in a row between which nothing was told, which takes
- * about half a minute and as long as the connections stood; at once if the server refuses it. It
- * asks anew every 25 s, which makes the server tell how far it has come, so that a watch of objects
- * at rest does not become too old, and behind a proxy that passes an answer on when it is whole,
- * events are late but told. A connection on which nothing comes, not even its end, is given up
- * after 40 s; that is a failure, as is every end but one without a word of a connection that stood.
+ * A watch first requests the current version, and continues by itself when its connection ends.
  *
- * Patches are JSON patches or merge patches, never strategic ones. What a deletion does with
- * dependents is up to the server unless `propagation` says so: for nearly all kinds that is
+ * - It ends with `STORE_IO` after ten failures in a row without an event in between, which takes
+ *   about half a minute plus the time of the connections. It ends at once if the server refuses it.
+ * - It reconnects every 25 s. The server then sends its current version, so that a watch without
+ *   changes does not expire. Behind a proxy that buffers whole answers, events arrive late.
+ * - A connection without any data, not even its end, is closed after 40 s. That is a failure, as is
+ *   any end except the silent end of a connection that was established.
+ *
+ * Patches are JSON patches or merge patches, never strategic merge patches. Without `propagation`
+ * the server decides about the dependents of a deleted object: for nearly all kinds as with
  * `Background`.
  *
  * @throws IpamError `INVALID_ARGUMENT` for wrong options. The methods reject with it for arguments
@@ -139,7 +140,7 @@ class KubernetesStore implements Store {
   /** As the server reads it. */
   readonly #writeTimeout: string | undefined
   readonly #maxBytes: number
-  readonly #written = new Written()
+  readonly #recentWrites = new RecentWrites()
 
   constructor(client: KubernetesClient, options: KubernetesStoreOptions) {
     assertObject('client', client)
@@ -257,7 +258,7 @@ class KubernetesStore implements Store {
     const send = (guards: Preconditions) => this.#patch(target, patchBody(read.value, guards), subresource, guards)
     // in a merge patch of a status the server does not look at the uid
     const looksAway = read.value.kind === 'merge' && subresource === 'status'
-    if (looksAway && wanted.uid !== undefined && !this.#written.isOf(target.shown, ref.apiVersion, wanted)) {
+    if (looksAway && wanted.uid !== undefined && !this.#recentWrites.isOf(target.shown, ref.apiVersion, wanted)) {
       return this.#onRead(target, wanted, ({ metadata: { resourceVersion } }) => send({ resourceVersion }))
     }
     const written = await send(looksAway ? { resourceVersion: wanted.resourceVersion } : wanted)
@@ -322,7 +323,7 @@ class KubernetesStore implements Store {
 
   async #write(asking: Asking, about: About): StoreResult<KubeObject> {
     const answer = await this.#requests.object(asking, about)
-    if (answer.ok) this.#written.note(about.shown, answer.value)
+    if (answer.ok) this.#recentWrites.note(about.shown, answer.value)
     return answer
   }
 

@@ -25,26 +25,27 @@ export interface MemoryStoreOptions extends Omit<ObjectRulesOptions, 'uid'> {
    * `00000000-0000-4000-8000-000000000001` and so on.
    */
   readonly uid?: ((n: number) => string) | undefined
-  /** How many events of all kinds together a watch can start behind. Default 10,000. */
+  /** The number of events, of all kinds together, from which a watch can start. Default 10,000. */
   readonly history?: number | undefined
 }
 
 const DEFAULT_HISTORY = 10_000
 
-/** Of a store that nothing was written to. Not 0, which says "none" or "any" to an API server. */
+/** The version of an empty store. Not 0, which means "none" or "any" to an API server. */
 const FIRST_VERSION = 1
 
 /**
- * A store in memory with the semantics of a Kubernetes API server: the reference for the other
- * adapters, and the store of tests, demos and dry runs. Deterministic: the same calls under the
- * same clock give the same objects.
+ * A store in memory with the semantics of a Kubernetes API server: for tests, demos and dry runs,
+ * and the reference for the other stores. It is deterministic: the same calls with the same clock
+ * give the same objects.
  *
- * An operation is done when the call returns, the promise only hands its outcome over. A write
- * costs microseconds, `get` is O(1), `list` O(n) in the objects of the kind, or of the namespace
- * that is asked for, from the page on; after an object was created out of order of the names they
- * are sorted first. Objects are deep-frozen and handed out without a copy; what was given is not
- * kept. A watch from a version takes its place when it is called, one from now on with its first
- * `next`. It buffers without a bound and is dropped with its iterator.
+ * An operation is done when the call returns. A write takes microseconds, `get` O(1), `list` O(n)
+ * in the objects of the kind or namespace, from the page on. If an object was created out of the
+ * order of names, the objects are sorted first.
+ *
+ * Objects are deep-frozen and returned without a copy. Arguments are copied. A watch with a version
+ * starts when it is called, a watch from now on with its first `next`. It has an unbounded buffer,
+ * which is freed with its iterator.
  *
  * @throws IpamError `INVALID_ARGUMENT` for wrong options. The methods reject with it for arguments
  * of the wrong type, and only then
@@ -60,10 +61,7 @@ export function memoryStore(options: MemoryStoreOptions): Store {
   })
 }
 
-/**
- * It looks at what is stored and changes it without a pause in between: that makes each call
- * atomic.
- */
+/** It reads and changes what is stored without an await in between, so each call is atomic. */
 class Memory implements Keeper {
   readonly rules: ObjectRules
   readonly #historyLimit: number

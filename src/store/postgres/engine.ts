@@ -7,7 +7,7 @@ import type { History } from '../sql/history.js'
 import { type SqlParameters, type SqlValue, type Statement, textOf } from '../sql/statement.js'
 import { type Tables, withoutHead, withoutTables } from '../sql/tables.js'
 import type { PostgresClient, PostgresRow } from './client.js'
-import { LACKS_CHARACTERS, verdictOf } from './errors.js'
+import { classOf, LACKS_CHARACTERS } from './errors.js'
 import { writesOf } from './statements.js'
 
 export interface PostgresEngineParts {
@@ -37,7 +37,7 @@ export function postgresEngine(client: PostgresClient, parts: PostgresEnginePart
     try {
       row = (await run(statement, parameters))[0]
     } catch (error) {
-      if (verdictOf(error) === 'unknown') throw error
+      if (classOf(error) === 'unknown') throw error
       return refusal(error)
     }
     return row === undefined ? await loser() : { kind: 'done', revision: textOf(row, 'revision') }
@@ -70,7 +70,7 @@ async function persist(client: PostgresClient, text: string, values: SqlValue[])
       return rows
     } catch (error) {
       if (Object(error).code === UNDEFINED_TABLE) throw withoutTables(error, 'migratePostgres')
-      if (attempt === MAX_ATTEMPTS || verdictOf(error) !== 'again') throw error
+      if (attempt === MAX_ATTEMPTS || classOf(error) !== 'again') throw error
     }
   }
 }

@@ -5,7 +5,7 @@ import { NEVER_CONNECTED } from '../rules/unsent.js'
  * (PostgreSQL, appendix A); what clients make up themselves, when a connection ends, has no code or
  * one of the operating system.
  */
-export type Verdict =
+export type ErrorClass =
   /** Nothing was written, and the same statement may well succeed if it is tried again at once. */
   | 'again'
   /** Nothing was written. */
@@ -13,7 +13,7 @@ export type Verdict =
   /** It may have been written. */
   | 'unknown'
 
-export function verdictOf(error: unknown): Verdict {
+export function classOf(error: unknown): ErrorClass {
   const { code, severity } = (error ?? {}) as { readonly code?: unknown; readonly severity?: unknown }
   if (typeof code !== 'string') return 'unknown'
   if (NEVER_CONNECTED.has(code)) return 'refused'

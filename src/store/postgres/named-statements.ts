@@ -13,9 +13,10 @@ export interface NamingClient {
 }
 
 /**
- * A client of pg that gives each statement a name. A store has about a dozen of them, and planning
- * a write takes longer than doing it: with names it takes a third of the time. Not for a proxy that
- * hands each statement to another connection and does not know of names (PgBouncer before 1.21).
+ * A client of pg that names each statement. A store has about a dozen statements, and planning a
+ * write takes longer than the write itself: with names it takes a third of the time. Not for a
+ * proxy that sends statements to different connections without support for names (PgBouncer before
+ * 1.21).
  *
  * @example
  * import pg from 'pg'
@@ -41,8 +42,8 @@ export function namedStatements(client: NamingClient): PostgresClient {
 }
 
 /**
- * FNV-1a in 32 bits, from any start, as 8 digits. Should two texts have one name, the client
- * refuses the second.
+ * FNV-1a in 32 bits, from any start, as 8 digits. If two texts had one name, the client would
+ * refuse the second.
  */
 function hash(text: string, start: number): string {
   let value = start

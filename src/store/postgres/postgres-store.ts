@@ -10,29 +10,29 @@ import { type SchemaOptions, tablesIn } from './tables.js'
 
 export interface PostgresStoreOptions extends EngineStoreOptions, PollingOptions, SchemaOptions, HistoryOptions {
   /**
-   * What every write notifies, for `LISTEN`: a name of small letters, digits and `_`, at most 63.
-   * Stores that share a database and have different channels do not wake each other's watches.
-   * Default: the name of the table of changes, `ipam_kit_changes`.
+   * The channel that every write notifies, for `LISTEN`: a name of small letters, digits and `_`,
+   * at most 63. Stores that share a database and have different channels do not wake each other's
+   * watches. Default: the name of the table of changes, `ipam_kit_changes`.
    */
   readonly channel?: string | undefined
 }
 
 /**
- * A store in PostgreSQL, version 11 or later, for any number of processes. The tables have to be
- * there: {@link migratePostgres}.
+ * A store in PostgreSQL, version 11 or later, for any number of processes. Create its tables first:
+ * {@link migratePostgres}.
  *
- * A write is one statement and waits for the disk whatever the session says; writes of all
- * processes are done one after the other, from the lock of one row to the end of the commit.
- * Watches ask for changes every `pollMs`, and whenever `subscribe` says so; without it also at once
- * after writes of the same store.
+ * A write is one statement, and is on disk when it is answered, for any setting of the session.
+ * Writes of all processes are done one after the other, from the lock of one row to the end of the
+ * commit. Watches poll every `pollMs`, and when `subscribe` calls back. Without `subscribe` they
+ * also poll at once after writes of the same store.
  *
- * What the client has to be: {@link PostgresClient}. Sessions of any isolation level will do, but
- * above READ COMMITTED, which is the default, writes that meet are tried again and again. A write
- * is known not to have been done if the server says so; if a connection ends with it in flight, the
- * answer is `STORE_OUTCOME_UNKNOWN`.
+ * Requirements of the client: {@link PostgresClient}. Sessions of any isolation level work, but
+ * above READ COMMITTED, the default, concurrent writes are tried again and again. A write was not
+ * done if the server says so. If a connection ends during a write, the answer is
+ * `STORE_OUTCOME_UNKNOWN`.
  *
- * The encoding of the database has to be UTF8. In another one a write with a character that it
- * lacks is refused, with `STORE_INVALID`.
+ * The encoding of the database has to be UTF8. With another encoding, a write with a character that
+ * it does not have is refused as `STORE_INVALID`.
  *
  * PGlite has one connection and no lock on its folder: open it in one process only.
  *

@@ -35,15 +35,15 @@ export function postgresMigrations(options: SchemaOptions = {}): readonly Migrat
 }
 
 /**
- * Makes the tables of a store, and the schema if it is given, or brings them up to date. It does
- * what has not been done yet, all or nothing; processes that start at once wait for each other.
- * Where nothing is to be done it needs no right but to read the table `migrations`.
+ * Creates the tables of a store, and the schema if it is given, or updates them. It runs all
+ * missing steps or none. Processes that start at the same time wait for each other. If nothing is
+ * missing, it needs only the permission to read the table `migrations`.
  *
- * Rejects with what the client rejects with; with SQLSTATE P0001 if the tables are of a newer
- * version than this library knows.
+ * Rejects with the error of the client; with SQLSTATE P0001 if the tables have a newer version than
+ * this library supports.
  *
  * @throws IpamError `INVALID_ARGUMENT` for wrong options, and for a database whose encoding is not
- * UTF8: others lack characters of objects
+ *   UTF8
  */
 export async function migratePostgres(client: PostgresClient, options: SchemaOptions = {}): Promise<void> {
   assertParts('migratePostgres', 'client', client, { query: 'function' })

@@ -1,7 +1,7 @@
 import { assertMatch } from '../rules/arguments.js'
 import { type TableOptions, type Tables, tablesOf } from '../sql/tables.js'
 
-/** Where the tables are, and how they are called. */
+/** The place and the names of the tables. */
 export interface SchemaOptions extends TableOptions {
   /**
    * The schema that they are in: letters, digits and `_`, at most 63. Left out: the first one of

@@ -1,13 +1,13 @@
 import { mistake } from '../rules/arguments.js'
 
 /**
- * What is needed of a client: `Redis` and `Cluster` of ioredis have `call`, a client or pool of
- * node-redis `sendCommand`. Of a client that has both, as those of ioredis do, `call` is used.
- * Methods, not functions in fields, so that they fit without a cast.
+ * The client of a `redisStore`: `Redis` and `Cluster` of ioredis have `call`, a client or pool of
+ * node-redis has `sendCommand`. If a client has both, as those of ioredis, `call` is used. It has
+ * methods, not functions in fields, so that these fit without a cast.
  *
- * Answers have to be texts, as they are by default, and have to come from the primary: no client
- * that reads from replicas. Give the store a client that gives up: one that waits until the server
- * is back, or for an answer that does not come, lets each write wait as long.
+ * Answers have to be texts, the default, and have to come from the primary: do not pass a client
+ * that reads from replicas. Use a client with a time limit. Otherwise each write waits as long as
+ * the server is not available or does not answer.
  *
  * @example
  * import { Redis } from 'ioredis'
@@ -46,8 +46,8 @@ import { mistake } from '../rules/arguments.js'
 export type RedisClient = RedisCaller | RedisSender
 
 /**
- * ioredis. It may send a command again when its connection has ended, and be refused then: a write
- * has an id by which the server knows it.
+ * ioredis. It may send a command again when its connection has ended, and that second command may
+ * be refused. Each write has an id, so that the server recognises it.
  */
 export interface RedisCaller {
   /**
@@ -58,9 +58,9 @@ export interface RedisCaller {
 }
 
 /**
- * node-redis. It must not send a command again when its connection has ended: what a server refuses
- * is then known not to have been done. A client with sentinels does send again: it is no sender as
- * it is, only behind a `call`.
+ * node-redis. It must not send a command again when its connection has ended: a refusal of the
+ * server then proves that the command was not done. A client with sentinels does send again, so it
+ * has to be wrapped in a `call`.
  */
 export interface RedisSender {
   /**
@@ -73,7 +73,7 @@ export interface RedisSender {
 /** A client as one function. */
 export interface Sender {
   send(command: string, ...args: string[]): Promise<unknown>
-  /** It may send a command again: when a server refuses one, it may have done it before. */
+  /** Whether it may send a command again: a refused command may have been done before. */
   readonly repeats: boolean
 }
 

@@ -7,20 +7,20 @@ import { RedisEngine } from './engine.js'
 
 export interface RedisStoreOptions extends EngineStoreOptions, PollingOptions {
   /**
-   * What all keys begin with, between braces, so that a cluster keeps them on one node: up to 100
+   * The beginning of all keys, in braces, so that a cluster keeps them on one node: up to 100
    * printable characters of ASCII, no braces. Default `ipam-kit`. Each write is published to the
    * channel `{ipam-kit}:store:changes`.
    */
   readonly prefix?: string | undefined
   /**
-   * How many changes of each kind are kept. A watch can begin that far back, and one that falls
-   * behind further has to list again. Each holds the document before and after. At least 1; default
-   * 10,000. Where more is kept than is to be, each write lets go of at most 1,000.
+   * The number of changes of each kind that are kept. A watch can begin that far back. A watch that
+   * falls further behind has to list again. Each change has the document before and after. At least
+   * 1, default 10,000. If more are kept, each write removes up to 1,000.
    */
   readonly history?: number | undefined
   /**
-   * How many bytes the changes that are kept of each kind have together; one is kept in any case.
-   * Default 64 MiB.
+   * The size of all changes of a kind that are kept, in bytes. One change is always kept. Default
+   * 64 MiB.
    */
   readonly historyBytes?: number | undefined
 }
@@ -30,27 +30,32 @@ const MAX_HISTORY = 1_000_000_000
 const MIB = 1024 * 1024
 const DEFAULT_HISTORY_BYTES = 64 * MIB
 
-/** About a hundredth of a second of the server. */
+/** About a hundredth of a second of server time. */
 const ANSWER_BYTES = 4 * MIB
 
 /**
  * A store in Redis, version 6 or later, for any number of processes.
  *
- * Each operation is one script. A write is one round trip, two with the read before it; watches ask
- * for changes every `pollMs`, and whenever `subscribe` says so; without it also at once after
- * writes of the same store. A long list is read in several scripts, and brought to one moment.
+ * Each operation is one script. A write is one round trip, or two with the read before it. Watches
+ * poll every `pollMs`, and when `subscribe` calls back. Without `subscribe` they also poll at once
+ * after writes of the same store. A long list is read in several scripts, and then updated to one
+ * moment.
  *
- * What the client has to be: {@link RedisClient}. A client may send a command again after its
- * connection has ended, as ioredis does by default: for ten minutes the server remembers what a
- * write got, so that it is done once and not mistaken for a conflict. If a connection ends with a
- * write in flight and the client gives up, the answer is `STORE_OUTCOME_UNKNOWN`.
+ * Requirements of the client: {@link RedisClient}. A client may send a command again after its
+ * connection has ended, as ioredis does by default. The server remembers the result of each write
+ * for ten minutes, so that a repeated write is done once and is no conflict. If a connection ends
+ * during a write and the client gives up, the answer is `STORE_OUTCOME_UNKNOWN`.
  *
- * What the server has to be: `appendonly yes` and `appendfsync always`, or it loses what it has
- * answered when the machine fails; `maxmemory-policy noeviction`, which is the default. Replication
- * is asynchronous: **a failover loses writes that were answered** just before it, and with a
- * network split two primaries take writes for a while (`min-replicas-to-write` shortens that).
- * Where no address may be handed out twice even then, take a store that replicates before it
- * answers. Watches do not notice that writes were lost unless their version is one of them.
+ * Requirements of the server:
+ *
+ * - `appendonly yes` and `appendfsync always`. Otherwise it loses answered writes when the machine
+ *   fails
+ * - `maxmemory-policy noeviction`, the default
+ *
+ * Replication is asynchronous: **a failover loses writes that were answered** just before it.
+ * During a network split two primaries accept writes for a while (`min-replicas-to-write` shortens
+ * that). If no address may be allocated twice even then, use a store that replicates before it
+ * answers. A watch does not notice lost writes unless its own version is one of them.
  *
  * @throws IpamError `INVALID_ARGUMENT` for wrong options
  * @example

@@ -22,12 +22,12 @@ import {
   mistake,
 } from './arguments.js'
 import { asJson, type Draft, type DraftResult, identityProblem, readDraft, type StoredObject } from './draft.js'
+import { formatInput, formatName, formatText } from './format.js'
 import { assertPatch, conditionsIn, invalid, readJson } from './input.js'
 import { isObject, type JsonObject, mergePatch, mostBytes, type Problem } from './json.js'
 import { applyJsonPatch, readJsonPatch } from './json-patch.js'
 import { type KindRules, KnownKinds } from './kind-rules.js'
 import { copyOf, isWhole, type Matcher, matcherOf, queryProblem } from './selectors.js'
-import { formatInput, formatName, formatText } from './shown.js'
 import {
   conflict,
   created,

@@ -1,18 +1,21 @@
 import { assertInteger } from '../rules/arguments.js'
 
-/** How much of the past a store keeps for its watches. */
+/** How much history a store keeps for its watches. */
 export interface HistoryOptions {
   /**
-   * How many changes, of all kinds together, are kept at least. A watch can begin that far back,
-   * and one that falls behind further has to list again. Each holds the document before and after.
-   * From 1 to 1,000,000,000, default 10,000.
+   * The number of changes, of all kinds together, that are kept at least. A watch can begin that
+   * far back. A watch that falls further behind has to list again. Each change has the document
+   * before and after. From 1 to 1,000,000,000, default 10,000.
    */
   readonly history?: number | undefined
 }
 
 export interface History {
   readonly kept: number
-  /** How many more there may be before the oldest are removed: that is cheaper for many at once. */
+  /**
+   * The number of further changes before the oldest are removed, because removing many at once is
+   * cheaper.
+   */
   readonly slack: number
 }
 

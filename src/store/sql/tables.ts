@@ -1,10 +1,10 @@
 import { errorText } from '../../errors/cause.js'
 import { assertMatch } from '../rules/arguments.js'
 
-/** How the tables are called. */
+/** The names of the tables. */
 export interface TableOptions {
   /**
-   * What their names begin with: small letters, digits and `_`, at most 40. Default `ipam_kit_`.
+   * The beginning of their names: small letters, digits and `_`, at most 40. Default `ipam_kit_`.
    */
   readonly prefix?: string | undefined
 }

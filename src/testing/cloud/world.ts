@@ -368,14 +368,14 @@ export class FakeCloudWorld {
    * first two and the last of each subnet.
    */
   #nextFree({ id, name, cidrs }: FakeNetwork): string {
-    const rooms = cidrs.map((cidr) => {
+    const spans = cidrs.map((cidr) => {
       const prefix = Prefix.parse(cidr)
       return { first: Address.add(Prefix.first(prefix), 2n), size: max0(Prefix.size(prefix) - 3n) }
     })
-    const total = rooms.reduce((sum, { size }) => sum + size, 0n)
+    const total = spans.reduce((sum, { size }) => sum + size, 0n)
     let offset = this.#cursors.get(id) ?? 0n
     for (let tried = 0n; tried < total; tried++, offset++) {
-      const address = addressAt(rooms, offset % total)
+      const address = addressAt(spans, offset % total)
       if (this.#floatingIPs.hasAddress(address)) continue
       this.#cursors.set(id, (offset + 1n) % total)
       return address
@@ -428,8 +428,8 @@ function matches(network: FakeNetwork, filter: NetworkFilter = {}): boolean {
   )
 }
 
-function addressAt(rooms: readonly { readonly first: Address; readonly size: bigint }[], offset: bigint): string {
-  for (const { first, size } of rooms) {
+function addressAt(spans: readonly { readonly first: Address; readonly size: bigint }[], offset: bigint): string {
+  for (const { first, size } of spans) {
     if (offset < size) return Address.format(Address.add(first, offset))
     offset -= size
   }

@@ -1,8 +1,11 @@
 import type { StoreCapabilities } from '../../store/store.js'
 import type { Bench } from './harness.js'
 
-/** What is done to see whether a rule holds. */
+/** The body of a rule: it rejects if the rule does not hold. */
 export type Body = (bench: Bench) => Promise<void>
 
-/** Rules by their names. With the name of a capability a rule is void for a store that has it. */
+/**
+ * Rules by name. A rule with the name of a capability does not apply to a store with that
+ * capability.
+ */
 export type Rules = { readonly [name: string]: Body | { readonly unless: keyof StoreCapabilities; readonly run: Body } }

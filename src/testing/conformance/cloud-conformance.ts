@@ -6,18 +6,18 @@ import type { ConformanceCase } from './harness.js'
 
 export interface CloudConformanceOptions {
   readonly facts: CloudFacts
-  /** Makes a cloud for one case: its lists show at once what was changed. */
+  /** Makes a cloud for one case. Its lists show each change at once. */
   readonly open: () => CloudUnderTest | Promise<CloudUnderTest>
   /**
-   * What the cloud knows beside the three facts. The cases that need something else are left out.
-   * Default: all but `troubles`.
+   * What the cloud supports in addition to the three facts. Cases that need something else are left
+   * out. Default: all but `troubles`.
    */
   readonly features?: readonly CloudFeature[] | undefined
 }
 
 /**
  * The rules of `Cloud` as named cases, for any test runner: what a pool of external addresses
- * expects of a cloud with these facts.
+ * requires of a cloud with these facts.
  *
  * @example
  * const open = () => {

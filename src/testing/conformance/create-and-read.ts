@@ -41,7 +41,7 @@ export const createAndRead: Rules = {
     expectTrue(isTime, `${creationTimestamp} is RFC 3339 to the second`)
     expectEqual(metadata.generation, 1, 'metadata.generation')
   },
-  'create: gives every object another uid, also after one of the same name has gone': async (bench) => {
+  'create: gives every object another uid, also if an object of the same name was deleted': async (bench) => {
     const first = await bench.create('a')
     await bench.delete('a')
     const second = await bench.create('a')

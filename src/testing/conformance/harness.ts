@@ -23,33 +23,30 @@ function kindOf(name: string, { namespaced = true, statusSubresource = true }: P
 export const OTHER_VERSION = `${GROUP}/v1beta1`
 
 /**
- * The kinds that the suite works with: the store has to know them. A server with schemas needs ones
- * that keep unknown fields.
+ * The kinds of the suite. The store has to know them. A server with schemas needs schemas that keep
+ * unknown fields.
  */
 export const conformanceKinds: readonly KindInfo[] = [POOL, REGION, PLAIN]
 
 /** What the suite needs of the store under test. */
 export interface ConformanceOptions {
   /**
-   * A store on the data under test. Each call gives another client, process or session, where there
-   * is such a thing.
+   * Opens a store on the data under test. Each call opens another client, process or session, if
+   * there is such a thing.
    */
   readonly open: () => Store | Promise<Store>
-  /** Makes a namespace exist. Left out: they need not be made. */
+  /** Creates a namespace. Left out: namespaces need not be created. */
   readonly createNamespace?: ((name: string) => Promise<void>) | undefined
-  /**
-   * Cuts the connections of all watches of the stores that were opened. Left out: they cannot be
-   * cut.
-   */
+  /** Cuts the connections of all watches of the opened stores. Left out: that is not possible. */
   readonly interruptWatches?: (() => Promise<void>) | undefined
   /** `(ms) => new Promise((done) => setTimeout(done, ms))`. It has to take that time. */
   readonly sleep: (milliseconds: number) => Promise<unknown>
   /**
-   * Part of every name, so that two runs on the same data do not meet. A DNS label of at most 20
-   * characters. Default `run`.
+   * A part of every name, so that two runs on the same data do not collide. A DNS label of at most
+   * 20 characters. Default `run`.
    */
   readonly run?: string | undefined
-  /** How long an event of a watch may take, and its end, in milliseconds. Default 10,000. */
+  /** The time limit for an event of a watch, and for its end, in milliseconds. Default 10,000. */
   readonly patienceMs?: number | undefined
 }
 
@@ -59,11 +56,9 @@ const PAUSE_MS = 100
 export interface ConformanceCase {
   /** `section: rule`. */
   readonly name: string
-  /** The capability that makes the rule void: with it the case is not run. */
+  /** The capability with which the rule does not apply. Then the case is not run. */
   readonly unless?: keyof StoreCapabilities | undefined
-  /**
-   * Resolves if the rule holds; rejects with a `ConformanceError` that says what was expected.
-   */
+  /** Resolves if the rule holds. Rejects with a `ConformanceError` that says what was expected. */
   run(): Promise<void>
 }
 
@@ -118,7 +113,7 @@ function show(value: unknown): string {
   return text.length > 300 ? `${text.slice(0, 300)}…` : text
 }
 
-/** An object with other metadata. */
+/** A copy of an object with other metadata. */
 export function withMeta(object: KubeObject, metadata: object): KubeObject {
   return { ...object, metadata: { ...object.metadata, ...metadata } }
 }
@@ -130,11 +125,11 @@ export interface Parts {
   readonly status?: unknown
 }
 
-/** A case at work: a namespace of its own, and short words for what cases do all the time. */
+/** One running case: a namespace of its own, and helpers for common operations. */
 export class Bench {
   readonly store: Store
   readonly options: ConformanceOptions
-  /** Two namespaces that nobody else uses; the first sorts before the second. */
+  /** Two namespaces that no other case uses. The first sorts before the second. */
   readonly namespace: string
   readonly otherNamespace: string
 
@@ -218,7 +213,7 @@ export class Bench {
     return this.options.patienceMs ?? 10_000
   }
 
-  /** In short pauses: one cannot be ended, and one that is left behind keeps a process alive. */
+  /** Waits in short pauses: a pause cannot be cancelled, and keeps a process alive. */
   async wait(milliseconds: number, isOver: () => boolean = () => false): Promise<void> {
     for (let left = milliseconds; left > 0 && !isOver(); left -= PAUSE_MS) {
       await this.options.sleep(Math.min(left, PAUSE_MS))

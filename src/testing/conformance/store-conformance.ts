@@ -24,11 +24,11 @@ const RULES: Rules = {
 }
 
 /**
- * The rules of `Store` as named cases, for any test runner. Each case works in namespaces of
- * its own, so that cases may run beside each other and on a server that is in use; it leaves behind
- * what it made there.
+ * The rules of `Store` as named cases, for any test runner. Each case uses namespaces of its own,
+ * so that cases can run concurrently, and on a server that is in use. It does not delete what it
+ * created there.
  *
- * A case with `unless` is to be left out for a store that has that capability: nothing else may be.
+ * Skip a case with `unless` for a store with that capability. Skip no other case.
  *
  * @throws IpamError `INVALID_ARGUMENT` for a `run` that is no DNS label of at most 20 characters
  * @example

@@ -16,13 +16,13 @@ export const watches: Rules = {
       const objects = events.map((event) => event.object)
       expectEqual(objects.slice(0, 3), [made, changed, other], 'the objects')
       const last = objects[3]!
-      expectEqual([last.metadata.uid, last.spec], [gone.metadata.uid, { x: 1 }], 'the last state of what has gone')
+      expectEqual([last.metadata.uid, last.spec], [gone.metadata.uid, { x: 1 }], 'the last state of the deleted object')
       const versions = objects.map(({ metadata }) => BigInt(metadata.resourceVersion!))
       const areRising = versions.every((version, index) => index === 0 || version > versions[index - 1]!)
       expectTrue(areRising, 'the versions rise')
     })
   },
-  'watch: goes on with what is still to come': async (bench) => {
+  'watch: continues with later events': async (bench) => {
     await following(bench, { resourceVersion: await bench.version() }, async (reader) => {
       const waiting = reader.take(1)
       await bench.create('a')
@@ -68,7 +68,7 @@ export const watches: Rules = {
           return left.size === 0 || undefined
         }
         const at = event.type === 'BOOKMARK' ? event.resourceVersion : event.failure.code
-        expectTrue(/^\d+$/.test(at), `the watch goes on, got ${at}`)
+        expectTrue(/^\d+$/.test(at), `the watch continues, got ${at}`)
         for (const version of left)
           expectTrue(BigInt(version) > BigInt(at), `${version} is told before a bookmark ${at}`)
         return undefined
@@ -116,7 +116,7 @@ export const watches: Rules = {
       expectTrue(object.metadata.deletionTimestamp !== undefined, 'the third has a deletionTimestamp')
     })
   },
-  'watch: a version that the store can not know is gone': async (bench) => {
+  'watch: a version that the store cannot have is gone': async (bench) => {
     const far = String(BigInt(await bench.version()) + 1_000_000_000n)
     for (const resourceVersion of ['yesterday', far]) {
       await following(bench, { resourceVersion }, async (reader) => {
@@ -182,7 +182,7 @@ export const watches: Rules = {
     const kept = [...copy.values()].sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1))
     expectEqual(kept, now, 'the list before with all events, and the list of now')
   },
-  'watch: goes on where it was when its connection is cut': async (bench) => {
+  'watch: continues from the same version after its connection is cut': async (bench) => {
     const { interruptWatches } = bench.options
     let resourceVersion = await bench.version()
     const seen: string[] = []

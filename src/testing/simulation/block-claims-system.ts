@@ -29,12 +29,12 @@ const POOLS: { readonly [name: string]: readonly string[] } = {
 }
 
 /**
- * Claims of Cluster API on two small pools that overlap, served from blocks by every writer at
- * once, and people who make and remove claims and change the pools.
+ * A system of claims of Cluster API on two small pools that overlap. Every writer serves them from
+ * blocks at the same time. Users create and delete claims and change the pools.
  *
- * Always: no two claims are Bound to one address, and no address is taken from a claim that lives.
- * At rest: every claim that can have an address has one, and there is a row for each of those and
- * no other.
+ * Always: no two claims are Bound to one address, and no living claim loses its address. At rest:
+ * every claim that can have an address has one, and blocks have a row for each of those and no
+ * other row.
  */
 export function blockClaimsSystem(): SimulatedSystem {
   const claims = new WeakMap<Planner, BlockClaims>()

@@ -3,13 +3,13 @@ import { IPPool } from '../../crd/ipam-kit/ip-pool.js'
 import { kindKey } from '../../crd/meta/object.js'
 import type { Change, Task } from '../../plan/index.js'
 import { KnownBlocks } from '../../provider/blocks/index.js'
-import { runTask, taskTurns } from '../../run/index.js'
-import type { TaskTurns } from '../../run/task/task-turns.js'
+import { objectLocks, runTask } from '../../run/index.js'
+import type { ObjectLocks } from '../../run/task/object-locks.js'
 import type { Store } from '../../store/index.js'
 import { SimulatedCrash } from '../crashing-store.js'
 import type { Dice } from './dice.js'
 import type { Scheduler } from './scheduler.js'
-import { simulatedTurns } from './simulated-turns.js'
+import { simulatedLocks } from './simulated-locks.js'
 import type { Truth } from './truth.js'
 
 /** What a writer of blocks has to do, one owner at a time. */
@@ -51,7 +51,7 @@ export class BlockWriter {
   readonly #knows: Knowledge
   readonly #beginsAnew: boolean
   /** How its tasks wait for each other, if they do. */
-  readonly #turns: TaskTurns | undefined
+  readonly #locks: ObjectLocks | undefined
   readonly #next: () => BlockJob | undefined
   /** How many entries of the log were told, by kind. */
   readonly #told = new Map<string, number>()
@@ -70,7 +70,7 @@ export class BlockWriter {
       /** Whether what has failed may be begun anew by another task. */
       readonly beginsAnew: boolean
       /** Whether its tasks wait for each other. */
-      readonly takesTurns: boolean
+      readonly usesLocks: boolean
       readonly workers: number
       /** Takes the next job, if there is one. */
       readonly next: () => BlockJob | undefined
@@ -81,7 +81,7 @@ export class BlockWriter {
     this.#store = parts.store
     this.#knows = parts.knows
     this.#beginsAnew = parts.beginsAnew
-    this.#turns = parts.takesTurns ? taskTurns() : undefined
+    this.#locks = parts.usesLocks ? objectLocks() : undefined
     this.#next = parts.next
     this.workers = parts.workers
     this.#known = this.#fresh()
@@ -139,11 +139,11 @@ export class BlockWriter {
     const { now, scheduler, dice } = this.#world
     const known = this.#knows === 'asked' ? this.#fresh() : this.#known
     let task = job.task(known)
-    const turns = this.#turns && simulatedTurns(this.#turns, scheduler, worker)
+    const locks = this.#locks && simulatedLocks(this.#locks, scheduler, worker)
     let before: Parameters<typeof runTask>[3]
     for (;;) {
       const onStep = (step: { readonly kind: string }) => scheduler.note(this.name, `  ${job.label}: ${step.kind}`)
-      const ended = await runTask(task, this.#store, { now, onStep, turns }, before)
+      const ended = await runTask(task, this.#store, { now, onStep, locks }, before)
       before = undefined
       if (ended.kind === 'done') return job.done(ended.outcome)
       // the same task continues, because it knows what it has sent; or another one, if that is

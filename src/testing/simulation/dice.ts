@@ -1,6 +1,9 @@
 import { assertList, assertNumber } from '../../errors/checks.js'
 
-/** Draws from a seed: the same seed gives the same draws, on every machine (mulberry32). */
+/**
+ * A seeded random number generator: the same seed gives the same numbers on every machine
+ * (mulberry32).
+ */
 export class Dice {
   #state: number
 

@@ -9,30 +9,30 @@ import type { Scheduler } from './scheduler.js'
 import type { Truth } from './truth.js'
 
 /**
- * What can go wrong with a call.
+ * The faults of a call.
  *
  * - `crash-before`, `crash-after`: the writer dies before the call is done, or after it and before
- *   it learns of it
- * - `conflict`: the store answers with a conflict, although no other writer was faster
- * - `lost-answer`, `lost-call`, `late-call`: a time-out, with the write done, not done, or done
- *   later, as late as before the next write of that object: the writer is told that it is unknown
+ *   the answer
+ * - `conflict`: the store answers with a conflict, although no other writer has written
+ * - `lost-answer`, `lost-call`, `late-call`: a time-out. The write is done, not done, or done
+ *   later, up to the next write of that object. The writer gets an unknown outcome
  * - `down`: the store answers that it is not available
- * - `refused`: a write is denied by a webhook, and not done
- * - `stand-still`: the writer is stopped between its check that it may write and the write, for up
- *   to some hundred turns. Where one writer rules another one rules by then; the write is done all
- *   the same when it continues
- * - `stale-list`: a list from some time ago, although not from before the writer began: an API
- *   server gives none that is older than what its client has seen
+ * - `refused`: a webhook denies a write, and it is not done
+ * - `stand-still`: the writer is suspended between its check that it may write and the write, for
+ *   up to some hundred turns. If there is a leader, another writer leads by then. The write is done
+ *   when the writer continues
+ * - `stale-list`: an outdated list, but not older than the start of the writer: an API server
+ *   returns no list that is older than what its client has seen
  *
- * And with a call to an external system ({@link EXTERNAL_FAULTS}):
+ * The faults of a call to an external system ({@link EXTERNAL_FAULTS}):
  *
- * - `external-late-call`: a time-out, with the call done later, as late as before the next call
- *   under the same key
- * - `external-late-answer`: the call is done, and its answer comes up to some hundred turns later
- * - `external-no-answer`: the call is done or not done, and times out after as long
+ * - `external-late-call`: a time-out. The call is done later, up to the next call under the same
+ *   key
+ * - `external-late-answer`: the call is done, and answered up to some hundred turns later
+ * - `external-no-answer`: the call is done or not done, and times out after up to some hundred
+ *   turns
  * - `external-twice`: the call arrives twice, and the second answer counts
- * - `external-stale-list`: a call that only reads is answered with what was answered up to 5 s
- *   before
+ * - `external-stale-list`: a call that only reads gets an answer that is up to 5 s old
  */
 export type Fault =
   | 'crash-before'
@@ -54,7 +54,7 @@ export type ExternalFault =
   | 'external-twice'
   | 'external-stale-list'
 
-/** All that every system has to live with, whatever its ledger. */
+/** The faults that every system has to tolerate, with any ledger. */
 export const ALL_FAULTS: readonly Fault[] = [
   'crash-before',
   'crash-after',
@@ -66,7 +66,7 @@ export const ALL_FAULTS: readonly Fault[] = [
   'stale-list',
 ]
 
-/** What an external system does that is slow, repeats calls, or lists what was so a while ago. */
+/** The faults of an external system that is slow, repeats calls, or returns outdated lists. */
 export const EXTERNAL_FAULTS: readonly ExternalFault[] = [
   'external-late-call',
   'external-late-answer',

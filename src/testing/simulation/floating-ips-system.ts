@@ -39,13 +39,13 @@ const CHOSEN: { readonly [namespace: string]: string } = { 'team-a': '203.0.113.
 const CALL_SECONDS = 300
 
 /**
- * Pools of floating IPs in two namespaces and one project of a cloud, and people who make, remove
+ * A system of floating IP pools in two namespaces and one project of a cloud. Users create, delete
  * and pause claims, raise limits, and delete, restore and attach addresses in the cloud.
  *
- * Always: no two IPAddress objects have one address; nothing is created without a reservation, or
- * beyond the limit; nothing is deleted that no call has created, or that a pool retains; a claim is
- * Bound to an IPAddress that exists. At rest: every address that was created is that of a claim or
- * is available, and every claim that waits has a reason to.
+ * Always: no two IPAddress objects have one address. No address is created without a reservation,
+ * or beyond the limit. No address is deleted that no call has created, or that a pool retains. A
+ * claim is Bound to an existing IPAddress. At rest: every created address belongs to a claim or is
+ * available, and every claim that waits has a reason.
  */
 export function floatingIPsSystem(facts: CloudFacts): SimulatedSystem {
   let now = () => 0

@@ -17,13 +17,14 @@ import { InClusterRules, type InClusterSystemOptions, inClusterSystem, isHeld, i
 import type { ObservedWrite, SimulatedSystem, SimulationRules } from './simulate.js'
 
 /**
- * The in-cluster provider with blocks as its ledger: two small pools that every writer serves at
- * once, and people who make, remove and pause claims, also by force, and change the pools.
+ * A system of the in-cluster provider with blocks as its ledger. Every writer serves two small
+ * pools at the same time. Users create, delete and pause claims, also by force, and change the
+ * pools.
  *
- * Always: no two claims that live have one address of a pool, and no address is taken from a claim
- * that lives. An IPAddress whose create was held back (`stand-still`) may have an address that
- * another one has, as long as its own claim is not Bound. At rest: no such IPAddress is left, every
- * claim that can have an address has one, and there is a row for each of those and no other.
+ * Always: no two living claims have one address of a pool, and no living claim loses its address.
+ * An IPAddress whose create was delayed (`stand-still`) may have the address of another one, as
+ * long as its own claim is not Bound. At rest: no such IPAddress is left. Every claim that can have
+ * an address has one, and blocks have a row for each of those and no other row.
  */
 export function inClusterBlocksSystem({ consumers }: Pick<InClusterSystemOptions, 'consumers'> = {}): SimulatedSystem {
   const { kinds, prepare, act } = inClusterSystem({ sweepAfterSeconds: 1, consumers })

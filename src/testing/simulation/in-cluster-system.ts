@@ -26,28 +26,28 @@ const POOLS: { readonly [name: string]: readonly (readonly string[])[] } = {
 
 export interface InClusterSystemOptions {
   /**
-   * As in the options of `inCluster`. With it, people also remove claims by force, without regard
-   * to their finalizers.
+   * As in the options of `inCluster`. With it, users also delete claims by force, and remove their
+   * finalizers.
    */
   readonly sweepAfterSeconds?: number | undefined
-  /** Whether consumers hold some of the claims by a finalizer, and let them go. Default false. */
+  /** Whether consumers hold some claims by a finalizer, and release them later. Default false. */
   readonly consumers?: boolean | undefined
   /**
-   * Whether writers may stand still between their check that they may write and a write
-   * (`stand-still` of the faults). A write that arrives late may then make a second IPAddress with
-   * an address: no two claims are Bound to one all the same, and at rest no such IPAddress is left,
-   * except one that looks restored. Default false.
+   * Whether writers may be suspended between their check that they may write and a write
+   * (`stand-still` of the faults). A late write may then create a second IPAddress with an address.
+   * No two claims are Bound to one address even then. At rest no such IPAddress is left, except one
+   * that looks restored. Default false.
    */
   readonly standing?: boolean | undefined
 }
 
 /**
- * The in-cluster provider of Cluster API with two small pools, and people who make, remove and
- * pause claims and change the pools.
+ * A system of the in-cluster provider of Cluster API with two small pools. Users create, delete and
+ * pause claims, and change the pools.
  *
- * Always: no two IPAddress objects of a pool have one address, and no address is taken from a claim
- * that lives, or that a consumer holds. At rest: every claim that can have an address has one, and
- * no address is left without a claim.
+ * Always: no two IPAddress objects of a pool have one address. No claim that lives, or that a
+ * consumer holds, loses its address. At rest: every claim that can have an address has one, and no
+ * address is left without a claim.
  */
 export function inClusterSystem(options: InClusterSystemOptions = {}): SimulatedSystem {
   assertObject('inClusterSystem', 'options', options)

@@ -20,27 +20,27 @@ import type { SimulatedSystem } from './simulate.js'
 
 export interface NodeIPAMSystemOptions {
   /**
-   * Where ranges come from: ClusterCIDRs that come and go, those and one that stands for flags, or
-   * flags alone. Default `objects`.
+   * The source of ranges: ClusterCIDRs that users create and delete, those and one for the flags,
+   * or only flags. Default `objects`.
    */
   readonly ranges?: 'objects' | 'default' | 'flags' | undefined
   /**
-   * Whether ServiceCIDRs come and go, or the service ranges are told at the start. Default
-   * `objects`.
+   * Whether users create and delete ServiceCIDRs, or the service ranges are given at the start.
+   * Default `objects`.
    */
   readonly services?: 'objects' | 'fixed' | undefined
   /** As in the options of `nodeIPAM`. */
   readonly order?: RangeOrder | undefined
-  /** Whether people set subnets of Nodes by hand now and then. Default true. */
+  /** Whether users sometimes set subnets of Nodes by hand. Default true. */
   readonly presets?: boolean | undefined
   /**
    * Whether ranges are published first, and used when consumers have accepted them. Default false.
    */
   readonly network?: boolean | undefined
   /**
-   * Whether all writers give subnets at the same time, over one SubnetReservations, so that they
-   * may also stand still between their check that they may write and the write. People set no
-   * subnets by hand then, and delete the SubnetReservations now and then. Default false.
+   * Whether all writers allocate subnets at the same time, over one SubnetReservations. Writers may
+   * then be suspended between their check that they may write and the write. Users set no subnets
+   * by hand then, and sometimes delete the SubnetReservations. Default false.
    */
   readonly shared?: boolean | undefined
 }
@@ -115,19 +115,19 @@ const PRESETS: readonly (readonly string[])[] = [
 ]
 
 /**
- * Node IPAM with ranges of a few subnets, and people who make Nodes, label them and delete them
- * slowly, behind a finalizer, make and delete ClusterCIDRs and ServiceCIDRs, and set subnets of
+ * A system of node IPAM with ranges of a few subnets. Users create Nodes, label them, delete them
+ * slowly behind a finalizer, create and delete ClusterCIDRs and ServiceCIDRs, and set subnets of
  * Nodes by hand.
  *
- * Always: no subnet is given twice, or over a service range; the subnets of a Node never change;
- * they are one of each family of one range, which was for the Node when they were chosen; a
+ * Always: no subnet is allocated twice, or in a service range. The subnets of a Node never change.
+ * They are one of each family of one range, which matched the Node when they were chosen. A
  * ClusterCIDR keeps its finalizer while a Node has a subnet of it. At rest: every Node that can
- * have subnets has them, each usable ClusterCIDR has its finalizer, no deleted one is left without
- * use, and an Event was sent about all that people have to look at.
+ * have subnets has them, each usable ClusterCIDR has its finalizer, no deleted and unused one is
+ * left, and an Event was sent about each problem that users have to solve.
  *
- * One writer at a time, and none that stands still between its check that it may write and the
- * write: the ledger are the Nodes, and nothing in the API keeps two of them from having one subnet.
- * With `shared` any number of writers at a time, and they may stand still.
+ * One writer at a time, which is never suspended between its check that it may write and the write:
+ * the Nodes are the ledger, and the API does not prevent that two of them have one subnet. With
+ * `shared` any number of writers at a time, which may be suspended.
  */
 export function nodeIPAMSystem(options: NodeIPAMSystemOptions = {}): SimulatedSystem {
   const {

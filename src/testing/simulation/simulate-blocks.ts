@@ -194,7 +194,7 @@ class BlocksSimulation {
       store: dropsConditions ? careless : store,
       knows,
       beginsAnew: knows !== 'asked' || hasHandles,
-      takesTurns: workers > 1 && this.#dice.chance(0.5),
+      usesLocks: workers > 1 && this.#dice.chance(0.5),
       workers,
       next: () => this.#jobFor(name),
     })
@@ -281,8 +281,8 @@ class BlocksSimulation {
         this.#scheduler.note(node, `  ${name}: ${outcome.kind}`)
         if (!('allocations' in outcome)) {
           owner.refused = { length, atMs: this.#nowMs }
-          const isNews = before.length > 0 || !PASSING.has(outcome.kind)
-          if (isNews) this.#problems.push(`${name} was told ${outcome.kind}`)
+          const isUnexpected = before.length > 0 || !PASSING.has(outcome.kind)
+          if (isUnexpected) this.#problems.push(`${name} was told ${outcome.kind}`)
           return
         }
         owner.refused = undefined

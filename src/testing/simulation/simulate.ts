@@ -3,16 +3,16 @@ import { assertParts } from '../../errors/checks.js'
 import { describe } from '../../errors/index.js'
 import { refuse } from '../../errors/refuse.js'
 import type { Change, EventEffect, Planner } from '../../plan/index.js'
-import { runUntilQuiet, taskTurns } from '../../run/index.js'
+import { objectLocks, runUntilQuiet } from '../../run/index.js'
 import type { AnyCaller } from '../../run/plan/run-plan.js'
-import type { TaskTurns } from '../../run/task/task-turns.js'
+import type { ObjectLocks } from '../../run/task/object-locks.js'
 import type { Store } from '../../store/index.js'
 import { Dice } from './dice.js'
 import { type ExternalWorld, faultyExternal } from './faulty-external.js'
 import { ALL_FAULTS, EXTERNAL_FAULTS, type Fault, faultyStore } from './faulty-store.js'
 import { Network } from './network.js'
 import { Scheduler } from './scheduler.js'
-import { simulatedTurns } from './simulated-turns.js'
+import { simulatedLocks } from './simulated-locks.js'
 import { Truth } from './truth.js'
 import { Writer, type WriterWorld } from './writer.js'
 
@@ -55,7 +55,7 @@ export interface SimulatedSystem {
 export interface ExternalOptions {
   readonly now: () => number
   /** How tasks of one writer wait for each other. */
-  readonly turns: TaskTurns
+  readonly locks: ObjectLocks
 }
 
 export interface SimulationRules {
@@ -262,7 +262,7 @@ class Simulation {
     const external =
       system.externalOf?.(planner, store, {
         now: world.now,
-        turns: simulatedTurns(taskTurns(), this.#scheduler, name),
+        locks: simulatedLocks(objectLocks(), this.#scheduler, name),
       }) ??
       (system.external && faultyExternal(system.external, name, this.#external, source))
     const writer: Writer = new Writer(name, world, { store, planner, external })
@@ -297,7 +297,7 @@ class Simulation {
     if (problem !== undefined) this.#problems.push(`at rest: ${problem}`)
     const planner = system.planner()
     const now = () => this.#now()
-    const external = system.externalOf?.(planner, this.#truth.store, { now, turns: taskTurns() }) ?? system.external
+    const external = system.externalOf?.(planner, this.#truth.store, { now, locks: objectLocks() }) ?? system.external
     const fresh = await runUntilQuiet(this.#truth.store, [planner], { now, external })
     if (fresh.written > 0) this.#problems.push(`at rest: a fresh planner still wrote ${fresh.written} objects`)
     for (const { key, failure } of fresh.failures) this.#problems.push(`at rest: ${key}: ${describe(failure)}`)

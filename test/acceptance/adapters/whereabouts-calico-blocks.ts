@@ -81,9 +81,9 @@ const RESERVED_HANDLE = 'windows-reserved-ipam-handle'
 
 async function blockAnswers({ block: text, allocations, op }: BlockInput, expect: unknown): Promise<Answer> {
   const prefix = Prefix.parse(text)
-  const coolDownSeconds = op.gc?.cooldownSeconds ?? op.cooldownSeconds ?? 0
+  const cooldownSeconds = op.gc?.cooldownSeconds ?? op.cooldownSeconds ?? 0
   const reserved = RangeSet.fromPrefixes(reservations(op.reserved ?? []))
-  const spec = { prefix, blockLength: prefix.length, reserved, coolDownSeconds }
+  const spec = { prefix, blockLength: prefix.length, reserved, cooldownSeconds }
   const problem = poolProblem(spec)
   if (problem !== undefined) return unsupported(problem)
   const handles = [...new Set(allocations.map(({ handle }) => handle))]
@@ -92,7 +92,7 @@ async function blockAnswers({ block: text, allocations, op }: BlockInput, expect
   const handleOf = (uid: string) => handles[Number(uid.slice('handle-'.length))]
   const placed = allocations.flatMap((row, index) => row.ordinals.map((ordinal) => ({ ordinal, row, index })))
   const rowsIn = placed.map(
-    ({ ordinal, row, index }) => [String(ordinal), rowOf(row, index, uidOf(row), coolDownSeconds)] as const,
+    ({ ordinal, row, index }) => [String(ordinal), rowOf(row, index, uidOf(row), cooldownSeconds)] as const,
   )
   const begin = async () => {
     const blocks = await StoredBlocks.create(spec)
@@ -133,10 +133,10 @@ function rowOf(
   { seq = 0, releasedSecondsAgo }: Row,
   index: number,
   uid: string,
-  coolDownSeconds: number,
+  cooldownSeconds: number,
 ): IPBlock['spec']['rows'][string] {
   const owner = { owner: `row-${index}`, uid, sequence: seq }
-  return releasedSecondsAgo === undefined ? owner : { ...owner, ...released(releasedSecondsAgo, coolDownSeconds) }
+  return releasedSecondsAgo === undefined ? owner : { ...owner, ...released(releasedSecondsAgo, cooldownSeconds) }
 }
 
 interface Handles {

@@ -29,8 +29,8 @@ const GROWTH = 8
 const MOST = 10
 
 /** A delta of a release, of which it is counted what an undo reads of the holds of others. */
-function countedDelta<D extends { readonly memory: { readonly others: readonly H[] } }, H extends object>(delta: D): D {
-  return { ...delta, memory: { ...delta.memory, others: delta.memory.others.map(counted) } }
+function countedDelta<D extends { readonly undo: { readonly others: readonly H[] } }, H extends object>(delta: D): D {
+  return { ...delta, undo: { ...delta.undo, others: delta.undo.others.map(counted) } }
 }
 
 /** What n things cost, of which the preparation does not count. */
@@ -110,7 +110,7 @@ describe.each(FAMILIES)(
     }
 
     const allocatorOf = (count: number, occupy: (allocator: PrefixAllocator, i: number) => void) => {
-      const allocator = new PrefixAllocator({ parents: ranges, childLength: bits - 1 })
+      const allocator = new PrefixAllocator({ ranges: ranges, childLength: bits - 1 })
       for (let i = 0; i < count; i++) occupy(allocator, i)
       return allocator
     }

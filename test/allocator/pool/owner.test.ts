@@ -13,7 +13,7 @@ describe.each([{}, { uid: '' }, { uid: undefined }, { uid: 7 }, undefined, null]
   })
 
   test('of a prefix is one too', () => {
-    const allocator = new PrefixAllocator({ parents: RangeSet.parse(['fd00::/62']), childLength: 64 })
+    const allocator = new PrefixAllocator({ ranges: RangeSet.parse(['fd00::/62']), childLength: 64 })
     expect(() => allocator.occupy(Prefix.parse('fd00::/64'), owner as Owner)).toThrow(mistake)
     expect(() => allocator.occupy(Prefix.parse('fd00::/63'), owner as Owner)).toThrow(mistake)
   })

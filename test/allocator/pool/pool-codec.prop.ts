@@ -13,7 +13,7 @@ const specs: AddressPoolSpec[] = [
     exclude: RangeSet.parse(['10.0.0.4/31']),
     gateway: at('10.0.0.1'),
     staticBand: 3,
-    coolDownSeconds: 0.5,
+    cooldownSeconds: 0.5,
     holdSeconds: 3600,
     preallocated: [
       ['mac-1', at('10.0.0.2')],
@@ -41,9 +41,9 @@ const step: fc.Arbitrary<Step> = fc.tuple(
 /** An answer without the numbers of releases: what is stored is their order. */
 function told(outcome: AllocationOutcome): unknown {
   if (outcome.kind !== 'allocated') return outcome
-  const { memory, ...delta } = outcome.delta
-  const releases = memory.releases.map(({ order: _, ...released }) => released)
-  return { ...outcome, delta: { ...delta, memory: { ...memory, releases } } }
+  const { undo, ...delta } = outcome.delta
+  const releases = undo.releases.map(({ order: _, ...released }) => released)
+  return { ...outcome, delta: { ...delta, undo: { ...undo, releases } } }
 }
 
 /** Does the same to a pool as to another one, and returns the answers. */

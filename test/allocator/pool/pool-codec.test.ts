@@ -28,7 +28,7 @@ describe('bytes with one thing wrong say what it is', () => {
 
   test.each<[problem: string, bytes: Uint8Array]>([
     ['neither 0 nor 1', put(KEY, 1, 2)],
-    ['a sequence that the pool has not come to', put(LOW, 1, 2)],
+    ['a sequence above the last one of the pool', put(LOW, 1, 2)],
     ['a number of more than 53 bits', put(LOW, 2, 1, 128, 128, 128, 1)],
     ['a text that does not stand before it', put(UID, 3, 5)],
     ['an owner without a uid', put(UID, 3, 0, 0)],
@@ -58,7 +58,7 @@ describe('bytes with one thing wrong say what it is', () => {
     for (const uid of ['a', 'b']) twin.occupy(at('10.0.0.1'), { uid })
     const holds = bodyOf(AddressPool.encode(twin))
     holds[holds.lastIndexOf(98)] = 97
-    const cooling = new AddressPool({ ranges: ranges('0.0.0.0/29'), coolDownSeconds: 1 })
+    const cooling = new AddressPool({ ranges: ranges('0.0.0.0/29'), cooldownSeconds: 1 })
     cooling.occupy(at('0.0.0.1'), { uid: 'a' })
     cooling.occupy(at('0.0.0.2'), { uid: 'b' })
     cooling.releaseOwner('b', { nowMs: 0 })
@@ -66,7 +66,7 @@ describe('bytes with one thing wrong say what it is', () => {
     const rest = rests.lastIndexOf(4)
     expect(rests[rest + 1]).toBe(2)
     rests[rest + 1] = 1
-    const problem = 'what can be there once is there twice'
+    const problem = 'an entry that must be unique is there twice'
     for (const bytes of [holds, rests]) {
       expect(AddressPool.safeDecode(seal(bytes))).toMatchObject({ ok: false, failure: { context: { problem } } })
     }
@@ -90,7 +90,7 @@ describe('bytes with one thing wrong say what it is', () => {
   test('what has cooled down stays so in a pool that is read back', () => {
     const pool = new AddressPool({
       ranges: ranges('10.0.0.0/31'),
-      coolDownSeconds: 10,
+      cooldownSeconds: 10,
       strategy: { kind: 'least-recently-released' },
     })
     pool.allocate({ owner: { uid: 'a' } }, { nowMs: 0 })

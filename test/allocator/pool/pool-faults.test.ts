@@ -120,7 +120,7 @@ describe('undo', () => {
   })
 
   test('does not hold back again what would have cooled down by now', () => {
-    const pool = new AddressPool({ ranges: ranges('10.0.0.0/31'), coolDownSeconds: 10 })
+    const pool = new AddressPool({ ranges: ranges('10.0.0.0/31'), cooldownSeconds: 10 })
     pool.allocate({ owner: { uid: 'a' }, stickyKey: 'mac-1' }, { nowMs: 0 })
     pool.releaseOwner('a', { nowMs: 0 })
     const { delta } = given(pool.allocate({ owner: { uid: 'b' }, stickyKey: 'mac-1' }, { nowMs: 5000 }))
@@ -270,7 +270,7 @@ describe('a pool that was changed', () => {
   })
 
   test('gives nothing that is still cooling down', () => {
-    const { pool, give, resize } = make({ kind: 'least-recently-released' }, { coolDownSeconds: 10 })
+    const { pool, give, resize } = make({ kind: 'least-recently-released' }, { cooldownSeconds: 10 })
     give('a')
     pool.releaseOwner('a', { nowMs: 0 })
     resize('10.0.0.0/31')
@@ -297,7 +297,7 @@ describe('a pool that was changed', () => {
 })
 
 test('what is exhausted is told when the first address of either family has cooled down', () => {
-  const pool = new AddressPool({ ranges: ranges('10.0.0.0/32', 'fd00::/128'), coolDownSeconds: 10 })
+  const pool = new AddressPool({ ranges: ranges('10.0.0.0/32', 'fd00::/128'), cooldownSeconds: 10 })
   for (const [uid, family] of [
     ['a', 4],
     ['b', 6],

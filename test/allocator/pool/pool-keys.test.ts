@@ -64,7 +64,7 @@ describe.each(FAMILIES)('what is kept for a key in IPv%i', (family) => {
       tried.release('before')
       tried.release('other')
       tried.ask('filler', { family, want })
-      expect(tried.ask('stranger', { family, want, stickyKey: 'mac-2' })).toBe('exhausted')
+      expect(tried.ask('another', { family, want, stickyKey: 'mac-2' })).toBe('exhausted')
       expect(tried.ask('after', { ...key, want })).toEqual(had)
     })
 
@@ -92,7 +92,7 @@ describe.each(FAMILIES)('what is kept for a key in IPv%i', (family) => {
         tried.ask(uid, { family, stickyKey, want: two })
       }
       for (const uid of ['a', 'b', 'c']) tried.release(uid)
-      expect(tried.ask('stranger', { family, stickyKey: 'mac-3', want })).toBe('exhausted')
+      expect(tried.ask('another', { family, stickyKey: 'mac-3', want })).toBe('exhausted')
       expect(tried.ask('after', { ...key, want })).toEqual([0, 1, 2, 3])
     })
 
@@ -108,7 +108,7 @@ describe.each(FAMILIES)('what is kept for a key in IPv%i', (family) => {
     test('where it is preallocated', () => {
       const preallocated = [['mac-1', at(family, 2)] as const, ['mac-2', at(family, 5)] as const]
       const tried = new Tried({ ranges: ranges(eight[family]), preallocated })
-      expect(tried.ask('stranger', { family, want: { kind: 'run', count: 3 } })).toBe('exhausted')
+      expect(tried.ask('another', { family, want: { kind: 'run', count: 3 } })).toBe('exhausted')
       const outcome = tried.ask('own', { ...key, want })
       expect(outcome).toHaveLength(4)
       expect(outcome).toContain(2)
@@ -146,7 +146,7 @@ describe.each(FAMILIES)('what is kept for a key in IPv%i', (family) => {
     if (given.kind !== 'allocated') throw new Error(given.kind)
     expect(tried.pool.undo(given.delta)).toBe(true)
     expect(tried.pool.counts({ nowMs: 0 })).toMatchObject({ cooling: 8n, free: 0n })
-    expect(tried.ask('stranger', { family, stickyKey: 'mac-2' })).toBe('exhausted')
+    expect(tried.ask('another', { family, stickyKey: 'mac-2' })).toBe('exhausted')
     expect(tried.ask('again', { ...key, want })).toEqual([0, 1, 2, 3, 4, 5, 6, 7])
   })
 
@@ -162,14 +162,14 @@ describe.each(FAMILIES)('what is kept for a key in IPv%i', (family) => {
     ] as const) {
       expect(tried.ask('after', { ...key, want })).toBe('exhausted')
       expect(tried.pool.counts({ nowMs: 0 })).toEqual(counts)
-      expect(tried.ask('stranger', { family, want: { kind: 'address', address: at(family, 0) } })).toBe('cooling')
+      expect(tried.ask('another', { family, want: { kind: 'address', address: at(family, 0) } })).toBe('cooling')
     }
   })
 
   test.each([...wants, ['any', { kind: 'any' }] as [string, Want]])(
     'is told as time where nothing is free for %s',
     (_, want) => {
-      const tried = new Tried({ ranges: ranges(eight[family]), coolDownSeconds: 10 })
+      const tried = new Tried({ ranges: ranges(eight[family]), cooldownSeconds: 10 })
       tried.ask('all', { family, want: { kind: 'run', count: 8 } })
       tried.pool.release(at(family, 3), { uid: 'all' }, { nowMs: 0 })
       tried.pool.release(at(family, 4), { uid: 'all' }, { nowMs: 5000 })
@@ -229,8 +229,8 @@ describe('IPv4 comes before IPv6 for a key', () => {
   })
 })
 
-describe.each(FAMILIES)('a cool-down of IPv%i when the clock steps back', (family) => {
-  const spec = (strategy: Strategy) => ({ ranges: ranges(eight[family]), coolDownSeconds: 10, strategy })
+describe.each(FAMILIES)('a cooldown of IPv%i when the clock steps back', (family) => {
+  const spec = (strategy: Strategy) => ({ ranges: ranges(eight[family]), cooldownSeconds: 10, strategy })
   const all: Want = { kind: 'run', count: 8 }
 
   test.each(strategies)('lasts by the clock as it is now, also if it was over by the one before: $kind', (strategy) => {

@@ -175,11 +175,11 @@ export class PoolModel {
   }
 
   end(holds: readonly ModelHold[]): void {
-    const { coolDownSeconds = 0, holdSeconds = 0 } = this.#spec
+    const { cooldownSeconds = 0, holdSeconds = 0 } = this.#spec
     for (const hold of holds) {
       this.#holds = this.#holds.filter((other) => other !== hold)
       if (this.#holds.some((other) => other.address === hold.address)) continue
-      const seconds = Math.max(coolDownSeconds, hold.key === undefined ? 0 : holdSeconds)
+      const seconds = Math.max(cooldownSeconds, hold.key === undefined ? 0 : holdSeconds)
       const untilMs = seconds === 0 ? 0 : this.nowMs + seconds * 1000
       this.#releases = [...this.#releases, { address: hold.address, untilMs, key: hold.key }]
     }

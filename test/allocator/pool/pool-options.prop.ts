@@ -50,7 +50,7 @@ const space = fc.record({
 const options = fc.record({
   strategy,
   staticBand: fc.constantFrom(0, 0, 3, 100),
-  coolDownSeconds: fc.constantFrom(0, 0, 10),
+  cooldownSeconds: fc.constantFrom(0, 0, 10),
   holdSeconds: fc.constantFrom(0, 0, 30),
 })
 

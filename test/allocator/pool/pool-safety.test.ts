@@ -25,7 +25,7 @@ describe('an address is given to nobody else', () => {
   })
 
   test('by undoing two releases of a prefix', () => {
-    const allocator = new PrefixAllocator({ parents: ranges('10.0.0.0/24'), childLength: 24 })
+    const allocator = new PrefixAllocator({ ranges: ranges('10.0.0.0/24'), childLength: 24 })
     const deltas = ['a', 'b'].map((uid) => {
       allocator.allocate({ owner: { uid } })
       return allocator.releaseOwner(uid)
@@ -81,7 +81,7 @@ describe('bytes', () => {
 
   test('say the same after the clock was set back', () => {
     const strategy = { kind: 'least-recently-released' } as const
-    const pool = new AddressPool({ ranges: ranges('10.0.0.0/32'), coolDownSeconds: 10, strategy })
+    const pool = new AddressPool({ ranges: ranges('10.0.0.0/32'), cooldownSeconds: 10, strategy })
     pool.allocate({ owner: { uid: 'a' } }, { nowMs: 0 })
     pool.releaseOwner('a', { nowMs: 0 })
     pool.counts({ nowMs: 20_000 })
@@ -90,8 +90,8 @@ describe('bytes', () => {
   })
 })
 
-test('what cools down is not lost when the pool no longer has a cool-down', () => {
-  const pool = new AddressPool({ ranges: ranges('10.0.0.0/32'), coolDownSeconds: 10 })
+test('what cools down is not lost when the pool no longer has a cooldown', () => {
+  const pool = new AddressPool({ ranges: ranges('10.0.0.0/32'), cooldownSeconds: 10 })
   pool.allocate({ owner: { uid: 'a' } }, { nowMs: 0 })
   pool.releaseOwner('a', { nowMs: 0 })
   pool.resize({ ranges: ranges('10.0.0.0/32') })
@@ -139,9 +139,9 @@ test('a spec may be used twice', () => {
 })
 
 test('a prefix of another family is not what the owner asks for', () => {
-  const allocator = new PrefixAllocator({ parents: ranges('10.0.0.0/8'), childLength: 24 })
+  const allocator = new PrefixAllocator({ ranges: ranges('10.0.0.0/8'), childLength: 24 })
   allocator.allocate({ owner: { uid: 'a' } })
-  allocator.resize({ parents: ranges('fd00::/16'), childLength: 24 })
+  allocator.resize({ ranges: ranges('fd00::/16'), childLength: 24 })
   expect(allocator.allocate({ owner: { uid: 'a' } })).toMatchObject({ prefix: { address: { family: 6 } } })
 })
 
@@ -158,11 +158,11 @@ test('next-fit goes on behind the last one that was given, once round after a re
 })
 
 test('a refusal far in the future is told in words', () => {
-  const pool = new AddressPool({ ranges: ranges('10.0.0.0/32'), coolDownSeconds: 10 })
+  const pool = new AddressPool({ ranges: ranges('10.0.0.0/32'), cooldownSeconds: 10 })
   const nowMs = 2 ** 52
   pool.allocate({ owner: { uid: 'a' } }, { nowMs })
   pool.releaseOwner('a', { nowMs })
-  expect(explainRefusal(pool.allocate({ owner: { uid: 'b' } }, { nowMs }))).toContain('nothing that would do is free')
+  expect(explainRefusal(pool.allocate({ owner: { uid: 'b' } }, { nowMs }))).toContain('no suitable address is free')
 })
 
 test('what is no address leaves nothing behind', () => {

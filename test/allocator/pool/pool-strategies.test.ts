@@ -137,7 +137,7 @@ describe('runs', () => {
 
 describe('time', () => {
   test('an address cools down, and is known to come back', () => {
-    const small = new AddressPool({ ranges: ranges('10.0.0.0/31'), coolDownSeconds: 10 })
+    const small = new AddressPool({ ranges: ranges('10.0.0.0/31'), cooldownSeconds: 10 })
     const ask = (uid: string, nowMs: number) => small.allocate({ owner: { uid } }, { nowMs })
     ask('a', 0)
     ask('b', 0)
@@ -240,8 +240,8 @@ describe('mistakes of the caller', () => {
     ['strategy.seed', { strategy: { kind: 'random', seed: 0.5 } }],
     ['staticBand', { staticBand: -1 }],
     ['staticBand', { staticBand: 1.5 }],
-    ['coolDownSeconds', { coolDownSeconds: -1 }],
-    ['coolDownSeconds', { coolDownSeconds: Number.NaN }],
+    ['cooldownSeconds', { cooldownSeconds: -1 }],
+    ['cooldownSeconds', { cooldownSeconds: Number.NaN }],
     ['holdSeconds', { holdSeconds: 1e12 }],
     [
       'preallocated',
@@ -271,7 +271,7 @@ describe('mistakes of the caller', () => {
     expect.objectContaining({ code: 'INVALID_ARGUMENT', context: expect.objectContaining({ argument }) })
 
   test('no time where one is needed', () => {
-    const cooling = new AddressPool(spec({ coolDownSeconds: 1 }))
+    const cooling = new AddressPool(spec({ cooldownSeconds: 1 }))
     expect(() => cooling.allocate({ owner: { uid: 'a' } })).toThrow(refusal('nowMs'))
     expect(() => cooling.release(at('10.0.0.1'), { uid: 'a' })).toThrow(refusal('nowMs'))
     expect(() => cooling.releaseOwner('a', { nowMs: Number.NaN })).toThrow(refusal('nowMs'))

@@ -47,7 +47,7 @@ describe('a pool of ranges as texts', () => {
     const refused = expect.objectContaining({ code: 'MALFORMED_RANGE_SET_ENTRY' })
     expect(() => new AddressPool({ ranges: ['10.0.0.0/33'] })).toThrow(refused)
     expect(() => new AddressPool({ ranges: ['10.0.0.0/30'], exclude: ['banana'] })).toThrow(refused)
-    expect(() => new PrefixAllocator({ parents: [''], childLength: 64 })).toThrow(refused)
+    expect(() => new PrefixAllocator({ ranges: [''], childLength: 64 })).toThrow(refused)
   })
 
   test('a set does not tell which prefixes it was made of', () => {
@@ -60,13 +60,13 @@ describe('a pool of ranges as texts', () => {
 
   test('one text is no list', () => {
     expect(() => new AddressPool({ ranges: '10.0.0.0/24' as unknown as string[] })).toThrow(
-      /^AddressPool: argument ranges: expected a set .* got the text "10\.0\.0\.0\/24": call RangeSet\.parse first$/u,
+      /^AddressPool: argument ranges: expected a list of texts, .* got the text "10\.0\.0\.0\/24"$/u,
     )
   })
 })
 
 test('a prefix allocator of texts', () => {
-  const allocator = new PrefixAllocator({ parents: ['fd00::/48'], exclude: ['fd00::/64'], childLength: 64 })
+  const allocator = new PrefixAllocator({ ranges: ['fd00::/48'], exclude: ['fd00::/64'], childLength: 64 })
   const outcome = allocator.allocate({ owner: { uid: 'a' } })
   expect(outcome.kind === 'allocated' && Prefix.format(outcome.prefix)).toBe('fd00:0:0:1::/64')
 })

@@ -53,7 +53,7 @@ describe('a pool made of live objects', () => {
       }
       const odd = (kind: string) =>
         one.findings.filter((finding) => finding.kind === kind).map((finding) => Address.format(finding.address))
-      const isStranger = (text: string) =>
+      const isOutOfPool = (text: string) =>
         !RangeSet.contains(RangeSet.subtract(spec.ranges, spec.exclude), Address.parse(text))
       expect(odd('duplicate').sort()).toEqual(
         [...texts]
@@ -61,7 +61,7 @@ describe('a pool made of live objects', () => {
           .map(([text]) => text)
           .sort(),
       )
-      expect(odd('stranger').sort()).toEqual([...texts.keys()].filter(isStranger).sort())
+      expect(odd('outOfPool').sort()).toEqual([...texts.keys()].filter(isOutOfPool).sort())
       expect(odd('repeated')).toHaveLength(repeated)
       expect(
         one.pool

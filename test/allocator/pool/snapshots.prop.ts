@@ -25,11 +25,11 @@ const STRATEGIES: readonly Strategy[] = [
 ]
 const SPECS: readonly AddressPoolSpec[] = [
   { ranges: RangeSet.parse(['10.0.0.0/28', 'fd00::ffff:fff8/125']) },
-  { ranges: RangeSet.parse(['10.0.0.0/29', 'fd00::/16']), staticBand: 2, coolDownSeconds: 2, holdSeconds: 60 },
+  { ranges: RangeSet.parse(['10.0.0.0/29', 'fd00::/16']), staticBand: 2, cooldownSeconds: 2, holdSeconds: 60 },
   {
     ranges: RangeSet.parse(['10.0.0.1-10.0.0.3', '10.0.0.9', '255.255.255.255', 'ffff::/16']),
     exclude: RangeSet.parse(['10.0.0.2']),
-    coolDownSeconds: 1,
+    cooldownSeconds: 1,
     preallocated: [
       ['key-1', Address.parse('10.0.0.9')],
       ['key-1', Address.parse('ffff::1')],
@@ -361,7 +361,7 @@ describe('a time that none is', () => {
   const NOW_MS = START_MS + 1
   const COOL_MS = NOW_MS + 7000
   const pool = () => {
-    const made = new AddressPool({ ranges: RangeSet.parse(['10.0.0.0/29']), coolDownSeconds: 7 })
+    const made = new AddressPool({ ranges: RangeSet.parse(['10.0.0.0/29']), cooldownSeconds: 7 })
     for (const uid of ['a', 'b']) made.allocate({ owner: { uid } }, { nowMs: START_MS })
     made.releaseOwner('b', { nowMs: NOW_MS })
     return made

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { AddressPool, type AllocationDelta, PrefixAllocator, type Want } from 'ipam-kit/allocator'
 import { Address, Prefix, RangeSet } from 'ipam-kit/cidr'
 import { describe, expect } from 'vitest'
-import type { PrefixDelta } from '../../../src/allocator/prefixes/prefix-allocator.js'
+import type { PrefixDelta } from '../../../src/allocator/prefixes/prefix-request.js'
 import { property } from '../../cidr/property.js'
 
 const uids = ['a', 'b', 'c', 'd']
@@ -49,9 +49,9 @@ describe('whatever is undone, and however late', () => {
       fc.array(command, { maxLength: 40, size: 'max' }),
     ],
     4,
-  )('an address has one owner, and is free when that is gone', (kind, coolDownSeconds, isCopied, commands) => {
+  )('an address has one owner, and is free when that is gone', (kind, cooldownSeconds, isCopied, commands) => {
     const ranges = RangeSet.parse(['10.0.0.0/30', 'fd00::/127'])
-    const pool = new AddressPool({ ranges, coolDownSeconds, strategy: { kind } })
+    const pool = new AddressPool({ ranges, cooldownSeconds, strategy: { kind } })
     const deltas: AllocationDelta[] = []
     let nowMs = 0
     for (const step of commands) {
@@ -87,7 +87,7 @@ describe('whatever is undone, and however late', () => {
     (isNextFit, commands) => {
       const strategy = { kind: isNextFit ? 'next-fit' : 'lowest' } as const
       const parents = RangeSet.parse(['10.0.0.0/28'])
-      const allocator = new PrefixAllocator({ parents, childLength: 30, strategy })
+      const allocator = new PrefixAllocator({ ranges: parents, childLength: 30, strategy })
       const deltas: PrefixDelta[] = []
       for (const step of commands) {
         if (step.do === 'undo') {

@@ -110,7 +110,7 @@ describe.each(places)('beside the model, in units of 2^$scale addresses at $base
   property([setup])('every command leaves it as the model says', ({ parents, exclude, childBits, commands }) => {
     const childUnits = 1n << BigInt(childBits)
     const childLength = bits - scale - childBits
-    const allocator = new PrefixAllocator({ parents: toSet(parents), exclude: toSet(exclude), childLength })
+    const allocator = new PrefixAllocator({ ranges: toSet(parents), exclude: toSet(exclude), childLength })
     const model = new ModelAllocator(parents, exclude, childUnits)
     const childAt = (unit: bigint) => Prefix.of(at(unit), childLength)
 
@@ -177,7 +177,7 @@ describe('children of any range', () => {
     const lowest = (first + size - 1n) / size
     const behind = (last + 1n) / size
     const parents = RangeSet.fromRanges([Range.of(Address.fromBigInt(family, first), Address.fromBigInt(family, last))])
-    const allocator = new PrefixAllocator({ parents, childLength })
+    const allocator = new PrefixAllocator({ ranges: parents, childLength })
     const count = behind > lowest ? behind - lowest : 0n
     expect(allocator.total).toBe(count)
     expect(allocator.free()).toBe(count)

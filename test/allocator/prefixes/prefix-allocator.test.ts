@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 
 const allocator = (parents: string[], childLength: number, exclude?: string[]) =>
   new PrefixAllocator({
-    parents: RangeSet.parse(parents),
+    ranges: RangeSet.parse(parents),
     family: parents.length === 0 ? 6 : undefined,
     exclude: exclude && RangeSet.parse(exclude),
     childLength,
@@ -101,7 +101,7 @@ describe('prefixes in use', () => {
     some.occupy(prefix('10.0.0.6/30'), { uid: 'b' })
     expect(lowest(some)).toBe('10.0.0.8/30')
     expect(some.free()).toBe(2n)
-    expect(some.entries()[0]).toEqual({ prefix: prefix('10.0.0.0/30'), owners: [{ uid: 'a', key: 'default/a' }] })
+    expect(some.entries()[0]).toMatchObject({ prefix: prefix('10.0.0.0/30'), owners: [{ uid: 'a', key: 'default/a' }] })
     expect(entriesOf(some)).toEqual([
       ['10.0.0.0/30', ['a']],
       ['10.0.0.4/30', ['b']],
@@ -136,7 +136,7 @@ describe('prefixes in use', () => {
     some.occupy(prefix('fd00::7/56'), { uid: 'a', key: 'default/a' })
     some.occupy(prefix('fd00::/60'), { uid: 'c' })
     some.occupy(prefix('fd00::/64'), { uid: 'd' })
-    expect(some.entries()[0]).toEqual({
+    expect(some.entries()[0]).toMatchObject({
       prefix: prefix('fd00::/56'),
       owners: [{ uid: 'a', key: 'default/a' }, { uid: 'b' }],
     })
@@ -246,7 +246,7 @@ describe('what cannot be carved', () => {
   })
 
   test('the spec is not changed', () => {
-    const spec = { parents: RangeSet.parse(['fd00::/62']), exclude: RangeSet.parse(['fd00::1']), childLength: 64 }
+    const spec = { ranges: RangeSet.parse(['fd00::/62']), exclude: RangeSet.parse(['fd00::1']), childLength: 64 }
     const before = structuredClone(spec)
     drain(new PrefixAllocator(spec))
     expect(spec).toEqual(before)

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
+import { PrefixTree } from 'ipam-kit/allocator'
 import { Address, type Address4, Prefix, RangeSet } from 'ipam-kit/cidr'
 import { describe, expect } from 'vitest'
-import { PrefixTree } from '../../../src/allocator/prefixes/prefix-tree.js'
 import { property } from '../../cidr/property.js'
 
 describe('a search goes on where the last one ended', () => {

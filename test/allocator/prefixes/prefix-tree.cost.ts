@@ -1,6 +1,6 @@
+import { PrefixTree } from 'ipam-kit/allocator'
 import { Prefix, RangeSet } from 'ipam-kit/cidr'
 import { expect, test } from 'vitest'
-import { PrefixTree } from '../../../src/allocator/prefixes/prefix-tree.js'
 import { memory } from '../../setup/cost.js'
 
 const treeOf = (...parents: string[]) => new PrefixTree(RangeSet.parse(parents))

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
+import { PrefixTree } from 'ipam-kit/allocator'
 import { Address, Prefix, Range, RangeSet } from 'ipam-kit/cidr'
 import { rangeSetIn } from 'ipam-kit/testing'
 import { describe, expect, test } from 'vitest'
-import { PrefixTree } from '../../../src/allocator/prefixes/prefix-tree.js'
 import { property } from '../../cidr/property.js'
 
 /**

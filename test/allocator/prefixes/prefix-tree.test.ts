@@ -1,6 +1,6 @@
+import { PrefixTree } from 'ipam-kit/allocator'
 import { Address, Prefix, RangeSet } from 'ipam-kit/cidr'
 import { describe, expect, test } from 'vitest'
-import { PrefixTree } from '../../../src/allocator/prefixes/prefix-tree.js'
 
 const treeOf = (...parents: string[]) => new PrefixTree(RangeSet.parse(parents))
 const prefix = Prefix.parse

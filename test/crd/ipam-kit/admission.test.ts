@@ -80,11 +80,8 @@ describe('creating a pool', () => {
       ['spec.affinity.maxBlocksPerNode: spec.affinity.maxBlocksPerNode in body should be greater than or equal to 1'],
       { affinity: { by: 'node', maxBlocksPerNode: 0 } },
     ],
-    [['spec.ipv4: a block has 4096 units, and at most 1024'], { ipv4: { blockPrefixLength: 20 } }],
-    [
-      ['spec.ipv6: a block is smaller than what is given'],
-      { ipv6: { blockPrefixLength: 100, allocationPrefixLength: 96 } },
-    ],
+    [['spec.ipv4: a block has 4096 units, more than 1024'], { ipv4: { blockPrefixLength: 20 } }],
+    [['spec.ipv6: a block is smaller than a unit'], { ipv6: { blockPrefixLength: 100, allocationPrefixLength: 96 } }],
     [
       [
         'spec.namespaceSelector.matchLabels: is not the name of a label',
@@ -167,7 +164,7 @@ describe('the grid of a pool', () => {
     const others = [pool({ ipv4: { allocationPrefixLength: 28 } }, 'b')]
     expect(created({ ipv4: { blockPrefixLength: 18 } }, { others })).toEqual([])
     expect(created({ ipv4: { blockPrefixLength: 17 } }, { others })).toEqual([
-      'spec.ipv4: a block has 2048 units, and at most 1024',
+      'spec.ipv4: a block has 2048 units, more than 1024',
     ])
   })
 
@@ -235,10 +232,10 @@ describe('changing a pool', () => {
     const ranges = (range: string) => ({ subnets: [{ cidr: '10.0.0.0/24', ranges: [range] }] })
     expect(warningsOf(updated({}, { ...ranges('10.0.0.4-10.0.0.255'), skipEdges: 'never' }, { blocks }))).toEqual([])
     expect(warningsOf(updated({}, ranges('10.0.0.4-10.0.0.255'), { blocks }))).toEqual([
-      'rows that are not of the pool any more: 1. They stay until they are released',
+      'rows whose addresses the pool no longer contains: 1. They stay until they are released',
     ])
     expect(warningsOf(updated({}, ranges('10.0.0.5-10.0.0.6'), { blocks }))).toEqual([
-      'rows that are not of the pool any more: 3. They stay until they are released',
+      'rows whose addresses the pool no longer contains: 3. They stay until they are released',
     ])
   })
 })
@@ -258,19 +255,21 @@ describe('warnings', () => {
       net('x', 'f'),
     ]
     expect(warned(pool(), others)).toEqual([
-      'has addresses in common with a, b: what one of them gives, no other gives',
+      'has addresses in common with a, b: each address is allocated by one of them only',
     ])
     expect(
       warned(
         pool(),
         Array.from({ length: 7 }, (_, index) => net('10.0.0.0/24', `p${index}`)),
       ),
-    ).toEqual(['has addresses in common with p0, p1, p2, p3, p4 and 2 more: what one of them gives, no other gives'])
+    ).toEqual([
+      'has addresses in common with p0, p1, p2, p3, p4 and 2 more: each address is allocated by one of them only',
+    ])
   })
 
   test('tell of subnets that give nothing', () => {
     const subnets = [{ cidr: '10.0.0.0/30', exclude: ['10.0.0.0/30'] }, { cidr: '10.1.0.0/24' }]
-    expect(warned(pool({ subnets }), [])).toEqual(['1 of 2 subnets have nothing to give'])
+    expect(warned(pool({ subnets }), [])).toEqual(['1 of 2 subnets have no address to allocate'])
   })
 })
 
@@ -284,8 +283,8 @@ describe('deleting', () => {
   test('a pool waits for its rows', () => {
     const deleted = (name: string) =>
       warningsOf(admitIPPool({ operation: 'DELETE', oldObject: pool({}, name), blocks }))
-    expect(deleted('blue')).toEqual(['goes when its rows are released: 2, in 2 of the blocks'])
-    expect(deleted('red')).toEqual(['goes when its rows are released: 1, in 1 of the blocks'])
+    expect(deleted('blue')).toEqual(['deletion waits for the release of its rows: 2 (blocks: 2)'])
+    expect(deleted('red')).toEqual(['deletion waits for the release of its rows: 1 (blocks: 1)'])
     expect(deleted('green')).toEqual([])
     expect(admitIPPool({ operation: 'DELETE', oldObject: pool() })).toEqual({ allowed: true, warnings: [] })
   })
@@ -293,7 +292,7 @@ describe('deleting', () => {
   test('a domain waits for all rows', () => {
     const deleted = (name: string) =>
       warningsOf(admitIPDomain({ operation: 'DELETE', oldObject: domain({}, name), blocks }))
-    expect(deleted('default')).toEqual(['goes when its rows are released: 3, in 2 of the blocks'])
+    expect(deleted('default')).toEqual(['deletion waits for the release of its rows: 3 (blocks: 2)'])
     expect(deleted('other')).toEqual([])
   })
 })
@@ -310,10 +309,7 @@ describe('a domain', () => {
         ipv4: { blockPrefixLength: 21, allocationPrefixLength: 32 },
         ipv6: { blockPrefixLength: 64, allocationPrefixLength: 56 },
       }),
-    ).toEqual([
-      'spec.ipv4: a block has 2048 units, and at most 1024',
-      'spec.ipv6: a block is smaller than what is given',
-    ])
+    ).toEqual(['spec.ipv4: a block has 2048 units, more than 1024', 'spec.ipv6: a block is smaller than a unit'])
     expect(made({ ipv4: { blockPrefixLength: 24, allocationPrefixLength: 33 } })).toEqual([
       'spec.ipv4.allocationPrefixLength: spec.ipv4.allocationPrefixLength in body should be less than or equal to 32',
     ])

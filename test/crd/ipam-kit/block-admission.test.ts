@@ -34,8 +34,8 @@ describe('creating a block', () => {
     ['spec.cidr: is not a CIDR', { cidr: '10.0.0.0' }],
     ['spec.cidr: is not 10.0.0.0/24', { cidr: '10.0.0.7/24' }],
     ['spec.cidr: is not fd00::/120', { cidr: 'FD00::/120', allocationPrefixLength: 128 }],
-    ['spec.cidr: a block has 65536 units, and at most 1024', { cidr: '10.0.0.0/16' }],
-    ['spec.cidr: a block is smaller than what is given', { allocationPrefixLength: 20 }],
+    ['spec.cidr: a block has 65536 units, more than 1024', { cidr: '10.0.0.0/16' }],
+    ['spec.cidr: a block is smaller than a unit', { allocationPrefixLength: 20 }],
     ['spec.cidr: allocationPrefixLength is not from 1 to 32', { allocationPrefixLength: 33 }],
   ])('is refused where it lies: %s', (error, spec, name) => {
     expect(created(block(spec, name))).toEqual([error])
@@ -127,44 +127,44 @@ describe('changing a block', () => {
     [['spec.allocationPrefixLength: never changes'], {}, { allocationPrefixLength: 30 }],
     [['spec.pool: never changes'], {}, { pool: 'red' }],
     [['spec.sequence: never falls'], {}, { sequence: 8 }],
-    [['spec.rows.0.sequence: a row that is added has one above 9'], {}, { sequence: 10, rows: { 0: row(9) } }],
-    [['spec.rows.1.sequence: a row that is added has one above 9'], { rows: { 0: row(5) } }, { rows: { 1: row(5) } }],
+    [['spec.rows.0.sequence: a new row needs a sequence above 9'], {}, { sequence: 10, rows: { 0: row(9) } }],
+    [['spec.rows.1.sequence: a new row needs a sequence above 9'], { rows: { 0: row(5) } }, { rows: { 1: row(5) } }],
     [
       [
-        'spec.rows.0.owner: lab/web-0 has the unit, and has not given it back',
-        'spec.rows.0.uid: lab/web-0 has the unit, and has not given it back',
+        'spec.rows.0.owner: lab/web-0 has the unit, and has not released it',
+        'spec.rows.0.uid: lab/web-0 has the unit, and has not released it',
       ],
       { rows: { 0: row(9) } },
       { rows: { 0: row(9, { owner: 'lab/web-1', uid: 'u-1' }) } },
     ],
     [
-      ['spec.rows.0.owner: lab/web-0 has the unit, and has not given it back'],
+      ['spec.rows.0.owner: lab/web-0 has the unit, and has not released it'],
       { rows: { 0: row(9) } },
       { sequence: 10, rows: { 0: row(10, { owner: 'lab/web-1', uid: 'u-1' }) } },
     ],
     // at another key, and the row of who has the unit goes in the same step
     [
-      ['spec.rows.1.owner: lab/web-0 has the unit, and has not given it back'],
+      ['spec.rows.1.owner: lab/web-0 has the unit, and has not released it'],
       { rows: { 2: row(9) } },
       { sequence: 10, rows: { 1: row(10, { owner: 'lab/web-1', uid: 'u-1', count: 2 }) } },
     ],
     [
-      ['spec.rows.2.owner: lab/web-0 has the unit, and has not given it back'],
+      ['spec.rows.2.owner: lab/web-0 has the unit, and has not released it'],
       { rows: { 1: row(9, { count: 3 }) } },
       { sequence: 10, rows: { 1: row(9), 2: row(10, { owner: 'lab/web-1', uid: 'u-1' }) } },
     ],
     [
-      ['spec.rows.0.interface: lab/web-0 has the unit, and has not given it back'],
+      ['spec.rows.0.interface: lab/web-0 has the unit, and has not released it'],
       { rows: { 0: row(9) } },
       { rows: { 0: row(9, { interface: 'net1' }) } },
     ],
     [
-      ['spec.rows.0.uid: lab/web-0 has the unit, and has not given it back'],
+      ['spec.rows.0.uid: lab/web-0 has the unit, and has not released it'],
       { rows: { 0: row(9) } },
       { rows: { 0: row(9, { uid: 'u-1', state: 'held', ...back }) } },
     ],
     [
-      ['spec.rows.0.sequence: who gets what was given back has a row of its own'],
+      ['spec.rows.0.sequence: the next owner of a released unit needs a new row'],
       { rows: { 0: row(9, { state: 'held', ...back }) } },
       { rows: { 0: row(9) } },
     ],
@@ -184,7 +184,10 @@ describe('changing a block', () => {
 test('deleting a block waits for its rows', () => {
   const deleted = (rows: Rows) => admitIPBlock({ operation: 'DELETE', oldObject: block({ rows }) })
   expect(deleted({})).toEqual({ allowed: true, warnings: [] })
-  expect(deleted({ 0: row(1), 1: row(2) })).toEqual({ allowed: true, warnings: ['goes when its rows are released: 2'] })
+  expect(deleted({ 0: row(1), 1: row(2) })).toEqual({
+    allowed: true,
+    warnings: ['deletion waits for the release of its rows: 2'],
+  })
 })
 
 test('any other operation is the wrong question', () => {

@@ -29,7 +29,7 @@ describe('a ClusterNetwork is admitted', () => {
 
   test('with a warning of a time limit without consumers', () => {
     const { warnings } = admitClusterNetwork({ operation: 'CREATE', object: network({ acceptanceSeconds: 60 }) })
-    expect(warnings).toEqual(['spec.acceptanceSeconds limits nothing: spec.consumers names no consumer'])
+    expect(warnings).toEqual(['spec.acceptanceSeconds has no effect: spec.consumers names no consumer'])
   })
 
   test('when its spec changes: nothing of it is fixed', () => {

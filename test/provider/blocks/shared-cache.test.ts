@@ -70,11 +70,11 @@ describe.each(readers)('the tasks of %s', (_, make) => {
     told = []
     const ended = await runTask(allocate(request('a'), planner.known), store, { now })
     expect(ended).toMatchObject({ kind: 'done', outcome: { kind: 'allocated' } })
-    expect(told.map(({ isNews }) => isNews)).toEqual([true])
+    expect(told.map(({ isNewer }) => isNewer)).toEqual([true])
     const [block] = await blocksIn(store)
     // the watch tells it later, and that is no news
     const applied = objects.apply({ kind: 'present', object: block as IPBlock })
-    expect(applied.isNews).toBe(false)
+    expect(applied.isNewer).toBe(false)
     expect(woken).toEqual(expect.arrayContaining([`IPBlock ${FIRST}`, 'IPPool blue']))
   })
 

@@ -83,14 +83,14 @@ test('a claim gives way as soon as one is found that does not: the rest is not c
 
 test('a claim that gives way waits for the Bound one, and for nothing else', () => {
   make(1000, { 500: { isBound: true } })
-  for (const key of claims.keys()) expect(rivalsOf(key).isUntold).toBe(key !== '500')
+  for (const key of claims.keys()) expect(rivalsOf(key).isUnreported).toBe(key !== '500')
   expect(after('7', 'afterClaim')).toEqual([])
   expect(after('7', 'afterAddress')).toEqual(['500'])
   claims.set('500', claimOf('500', { isBound: true, isTold: true }))
   expect(after('500', 'afterClaim')).toHaveLength(999)
   // each is woken once until it is planned
   expect(after('500', 'afterClaim')).toEqual([])
-  expect(rivalsOf('8')).toMatchObject({ giveWay: false, isUntold: false })
+  expect(rivalsOf('8')).toMatchObject({ giveWay: false, isUnreported: false })
 })
 
 test('when an IPAddress has gone, the claims that went by it are planned again, and the one that keeps the address', () => {
@@ -113,11 +113,11 @@ test('a claim that had its address for itself is planned again when another one 
 
 test('the wait for a claim that says nothing ends after a minute, whichever claim it is', () => {
   make(3, { 0: { isBound: true }, 1: { isBound: true } })
-  expect(rivalsOf('2', 1000).isUntold).toBe(true)
+  expect(rivalsOf('2', 1000).isUnreported).toBe(true)
   claims.set('0', claimOf('0', { isBound: true, isTold: true }))
   expect(after('0', 'afterClaim')).toEqual(['2'])
-  expect(rivalsOf('2', 60_999).isUntold).toBe(true)
-  expect(rivalsOf('2', 61_000)).toMatchObject({ giveWay: false, isUntold: false })
+  expect(rivalsOf('2', 60_999).isUnreported).toBe(true)
+  expect(rivalsOf('2', 61_000)).toMatchObject({ giveWay: false, isUnreported: false })
 })
 
 test('a change of a claim means something to the others only if it changes whether it gives way', () => {

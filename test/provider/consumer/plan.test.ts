@@ -113,7 +113,7 @@ describe('reconcile', () => {
     expect(explain(plan)).toBe(
       [
         'creating: 2 of 2 claims are created now',
-        '  1. go on only with Machine default/vm if it has uid uid-vm and version 7: no claim for an owner that is gone',
+        '  1. continue only with Machine default/vm if it has uid uid-vm and version 7: no claim for an owner that does not exist',
         '  2. create IPAddressClaim default/vm-0-0, unless there is one: Machine default/vm wants an address',
         '  3. create IPAddressClaim default/vm-0-1, unless there is one: Machine default/vm wants an address',
       ].join('\n'),

@@ -32,7 +32,7 @@ function answering(world: World, operation: string, answer: unknown): ExternalCa
 
 const value = (of: unknown) => ({ ok: true, value: of })
 const MAX = 'MaxIPsReached: Maximum number of IPs reached, we will not allocate more IPs for this pool'
-const FULL = 'PoolExhausted: the pool has 0 addresses, as many as it may have, and none is free'
+const FULL = 'PoolExhausted: no free address: the pool has 0 addresses, which is its limit'
 
 describe('a preallocated address', () => {
   test.each([
@@ -129,7 +129,7 @@ test('maxIPs that is lowered below what is in use takes nothing from anybody', a
   await world.runFor(100, planner)
   expect(await said(world, 'c3')).toEqual({
     pool: MAX,
-    claim: 'PoolExhausted: the pool has 1 addresses, as many as it may have, and none is free',
+    claim: 'PoolExhausted: no free address: the pool has 1 addresses, which is its limit',
   })
   expect(await world.claims()).toEqual({ ...before, c3: 'Error PoolExhausted' })
   expect(world.cloud.deleted).toEqual([])
@@ -175,7 +175,7 @@ test('a pool that names another network keeps its own while it has addresses in 
   await world.patch(blue, { spec: { floatingIPNetwork: { id } } })
   await world.create(claim('c2'))
   await world.runFor(60, planner)
-  const message = `the pool has addresses in the network ${world.network}: it can be changed to ${id} when all of them are given back`
+  const message = `the pool has addresses in the network ${world.network}: it can be changed to ${id} when all of them are released`
   expect(await said(world, 'c2')).toEqual({ pool: `OpenStackError: ${message}`, claim: `PoolNotReady: ${message}` })
   await world.remove(IPAddressClaim, 'c1')
   await world.runFor(120, planner)

@@ -419,21 +419,21 @@ test('its plans are readable', () => {
   show('item-left', { owners: [gone('box-left'), gone('zone')], version: 9 })
   const names = ['box', 'box-left', 'box-mid', 'item-both', 'item-left', 'item-a', 'item-mid']
   expect(names.map((name) => explain(plan(name)!)).join('\n')).toMatchInlineSnapshot(`
-    "held: it goes when its dependents are gone: Item default/item-a, Item default/item-b, Item default/item-c and 1 more
+    "held: it is deleted after its dependents: Item default/item-a, Item default/item-b, Item default/item-c and 1 more
       nothing to do
-    held: it goes when nothing refers to it any more: Item default/item-left
+    held: it is deleted when nothing refers to it any more: Item default/item-left
       nothing to do
-    collected: no owner is left: Box default/box-b, Zone zone are gone, Box default/box is waiting for its dependents to go
-      1. go on only with Box default/box if it has uid uid-of-box and version 4: the plan relies on it waiting for its dependents to go
-      2. go on only if there is no Box default/box-b with uid uid-of-box-b: the plan relies on its end
-      3. go on only if there is no Zone zone with uid uid-of-zone: the plan relies on its end
-      4. delete Box default/box-mid (Foreground) if it has uid uid-of-box-mid and version 7: Box default/box-b, Zone zone are gone, Box default/box is waiting for its dependents to go
-    pruned: it loses references: Box default/box is waiting for its dependents to go
-      1. go on only with Box default/box if it has uid uid-of-box and version 4: the plan relies on it waiting for its dependents to go
-      2. patch Item default/item-both (metadata.ownerReferences) if it has uid uid-of-item-both and version 8: Box default/box is waiting for its dependents to go, and others still own it
-    pruned: it loses references: Zone zone is gone, Box default/box-left is leaving its dependents behind
-      1. go on only with Box default/box-left if it has uid uid-of-box-left and version 5: the plan relies on it leaving its dependents behind
-      2. go on only if there is no Zone zone with uid uid-of-zone: the plan relies on its end
+    collected: no owner is left: Box default/box-b, Zone zone are gone, Box default/box is waiting for its dependents to be deleted
+      1. continue only with Box default/box if it has uid uid-of-box and version 4: the plan requires that it is waiting for its dependents to be deleted
+      2. continue only if there is no Box default/box-b with uid uid-of-box-b: the plan requires that it does not exist
+      3. continue only if there is no Zone zone with uid uid-of-zone: the plan requires that it does not exist
+      4. delete Box default/box-mid (Foreground) if it has uid uid-of-box-mid and version 7: Box default/box-b, Zone zone are gone, Box default/box is waiting for its dependents to be deleted
+    pruned: removing references: Box default/box is waiting for its dependents to be deleted
+      1. continue only with Box default/box if it has uid uid-of-box and version 4: the plan requires that it is waiting for its dependents to be deleted
+      2. patch Item default/item-both (metadata.ownerReferences) if it has uid uid-of-item-both and version 8: Box default/box is waiting for its dependents to be deleted, and others still own it
+    pruned: removing references: Zone zone is gone, Box default/box-left is leaving its dependents behind
+      1. continue only with Box default/box-left if it has uid uid-of-box-left and version 5: the plan requires that it is leaving its dependents behind
+      2. continue only if there is no Zone zone with uid uid-of-zone: the plan requires that it does not exist
       3. patch Item default/item-left (metadata.ownerReferences) if it has uid uid-of-item-left and version 9: Zone zone is gone, Box default/box-left is leaving its dependents behind
     leaving: it is being deleted
       nothing to do

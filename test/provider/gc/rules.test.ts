@@ -244,7 +244,7 @@ describe('an object that is deleted in foreground', () => {
       kind: 'held',
       by: 'foregroundDeletion',
       dependents: 1,
-      message: 'it goes when its dependents are gone: Item default/item',
+      message: 'it is deleted after its dependents: Item default/item',
     })
     expect((await world.run()).written).toBe(0)
     await world.patch('item', { finalizers: null })

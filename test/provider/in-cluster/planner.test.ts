@@ -49,7 +49,7 @@ describe('a claim of a pool that was not seen yet', () => {
       outcome: {
         kind: 'waiting',
         reason: 'PoolNotReady',
-        message: 'InClusterIPPool default/pool was not seen yet: pools of its kind were not listed',
+        message: 'InClusterIPPool default/pool is not known yet: pools of its kind are being listed',
       },
       effects: [],
       requeueAfterSeconds: 30,

@@ -186,9 +186,9 @@ describe('an IPAddress whose claim was removed by force', () => {
     const plan = host.planner.plan('IPAddressClaim default/a', { nowMs: world.nowMs + 1000 })
     expect(plan?.outcome).toMatchObject({ kind: 'swept', address: '10.0.0.5' })
     expect(plan?.effects.map(explainEffect)).toEqual([
-      'go on only if there is no IPAddressClaim default/a: a claim of that name adopts the address',
+      'continue only if there is no IPAddressClaim default/a: a claim of that name adopts the address',
       `delete IPAddress default/a if it has uid ${uid} and version ${resourceVersion}: 10.0.0.5 is free again`,
-      `patch IPAddress default/a (metadata.finalizers) if it has uid ${uid} and version ${resourceVersion}: its claim is gone`,
+      `patch IPAddress default/a (metadata.finalizers) if it has uid ${uid} and version ${resourceVersion}: its claim does not exist`,
     ])
   })
 })

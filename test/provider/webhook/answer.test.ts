@@ -160,7 +160,7 @@ describe.each(READERS)('with %s', (_, readerWith) => {
     const wrong = reviewOf('CREATE', ownPool({ ipv4: { blockPrefixLength: 27 } }))
     expect(await said(wrong, await readerWith([]))).toBe('allowed')
     expect(await said(wrong, await readerWith([domain]))).toContain('domain "lab" has 28')
-    const gone = 'goes when its rows are released: 1, in 1 of the blocks'
+    const gone = 'deletion waits for the release of its rows: 1 (blocks: 1)'
     expect(await said(reviewOf('DELETE', ownPool({})), await readerWith([domain, block]))).toBe(gone)
     expect(await said(reviewOf('DELETE', domain), await readerWith([block]))).toBe(gone)
     const broken = { ...block, metadata: { name: 'broken' }, spec: { domain: 5 } }

@@ -6,7 +6,7 @@ import { setTimeout } from 'node:timers/promises'
 import { Address } from 'ipam-kit/cidr'
 import type { Outcome, Task } from 'ipam-kit/plan'
 import { allocate, release } from 'ipam-kit/provider/blocks'
-import { runTask, taskTurns } from 'ipam-kit/run'
+import { objectLocks, runTask } from 'ipam-kit/run'
 import { eachOf } from '../controller/client.js'
 import { follow } from './follow.js'
 import { type Engine, openStore } from './ground.js'
@@ -16,7 +16,7 @@ const [engine, place, from, to, atOnce] = process.argv.slice(2) as [Engine, stri
 const { store } = await openStore(engine, place, (name) => import(name))
 const known = await follow(store)
 const numbers = Array.from({ length: Number(to) - Number(from) }, (_, nth) => Number(from) + nth)
-const turns = taskTurns()
+const locks = objectLocks()
 tell({ kind: 'ready' })
 for await (const order of createInterface({ input: process.stdin })) {
   await eachOf(numbers, Number(atOnce), (order as Order) === 'give' ? give : take)
@@ -49,7 +49,7 @@ async function carryOut<O extends Outcome>(task: Task<O>) {
     conflicts++
     await setTimeout(Math.random() * Math.min(100, 5 * 2 ** nth))
   }
-  const ended = await runTask(task, store, { now: Date.now, pause, maxSettles: Number.POSITIVE_INFINITY, turns })
+  const ended = await runTask(task, store, { now: Date.now, pause, maxSettles: Number.POSITIVE_INFINITY, locks })
   if (ended.kind !== 'done') throw new Error(JSON.stringify(ended.failure))
   return { outcome: ended.outcome, requests: ended.requests, conflicts }
 }

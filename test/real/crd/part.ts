@@ -301,7 +301,7 @@ async function admissions(report: Report, server: RealKubernetes, reviews: Revie
     await refusedAs(object('IPPool', { subnets }), isNotWithin)
     const grid = { blockPrefixLength: 8, allocationPrefixLength: 32 }
     const domain = object('IPDomain', { ipv4: grid, ipv6: grid })
-    await refusedAs(domain, 'a block has 16777216 units, and at most 1024')
+    await refusedAs(domain, 'a block has 16777216 units, more than 1024')
     const place = { cidr: '10.0.0.0/24', domain: 'lab', allocationPrefixLength: 32, pool: 'blue', sequence: 0 }
     await refusedAs(object('IPBlock', place), 'metadata.name: Invalid value: "wrong": is not lab-4-0a000000-24')
     return undefined

@@ -209,14 +209,14 @@ describe('explainEffect of a field guard', () => {
       }),
       'patch Node n (spec.cidr, spec.a/b) if it has uid u and spec.a 1 and no spec.b: a test',
     ],
-    [guarded({ 'spec.a': ['x'] }, []), 'go on only with Node n if it has spec.a ["x"]: a test'],
+    [guarded({ 'spec.a': ['x'] }, []), 'continue only with Node n if it has spec.a ["x"]: a test'],
     [
       guarded({}, [{ op: 'test', path: '/spec/a', value: true }, ...addCidr]),
       'patch Node n (spec.cidr) if it has spec.a true: a test',
     ],
     [
       guarded({ 'spec.a': 'x'.repeat(1000) }, []),
-      `go on only with Node n if it has spec.a "${'x'.repeat(99)}…: a test`,
+      `continue only with Node n if it has spec.a "${'x'.repeat(99)}…: a test`,
     ],
   ])('%#', (effect, words) => {
     expect(explainEffect(effect)).toBe(words)

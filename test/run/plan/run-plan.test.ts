@@ -220,7 +220,7 @@ describe('runPlan', () => {
     const remove: Effect = { kind: 'delete', ref, if: { uid: 'u' }, why: '' }
     const result = await runPlan(plan({ kind: 'absent', ref, why: '' }, remove), store)
     expect(result).toMatchObject({ kind: 'conflict', changes: [], failure: { code: 'STORE_CONFLICT' } })
-    expect(explainEffect({ kind: 'absent', ref, why: 'so' })).toBe('go on only if there is no Thing default/x: so')
+    expect(explainEffect({ kind: 'absent', ref, why: 'so' })).toBe('continue only if there is no Thing default/x: so')
   })
 
   test('hands the propagation of a deletion to the store', async () => {

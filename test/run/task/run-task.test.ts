@@ -203,7 +203,7 @@ describe('a call that is a task', () => {
     const down = storeOver(store, { create: async () => fail('STORE_IO', { operation: 'create', problem: 'down' }) })
     expect(await taskCaller({ store: down, now, tasks })(call)).toMatchObject({
       ok: false,
-      failure: { message: 'could not write what it is to have: down', retryable: true, retryAfterSeconds: undefined },
+      failure: { message: 'could not write the allocation: down', retryable: true, retryAfterSeconds: undefined },
     })
   })
   describe('in a group', () => {
@@ -224,7 +224,7 @@ describe('a call that is a task', () => {
         now,
         tasks: { ...tasks, groupOf: () => 'g', openGroup: () => groupOf(() => seat) },
       })
-      const failure = { message: 'its group has ended without an answer', retryable: true }
+      const failure = { message: 'the group of the call ended without an answer', retryable: true }
       expect(await caller(call)).toMatchObject({ ok: false, failure })
     })
 

@@ -2,13 +2,13 @@ import type { Address } from '../../../cidr/nouns/address.js'
 import * as Prefix from '../../../cidr/nouns/prefix.js'
 import { subnetOf } from '../../../crd/ipam-kit/space.js'
 import { PoolView } from '../pool/pool-view.js'
-import type { KnownBlocks, Place } from '../tasks/known-blocks.js'
+import type { KnownBlocks, PlacedRow } from '../tasks/known-blocks.js'
 import type { Allocation } from '../tasks/request.js'
 import { addressOfUnit } from './grid.js'
 import type { BlockEntry, ParsedBlock } from './parsed-block.js'
 
-/** What a row gives its owner, with what goes with it. */
-export function allocationOf({ parsed, entry }: Place, known: KnownBlocks): Allocation {
+/** The address that a row gives its owner, with gateway and prefix length. */
+export function allocationOf({ parsed, entry }: PlacedRow, known: KnownBlocks): Allocation {
   const { spec } = parsed.object
   const { unit, count, row } = entry
   const address = addressOf(parsed, entry)
@@ -30,7 +30,7 @@ export function allocationOf({ parsed, entry }: Place, known: KnownBlocks): Allo
   }
 }
 
-/** The first address that a row has. */
+/** The first address of a row. */
 export function addressOf({ prefix, object }: ParsedBlock, { unit }: BlockEntry): Address {
   return addressOfUnit(prefix, object.spec.allocationPrefixLength, unit)
 }

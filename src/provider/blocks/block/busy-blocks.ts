@@ -1,27 +1,29 @@
 import * as RangeSet from '../../../cidr/nouns/range-set.js'
 import type { KnownBlocks, OthersBlock } from '../tasks/known-blocks.js'
 
-/** Blocks that somebody writes, and where it would cost to write too. */
+/** Blocks that another writer writes, and blocks where a write may meet another one. */
 export interface Busy {
-  /** Which to leave out, in turn, until one is left. */
+  /**
+   * Sets of blocks to leave out: the next one is tried when nothing is free outside the one before.
+   */
   readonly tries: () => Iterable<RangeSet.RangeSet>
-  /** Where this task would meet another one of its process, or has met somebody. */
+  /** Blocks that another task of this process writes, or in which this task met another writer. */
   readonly met: RangeSet.RangeSet
 }
 
 const EVERYTHING = /* @__PURE__ */ RangeSet.parse(['0.0.0.0/0', '::/0'])
 
-/** @param contended blocks in which the task has met somebody */
+/** @param contended blocks in which the task has met another writer */
 export function busyOf({
   known,
   contended,
   nowMs,
-  takesTurns,
+  usesLocks,
 }: {
   readonly known: KnownBlocks
   readonly contended: RangeSet.RangeSet
   readonly nowMs: number
-  readonly takesTurns: boolean
+  readonly usesLocks: boolean
 }): Busy {
   const own = known.inFlightAt(nowMs)
   const others = known.othersAt(nowMs)
@@ -31,13 +33,13 @@ export function busyOf({
     met,
     *tries() {
       yield RangeSet.union(met, setOf(others))
-      if (takesTurns) {
+      if (usesLocks) {
         const last = others.filter(({ isLast }) => isLast)
-        // rather to wait for a task of this process than to meet others
+        // waiting for a task of this process costs less than a conflict with another writer
         yield setOf(last)
         yield RangeSet.subtract(EVERYTHING, own)
-        // who has none to itself takes one that is rather one too many for another: of those of
-        // others that was written least lately
+        // a writer without a block of its own takes the block that was least recently written by
+        // another writer
         for (let part = 1; part < 4; part++) yield RangeSet.union(own, setOf(last.slice((last.length * part) >> 2)))
       }
       yield met

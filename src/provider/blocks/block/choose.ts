@@ -1,11 +1,11 @@
 import type { UnitRange } from './grid.js'
 import type { BlockEntry, ParsedBlock } from './parsed-block.js'
 
-/** Which units of a block are wanted. */
+/** The units of a block that a request can use. */
 export interface UnitQuery {
-  /** What of the block may be given, in order. */
+  /** The units of the block that may be given, in order. */
   readonly units: readonly UnitRange[]
-  /** How many in a row. */
+  /** How many consecutive units. */
   readonly count: number
   /**
    * Whether the first of them has to lie at a multiple of `count`: for a prefix of several units.
@@ -13,13 +13,16 @@ export interface UnitQuery {
   readonly isAligned: boolean
   readonly order: 'lowest' | 'next' | 'leastRecentlyReleased'
   readonly nowMs: number
-  /** Whether somebody has a unit that is free by its block. */
+  /** Whether a unit without a row is held all the same. */
   readonly isHeld?: ((unit: number) => boolean) | undefined
-  /** Whether a row that keeps units from others keeps them for the one that asks. */
+  /** Whether a row that keeps units keeps them for the owner of the request. */
   readonly isKept?: ((entry: BlockEntry) => boolean) | undefined
 }
 
-/** The first of the units that are to be given, if the block has such. O(units of the block). */
+/**
+ * The first free unit that fits the query; `undefined` if the block has none. O(units of the
+ * block).
+ */
 export function chooseUnit(parsed: ParsedBlock | undefined, query: UnitQuery): number | undefined {
   const { isHeld } = query
   if (parsed === undefined) return lowest((unit) => isHeld?.(unit) !== true, query, 0)
@@ -37,7 +40,7 @@ export function chooseUnit(parsed: ParsedBlock | undefined, query: UnitQuery): n
   return lowest(isFree, query, 0)
 }
 
-/** Whether the one that asks may have a unit now. */
+/** Whether the request may have a unit now. */
 function isFreeUnit(parsed: ParsedBlock, unit: number, { nowMs, isKept }: UnitQuery): boolean {
   const entry = parsed.at(unit)
   return entry === undefined || entry.untilMs <= nowMs || isKept?.(entry) === true
@@ -55,7 +58,7 @@ function longestFree(parsed: ParsedBlock, { units, nowMs, isHeld }: UnitQuery): 
   return best?.unit
 }
 
-/** The lowest unit between two that is one of those that are given. */
+/** The lowest unit between two bounds that may be given. */
 function unitIn(units: readonly UnitRange[], from: number, to: number): number | undefined {
   const range = units.find(({ first, last }) => last >= from && first <= to)
   return range === undefined ? undefined : Math.max(range.first, from)
@@ -74,7 +77,7 @@ function lowest(
       let at = start + count - 1
       while (at >= start && isFree(at)) at--
       if (at < start) return start
-      // nothing that has the unit that is taken
+      // continue behind the entry that has the unit
       start = Math.ceil((at + 1) / step) * step
     }
   }

@@ -1,12 +1,9 @@
-/**
- * When things mean something again, by name. Those that are due are found without a look at the
- * others, most of the time.
- */
+/** Values that become due at a time, by name. While nothing is due, a look costs O(1). */
 export class DueTimes<T> {
   readonly #times = new Map<string, { readonly value: T; readonly atMs: number }>()
-  /** Nothing is due before. */
+  /** No entry is due before this time. */
   #firstMs = Number.POSITIVE_INFINITY
-  /** Whether something is due just then. */
+  /** Whether an entry is due exactly then. */
   #isExact = true
 
   /** O(1). */
@@ -26,7 +23,7 @@ export class DueTimes<T> {
     if (time.atMs === this.#firstMs) this.#isExact = false
   }
 
-  /** Takes out what is due. O(1) while nothing is, else O(n). */
+  /** Removes and returns the due entries. O(1) while nothing is due, else O(n). */
   takeDue(nowMs: number): readonly T[] {
     if (nowMs < this.#firstMs) return []
     const due: T[] = []
@@ -40,8 +37,8 @@ export class DueTimes<T> {
   }
 
   /**
-   * When the next thing is due; `undefined`: never. O(1), or O(n) after what was the first has
-   * gone.
+   * When the next entry is due; `undefined`: never. O(1), or O(n) after the first entry was
+   * removed.
    */
   get firstMs(): number | undefined {
     if (!this.#isExact) {

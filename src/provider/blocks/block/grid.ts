@@ -7,7 +7,7 @@ type Address = Address.Address
 type Prefix = Prefix.Prefix
 
 /**
- * How the space of a domain is cut, in one family. Blocks and units are aligned: they begin at
+ * How the space of a domain is divided, in one family. Blocks and units are aligned: they begin at
  * multiples of their size.
  */
 export interface Grid extends FamilyGrid {

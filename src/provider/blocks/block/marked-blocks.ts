@@ -6,35 +6,35 @@ import * as RangeSet from '../../../cidr/nouns/range-set.js'
 type Prefix = Prefix.Prefix
 type RangeSet = RangeSet.RangeSet
 
-/** So many changes are collected at least. */
+/** Changes are applied once at least this number of them is collected. */
 const FEW = 1024
 
 /**
- * A set of blocks of one length. What changes is collected, and taken in at once before the set is
- * looked at: to learn n blocks takes O(n log n).
+ * A set of blocks of one length. Changes are collected, and applied together before the set is
+ * read: to learn n blocks takes O(n log n).
  */
 export class MarkedBlocks {
   #set: RangeSet = RangeSet.empty
-  /** What differs from the set, by the first address. */
+  /** Changes that are not applied yet, by the first address. */
   readonly #changes = new Map<bigint, { readonly prefix: Prefix; readonly isIn: boolean }>()
 
-  /** Whether a block is in it from here on. O(log n), amortised. */
+  /** Adds a block to the set, or removes it. O(log n), amortised. */
   mark(prefix: Prefix, isIn: boolean): void {
     const key = Address.toBigInt(Prefix.first(prefix))
     if (RangeSet.contains(this.#set, prefix) === isIn) this.#changes.delete(key)
     else this.#changes.set(key, { prefix, isIn })
-    // who never looks at the set has no more changes than ranges
+    // a set that is never read keeps no more changes than it has ranges
     const { v4, v6 } = this.#set
     if (this.#changes.size > FEW + v4.firsts.length + v6.firsts.length) this.#apply()
   }
 
-  /** Takes all of a set in. */
+  /** Adds all ranges of a set. */
   add(set: RangeSet): void {
     this.#apply()
     this.#set = RangeSet.union(this.#set, set)
   }
 
-  /** The same object until something changes. */
+  /** The set. The same object until something changes. */
   get set(): RangeSet {
     this.#apply()
     return this.#set
@@ -50,7 +50,7 @@ export class MarkedBlocks {
   }
 }
 
-/** The first of the fewest prefixes that make a set, as texts. O(`most`). */
+/** The set as prefixes: the first of the fewest that make it, as texts. O(`most`). */
 export function firstTexts(set: RangeSet, most: number): readonly string[] {
   const ranges = []
   for (const range of eachRange(set)) {

@@ -9,32 +9,32 @@ import { blockSize } from './grid.js'
 
 const UNIT = /* @__PURE__ */ new RegExp(UNIT_PATTERN, 'u')
 
-/** A row of a block, where it lies and for how long. */
+/** A row of a block, with its units and its end. */
 export interface BlockEntry {
-  /** Its key in the rows of the block. */
+  /** Its key in `spec.rows` of the block. */
   readonly key: string
-  /** The first unit that it has. */
+  /** The first unit of the row. */
   readonly unit: number
-  /** How many units it has. */
+  /** How many units the row has. */
   readonly count: number
   readonly row: IPBlockRow
   /**
-   * Until when nobody else may have it, in milliseconds since 1970: Infinity while its owner has
-   * it.
+   * Until when the units are not given to another owner, in milliseconds since 1970. Infinity while
+   * the owner has them.
    */
   readonly untilMs: number
 }
 
-/** A block as it is searched: an IPBlock, read once. Immutable. */
+/** An IPBlock, parsed once to be searched. Immutable. */
 export class ParsedBlock {
   readonly object: IPBlock
   readonly prefix: Prefix.Prefix
   readonly size: number
-  /** In the order of their units. */
+  /** The rows, in the order of their units. */
   readonly entries: readonly BlockEntry[]
-  /** Why nothing may be given from it; empty if that is possible. */
+  /** Why nothing may be given from the block; empty if it can be used. */
   readonly problems: readonly string[]
-  /** The entry that a unit belongs to, as its index and 1; 0: none. */
+  /** For each unit the index of its entry plus 1; 0: no entry. */
   readonly #entryOf: Uint16Array
 
   private constructor(object: IPBlock, prefix: Prefix.Prefix) {
@@ -70,7 +70,7 @@ export class ParsedBlock {
     const refuse = (what: string) => ({ ok: false, problem: `${formatRef(refOf(object))}: ${what}` }) as const
     const prefix = Prefix.safeParse(cidr)
     if (!prefix.ok || Prefix.masked(prefix.value) !== prefix.value) return refuse('spec.cidr is not a CIDR')
-    // two objects for one place would give its addresses twice
+    // two objects for one range would give its addresses twice
     if (!isName(domain) || blockName(domain, prefix.value) !== object.metadata.name) {
       return refuse(`its name is not that of ${cidr} of domain ${domain}`)
     }
@@ -87,7 +87,7 @@ export class ParsedBlock {
     return this.object.metadata.resourceVersion
   }
 
-  /** Whether units may be given at all. */
+  /** Whether the block may give units. */
   get isOpen(): boolean {
     return this.problems.length === 0 && this.object.metadata.deletionTimestamp === undefined
   }
@@ -98,7 +98,7 @@ export class ParsedBlock {
   }
 }
 
-/** Whether the owner has it now. */
+/** Whether the owner has the units now. */
 export function isBound({ row }: BlockEntry): boolean {
   return row.state === undefined
 }

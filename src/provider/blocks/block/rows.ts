@@ -4,22 +4,23 @@ import type { IPPoolSpec } from '../../../crd/ipam-kit/ip-pool.js'
 import { API_VERSION, MAX_SECONDS, ROWS_FINALIZER } from '../../../crd/ipam-kit/names.js'
 import type { CreateEffect, PatchEffect } from '../../../plan/effect.js'
 import { patchObject } from '../../../plan/index.js'
-import type { Place } from '../tasks/known-blocks.js'
+import type { PlacedRow } from '../tasks/known-blocks.js'
 import { type BlockEntry, isBound, type ParsedBlock } from './parsed-block.js'
 
-/** A row to be, without its number. */
+/** A row before it gets its number. */
 export type NewRow = Omit<IPBlockRow, 'sequence' | 'state' | 'released' | 'until'>
 
 /** The number of the first row of a block that is created now. */
 export function firstSequence(nowMs: number): number {
-  // above those of a block that was here before: a million rows are not added in a second
+  // greater than every number of an earlier block of this name: no block gains a million rows a
+  // second
   return Math.floor(nowMs) * 1000
 }
 
 /**
- * The number of the next row of a block. It follows the clock, because a create that arrives late
- * begins at a time of long ago: rows that are added to that block would get the numbers of rows in
- * a block of the same name that was created and removed meanwhile.
+ * The number of the next row of a block. It follows the clock, because a create may arrive late and
+ * begin at an old time. Without the clock, rows that are added to that block would get the numbers
+ * of rows in a block of the same name that was created and removed meanwhile.
  */
 export function nextSequence({ spec }: IPBlock, nowMs: number): number {
   return Math.max(spec.sequence + 1, firstSequence(nowMs))
@@ -30,13 +31,13 @@ interface WriteOptions {
   readonly why: string
 }
 
-/** Some units for an owner, in a block that is there. */
+/** Adds a row to an existing block. */
 export function giveUnits(parsed: ParsedBlock, unit: number, row: NewRow, { nowMs, why }: WriteOptions): PatchEffect {
   const { object } = parsed
   const count = row.count ?? 1
   const sequence = nextSequence(object, nowMs)
   const rows: { [unit: string]: unknown } = {}
-  // what is remembered of who had them before
+  // the rows that are kept of earlier owners of these units
   for (const entry of entriesAt(parsed, unit, count)) rows[entry.key] = null
   const before = object.spec.rows[unit]
   const now = { ...withoutUndefined(row), sequence }
@@ -44,7 +45,7 @@ export function giveUnits(parsed: ParsedBlock, unit: number, row: NewRow, { nowM
   return patchBlock(object, { sequence, last: unit + count - 1, rows }, why)
 }
 
-/** Some units for an owner, in a block that is not there yet. */
+/** A new block with its first row. */
 export function makeBlock(
   {
     name,
@@ -73,13 +74,14 @@ export function makeBlock(
 }
 
 /**
- * Gives the units of a row back. They are free at once, or remembered: where the pool waits before
- * it gives them again, keeps them for who had them, or gives first what was free the longest.
+ * Releases the units of a row. They are free at once, unless the pool waits before it gives them
+ * again, keeps them for their owner, or gives first what was free the longest: then the row stays
+ * as a released one.
  *
- * @param rules those of the pool of the row; `undefined`: it is gone
+ * @param rules those of the pool of the row; `undefined`: the pool does not exist
  */
 export function takeBack(
-  { parsed, entry }: Place,
+  { parsed, entry }: PlacedRow,
   rules: Pick<IPPoolSpec, 'sticky' | 'reuseAfterSeconds' | 'order'> | undefined,
   { nowMs, why }: WriteOptions,
 ): PatchEffect {
@@ -89,8 +91,8 @@ export function takeBack(
   const patch = (row: unknown) => patchBlock(parsed.object, { rows: { [entry.key]: row } }, why)
   if (!isRemembered) return patch(null)
   const isKept = rules.sticky !== undefined && (rules.sticky.by === 'owner' || entry.row.mac !== undefined)
-  // a store that knows nothing of limits may have a pool with more: a row with a time that none has
-  // would close the block
+  // a store without validation may have a pool above the limit: a row with such a time would close
+  // the block
   const seconds = Math.min(Math.max(rules.reuseAfterSeconds, isKept ? (rules.sticky?.forSeconds ?? 0) : 0), MAX_SECONDS)
   const at = (ms: number) => new Date(ms).toISOString()
   const released = at(nowMs)
@@ -98,17 +100,17 @@ export function takeBack(
 }
 
 /**
- * Takes a row back as if it had never been given: what was remembered there, of whoever had the
- * units before, is remembered again, as far as nobody else has got one of them since.
+ * Removes a row that was just added. Rows that were kept there of earlier owners are restored,
+ * except where their units have been given again since.
  *
- * @param replaced what was remembered
+ * @param replaced the kept rows that the new row replaced
  */
-export function undoGiving({ parsed, entry }: Place, replaced: readonly BlockEntry[], why: string): PatchEffect {
+export function undoGiving({ parsed, entry }: PlacedRow, replaced: readonly BlockEntry[], why: string): PatchEffect {
   let { sequence } = parsed.object.spec
   const rows: { [key: string]: unknown } = { [entry.key]: null }
   for (const { key, unit, count, row } of replaced) {
-    // of several units others may have got some meanwhile: two rows over one unit would close the
-    // block
+    // other owners may have got some of these units meanwhile: two rows over one unit would close
+    // the block
     if (entriesAt(parsed, unit, count).some((other) => other !== entry)) continue
     sequence++
     const kept = { ...row, sequence }
@@ -117,17 +119,17 @@ export function undoGiving({ parsed, entry }: Place, replaced: readonly BlockEnt
   return patchBlock(parsed.object, { sequence, rows }, why)
 }
 
-/** Writes another uid to a row: its owner was made anew, and has what it had. */
-export function handOver(place: Place, uid: string, options: WriteOptions): PatchEffect {
+/** Writes another uid to a row: its owner was created again, and keeps its units. */
+export function handOver(place: PlacedRow, uid: string, options: WriteOptions): PatchEffect {
   return changeRow(place, { uid }, options)
 }
 
 /**
- * Changes what a row says of its owner. It has a number of its own then: what was said of the one
- * before, and comes late, does not concern it.
+ * Changes what a row says of its owner. The row gets a new number, so that a late release of the
+ * earlier row has no effect.
  */
 export function changeRow(
-  { parsed, entry }: Place,
+  { parsed, entry }: PlacedRow,
   fields: Partial<Pick<IPBlockRow, 'uid' | 'container' | 'mac'>>,
   { nowMs, why }: WriteOptions,
 ): PatchEffect {
@@ -141,19 +143,19 @@ export function entriesAt(parsed: ParsedBlock, unit: number, count: number): rea
 }
 
 /**
- * Changes nothing but the version of a block: what was sent for the version of before cannot be
- * done any more.
+ * Changes only the version of a block: writes that were sent for the version before can no longer
+ * succeed.
  */
 export function fence(parsed: ParsedBlock): PatchEffect {
   const sequence = parsed.object.spec.sequence + 1
-  return patchBlock(parsed.object, { sequence }, 'nothing that was sent for it before comes later')
+  return patchBlock(parsed.object, { sequence }, 'writes sent for earlier versions cannot succeed')
 }
 
 function patchBlock(object: IPBlock, spec: object, why: string): PatchEffect {
   return patchObject(object, { spec }, why)
 }
 
-/** The entry of an owner. */
+/** Whether a row is that of an owner and interface. */
 export function isRowOf(entry: BlockEntry, uid: string, interfaceName: string | undefined): boolean {
   return isBound(entry) && entry.row.uid === uid && entry.row.interface === interfaceName
 }

@@ -1,6 +1,6 @@
 import type { IPBlockRow } from '../../../crd/ipam-kit/ip-block.js'
 
-/** The keys under which the owner of a row may come again. */
+/** The keys by which a returning owner is recognised. */
 export function stickyKeys(row: Pick<IPBlockRow, 'mac' | 'owner' | 'kind' | 'interface'>): readonly string[] {
   const owner = `owner ${row.kind ?? 'Pod'} ${row.owner} ${row.interface ?? ''}`
   return row.mac === undefined ? [owner] : [`mac ${row.mac.toLowerCase()}`, owner]

@@ -7,7 +7,7 @@ import { AddressLedger } from '../../claims/index.js'
 import type { BlockHolderQuery, ClaimRequest } from './definition.js'
 import { type BlockProvider, defineBlockProvider } from './provider.js'
 
-/** Annotation of a claim: `4` or `6`, which family it wants of a pool that has both. */
+/** Annotation of a claim: the family that it requests from a pool with both, `4` or `6`. */
 export const FAMILY_ANNOTATION = 'ipam-kit.dev/family'
 /** Annotation of a claim: the address that it requests. */
 export const ADDRESS_ANNOTATION = 'ipam-kit.dev/address'
@@ -16,8 +16,8 @@ export interface BlockClaimsOptions {
   /** Default: those of Cluster API's own library. */
   readonly finalizers?: Partial<ProviderFinalizers> | undefined
   /**
-   * After how many seconds an IPAddress whose claim is gone is removed: as in `defineProvider`. The
-   * row in its block goes after it, by {@link blocksSweep}. Left out: never.
+   * After how many seconds an IPAddress without a claim is removed: as in `defineProvider`.
+   * {@link blocksSweep} then removes its row. Left out: never.
    */
   readonly sweepAfterSeconds?: number | undefined
   /**
@@ -33,16 +33,19 @@ export interface BlockClaimsOptions {
 }
 
 /**
- * Claims of Cluster API (IPAddressClaim) that are served from blocks: `spec.poolRef` names an
- * IPPool of ipam-kit.dev. Any number of these may run at once, each serves every claim: no leader
- * is needed, because a block gives an address once, and the IPAddress of a claim is made once.
+ * Serves the claims of Cluster API (IPAddressClaim) from blocks: `spec.poolRef` names an IPPool of
+ * ipam-kit.dev. Any number of processes may run it at once, and each serves every claim. No leader
+ * is needed: a block gives an address once, and the IPAddress of a claim is created once.
  *
- * The life of a claim is that of every provider. Its address comes from blocks by the calls of its
- * plans: hand `tasks` to `taskCaller` of `ipam-kit/run`.
+ * A claim has the same life as with every provider. Its address comes from blocks by the calls of
+ * its plans: pass `tasks` to `taskCaller` of `ipam-kit/run`.
  */
 export type BlockClaims = BlockProvider<IPPool, AddressLedger<IPPool>, PoolSeen>
 
-/** A pool is no affair of this planner, but of the operator of blocks. */
+/**
+ * The outcome of a plan for a pool: this planner does nothing with pools, `blocksOperator` plans
+ * them.
+ */
 export interface PoolSeen extends Outcome {
   readonly kind: 'ready'
 }
@@ -65,8 +68,8 @@ export function blockClaims(options: BlockClaimsOptions = {}): BlockClaims {
 }
 
 /**
- * Who has an address by an IPAddress whose row is lost, as after a restore without blocks: it gets
- * its row again.
+ * The claim whose IPAddress has an address without a row, as after a restore without blocks. The
+ * claim gets the row again.
  */
 function heldBy({ prefix, claim, ledger }: BlockHolderQuery<AddressLedger<IPPool>>): string | undefined {
   const [namespace, name = ''] = claim.split('/')
@@ -86,7 +89,7 @@ function requestOf({ metadata }: IPAddressClaim, pool: string, families: readonl
   return { kind: 'request', family, address: address.value }
 }
 
-/** The family that a claim wants, or why that is not known. */
+/** The family that a claim requests, or why it is not known. */
 function familyOf(asked: string | undefined, pool: string, families: readonly (4 | 6)[]): 4 | 6 | string {
   if (asked !== undefined) {
     const family = families.find((each) => String(each) === asked)

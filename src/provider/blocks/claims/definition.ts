@@ -16,41 +16,42 @@ import type {
 } from '../../claims/definition.js'
 import type { Allocation } from '../tasks/request.js'
 
-/** What a claim wants of a pool. */
+/** What a claim requests from a pool. */
 export type ClaimRequest =
-  /** Any address of a family, or this one and no other. */
+  /** Any address of a family, or exactly this one. */
   | { readonly kind: 'request'; readonly family: 4 | 6; readonly address?: Address | undefined }
-  /** Nothing that the pool could give: the claim waits, and says why. */
+  /** The pool cannot give what the claim requests: the claim waits, and its condition says why. */
   | Extract<Ensured, { readonly kind: 'wait' }>
 
-/** Who asks whether an address is held by somebody who has no row for it. */
+/** Asks whether an address without a row is held by an IPAddress. */
 export interface BlockHolderQuery<L> {
-  /** An address as a prefix of its whole length, or a prefix as the pool gives it. */
+  /** An address as a prefix of full length, or a prefix as the pool gives it. */
   readonly prefix: Prefix
-  /** `namespace/name` of the claim that is to get it. */
+  /** `namespace/name` of the claim that requests it. */
   readonly claim: string
   /** The ledger of the pool. */
   readonly ledger: L
 }
 
-/** What a plan for a pool is made from. */
+/** The input of a plan for a pool. */
 export interface BlockPoolPlanInput<P, L>
   extends Omit<PoolPlanInput<P, L>, 'calls' | 'waiting' | 'claimOf' | 'hasReached'> {
   /**
-   * How many rows there are of the pool, also of claims that have no IPAddress yet. Counted while
-   * it is being deleted and has `claims`, else 0.
+   * The number of rows of the pool, with those of claims that have no IPAddress yet. Counted while
+   * the pool is being deleted and has `claims`, else 0.
    */
   readonly rows: number
 }
 
 /**
- * What a provider of Cluster API is whose addresses are rows of blocks, apart from that: its pools,
- * and what they are to blocks.
+ * What differs between providers of Cluster API whose addresses are rows of blocks: the pools, and
+ * how blocks read them.
  *
- * `P` are the pools as their models read them, `L` the ledger, `R` what a plan for a pool comes to.
+ * `P` are the pools as their models read them, `L` is the ledger, `R` the outcome of a plan for a
+ * pool.
  */
 export interface BlockProviderDefinition<P extends KubeObject, L extends ClaimLedger<P>, R extends Outcome> {
-  /** Tells it from other providers in logs and metrics. */
+  /** Tells the provider from others in logs and metrics. */
   readonly name: string
   /** The kinds of pools that it serves. */
   readonly pools: readonly Model<P>[]
@@ -62,12 +63,13 @@ export interface BlockProviderDefinition<P extends KubeObject, L extends ClaimLe
   readonly sweepAfterSeconds?: number | undefined
   /** As in `defineProvider`. */
   readonly holdsAddress?: ((finalizer: string) => boolean) | undefined
-  /** What IPAddress objects hold of one pool. */
+  /** Makes the ledger of a pool: the addresses of its IPAddress objects. */
   ledger(): L
   /**
-   * The pool as blocks know it, under a name of its own that never changes: also one that is being
-   * deleted, and one whose spec cannot be used. Its status has the grid and a `domainUID`. Left
-   * out: the pools are of kind IPPool, and somebody runs `blocksOperator`.
+   * The pool as blocks know it, under a name of its own that never changes. Called for pools that
+   * are being deleted, and for pools whose spec cannot be used. The status of the result has the
+   * grid and a `domainUID`. Left out: the pools are of kind IPPool, and `blocksOperator` has to
+   * run.
    */
   ipPoolOf?(pool: P): IPPool
   /**
@@ -75,25 +77,28 @@ export interface BlockProviderDefinition<P extends KubeObject, L extends ClaimLe
    * Left out: such pools serve no claims.
    */
   readonly namespaceLabels?: ((namespace: string) => { readonly [key: string]: string } | undefined) | undefined
-  /** What a claim wants of a pool, of which these families can be given. */
+  /** What a claim requests from a pool that can give these families. */
   request(
     input: Pick<EnsureInput<P, L, unknown>, 'claim' | 'pool' | 'ledger'> & { readonly families: readonly (4 | 6)[] },
   ): ClaimRequest
-  /** What goes with an address into its IPAddress. */
+  /** The prefix length and gateway that go with an address into its IPAddress. */
   offer(allocation: Allocation, pool: P): Pick<Offer, 'prefix' | 'gateway'>
   /**
-   * Who holds something without a row, in words: it is given to nobody else. Left out: nobody. O(1)
-   * to O(log n), it is asked for each unit that is free.
+   * The holder of an address that has no row, as a text: the address is given to no other owner.
+   * Asked for each free unit, so it has to answer in O(1) to O(log n). Left out: such addresses
+   * have no holder.
    */
   heldBy?(query: BlockHolderQuery<L>): string | undefined
   /**
-   * Whether a claim keeps an IPAddress that its pool does not give any more, and gets a row for it,
-   * or that is no address at all, which has none. Default false: it is not Bound to it, unless it
-   * has its row already.
+   * Whether a claim keeps an IPAddress that its pool no longer gives. Such an address gets a row; a
+   * text that is no address gets none. Default false: the claim is Bound to it only if it has its
+   * row already.
    */
   readonly keepsOutOfRange?: boolean | undefined
-  /** Whether what a claim that is being deleted has may be given back now. Left out: at once. */
+  /**
+   * Whether the addresses of a claim that is being deleted may be released now. Left out: at once.
+   */
   mayRelease?(input: Omit<ReleaseInput<P, L>, 'results'>): Extract<Released, { readonly kind: 'done' | 'wait' }>
-  /** The affairs of a pool itself. */
+  /** Plans the pool itself. */
   planPool(input: BlockPoolPlanInput<P, L>): Plan<R>
 }

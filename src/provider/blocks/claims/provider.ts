@@ -43,7 +43,7 @@ import { addressOf } from '../block/allocation.js'
 import { addressOfUnit } from '../block/grid.js'
 import { type BlockEntry, isBound, type ParsedBlock } from '../block/parsed-block.js'
 import { refusalOf } from '../pool/eligible.js'
-import { PoolReading } from '../pool/pool-reading.js'
+import { ParsedPool } from '../pool/parsed-pool.js'
 import { PoolView } from '../pool/pool-view.js'
 import { WantedAddresses } from '../pool/wanted.js'
 import { adopt, allocate } from '../tasks/allocate.js'
@@ -56,31 +56,31 @@ import { blockWatch, poolWatch } from '../tasks/watches.js'
 import type { BlockProviderDefinition } from './definition.js'
 
 /**
- * A provider of Cluster API whose addresses are rows of blocks. Any number of them may run at once:
- * none of them leads.
+ * A provider of Cluster API whose addresses are rows of blocks. Any number of processes may run it
+ * at once, without a leader.
  */
 export interface BlockProvider<
   P extends KubeObject = KubeObject,
   L extends ClaimLedger<P> = ClaimLedger<P>,
   R extends Outcome = Outcome,
 > extends Planner<ClaimOutcome | UnreadableOutcome | R> {
-  /** What calls are carried out by: hand them to `taskCaller` of `ipam-kit/run`. */
+  /** Carries out the calls: pass it to `taskCaller` of `ipam-kit/run`. */
   readonly tasks: CallTasks<BlockCall, BlockOutcome, BlockOutcome>
-  /** What is known of pools and blocks, from what this planner was shown. */
+  /** The pools and blocks that this planner was shown. */
   readonly known: KnownBlocks
-  /** The ledger of a pool, to look into. Changing it is not for callers. */
+  /** The ledger of a pool, to read. Callers must not change it. */
   ledgerOf(pool: ObjectRef): L
 }
 
 /**
- * Makes a provider of Cluster API from what is its own: the life of claims is that of every
- * provider, and an address is a row of a block before it is an IPAddress. So any number of
- * processes may serve the same claims at once.
+ * Makes a provider of Cluster API from its definition. Claims live as with every provider; an
+ * address is a row of a block before it is an IPAddress. So any number of processes may serve the
+ * same claims at once.
  *
- * Two that serve a claim at the same moment may each write a row for it before one of them makes
- * its IPAddress: seldom, as both begin at the same block. Run {@link blocksSweep} with
- * IPAddressClaim among its owners: it takes back what a claim has beside its IPAddress. And
- * {@link blocksOperator}: it removes blocks that are empty.
+ * Two processes that serve a claim at the same moment may each write a row for it before one of
+ * them creates the IPAddress. That is rare, as both begin at the same block. Run
+ * {@link blocksSweep} with IPAddressClaim among its owners: it removes the rows that a claim has
+ * beside its IPAddress. Run {@link blocksOperator} as well: it removes empty blocks.
  *
  * @throws IpamError `INVALID_ARGUMENT`
  */
@@ -100,13 +100,13 @@ class BlockClaimProvider<P extends KubeObject, L extends ClaimLedger<P>, R exten
   readonly tasks: CallTasks<BlockCall, BlockOutcome, BlockOutcome>
   readonly #definition: BlockProviderDefinition<P, L, R>
   readonly #provider: Provider<P, L, R>
-  /** How the pools of each kind are read: as blocks know them. */
-  readonly #poolWatches: ReadonlyMap<string, Watch<PoolReading>>
+  /** How the pools of each kind are parsed for blocks. */
+  readonly #poolWatches: ReadonlyMap<string, Watch<ParsedPool>>
   /** The pools by their names in blocks. */
   readonly #pools = new Map<string, ObjectRef>()
   /** The claims that wait for a pool to be ready. */
   readonly #waiting = new Set<string>()
-  /** The claims that were refused the address that they ask for. */
+  /** The claims whose requested address was refused. */
   readonly #wanted = new WantedAddresses()
   #objects = new ObjectCache()
   #known = new KnownBlocks({ isComplete: true })
@@ -163,7 +163,7 @@ class BlockClaimProvider<P extends KubeObject, L extends ClaimLedger<P>, R exten
     this.#provider.share(objects)
     this.#objects = objects
     this.#known = this.#known.anew(objects)
-    // each version of a pool is read when it comes
+    // each version of a pool is parsed when it arrives
     for (const watch of this.#poolWatches.values()) objects.open(watch)
   }
 
@@ -187,15 +187,15 @@ class BlockClaimProvider<P extends KubeObject, L extends ClaimLedger<P>, R exten
     return this.#provider.wakes(applied)
   }
 
-  #wakeForPool(delta: Delta<PoolReading>, applied: Applied): readonly string[] {
+  #wakeForPool(delta: Delta<ParsedPool>, applied: Applied): readonly string[] {
     const name = nameIn(delta.now) ?? nameIn(delta.before) ?? delta.ref.name
     this.#pools.set(name, delta.ref)
     const [before, had] = [this.#readiness(name), this.#spaceOf(name)]
     this.#known.followPool({ ...delta, ref: { ...delta.ref, name } }, 0)
     const keys = this.#provider.wakes(applied)
-    // what was said of addresses went by what the pool gave before
+    // results for addresses were based on what the pool gave before
     if (this.#spaceOf(name) !== had) this.#provider.invalidate(keys)
-    // a pool becomes ready by its status, which means nothing to the life of claims
+    // a pool becomes ready by its status, which the provider of claims does not read
     if (this.#readiness(name) === before) return keys
     const waiting = [...this.#waiting]
     this.#waiting.clear()
@@ -210,7 +210,7 @@ class BlockClaimProvider<P extends KubeObject, L extends ClaimLedger<P>, R exten
     if (input.task === 'allocate') {
       const [address] = input.request.addresses ?? []
       const isRefused = !answer.ok || DENIALS[answer.value.kind] !== undefined
-      // a claim that is gone waits for nothing
+      // a claim that does not exist waits for nothing
       if (address !== undefined && keys.includes(key)) {
         if (isRefused) this.#wanted.note(key, Address.format(address))
         else this.#wanted.forget(key)
@@ -219,7 +219,8 @@ class BlockClaimProvider<P extends KubeObject, L extends ClaimLedger<P>, R exten
     }
     const ref = this.#pools.get(input.pool)
     if (!answer.ok || ref === undefined) return keys
-    // others may get what it had; a change of its block is no news here, as the task has shown it
+    // other claims may get the released addresses; the task has shown the change of the block
+    // already
     const released = 'allocations' in answer.value ? answer.value.allocations : []
     return [
       ...keys,
@@ -261,13 +262,13 @@ class BlockClaimProvider<P extends KubeObject, L extends ClaimLedger<P>, R exten
     this.#waiting.clear()
     this.#wanted.clear()
     this.#pools.clear()
-    // until a host shares its own
+    // an own cache, until the host shares one
     this.share(new ObjectCache())
   }
 
   #wakeForBlock(delta: Delta<ParsedBlock>): readonly string[] {
     const { before: had, now } = delta
-    // what a task has written is no news here
+    // changes written by a task are known already
     if (!this.#known.followBlock(delta, 0) || had?.ok !== true) return []
     const before = had.value
     const has = new Set(now?.ok === true ? now.value.entries.filter(isBound).map(rowText) : [])
@@ -275,8 +276,8 @@ class BlockClaimProvider<P extends KubeObject, L extends ClaimLedger<P>, R exten
     if (gone.length === 0) return []
     const { domain } = before.object.spec
     const pools = [...this.#pools].filter(([pool]) => domainOf(this.#known.pool(pool)) === domain)
-    // one that has not given it back gets its row again, whatever it was told before, and others
-    // may get what it had
+    // a claim that did not release its row gets a row again, whatever its earlier result was; other
+    // claims may get the addresses
     const claims = gone.filter(({ row }) => row.kind === KIND)
     const losers = claims.map(({ row }) => `${IPAddressClaim.info.kind} ${row.owner}`)
     this.#provider.invalidate(losers)
@@ -284,14 +285,14 @@ class BlockClaimProvider<P extends KubeObject, L extends ClaimLedger<P>, R exten
     return [...losers, ...successors, ...pools.flatMap(([, ref]) => this.#provider.retry(ref))]
   }
 
-  /** Addresses are somebody's no more: those who ask for them ask again. */
+  /** Addresses were released: returns the keys of the claims that request them. */
   #wake(addresses: readonly string[]): readonly string[] {
     const keys = addresses.flatMap((address) => this.#wanted.take(address))
     this.#provider.invalidate(keys)
     return keys
   }
 
-  /** How many rows there are of a pool. O(blocks that are known). */
+  /** The number of rows of a pool. O(known blocks). */
   #countRows(pool: P): number {
     const name = this.#nameOf(pool)
     let rows = 0
@@ -308,7 +309,7 @@ class BlockClaimProvider<P extends KubeObject, L extends ClaimLedger<P>, R exten
     return (watch && nameIn(this.#objects.open(watch).entry(pool.metadata))) ?? pool.metadata.name
   }
 
-  /** Whether a pool gives anything, and why not. */
+  /** Why a pool gives nothing; `undefined` if it does. */
   #readiness(name: string): string | undefined {
     const pool = this.#known.pool(name)
     return pool instanceof PoolView ? `${pool.problem} ${[...pool.families].join()}` : undefined
@@ -350,8 +351,8 @@ class BlockClaimProvider<P extends KubeObject, L extends ClaimLedger<P>, R exten
   }
 
   /**
-   * An IPAddress that is there is the claim's if it has a row for it, or gets one: also if its
-   * block is gone, after a restore.
+   * Whether an existing IPAddress belongs to the claim: it has a row for it, or gets one. It gets
+   * one also if its block does not exist, as after a restore.
    */
   #confirm({
     claim,
@@ -361,14 +362,14 @@ class BlockClaimProvider<P extends KubeObject, L extends ClaimLedger<P>, R exten
     isBound: isClaimBound,
   }: ConfirmInput<P, L, BlockCalls>): Confirmed<BlockCalls> {
     const { keepsOutOfRange = false } = this.#definition
-    const said = results.confirm?.kind
-    const problem = said && DENIALS[said]
-    if (problem !== undefined && !(keepsOutOfRange && said === 'outOfPool')) {
-      // what an earlier claim has left is removed, and the claim gets an address of its own
+    const result = results.confirm?.kind
+    const problem = result && DENIALS[result]
+    if (problem !== undefined && !(keepsOutOfRange && result === 'outOfPool')) {
+      // what an earlier claim has left is removed, and the claim gets another address
       const isOthers = controllersOf(address).some((owner) => !IPAddressClaim.is(owner))
       return { kind: isControlledBy(address, claim) || isOthers ? 'no' : 'stale', message: problem }
     }
-    if (said !== undefined) return { kind: 'yes' }
+    if (result !== undefined) return { kind: 'yes' }
     const read = Address.safeParse(address.spec.address, { zone: 'drop' })
     if (!read.ok) {
       return keepsOutOfRange ? { kind: 'yes' } : { kind: 'no', message: 'the address of its IPAddress cannot be read' }
@@ -382,22 +383,23 @@ class BlockClaimProvider<P extends KubeObject, L extends ClaimLedger<P>, R exten
       outOfRange: keepsOutOfRange ? 'record' : 'refuse',
     }
     const input: BlockCall = { task: 'allocate', pool: name, request }
-    return { kind: 'call', operation: 'confirm', input, why: 'the address that is there is the one of the claim' }
+    return { kind: 'call', operation: 'confirm', input, why: 'records the address of the IPAddress for the claim' }
   }
 
   #release(input: ReleaseInput<P, L, BlockCalls>): Released<BlockCalls> {
     const { claim, address, isStale, results } = input
     const { uid } = claim.metadata
-    const said = this.#definition.mayRelease?.(input)
-    if (said !== undefined && said.kind !== 'done') return said
-    // what an earlier claim of the name has left is in its own rows, which the sweep finds
+    const released = this.#definition.mayRelease?.(input)
+    if (released !== undefined && released.kind !== 'done') return released
+    // addresses that an earlier claim of the name has left are in rows of that claim, which the
+    // sweep finds
     if (isStale || uid === undefined || results.release !== undefined) return { kind: 'done' }
-    // nobody else is given it while there is an IPAddress that has it
+    // no other claim gets the address while an IPAddress has it
     if (address !== undefined) return { kind: 'later' }
     if (this.#known.rowsOf(uid).length === 0) return { kind: 'done' }
     const pool = input.pool === undefined ? claim.spec.poolRef.name : this.#nameOf(input.pool)
     const call: BlockCall = { task: 'release', pool, request: { owner: { uid } } }
-    return { kind: 'call', operation: 'release', input: call, why: 'what the claim has is free again' }
+    return { kind: 'call', operation: 'release', input: call, why: 'releases the addresses of the claim' }
   }
 
   #requestFor({ metadata }: IPAddressClaim, pool: string, family: 4 | 6): AllocationRequest {
@@ -413,15 +415,15 @@ class BlockClaimProvider<P extends KubeObject, L extends ClaimLedger<P>, R exten
   }
 
   /**
-   * The request of a call, with who holds addresses without rows. An address that is adopted has
-   * its holder.
+   * The request of a call, with the holders of addresses that have no row. An address that is
+   * adopted has its own holder.
    */
   #requestOf({ pool, request }: Extract<BlockCall, { task: 'allocate' }>): AllocationRequest | AdoptionRequest {
     if (isAdoption(request)) return request
     return { ...request, heldBy: (prefix) => this.#heldBy(pool, request.owner.name, prefix) }
   }
 
-  /** The answer to a call, with the pool as people know it. */
+  /** The result of a call, with the pool under the name that its users know. */
   #answerOf(call: BlockCall, outcome: BlockOutcome, time: PlanTime): ExternalResult<BlockOutcome> {
     const ref = this.#definition.ipPoolOf && this.#pools.get(call.pool)
     const message = ref ? outcome.message.replaceAll(call.pool, formatRef(ref)) : outcome.message
@@ -436,13 +438,13 @@ class BlockClaimProvider<P extends KubeObject, L extends ClaimLedger<P>, R exten
 }
 
 /**
- * How a pool of a provider is read. One that has no form of its own in blocks is an IPPool, and
- * read as all parts of the process read it.
+ * How a pool of a provider is parsed. A provider without a form of its own in blocks has pools of
+ * kind IPPool, parsed as everywhere in the process.
  */
 function poolWatchOf<P extends KubeObject>(
   model: Model<P>,
   ipPoolOf: ((pool: P) => IPPool) | undefined,
-): Watch<PoolReading> {
+): Watch<ParsedPool> {
   if (ipPoolOf === undefined) return poolWatch
   const { parse, ...watch } = modelWatch(model)
   return {
@@ -450,13 +452,13 @@ function poolWatchOf<P extends KubeObject>(
     indexes: {},
     parse: (object, before) => {
       const read = parse(object, undefined)
-      return read.ok ? { ok: true, value: new PoolReading(ipPoolOf(read.value), before) } : read
+      return read.ok ? { ok: true, value: new ParsedPool(ipPoolOf(read.value), before) } : read
     },
   }
 }
 
 /** The name of a pool in blocks. */
-function nameIn(pool: Parsed<PoolReading> | undefined): string | undefined {
+function nameIn(pool: Parsed<ParsedPool> | undefined): string | undefined {
   return pool?.ok === true ? pool.value.object.metadata.name : undefined
 }
 
@@ -464,7 +466,7 @@ function domainOf(pool: ReturnType<KnownBlocks['pool']>): string | undefined {
   return pool instanceof PoolView ? pool.object.spec.domain : undefined
 }
 
-/** What the owner of a row is, in a row. */
+/** The kind of the owner, as rows name it. */
 const KIND = 'IPAddressClaim.ipam.cluster.x-k8s.io'
 
 /** The addresses of a row. */

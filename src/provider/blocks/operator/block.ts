@@ -4,27 +4,27 @@ import { deleteObject, type Effect, type Plan, removeFinalizer } from '../../../
 import type { ParsedBlock } from '../block/parsed-block.js'
 import type { OperatorOutcome } from './outcome.js'
 
-/** What a plan for a block is made from. */
+/** The input of a plan for a block. */
 export interface BlockInput {
   readonly parsed: ParsedBlock
-  /** Since when it is seen empty, in this version. */
+  /** Since when the block is empty in this version, in milliseconds since 1970. */
   readonly emptySinceMs: number | undefined
-  /** How long it may be empty. */
+  /** How long the block may be empty. */
   readonly emptySeconds: number
-  /** Whether its pool has use for it, empty as it is. */
+  /** Whether its pool needs the block, although it is empty. */
   readonly isNeeded: boolean
   readonly nowMs: number
 }
 
-/** Whether nobody has anything in a block, and nothing in it is kept or waits. */
+/** Whether no row of a block has an owner, is kept or waits. */
 export function isEmpty({ entries }: ParsedBlock, nowMs: number): boolean {
   return entries.every(({ untilMs }) => untilMs <= nowMs)
 }
 
 /**
- * A block that is empty for a while goes; one that is deleted by hand goes when it is empty. A row
- * that somebody adds at the last moment is not lost: the deletion is for the version that was seen
- * to be empty, and nobody adds a row to a block that is being deleted.
+ * Deletes a block that is empty for a while. A block that is deleted by hand is removed when it is
+ * empty. A row that is added at the last moment is not lost: the deletion is for the version that
+ * was seen empty, and no writer adds a row to a block that is being deleted.
  */
 export function planBlock(input: BlockInput): Plan<OperatorOutcome> {
   const { parsed, emptySinceMs, emptySeconds, isNeeded, nowMs } = input
@@ -39,9 +39,9 @@ export function planBlock(input: BlockInput): Plan<OperatorOutcome> {
   }
   if (isDeleting(object)) {
     const effects: Effect[] = hasFinalizer(object, ROWS_FINALIZER)
-      ? [removeFinalizer(object, ROWS_FINALIZER, 'nobody has anything in it')]
+      ? [removeFinalizer(object, ROWS_FINALIZER, 'it has no rows')]
       : []
-    return { outcome: { kind: 'going', message: 'it is empty' }, effects }
+    return { outcome: { kind: 'going', message: 'deleting the empty block' }, effects }
   }
   if (isNeeded) return { outcome: { kind: 'ready', message: 'empty, and the only one with room' }, effects: [] }
   const waitMs = (emptySinceMs ?? nowMs) + emptySeconds * 1000 - nowMs
@@ -52,11 +52,11 @@ export function planBlock(input: BlockInput): Plan<OperatorOutcome> {
       requeueAfterSeconds: Math.ceil(waitMs / 1000),
     }
   }
-  const why = `it is empty for ${emptySeconds} s`
-  return { outcome: { kind: 'going', message: 'it is empty' }, effects: [deleteObject(object, why)] }
+  const why = `it has been empty for ${emptySeconds} s`
+  return { outcome: { kind: 'going', message: 'deleting the empty block' }, effects: [deleteObject(object, why)] }
 }
 
-/** When something in it that was given back is free. */
+/** When something in the block that was released becomes free. */
 function again({ entries }: ParsedBlock, nowMs: number): { readonly requeueAfterSeconds?: number } {
   const times = entries.map(({ untilMs }) => untilMs).filter((ms) => ms > nowMs && ms !== Number.POSITIVE_INFINITY)
   if (times.length === 0) return {}

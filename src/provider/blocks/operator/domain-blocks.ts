@@ -10,17 +10,14 @@ type Family = 4 | 6
 
 const FAMILIES = [4, 6] as const
 
-/**
- * A block that cannot be read: who holds what in it is not known, and its name says where it lies.
- */
+/** A block that cannot be read: its owners are not known, and its name says where it lies. */
 interface Unreadable {
   readonly name: string
   readonly prefix: Prefix.Prefix
 }
 
 /**
- * The blocks of a domain at the moment of a plan. Each question costs O(blocks of the domain) at
- * most.
+ * The blocks of a domain at the moment of a plan. Each query costs O(blocks of the domain) at most.
  */
 export class DomainBlocks {
   readonly #blocks: CachedObjects<ParsedBlock>
@@ -31,7 +28,7 @@ export class DomainBlocks {
     this.#domain = domain
   }
 
-  /** How many can be read. O(1). */
+  /** The number of readable blocks. O(1). */
   get size(): number {
     return this.#blocks.countBy('domain', this.#domain)
   }
@@ -51,7 +48,8 @@ export class DomainBlocks {
   }
 
   /**
-   * A block that cannot be read and lies on none of the grids of the others: its grid is not known.
+   * A block that cannot be read and does not lie on a grid of the other blocks: its grid is not
+   * known.
    */
   get offGrid(): string | undefined {
     const isOnGrid = ({ prefix: { address, length } }: Unreadable) =>
@@ -59,7 +57,7 @@ export class DomainBlocks {
     return this.unreadable.find((block) => !isOnGrid(block))?.name
   }
 
-  /** A block that does not lie on the grid of the domain. O(1) if there is none. */
+  /** A block that does not lie on the grid of the domain. O(1) if all do. */
   offGridOf(spec: IPDomainSpec): string | undefined {
     const onGrid = FAMILIES.map((family) => {
       return this.#blocks.countBy('grid', gridKey(this.#domain, family, family === 4 ? spec.ipv4 : spec.ipv6))

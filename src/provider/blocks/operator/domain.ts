@@ -28,8 +28,8 @@ export function domainProblem({ spec }: IPDomain): string | undefined {
 }
 
 /**
- * A domain for a pool whose domain is not there: on the grid of the blocks that are there, else on
- * that on which the pool was before, else as the pool asks for it.
+ * The domain that a pool names and that does not exist. Its grid is that of the existing blocks,
+ * else the former grid of the pool, else the one that the pool requests.
  */
 export function domainFor(pool: IPPool, blocks: DomainBlocks): IPDomain {
   const { apiVersion, kind } = IPDomain.info
@@ -41,28 +41,28 @@ export function domainFor(pool: IPPool, blocks: DomainBlocks): IPDomain {
 }
 
 function gridFor({ spec, status }: IPPool, family: Family): FamilyGrid {
-  const [wish, before] = family === 4 ? [spec.ipv4, status?.ipv4] : [spec.ipv6, status?.ipv6]
+  const [requested, before] = family === 4 ? [spec.ipv4, status?.ipv4] : [spec.ipv6, status?.ipv6]
   if (before !== undefined) {
     const { blockPrefixLength, allocationPrefixLength } = before
     return { blockPrefixLength, allocationPrefixLength }
   }
-  return gridOf(family, wish ?? {}, spec.affinity === undefined ? 'shared' : 'node')
+  return gridOf(family, requested ?? {}, spec.affinity === undefined ? 'shared' : 'node')
 }
 
-/** Whether a pool asks for another grid than that of its domain. */
+/** Whether a pool requests another grid than that of its domain. */
 export function gridConflict({ spec }: IPPool, domain: IPDomain): string | undefined {
   for (const family of ['ipv4', 'ipv6'] as const) {
     for (const field of ['blockPrefixLength', 'allocationPrefixLength'] as const) {
-      const [wish, has] = [spec[family]?.[field], domain.spec[family][field]]
-      if (wish !== undefined && wish !== has) {
-        return `spec.${family}.${field} is ${wish}, and that of domain ${domain.metadata.name} is ${has}`
+      const [requested, has] = [spec[family]?.[field], domain.spec[family][field]]
+      if (requested !== undefined && requested !== has) {
+        return `spec.${family}.${field} is ${requested}, and that of domain ${domain.metadata.name} is ${has}`
       }
     }
   }
   return undefined
 }
 
-/** A domain's own affairs: it stays while there are pools and blocks of it. */
+/** Plans a domain itself: it stays while it has pools or blocks. */
 export function planDomain(
   {
     domain,
@@ -71,7 +71,7 @@ export function planDomain(
   }: {
     readonly domain: IPDomain
     readonly blocks: DomainBlocks
-    /** How many pools it has. */
+    /** The number of its pools. */
     readonly pools: number
   },
   time: PlanTime,
@@ -85,11 +85,13 @@ export function planDomain(
       const message = `kept for ${count} blocks and ${pools} pools${beside}`
       return { outcome: { kind: 'kept', message }, effects: [] }
     }
-    const why = 'nothing is of it any more'
+    const why = 'no pool or block uses it'
     const effects = isHeld ? [removeFinalizer(domain, BLOCKS_FINALIZER, why)] : []
     return { outcome: { kind: 'going', message: why }, effects }
   }
-  const effects: Effect[] = isHeld ? [] : [addFinalizer(domain, BLOCKS_FINALIZER, 'it must not go before its blocks')]
+  const effects: Effect[] = isHeld
+    ? []
+    : [addFinalizer(domain, BLOCKS_FINALIZER, 'keeps it until its blocks are deleted')]
   const offGrid = blocks.offGridOf(domain.spec)
   const off = offGrid && `block ${offGrid} does not lie on the grid of the domain`
   const problem = domainProblem(domain) ?? off

@@ -8,14 +8,14 @@ interface Empty {
   readonly sinceMs: number
 }
 
-/** Since when blocks are empty, and which of them stay because their pool has no other room. */
+/** Since when blocks are empty, and which of them stay because their pool has no other capacity. */
 export class EmptyBlocks {
-  /** By name, with the version: a block that was seen empty stays empty in that version. */
+  /** By name, with the version: a block that was seen empty is empty in that version. */
   readonly #since: Map<string, Empty>
-  /** Those that stay, by {@link groupOf}. */
+  /** The blocks that stay, by {@link groupOf}. */
   readonly #kept = new Map<string, Set<string>>()
 
-  /** @param before what was known before the reset */
+  /** @param before the state before the reset */
   constructor(before?: EmptyBlocks, exists: (name: string) => boolean = () => true) {
     this.#since = new Map([...(before === undefined ? [] : before.#since)].filter(([name]) => exists(name)))
   }
@@ -28,21 +28,21 @@ export class EmptyBlocks {
     return nowMs
   }
 
-  /** A block is not empty, or cannot be read, or does not exist. */
+  /** Called for a block that is not empty, cannot be read, or does not exist. */
   forget(name: string): void {
     this.#since.delete(name)
   }
 
   /**
-   * Whether an empty block stays: its pool gives addresses, no block of the pool and family that is
-   * in use has room, and it is the first by name of those that are empty. One that stays is looked
-   * at again when another block of the pool changes. O(blocks of the pool).
+   * Whether an empty block stays: its pool gives addresses, no block in use of the pool and family
+   * has free addresses, and it is the first by name of the empty ones. A block that stays is
+   * planned again when another block of the pool changes. O(blocks of the pool).
    */
   keepIfNeeded(parsed: ParsedBlock, pool: unknown, blocks: CachedObjects<ParsedBlock>, nowMs: number): boolean {
-    if (!(pool instanceof PoolView) || pool.problem !== undefined || !hasRoom(parsed, pool, nowMs)) return false
+    if (!(pool instanceof PoolView) || pool.problem !== undefined || !hasCapacity(parsed, pool, nowMs)) return false
     for (const other of blocks.each('pool', groupOf(parsed))) {
       const comesFirst = other !== parsed && (!isEmpty(other, nowMs) || other.name < parsed.name)
-      if (comesFirst && hasRoom(other, pool, nowMs)) return false
+      if (comesFirst && hasCapacity(other, pool, nowMs)) return false
     }
     const kept = this.#kept.get(groupOf(parsed)) ?? new Set()
     this.#kept.set(groupOf(parsed), kept.add(parsed.name))
@@ -50,7 +50,7 @@ export class EmptyBlocks {
   }
 
   /**
-   * Takes out the empty blocks that are kept for a pool and family: they may not be needed any
+   * Removes the empty blocks that are kept for a pool and family: the pool may not need them any
    * more. @returns their keys
    */
   takeKept(group: string): readonly string[] {
@@ -66,10 +66,10 @@ export function groupOf({ prefix, object }: ParsedBlock): string {
 }
 
 /**
- * Whether a pool can give something in a block to any owner. A block of a node is for that node
- * alone, and the node may never come back.
+ * Whether a pool can give something in a block to any owner. A block of a node serves that node
+ * alone, and the node may never return.
  */
-function hasRoom(parsed: ParsedBlock, pool: PoolView, nowMs: number): boolean {
+function hasCapacity(parsed: ParsedBlock, pool: PoolView, nowMs: number): boolean {
   const { domain, node } = parsed.object.spec
-  return node === undefined && pool.object.spec.domain === domain && pool.knowsRoomIn(parsed, nowMs)
+  return node === undefined && pool.object.spec.domain === domain && pool.knowsCapacityIn(parsed, nowMs)
 }

@@ -1,12 +1,12 @@
-/** What a plan of the operator came to, for a pool, a block or a domain. */
+/** The outcome of a plan of the operator, for a pool, a block or a domain. */
 export type OperatorOutcome =
-  /** All is as it has to be. */
+  /** Nothing is left to do. */
   | { readonly kind: 'ready'; readonly message: string }
-  /** Something else has to come first, or to change. */
+  /** The object waits for another one, or for a change. */
   | { readonly kind: 'waiting'; readonly message: string }
-  /** It is kept from going, for what it still has. */
+  /** The object is being deleted, and stays while it is in use. */
   | { readonly kind: 'kept'; readonly message: string }
-  /** It goes. */
+  /** The object is being deleted. */
   | { readonly kind: 'going'; readonly message: string }
-  /** It cannot be used, and why. */
+  /** The object cannot be used; `message` says why. */
   | { readonly kind: 'broken'; readonly message: string }

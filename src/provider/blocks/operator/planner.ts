@@ -23,27 +23,27 @@ import {
 
 export interface BlocksOperatorOptions {
   /**
-   * How long a block may be empty before it is removed, in seconds, from 0 to 86,400. Default 60.
+   * How long a block may be empty before it is deleted, in seconds, from 0 to 86,400. Default 60.
    * The operator remembers since when a block is empty, also over a `reset`. An operator that is
-   * made for one `runUntilQuiet` remembers nothing: with 0 it removes empty blocks in that run,
+   * made for one `runUntilQuiet` has no such memory: with 0 it deletes empty blocks in that run,
    * else none.
    */
   readonly emptySeconds?: number | undefined
   /**
-   * How long a pool that is being deleted stays at least, in seconds, from 0 to 86,400: whoever is
-   * not shown changes of pools looks at one again after 30 s, and may give something of it until
-   * then. Default 60.
+   * How long a pool that is being deleted stays at least, in seconds, from 0 to 86,400. Tasks
+   * without a watch read a pool again after 30 s, and may give its addresses until then. Default
+   * 60.
    */
   readonly terminationGraceSeconds?: number | undefined
 }
 
 /**
- * What looks after pools and blocks, beside those who give addresses: takes pools into their
- * domains, keeps counts, conditions and hints in their status, removes blocks that are empty, and
- * lets pools, blocks and domains go when nothing needs them.
+ * Maintains pools, blocks and domains; it gives no addresses. It accepts pools into their domains,
+ * and keeps counts, conditions and hints in their status. It deletes empty blocks, and removes the
+ * finalizers of pools, blocks and domains that are not used any more.
  *
- * Several of them may run at a time: they write the same. Without any nothing is given from a new
- * pool, and counts are old; what is given stays right.
+ * Several processes may run it at once: they write the same. Without an operator a new pool gives
+ * nothing and counts are old; addresses that were given stay valid.
  *
  * @throws IpamError `INVALID_ARGUMENT`
  */
@@ -131,8 +131,8 @@ function planBlockOf(
 }
 
 /**
- * Whether a block exists. A state that has not been told of any block knows no better than the one
- * before it.
+ * Whether a block exists. A state without any block says that all of them do, as before its first
+ * list.
  */
 function stillExists({ known }: OperatorState): (name: string) => boolean {
   const knowsNone = known.blocks().next().done === true

@@ -22,26 +22,25 @@ import type { DomainBlocks } from './domain-blocks.js'
 import type { OperatorOutcome } from './outcome.js'
 import type { PoolUsage } from './usage.js'
 
-/** What a plan for a pool is made from. */
+/** The input of a plan for a pool. */
 export interface PoolInput {
   readonly view: PoolView
-  /** `undefined`: there is none of that name. */
+  /** `undefined`: it does not exist. */
   readonly domain: IPDomain | undefined
-  /** Why the domain cannot be read, if it cannot. */
+  /** Why the domain cannot be read; `undefined` if it can. */
   readonly unreadable: string | undefined
   readonly usage: PoolUsage
   /** The blocks of the domain. */
   readonly blocks: DomainBlocks
-  /** The pools of the domain that have addresses in common with it. */
+  /** The pools of the domain that have addresses in common with this one. */
   readonly overlapping: readonly string[]
-  /** How long it stays at least when it is being deleted. */
+  /** How long a pool that is being deleted stays at least, in seconds. */
   readonly terminationGraceSeconds: number
 }
 
 /**
- * A pool's own affairs: it is taken into its domain, on the grid of that, before anything is given;
- * counts, conditions and where to look are kept in its status; and it stays while something of it
- * is bound.
+ * Plans a pool itself. It is accepted into its domain, on the grid of the domain, before it gives
+ * anything. Its status has counts, conditions and hints. It stays while rows of it exist.
  */
 export function planPool(input: PoolInput, time: PlanTime): Plan<OperatorOutcome> {
   const { view, domain, usage } = input
@@ -51,16 +50,16 @@ export function planPool(input: PoolInput, time: PlanTime): Plan<OperatorOutcome
   if (isDeleting(pool)) return planEnd(input, time)
   const effects: Effect[] = []
   if (!hasFinalizer(pool, BLOCKS_FINALIZER)) {
-    effects.push(addFinalizer(pool, BLOCKS_FINALIZER, 'it must not go before what is given of it'))
+    effects.push(addFinalizer(pool, BLOCKS_FINALIZER, 'keeps it while its addresses are in use'))
   }
   const refusal = refusalOf(input)
   if (domain === undefined && refusal === undefined) {
     const why = 'the first pool of a domain makes it'
     effects.push({ kind: 'create', object: domainFor(pool, input.blocks), why })
-    return { outcome: { kind: 'waiting', message: `domain ${pool.spec.domain} is made` }, effects }
+    return { outcome: { kind: 'waiting', message: `domain ${pool.spec.domain} is being created` }, effects }
   }
   const accepted = refusal === undefined ? domain : undefined
-  // in the plan that takes it in, the domain has to be the one that was seen
+  // the plan that accepts the pool requires the version of the domain that was read
   if (accepted !== undefined && pool.status?.domainUID !== accepted.metadata.uid) {
     effects.push(guard(accepted, 'its grid is that of the pool'))
   }
@@ -71,7 +70,7 @@ export function planPool(input: PoolInput, time: PlanTime): Plan<OperatorOutcome
   return { outcome, effects, requeueAfterSeconds }
 }
 
-/** Why a pool is not taken into its domain. */
+/** Why a pool is not accepted into its domain. */
 function refusalOf({ view, domain, unreadable, blocks }: PoolInput): string | undefined {
   const pool = view.object
   if (view.specProblem !== undefined) return view.specProblem
@@ -84,7 +83,7 @@ function refusalOf({ view, domain, unreadable, blocks }: PoolInput): string | un
   }
   const isTaken = pool.status?.domainUID === domain.metadata.uid
   if (isDeleting(domain) && !isTaken) return `domain ${pool.spec.domain} is being deleted`
-  // a wish that comes later changes nothing, and what is given continues to be
+  // a grid that is requested later has no effect on what is given
   const problem = domainProblem(domain) ?? (isTaken ? undefined : gridConflict(pool, domain))
   if (problem !== undefined) return problem
   const offGrid = isTaken ? undefined : blocks.offGridOf(domain.spec)
@@ -99,7 +98,7 @@ function messageOf(input: PoolInput): string {
   return parts.join(', ')
 }
 
-/** The grids of the families that the pool has, by its domain. */
+/** The grids of the families of a pool, by its domain. */
 function gridsOf({ view, domain }: PoolInput): readonly Grid[] {
   if (domain === undefined) return []
   const grids = [
@@ -131,8 +130,8 @@ function pushStatus(
   for (const family of [4, 6] as const) {
     const field = family === 4 ? 'ipv4' : 'ipv6'
     const grid = grids.find((each) => each.family === family)
-    // what a pool that is not taken in says of its blocks is not true any more, but its grid stays
-    // for who makes the domain again
+    // the hints of a pool that is not accepted are no longer true, but its grid stays: the domain
+    // is created again on it
     if (grid === undefined) {
       if (accepted !== undefined && before?.[field] !== undefined) status[field] = null
       continue
@@ -142,7 +141,7 @@ function pushStatus(
     if (!sameFields(before?.[field], now)) status[field] = now
   }
   const problem =
-    refusal ?? (accepted === undefined || isTaken ? disabledOf(pool) : 'the pool is taken into its domain')
+    refusal ?? (accepted === undefined || isTaken ? disabledOf(pool) : 'the pool is being accepted into its domain')
   const ready = poolReady({ problem, isDeleting: false, hasRoom })
   const ignored = accepted && gridConflict(pool, accepted)
   const updates = [
@@ -185,7 +184,7 @@ function isSame(before: Field, now: Field): boolean {
   return before.length === now.length && now.every((text, index) => text === before[index])
 }
 
-/** Whether a condition says that already: then there is nothing to write, whatever time it is. */
+/** Whether a condition says so already. Then it is not written, whatever its time. */
 function isSaid(
   conditions: readonly Condition[] = [],
   update: ConditionUpdate,
@@ -208,34 +207,35 @@ function exhaustion(hasRoom: boolean): ConditionUpdate {
 
 function overlap(names: readonly string[]): ConditionUpdate {
   if (names.length === 0) return { type: 'Overlaps', status: 'False', reason: 'Disjoint', message: '' }
-  const message = `has addresses in common with ${listed(names, ', ')}: each is given once`
+  const message = `has addresses in common with ${listed(names, ', ')}; each address is given once`
   return { type: 'Overlaps', status: 'True', reason: 'OverlappingPools', message }
 }
 
-/** A pool that is being deleted gives nothing more, and goes when nothing of it is bound. */
+/**
+ * Plans a pool that is being deleted: it gives nothing more, and is removed when no row of it
+ * exists.
+ */
 function planEnd({ view, usage, blocks, terminationGraceSeconds }: PoolInput, time: PlanTime): Plan<OperatorOutcome> {
   const pool = view.object
   const { status: before, metadata } = pool
   const unreadable = blocks.unreadable[0]?.name
-  // whoever knows it from a while ago may give something of it yet; of one that was never taken in
-  // nobody has
+  // a task without a watch may still give addresses of a pool that was accepted once
   const wasTaken = before?.ipv4 !== undefined || before?.ipv6 !== undefined
   const deletedMs = !wasTaken ? Number.NEGATIVE_INFINITY : Date.parse(metadata.deletionTimestamp ?? '')
   const restSeconds = Math.ceil((deletedMs - time.nowMs) / 1000 + terminationGraceSeconds)
   const rest = restSeconds > 0 ? { requeueAfterSeconds: restSeconds } : undefined
-  // whoever has something in a block may have it of this pool, wherever the block lies: pools may
-  // have shrunk
+  // an owner may have an address of this pool in any block: pools may have shrunk
   const reasons = [
-    usage.allocated > 0 && `${usage.allocated} are given`,
+    usage.allocated > 0 && `${usage.allocated} are in use`,
     unreadable !== undefined && `block ${unreadable} cannot be read`,
-    rest !== undefined && 'somebody may not know yet that it goes',
+    rest !== undefined && 'writers may not know yet that it is being deleted',
   ]
   const why = reasons.find((reason) => reason !== false)
   if (why === undefined) {
     const effects = hasFinalizer(pool, BLOCKS_FINALIZER)
-      ? [removeFinalizer(pool, BLOCKS_FINALIZER, 'nothing of it is given any more')]
+      ? [removeFinalizer(pool, BLOCKS_FINALIZER, 'none of its addresses is in use')]
       : []
-    return { outcome: { kind: 'going', message: 'nothing of it is given' }, effects }
+    return { outcome: { kind: 'going', message: 'none of its addresses is in use' }, effects }
   }
   const status: { -readonly [field in keyof IPPoolStatus]: IPPoolStatus[field] } = {}
   for (const family of [4, 6] as const) {

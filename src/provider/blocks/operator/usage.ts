@@ -11,9 +11,9 @@ import type { PoolHints, PoolView } from '../pool/pool-view.js'
 
 type Family = 4 | 6
 
-/** What of a pool is where, in units. */
+/** The number of units of a pool, by state. */
 export interface PoolCounts {
-  /** What the pool gives, and what it keeps for who asks. */
+  /** Units that the pool gives, with those that it gives only on request. */
   readonly total: bigint
   readonly reserved: bigint
   readonly allocated: bigint
@@ -25,46 +25,44 @@ export interface PoolCounts {
 /** What one block has of one pool. */
 interface Usage {
   readonly family: Family
-  /** Of this pool's rows. */
+  /** Units in rows of this pool. */
   readonly allocated: number
   readonly outOfRange: number
   readonly cooling: number
   /**
-   * Of what the pool gives: the units that are in use or wait, by whichever pool; all units of a
-   * block that is closed.
+   * Units of the pool that are in use or wait, whichever pool gave them; all units of a closed
+   * block.
    */
   readonly busy: number
-  /** When the first of those that wait is free, in milliseconds since 1970. */
+  /** When the first of the waiting units is free, in milliseconds since 1970. */
   readonly dueMs: number
 }
 
-/** What a pool has in all of its blocks, of one family. */
+/** The sums of all blocks of a pool, of one family. */
 type Sums = { -readonly [field in (typeof FIELDS)[number]]: number }
 
 const FIELDS = ['allocated', 'outOfRange', 'cooling', 'busy'] as const
 
 /**
- * What each block has of one pool: computed anew for blocks that have changed, and for all of them
- * when the space of the pool has changed.
+ * The usage of one pool in each block. Computed again for blocks that have changed, and for all
+ * blocks when the space of the pool has changed.
  */
 export class PoolUsages {
   #space: PoolView['space']
-  /** By the name of the block; those that have nothing are left out. */
+  /** By the name of the block, without blocks that have nothing of the pool. */
   readonly #usages = new Map<string, Usage>()
-  /** When something in a block is free that waits, by the name of the block. */
+  /** When a waiting unit of a block is free, by the name of the block. */
   #due = new DueTimes<string>()
   #sums: { readonly 4: Sums; readonly 6: Sums } = noSums()
-  /** The blocks that have changed. Left out: all of the domain. */
+  /** The blocks that have changed. `undefined`: all of the domain. */
   #changed: Set<string> | undefined
 
-  /** A block has changed. */
+  /** Called when a block has changed. */
   touch(name: string): void {
     this.#changed?.add(name)
   }
 
-  /**
-   * What the pool has at a time. O(blocks that have changed, and those in which something waits).
-   */
+  /** The usage at a time. O(blocks that have changed, and blocks in which units wait). */
   at(pool: PoolView, blocks: CachedObjects<ParsedBlock>, nowMs: number): PoolUsage {
     let names: Iterable<string>
     if (pool.space !== this.#space || this.#changed === undefined) {
@@ -111,13 +109,11 @@ function noSums(): { readonly 4: Sums; readonly 6: Sums } {
   return { 4: { ...none }, 6: { ...none } }
 }
 
-/** What a pool has in its blocks, at the moment of a plan. */
+/** The usage of a pool in its blocks, at the moment of a plan. */
 export class PoolUsage {
   readonly #pool: PoolView
   readonly #sums: { readonly 4: Sums; readonly 6: Sums }
-  /**
-   * When the next address that waits is free, in milliseconds since 1970; `undefined`: none waits.
-   */
+  /** When the next waiting address is free, in milliseconds since 1970; `undefined`: none waits. */
   readonly dueMs: number | undefined
 
   constructor(pool: PoolView, sums: { readonly 4: Sums; readonly 6: Sums }, dueMs: number | undefined) {
@@ -142,18 +138,18 @@ export class PoolUsage {
       allocated: BigInt(sums.allocated),
       outOfRange: BigInt(sums.outOfRange),
       cooling: BigInt(sums.cooling),
-      // blocks that overlap count what they have in common twice
+      // overlapping blocks count their common units twice
       free: free > 0n ? free : 0n,
     }
   }
 
-  /** What the status of the pool says of a family. */
+  /** The status of the pool for a family. */
   status(grid: Grid): IPPoolFamilyStatus {
     return statusOf(grid, this.counts(grid), this.#pool.hints(grid.family))
   }
 }
 
-/** A block that cannot be read: nothing is given in it, whoever has what. */
+/** The usage of a block that cannot be read: it gives nothing, whatever rows it has. */
 function closedUsage(pool: PoolView, name: string, prefix: Prefix.Prefix): Usage | undefined {
   const { family } = prefix.address
   if (pool.grid(family)?.blockPrefixLength !== prefix.length) return undefined
@@ -179,13 +175,14 @@ function usageOf(parsed: ParsedBlock, pool: PoolView, nowMs: number): Usage {
       if (isOwn) cooling += count
     } else if (isOwn) {
       allocated += count
-      // what is reserved in the block is not looked for while every row is of what anybody may get
+      // reserved units are not looked for while every row lies in units that the pool gives without
+      // a request
       if (inGiven === count) continue
       reserved ??= reservedIn(parsed, pool)
       outOfRange += count - inGiven - overlap(reserved, unit, count)
     }
   }
-  // nothing is given in a block that is being deleted, or that has rows which contradict each other
+  // a block gives nothing while it is being deleted, or while rows of it contradict each other
   if (!parsed.isOpen) busy = countOf(given)
   return { family, allocated, outOfRange, cooling, busy, dueMs }
 }

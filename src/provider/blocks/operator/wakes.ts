@@ -6,7 +6,7 @@ import { isDeleting } from '../../../crd/meta/object.js'
 import type { Parsed } from '../../../plan/cached-objects.js'
 import type { Delta, PlannerContext } from '../../../plan/index.js'
 import type { ParsedBlock } from '../block/parsed-block.js'
-import type { PoolReading } from '../pool/pool-reading.js'
+import type { ParsedPool } from '../pool/parsed-pool.js'
 import { PoolView } from '../pool/pool-view.js'
 import type { KnownBlocks } from '../tasks/known-blocks.js'
 import { blockWatch, domainWatch, poolWatch } from '../tasks/watches.js'
@@ -16,11 +16,11 @@ import type { PoolUsages } from './usage.js'
 export const watches = { domains: domainWatch, pools: poolWatch, blocks: blockWatch }
 
 export interface OperatorState {
-  /** The pools, each with what is known of where it has room. */
+  /** The pools, each with the blocks in which it has free units. */
   readonly known: KnownBlocks
   readonly usages: Map<string, PoolUsages>
   readonly empty: EmptyBlocks
-  /** The latest time of a plan. */
+  /** The latest time of a plan, in milliseconds since 1970. */
   nowMs: number
 }
 
@@ -30,7 +30,7 @@ export function wakeForDomain({ ref: { name } }: Delta<unknown>, { cache }: Cont
   return [`IPDomain ${name}`, ...poolsOf(name, cache).map(poolKey)]
 }
 
-export function wakeForPool(delta: Delta<PoolReading>, { cache, state }: Context): readonly string[] {
+export function wakeForPool(delta: Delta<ParsedPool>, { cache, state }: Context): readonly string[] {
   const { name } = delta.ref
   const [before, now] = [readable(delta.before), readable(delta.now)]
   state.known.followPool(delta, state.nowMs)
@@ -46,7 +46,7 @@ export function wakeForPool(delta: Delta<PoolReading>, { cache, state }: Context
       if (other.object.metadata.name !== name && wasNext !== isNext) keys.push(poolKey(other))
     }
   }
-  // an empty block that was kept may be of no use to it
+  // an empty block that is kept for the pool may be unnecessary now
   const isSame = had === has && isGiving(before) === isGiving(now)
   if (!isSame) for (const family of [4, 6] as const) keys.push(...state.empty.takeKept(`${family} ${name}`))
   return keys
@@ -58,7 +58,7 @@ export function wakeForBlock(delta: Delta<ParsedBlock>, context: Context): reado
   const { name } = delta.ref
   state.known.followBlock(delta, state.nowMs)
   if (delta.now?.ok !== true) state.empty.forget(name)
-  const places = [placeOf(name, delta.before), placeOf(name, delta.now)].filter((place) => place !== undefined)
+  const places = [locationOf(name, delta.before), locationOf(name, delta.now)].filter((place) => place !== undefined)
   const domains = new Set(places.map(({ domain }) => domain))
   const parsedBlocks = [readable(delta.before), readable(delta.now)].filter((parsed) => parsed !== undefined)
   const isForAll = delta.before?.ok === false || delta.now?.ok === false
@@ -74,11 +74,11 @@ export function wakeForBlock(delta: Delta<ParsedBlock>, context: Context): reado
   ]
 }
 
-/** The keys of the pools for which a change of a block means something. */
+/** The keys of the pools that a change of a block concerns. */
 function concerned(
   name: string,
   change: {
-    readonly places: readonly Place[]
+    readonly places: readonly BlockLocation[]
     readonly parsedBlocks: readonly ParsedBlock[]
     readonly isForAll: boolean
   },
@@ -105,10 +105,9 @@ export function overlapping({ name, space, object }: PoolView, cache: Context['c
 }
 
 /**
- * Whether a pool has addresses in common with some space, also addresses that it gives only on
- * request.
+ * Whether a pool has addresses in common with some space, with those that it gives only on request.
  */
-function isNextTo(pool: PoolReading, space: PoolSpace | undefined): boolean {
+function isNextTo(pool: ParsedPool, space: PoolSpace | undefined): boolean {
   const own = spaceOf(pool)
   if (own === undefined || space === undefined) return false
   return [space.given, space.reserved].some(
@@ -116,15 +115,15 @@ function isNextTo(pool: PoolReading, space: PoolSpace | undefined): boolean {
   )
 }
 
-function poolsOf(domain: string, cache: Context['cache']): readonly PoolReading[] {
+function poolsOf(domain: string, cache: Context['cache']): readonly ParsedPool[] {
   return cache.pools.by('domain', domain)
 }
 
-function poolKey({ object }: PoolReading): string {
+function poolKey({ object }: ParsedPool): string {
   return `IPPool ${object.metadata.name}`
 }
 
-function spaceOf({ space }: PoolReading): PoolSpace | undefined {
+function spaceOf({ space }: ParsedPool): PoolSpace | undefined {
   return space.ok ? space.value : undefined
 }
 
@@ -132,22 +131,22 @@ function readable<T>(entry: Parsed<T> | undefined): T | undefined {
   return entry?.ok === true ? entry.value : undefined
 }
 
-/** Whether a pool gives anything, apart from its space. */
-function isGiving(pool: PoolReading | undefined): boolean {
+/** Whether a pool gives addresses, apart from its space. */
+function isGiving(pool: ParsedPool | undefined): boolean {
   return pool !== undefined && !isDeleting(pool.object) && !pool.object.spec.disabled
 }
 
-/** Where a block lies. */
-interface Place {
+/** The domain, range and name of a block. */
+interface BlockLocation {
   readonly domain: string
   readonly prefix: Prefix.Prefix
 }
 
 /**
- * Where a block lies: of one that cannot be read its name says so. `undefined`: it does not exist,
- * or does not have the name of a block.
+ * Where a block lies. For a block that cannot be read, its name says so. `undefined`: it does not
+ * exist, or does not have the name of a block.
  */
-function placeOf(name: string, entry: Parsed<ParsedBlock> | undefined): Place | undefined {
+function locationOf(name: string, entry: Parsed<ParsedBlock> | undefined): BlockLocation | undefined {
   if (entry === undefined) return undefined
   return entry.ok ? { domain: entry.value.object.spec.domain, prefix: entry.value.prefix } : parseBlockName(name)
 }

@@ -5,14 +5,17 @@ import type { AllocationRequest } from '../tasks/request.js'
 import type { PoolView } from './pool-view.js'
 
 /**
- * Why a pool gives nothing to an owner. `notReady`: for now; `refused`: as long as neither changes.
+ * Why a pool gives nothing to an owner. `notReady`: for now; `refused`: until the pool or the owner
+ * changes.
  */
 export interface Refusal {
   readonly kind: 'notReady' | 'refused'
   readonly message: string
 }
 
-/** Whether a pool gives to such an owner, apart from room. O(selectors). */
+/**
+ * Why a pool does not serve an owner, whatever its capacity; `undefined` if it does. O(selectors).
+ */
 export function refusalOf(
   pool: PoolView,
   { node, namespaceLabels }: Pick<AllocationRequest, 'node' | 'namespaceLabels'>,
@@ -28,8 +31,8 @@ export function refusalOf(
 }
 
 /**
- * The pools that give to such an owner, for who names none: those that can be used now, the one
- * with the highest priority first, and of the same priority by name. O(pools).
+ * The pools that serve an owner, for callers that name no pool. Those that can be used now, by
+ * descending priority, then by name. O(pools).
  *
  * @example
  * poolsFor(new KnownBlocks({ isComplete: true }), {}) // []
@@ -49,7 +52,7 @@ export function poolsFor(
     .map(({ name }) => name)
 }
 
-/** Labels that are not known are none: who has a selector says who. */
+/** Labels that are not known match no selector. */
 function selects(selector: LabelSelector | undefined, labels: { readonly [key: string]: string } | undefined): boolean {
   return selector === undefined || matchesLabels(selector, labels ?? {})
 }

@@ -12,77 +12,77 @@ import { DueTimes } from '../block/due-times.js'
 import { blockAround, type Grid, type UnitRange, unitsWithin } from '../block/grid.js'
 import { firstTexts, MarkedBlocks } from '../block/marked-blocks.js'
 import type { ParsedBlock } from '../block/parsed-block.js'
-import type { PoolReading } from './pool-reading.js'
+import type { ParsedPool } from './parsed-pool.js'
 
 type Address = Address.Address
 type Prefix = Prefix.Prefix
 type RangeSet = RangeSet.RangeSet
 type Family = 4 | 6
 
-/** How many prefixes a status names at most: those that are next, and it stays small. */
+/** How many prefixes a status names at most, so that it stays small. */
 const MOST_HINTS = 256
 const NO_HINTS: PoolHints = { full: [], bound: [], last: undefined }
 
-/** What a status says of the blocks of a family, for who does not know them. */
+/**
+ * The hints in the status about the blocks of a family, for callers that do not know the blocks.
+ */
 export interface PoolHints {
-  /** The first of those that have nothing to give, as ranges. */
+  /** The first blocks that have nothing to give, as ranges. */
   readonly full: readonly string[]
-  /** The first of those of nodes that have something to give. */
+  /** The first blocks bound to nodes that have something to give. */
   readonly bound: readonly string[]
   /** Where the last row was added. */
   readonly last: Address | undefined
 }
 
-/** Which blocks are looked for. */
+/** The blocks to look for. */
 interface CandidateQuery {
   readonly nowMs: number
-  /** Blocks that are not wanted. */
+  /** Blocks to leave out. */
   readonly beside?: RangeSet | undefined
-  /** Whether those that are bound to a node are wanted too. */
+  /** Whether to include blocks that are bound to a node. */
   readonly withBound: boolean
 }
 
-/** What is known of one family of a pool: which of its blocks are not worth a look. */
+/** The state of one family of a pool: which of its blocks have nothing to give. */
 interface FamilyView {
   readonly grid: Grid
   /** The blocks that have nothing to give. */
   readonly full: MarkedBlocks
   /** The blocks that are bound to nodes. */
   readonly bound: MarkedBlocks
-  /** The blocks of `full` that have something again at some time, by name. */
+  /** The blocks of `full` in which something becomes free at a known time, by name. */
   readonly due: DueTimes<Prefix>
-  /** The blocks that do not lie on the grid, by name: nothing is given where they are. */
+  /** The blocks that do not lie on the grid, by name: the pool gives nothing there. */
   readonly offGrid: Map<string, Prefix>
-  /**
-   * The number of the last row of each block that is known, where the order of the pool asks for
-   * it.
-   */
+  /** The number of the last row of each known block, if the order of the pool needs it. */
   readonly sequences: Map<string, { readonly prefix: Prefix; readonly sequence: number }>
-  /** Where the status says that the last one was given: for who knows no blocks. */
+  /** The block of the last row by the status: for callers that know no blocks. */
   hinted: Prefix | undefined
-  /** What is given by the pool, without `full`; with and without `bound`. Of those two sets. */
+  /**
+   * The addresses of the pool without `full`, with and without `bound`: a cache of those two sets.
+   */
   rest: { readonly of: readonly [RangeSet, RangeSet]; readonly free: RangeSet; readonly unbound: RangeSet } | undefined
-  /** What a status says, of those two sets and the last one. */
+  /** The hints for the status: a cache of those two sets and the last block. */
   hints: { readonly of: readonly [RangeSet, RangeSet, Prefix | undefined]; readonly hints: PoolHints } | undefined
 }
 
 /**
- * A pool as it is searched: its space, its grid, and which of its blocks have something to give, as
- * far as that is known. Nothing here decides what is given: that does the block.
+ * A pool to be searched: its space, its grid, and which of its blocks have something to give, as
+ * far as known. It decides nothing: only the block says what is free.
  */
 export class PoolView {
-  #reading: PoolReading
+  #reading: ParsedPool
   #space: PoolSpace | undefined
   #problem: string | undefined
   #specProblem: string | undefined
   readonly #families = new Map<Family, FamilyView>()
   /**
-   * What of a block the pool gives, by its name: the blocks that are there and of which it gives
-   * something.
+   * The units that the pool gives in each known block, by name. Blocks without any are left out.
    */
   readonly #units = new Map<string, readonly UnitRange[]>()
 
-  constructor(reading: PoolReading) {
+  constructor(reading: ParsedPool) {
     this.#reading = reading
     this.#read()
   }
@@ -95,7 +95,7 @@ export class PoolView {
     return this.object.metadata.name
   }
 
-  /** Why nothing can be given from it, apart from room. */
+  /** Why the pool cannot give anything, apart from its capacity. */
   get problem(): string | undefined {
     if (isDeleting(this.object)) return 'the pool is being deleted'
     if (this.object.spec.disabled) return 'the pool is disabled'
@@ -112,7 +112,7 @@ export class PoolView {
   }
 
   /**
-   * @returns the grid of a family; `undefined` if the pool has none of it, or was not taken into
+   * @returns the grid of a family; `undefined` if the pool has none of it, or was not accepted into
    * its domain
    */
   grid(family: Family): Grid | undefined {
@@ -124,10 +124,10 @@ export class PoolView {
   }
 
   /**
-   * Takes a newer version in. @returns whether what it gives has changed, so that all of its blocks
-   * are to be noted again
+   * Reads a newer version. @returns whether the addresses that it gives have changed, so that all
+   * of its blocks have to be noted again
    */
-  update(reading: PoolReading): boolean {
+  update(reading: ParsedPool): boolean {
     const before = this.#reading
     this.#reading = reading
     if (reading.gives === before.gives) return false
@@ -136,8 +136,7 @@ export class PoolView {
   }
 
   /**
-   * Takes what the status of the pool says of its blocks for known: for who does not know the
-   * blocks themselves.
+   * Reads the hints in the status of the pool: for callers that do not know the blocks themselves.
    */
   believeStatus(): void {
     for (const [family, view] of this.#families) {
@@ -152,23 +151,23 @@ export class PoolView {
     }
   }
 
-  /** Forgets what is known of blocks, but what the status says. */
+  /** Forgets the blocks, and keeps the hints of the status. */
   forget(): void {
     this.#read()
     this.believeStatus()
   }
 
-  /** What of a block the pool gives without being asked for it. */
+  /** The units of a block that the pool gives without a request for them. */
   unitsOf(prefix: Prefix, name: string): readonly UnitRange[] {
     const known = this.#units.get(name)
     if (known !== undefined) return known
     const grid = this.grid(prefix.address.family)
-    // most blocks of a domain are no affair of most of its pools
+    // most pools of a domain have nothing in most of its blocks
     if (grid === undefined || this.#space === undefined || !RangeSet.overlaps(this.#space.given, prefix)) return []
     return unitsWithin(this.#space.given, prefix, grid.allocationPrefixLength)
   }
 
-  /** Takes a block in, as it is now. */
+  /** Reads the present state of a block. */
   note(parsed: ParsedBlock, nowMs: number): void {
     const { prefix, name, object } = parsed
     const view = this.#families.get(prefix.address.family)
@@ -181,29 +180,29 @@ export class PoolView {
     if (units.length === 0) return
     this.#units.set(name, units)
     view.bound.mark(prefix, object.spec.node !== undefined)
-    const hasRoom = this.hasRoomIn(parsed, nowMs)
-    view.full.mark(prefix, !hasRoom)
+    const hasCapacity = this.hasCapacityIn(parsed, nowMs)
+    view.full.mark(prefix, !hasCapacity)
     view.due.delete(name)
-    const atMs = hasRoom || !parsed.isOpen ? Number.POSITIVE_INFINITY : firstEnd(parsed, units)
+    const atMs = hasCapacity || !parsed.isOpen ? Number.POSITIVE_INFINITY : firstEnd(parsed, units)
     if (atMs !== Number.POSITIVE_INFINITY) view.due.set(name, atMs, prefix)
     if (this.object.spec.order !== 'lowest') view.sequences.set(name, { prefix, sequence: object.spec.sequence })
   }
 
   /** Whether the pool has something to give in a block. */
-  hasRoomIn(parsed: ParsedBlock, nowMs: number): boolean {
+  hasCapacityIn(parsed: ParsedBlock, nowMs: number): boolean {
     const units = this.unitsOf(parsed.prefix, parsed.name)
     return chooseUnit(parsed, { units, count: 1, isAligned: false, order: 'lowest', nowMs }) !== undefined
   }
 
   /** Whether the pool has something to give in a block that was noted. O(log n), amortised. */
-  knowsRoomIn({ prefix, name }: ParsedBlock, nowMs: number): boolean {
+  knowsCapacityIn({ prefix, name }: ParsedBlock, nowMs: number): boolean {
     const view = this.#families.get(prefix.address.family)
     if (view === undefined || !this.#units.has(name)) return false
     this.#expire(view, nowMs)
     return !RangeSet.contains(view.full.set, prefix)
   }
 
-  /** A block is not there. */
+  /** Called when a block does not exist. */
   noteAbsent(prefix: Prefix, name: string): void {
     this.#units.delete(name)
     const view = this.#families.get(prefix.address.family)
@@ -215,7 +214,7 @@ export class PoolView {
     view.full.mark(prefix, false)
   }
 
-  /** Nothing that anybody may have lies in this block, whatever the block says. */
+  /** Marks a block as one without free units, whatever its rows say. */
   markEmpty(prefix: Prefix, name: string): void {
     const view = this.#families.get(prefix.address.family)
     if (view === undefined) return
@@ -224,7 +223,7 @@ export class PoolView {
   }
 
   /**
-   * The block of its domain in which an address lies, by name; `undefined`: it has none of that
+   * The name of the block of its domain in which an address lies; `undefined`: the pool has no such
    * family.
    */
   blockAt(address: Address): string | undefined {
@@ -232,7 +231,7 @@ export class PoolView {
     return grid && blockName(this.object.spec.domain, blockAround(grid, address))
   }
 
-  /** The first blocks that have nothing to give as far as is known, by name. O(`most` + log n). */
+  /** The first blocks that have nothing to give as far as known, by name. O(`most` + log n). */
   fullBlocks(family: Family, most: number): readonly string[] {
     const view = this.#families.get(family)
     const names: string[] = []
@@ -245,8 +244,8 @@ export class PoolView {
   }
 
   /**
-   * A block that lies off the grid over one that lies on it: what is in use of that, nobody can
-   * tell.
+   * A block off the grid that overlaps a block on it: nothing may be given in the block on the
+   * grid.
    */
   offGridOver(prefix: Prefix): string | undefined {
     const offGrid = this.#families.get(prefix.address.family)?.offGrid ?? []
@@ -254,7 +253,7 @@ export class PoolView {
     return undefined
   }
 
-  /** When a block that has nothing to give has something again, if that is known. */
+  /** When a block that has nothing to give has something again, if known. */
   dueMs(family: Family): number | undefined {
     return this.#families.get(family)?.due.firstMs
   }
@@ -266,10 +265,11 @@ export class PoolView {
   }
 
   /**
-   * The blocks in which there may be room, in the order of the pool, some of them twice. O(blocks)
-   * for all of them.
+   * The blocks in which units may be free, in the order of the pool; some come twice. O(blocks) for
+   * all of them.
    */
-  *candidates(family: Family, { nowMs, beside = RangeSet.empty, withBound }: CandidateQuery): IterableIterator<Prefix> {
+  *candidates(family: Family, query: CandidateQuery): IterableIterator<Prefix> {
+    const { nowMs, beside = RangeSet.empty, withBound } = query
     const view = this.#families.get(family)
     if (view === undefined || this.#space === undefined) return
     this.#expire(view, nowMs)
@@ -289,14 +289,14 @@ export class PoolView {
     yield* blocksIn(wanted, view.grid)
   }
 
-  /** Takes in that time has gone on. */
+  /** Marks blocks whose time has come as no longer full. */
   refresh(nowMs: number): void {
     for (const view of this.#families.values()) this.#expire(view, nowMs)
   }
 
   /**
-   * What is known of the blocks of a family, for who does not know them: the first of each kind.
-   * The same object until that changes.
+   * The hints about the blocks of a family, for callers that do not know them: the first of each
+   * kind. The same object until they change.
    */
   hints(family: Family): PoolHints {
     const view = this.#families.get(family)
@@ -335,7 +335,7 @@ export class PoolView {
     this.#space = space.ok ? space.value : undefined
     this.#specProblem = space.ok ? undefined : list(space.failure.context.problems)
     const isTaken = status?.domainUID !== undefined
-    this.#problem = this.#specProblem ?? (isTaken ? undefined : 'the pool was not taken into its domain yet')
+    this.#problem = this.#specProblem ?? (isTaken ? undefined : 'the pool is not accepted into its domain yet')
     if (!space.ok || status?.domainUID === undefined) return
     for (const family of [4, 6] as const) {
       const known = statusOf(this.object, family)
@@ -357,12 +357,12 @@ export class PoolView {
   }
 }
 
-/** Whether a pool has subnets of a family, whatever it gives of them. */
+/** Whether a pool has subnets of a family, whatever units it gives of them. */
 export function hasFamily({ spec }: IPPool, family: Family): boolean {
   return spec.subnets.some(({ cidr }) => cidr.includes(':') === (family === 6))
 }
 
-/** When the first of some units that somebody has or waits for is free. */
+/** When the first of some used or waiting units is free. */
 function firstEnd({ entries }: ParsedBlock, units: readonly UnitRange[]): number {
   let firstMs = Number.POSITIVE_INFINITY
   for (const { unit, count, untilMs } of entries) {
@@ -375,14 +375,14 @@ function statusOf({ status }: IPPool, family: Family): IPPoolFamilyStatus | unde
   return family === 4 ? status?.ipv4 : status?.ipv6
 }
 
-/** The block that has the row that was added last. O(blocks). */
+/** The block with the latest row. O(blocks). */
 function lastOf({ sequences }: FamilyView): Prefix | undefined {
   let last: { readonly prefix: Prefix; readonly sequence: number } | undefined
   for (const each of sequences.values()) if (last === undefined || each.sequence > last.sequence) last = each
   return last?.prefix
 }
 
-/** The blocks of a grid that have something of a set, in order. */
+/** The blocks of a grid that contain some of a set, in order. */
 function* blocksIn(set: RangeSet, { family, blockPrefixLength }: Grid): IterableIterator<Prefix> {
   const { v4, v6 } = RangeSet.empty
   /** The first address behind the last block. */
@@ -399,13 +399,13 @@ function* blocksIn(set: RangeSet, { family, blockPrefixLength }: Grid): Iterable
   }
 }
 
-/** Blocks that a status names. What does not parse says nothing: it is a hint. */
+/** The blocks that a status names. A text that does not parse is ignored: it is a hint. */
 function hint(texts: readonly string[] | undefined): RangeSet {
   const set = RangeSet.safeParse(texts ?? [])
   return set.ok ? set.value : RangeSet.empty
 }
 
-/** The blocks of a grid that a prefix has something of. */
+/** The blocks of a grid that overlap a prefix. */
 function onGrid(prefix: Prefix, { blockPrefixLength }: Grid): Prefix {
   return prefix.length < blockPrefixLength ? prefix : Prefix.masked(Prefix.of(prefix.address, blockPrefixLength))
 }

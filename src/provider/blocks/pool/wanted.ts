@@ -1,9 +1,9 @@
-/** Who waits for which address, that somebody else has. All in O(1) for each address or key. */
+/** The claims that wait for an address that is in use, by address. O(1) for each address or key. */
 export class WantedAddresses {
   readonly #byAddress = new Map<string, Set<string>>()
   readonly #addresses = new Map<string, string>()
 
-  /** From here on it is this address that somebody waits for. */
+  /** Records that a claim waits for an address, and for no other. */
   note(key: string, address: string): void {
     this.forget(key)
     this.#addresses.set(key, address)
@@ -12,7 +12,7 @@ export class WantedAddresses {
     else keys.add(key)
   }
 
-  /** He waits no more. */
+  /** Records that a claim no longer waits. */
   forget(key: string): void {
     const address = this.#addresses.get(key)
     if (address === undefined) return
@@ -22,7 +22,7 @@ export class WantedAddresses {
     if (keys.size === 0) this.#byAddress.delete(address)
   }
 
-  /** @returns those who have waited for an address: they are forgotten */
+  /** @returns the claims that waited for an address; they are removed */
   take(address: string): readonly string[] {
     const keys = [...(this.#byAddress.get(address) ?? [])]
     for (const key of keys) this.forget(key)

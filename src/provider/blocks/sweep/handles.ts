@@ -4,9 +4,9 @@ import type { OperatorOutcome } from '../operator/outcome.js'
 import { ownerAbsent } from './owners.js'
 import type { Sweep } from './rows.js'
 
-/** A handle has this before its name, and a block nothing. */
+/** Prefix of the keys of handles; keys of blocks have none. */
 const KEY = 'handle '
-/** When it looks again for rows that have to go first. */
+/** After how many seconds a handle with rows is planned again. */
 const ROWS_SECONDS = 60
 
 export const handleWatch: Watch<IPHandle> = modelWatch(IPHandle, { indexes: { owner: ({ spec }) => [spec.uid] } })
@@ -15,12 +15,12 @@ export function handleKey(name: string): string {
   return KEY + name
 }
 
-/** The name of the handle that a key is for; `undefined`: it is for something else. */
+/** The name of the handle of a key; `undefined`: the key is for a block. */
 export function handleIn(key: string): string | undefined {
   return key.startsWith(KEY) ? key.slice(KEY.length) : undefined
 }
 
-/** Removes the handle of an owner that is gone and has no rows any more. */
+/** Removes the handle of an owner that does not exist and has no rows. */
 export function planHandle(name: string, sweep: Sweep, { nowMs }: PlanTime): Plan<OperatorOutcome> | undefined {
   const entry = sweep.handles?.entry(name)
   const { owners, absences, blocks } = sweep
@@ -41,7 +41,7 @@ export function planHandle(name: string, sweep: Sweep, { nowMs }: PlanTime): Pla
     const outcome = { kind: 'waiting', message: `${message} is missing${hasRows ? ', and has rows' : ''}` } as const
     return { outcome, effects: [], requeueAfterSeconds }
   }
-  const why = `${message} is gone`
-  const proof = ownerAbsent(owner, uid, 'a handle goes only if its owner is gone')
+  const why = `${message} does not exist`
+  const proof = ownerAbsent(owner, uid, 'the handle is removed only if its owner does not exist')
   return { outcome: { kind: 'going', message: why }, effects: [...proof, deleteObject(entry.object, why)] }
 }

@@ -5,17 +5,20 @@ import type { AnyWatch } from '../../../plan/cached-objects.js'
 import type { AbsentEffect } from '../../../plan/effect.js'
 import { type CachedObjects, type Delta, proofOfAbsence } from '../../../plan/index.js'
 
-/** The uid of a static Pod, on its mirror in the API, which has one of its own. */
+/**
+ * Annotation of the mirror of a static Pod: the uid of the static Pod, which differs from that of
+ * the mirror.
+ */
 const MIRROR = 'kubernetes.io/config.mirror'
 
-/** An owner: the uids under which rows may name it, its own first. */
+/** An owner: the uids by which rows may name it, its own first. */
 interface Owner {
   readonly ref: ObjectRef
   readonly uids: readonly string[]
 }
 
 /**
- * How a kind of owners is watched. A Pod is remembered by its names alone; claims are shared with
+ * How a kind of owners is watched. Of a Pod only the names are kept; claims share the cache of
  * their provider.
  */
 export function ownerWatch(kind: KindInfo): AnyWatch<Owner> {
@@ -31,15 +34,15 @@ function namesOf({ apiVersion, kind, metadata }: KubeObject): KubeObject {
   return { apiVersion, kind, metadata: { name, namespace, uid, resourceVersion, creationTimestamp, annotations } }
 }
 
-/** The uids of an owner about which a change tells something new. */
+/** The uids of an owner that a change adds or removes. */
 export function changedUids({ before, now }: Delta<Owner>): readonly string[] {
   const [had, has] = [before, now].map((entry) => (entry?.ok === true ? entry.value.uids : []))
   return [...had!.filter((uid) => !has!.includes(uid)), ...has!.filter((uid) => !had!.includes(uid))]
 }
 
-/** The owners that exist, of some kinds. */
+/** The existing owners of some kinds. */
 export class Owners {
-  /** By the kind as rows name it. */
+  /** By the kind, as rows name it. */
   readonly #kinds: ReadonlyMap<string, { readonly kind: KindInfo; readonly objects: CachedObjects<Owner> }>
 
   constructor(kinds: readonly { readonly kind: KindInfo; readonly objects: CachedObjects<Owner> }[]) {
@@ -52,17 +55,14 @@ export class Owners {
   }
 
   /**
-   * Whether an owner exists under this uid: a container runtime knows a static Pod by another uid
+   * Whether an owner exists under this uid. A container runtime knows a static Pod by another uid
    * than the API does.
    */
   isThere(ref: ObjectRef, uid: string): boolean {
     return this.#uidsOf(ref).includes(uid)
   }
 
-  /**
-   * The owner that a row or a handle names, if it is of one of the kinds and an object can have its
-   * name.
-   */
+  /** The owner that a row or a handle names, if it is of one of the kinds and has a valid name. */
   refOf(named: { readonly owner: string; readonly kind?: string | undefined }): ObjectRef | undefined {
     const info = this.#kinds.get(named.kind ?? 'Pod')?.kind
     if (info === undefined) return undefined
@@ -70,8 +70,7 @@ export class Owners {
     const slash = named.owner.indexOf('/')
     if (namespaced !== slash >= 0) return undefined
     const name = named.owner.slice(slash + 1)
-    // rows may be written by anything: no store can be asked for an object with a name that is not
-    // valid
+    // any writer may have written the row: a store cannot be asked for an invalid name
     if (subdomainProblem(name) !== undefined) return undefined
     if (slash < 0) return { apiVersion, kind, name }
     const namespace = named.owner.slice(0, slash)
@@ -83,7 +82,7 @@ export class Owners {
   }
 }
 
-/** Goes on only if an owner does not exist under this uid. */
+/** Effects that fail if the owner exists under this uid. */
 export function ownerAbsent(ref: ObjectRef, uid: string, why: string): readonly AbsentEffect[] {
   return proofOfAbsence({ ref, uid, uidAnnotation: isPod(ref) ? MIRROR : undefined }, why)
 }

@@ -12,31 +12,31 @@ import { planRows, type Sweep } from './rows.js'
 
 export interface BlocksSweepOptions {
   /**
-   * The kinds of owners that are looked for. A row of an owner of another kind is never touched.
-   * With IPAddressClaim among them, rows that a claim has beside the address that it was given go
-   * as well, and what it had continues to the claim that has adopted its IPAddress.
+   * The kinds of owners to watch. Rows of other kinds are never changed. With IPAddressClaim among
+   * them, rows that a claim has beside its IPAddress are removed as well. A row continues to the
+   * claim that has adopted the IPAddress.
    */
   readonly owners: readonly KindInfo[]
   /**
-   * How long an owner has to be missing before what it has is taken back, in seconds, from 0 to
-   * 86,400. Default 900.
+   * How long an owner has to be missing before its rows are removed, in seconds, from 0 to 86,400.
+   * Default 900.
    */
   readonly graceSeconds?: number | undefined
   /**
-   * Whether the handles of owners that are gone are removed too. They are then watched as well.
+   * Whether the handles of missing owners are removed too. Handles are then watched as well.
    * Default false.
    */
   readonly handles?: boolean | undefined
 }
 
 /**
- * Takes back what belongs to owners that are gone: whose writer has died before it could, or that
- * were removed by force.
+ * Removes the rows of owners that do not exist: their writer died before the release, or they were
+ * deleted by force.
  *
- * An owner is told by its uid: another one of the same name is another owner. It has to be missing
- * twice: when it is first seen, which begins anew with each start, and after the grace period; and
- * right before the row goes the store is asked for it. A row that was given anew since has another
- * number, and is not touched. O(rows of a block) a plan.
+ * An owner is identified by its uid: a new object of the same name is another owner. It has to be
+ * missing when it is first looked up, which starts anew with each process, and after the grace
+ * period. Right before the row is removed, the store is asked for the owner. A row that was given
+ * again since has another number, and stays. O(rows of a block) a plan.
  *
  * @throws IpamError `INVALID_ARGUMENT`
  */
@@ -75,7 +75,7 @@ export function blocksSweep(options: BlocksSweepOptions): Planner<OperatorOutcom
       handles: ({ ref: { name } }) => [handleKey(name)],
       addresses: (delta, { state }) => [
         ...keysOf(uidsAt(delta, state.owners), state),
-        // a row of an earlier claim of the name stays for as long as the IPAddress has its address
+        // the row of an earlier claim of the name stays while the IPAddress has its address
         ...state.blocks.by('ownerName', `${delta.ref.namespace}/${delta.ref.name}`).map(({ name }) => name),
       ],
     },
@@ -95,8 +95,7 @@ function keysOf(uids: readonly string[], { blocks, handles }: Sweep): readonly s
 }
 
 /**
- * The uids of the claims that an IPAddress concerns: those that control it, and the one of its
- * name.
+ * The uids of the claims that an IPAddress concerns: its controllers, and the claim of its name.
  */
 function uidsAt({ ref, before, now }: Delta<IPAddress>, owners: Owners): readonly string[] {
   const controllers = [before, now].flatMap((entry) => {

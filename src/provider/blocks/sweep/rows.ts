@@ -5,33 +5,33 @@ import type { Absences, CachedObjects, Effect, Plan, PlanTime } from '../../../p
 import { isBound, type ParsedBlock } from '../block/parsed-block.js'
 import { handOver, takeBack } from '../block/rows.js'
 import type { OperatorOutcome } from '../operator/outcome.js'
-import type { PoolReading } from '../pool/pool-reading.js'
-import type { Place } from '../tasks/known-blocks.js'
+import type { ParsedPool } from '../pool/parsed-pool.js'
+import type { PlacedRow } from '../tasks/known-blocks.js'
 import { type Decision, decisionOn } from './decision.js'
 import type { Owners } from './owners.js'
 
-/** What the sweep reads, and what it remembers beside that. */
+/** The objects that the sweep reads, and its state. */
 export interface Sweep {
-  readonly pools: CachedObjects<PoolReading>
+  readonly pools: CachedObjects<ParsedPool>
   readonly blocks: CachedObjects<ParsedBlock>
   readonly handles: CachedObjects<IPHandle> | undefined
   readonly addresses: CachedObjects<IPAddress> | undefined
   readonly owners: Owners
-  /** Owners that are missing: of a block by the number of the row, of a handle by uid. */
+  /** Missing owners: of a block by the number of the row, of a handle by uid. */
   readonly absences: Absences
   /** The unit of the row that a plan was made for last, by block. */
   readonly turns: Map<string, number>
 }
 
-/** A row that something is to be done about. */
+/** A row to remove or to change. */
 interface Case {
-  readonly place: Place
+  readonly place: PlacedRow
   readonly decision: Exclude<Decision, { readonly kind: 'stays' }>
 }
 
 /**
- * Takes back the rows of a block whose owners are gone, one in a plan: each has the version of the
- * block as its condition.
+ * Removes the rows of a block whose owners do not exist, one in each plan: each patch requires the
+ * version of the block.
  */
 export function planRows(name: string, sweep: Sweep, { nowMs }: PlanTime): Plan<OperatorOutcome> | undefined {
   const entry = sweep.blocks.entry(name)
@@ -44,14 +44,14 @@ export function planRows(name: string, sweep: Sweep, { nowMs }: PlanTime): Plan<
   if (entry === undefined) return undefined
   if (next !== undefined) {
     return {
-      outcome: { kind: 'going', message: `${ready.length} rows are not as their owners are` },
+      outcome: { kind: 'going', message: `${ready.length} rows need repair` },
       effects: effectsFor(next, sweep, nowMs),
       requeueAfterSeconds: ready.length > 1 ? 0 : requeueAfterSeconds,
     }
   }
   const outcome: OperatorOutcome =
     missing.length === 0
-      ? { kind: 'ready', message: 'all owners are there' }
+      ? { kind: 'ready', message: 'all owners exist' }
       : { kind: 'waiting', message: 'an owner is missing' }
   return { outcome, effects: [], requeueAfterSeconds }
 }
@@ -72,7 +72,7 @@ function sequenceOf({ place }: Case): number {
   return place.entry.row.sequence
 }
 
-/** They take turns, so that a row which the store refuses keeps no other row from going. */
+/** Rows are tried in rotation, so that a row that the store refuses does not block the others. */
 function nextOf(name: string, cases: readonly Case[], { turns }: Sweep): Case | undefined {
   const turn = turns.get(name) ?? -1
   const next = cases.find(({ place }) => place.entry.unit > turn) ?? cases[0]
@@ -85,9 +85,9 @@ function effectsFor({ place, decision }: Case, { pools }: Sweep, nowMs: number):
   const { parsed, entry } = place
   const { owner } = entry.row
   if (decision.kind === 'successor')
-    return [decision.check, handOver(place, decision.uid, { nowMs, why: `${owner} was made anew` })]
+    return [decision.check, handOver(place, decision.uid, { nowMs, why: `${owner} was created again` })]
   const rules = pools.get(entry.row.pool ?? parsed.object.spec.pool)?.object.spec
   const isSurplus = decision.kind === 'surplus'
-  const why = isSurplus ? `${owner} has another address` : `its owner ${owner} is gone`
+  const why = isSurplus ? `${owner} has another address` : `its owner ${owner} does not exist`
   return [...(isSurplus ? [decision.check] : decision.checks), takeBack(place, rules, { nowMs, why })]
 }

@@ -27,33 +27,33 @@ interface Seat {
   readonly call: AllocateCall
   readonly task: GroupedTask
   answer: ExternalResult<BlockOutcome> | undefined
-  /** What it has added to the write that was sent last. */
+  /** What it has added to the last write. */
   sent: Effect | undefined
 }
 
-/** What several tasks write to one block. */
+/** The rows that several tasks write to one block. */
 interface BlockWrite {
-  /** As it is stored; `undefined`: it is made. */
+  /** The stored block; `undefined`: it does not exist yet. */
   readonly stored: ParsedBlock | undefined
   effect: Effect
-  /** As the write will leave it. */
+  /** The block after the write. */
   object: IPBlock
 }
 
 export interface AllocateGroupOptions {
-  /** What is known now: after a reset of the planner it is another one. */
+  /** The known blocks: after a reset of the planner it is another object. */
   readonly known: () => KnownBlocks
   readonly requestOf: (call: AllocateCall) => TaskRequest
   readonly answerOf: (call: AllocateCall, outcome: BlockOutcome, time: PlanTime) => ExternalResult<BlockOutcome>
 }
 
 /**
- * Gives addresses for several calls at a time: rows of one block go into one write of it.
+ * Gives addresses for several calls at a time: rows of one block go into one write.
  *
- * Each call has an `allocate` task of its own that decides. While one chooses, it is shown the rows
- * that those before it are about to write, and prefers their block. The tasks do not know of each
- * other otherwise: what becomes of the write each of them learns from the block. A step is O(calls
- * * rows of a block).
+ * Each call has its own `allocate` task, which decides. While a task chooses, it sees the rows that
+ * the tasks before it are about to write, and prefers their block. Apart from that, the tasks are
+ * independent: each learns the result of the write from the block. A step is O(calls * rows of a
+ * block).
  */
 export class AllocateGroup implements CallGroup<BlockCall, BlockOutcome> {
   readonly #options: AllocateGroupOptions
@@ -106,7 +106,7 @@ export class AllocateGroup implements CallGroup<BlockCall, BlockOutcome> {
       if (blockOf(sent) !== block) continue
       isOfSeat = true
       if (seat.task.refused?.({ effect: sent, code, message }) === true) continue
-      // the others have nothing to do with it
+      // the failure does not concern the other tasks
       const failure = { message: `could not write what it is to have: ${message}`, retryable: true }
       seat.answer = { ok: false, failure }
     }
@@ -123,8 +123,8 @@ export class AllocateGroup implements CallGroup<BlockCall, BlockOutcome> {
   }
 
   /**
-   * @param undo what takes back what the tasks are shown of the writes of others, in the order in
-   * which they were shown it
+   * @param undo functions that remove what the tasks see of the writes of others, in the order of
+   * the writes
    */
   #next(time: TaskTime, undo: (() => void)[]): Step<Outcome> {
     const writes = new Map<string, BlockWrite>()
@@ -154,7 +154,7 @@ export class AllocateGroup implements CallGroup<BlockCall, BlockOutcome> {
     return other ?? ANSWERED
   }
 
-  /** The leader first: when it is done the others wait for the next one. */
+  /** The leader first: when it is done, the others wait for the next one. */
   *#waiting(): IterableIterator<Seat> {
     if (this.#leader !== undefined && this.#leader.answer === undefined) yield this.#leader
     for (const seat of this.#seats) if (seat !== this.#leader && seat.answer === undefined) yield seat
@@ -165,8 +165,8 @@ export class AllocateGroup implements CallGroup<BlockCall, BlockOutcome> {
   }
 
   /**
-   * Has the tasks after it prefer the block of a write. One that is made for an address that is
-   * asked for may be refused, and is wanted by no other task.
+   * Makes the tasks after it prefer the block of a write. A block that is made for a requested
+   * address may be refused, and serves no other task.
    */
   #share(effect: Effect, { call }: Seat): void {
     const block = blockOf(effect)
@@ -175,8 +175,8 @@ export class AllocateGroup implements CallGroup<BlockCall, BlockOutcome> {
   }
 
   /**
-   * Adds what one task writes to what is written of its block. @returns takes back what the tasks
-   * after it are shown
+   * Adds the write of one task to the write of its block. @returns removes what the tasks after it
+   * see of it
    */
   #add(effect: Effect, writes: Map<string, BlockWrite>): () => void {
     const name = blockOf(effect)
@@ -214,7 +214,7 @@ interface SpecPatch {
   readonly rows?: { readonly [unit: string]: { readonly [field: string]: unknown } | null }
 }
 
-/** A block as an effect leaves it. */
+/** A block after an effect. */
 function resultOf(effect: Effect, before: IPBlock | undefined): IPBlock {
   if (effect.kind === 'create') return effect.object as IPBlock
   const { metadata, spec, ...rest } = before as IPBlock
@@ -227,7 +227,7 @@ function resultOf(effect: Effect, before: IPBlock | undefined): IPBlock {
   return { ...rest, metadata, spec: { ...spec, ...fields, rows: after } }
 }
 
-/** One effect for all that is written to a block: from how it is stored to how it is to be. */
+/** One effect for all writes of a block: from the stored object to the final one. */
 function combined({ stored, effect: first, object }: BlockWrite, then: Effect): Effect {
   if (stored === undefined || first.kind !== 'patch') return { ...first, object } as Effect
   const { sequence, last } = object.spec
@@ -242,7 +242,7 @@ function combined({ stored, effect: first, object }: BlockWrite, then: Effect): 
   return { ...(first as MergePatchEffect), patch, why }
 }
 
-/** The merge patch that makes some rows of others. */
+/** The merge patch between two sets of rows. */
 function changed(before: Rows, after: Rows): { readonly [unit: string]: unknown } {
   const patch: { [unit: string]: unknown } = {}
   for (const unit of Object.keys(before)) if (!Object.hasOwn(after, unit)) patch[unit] = null

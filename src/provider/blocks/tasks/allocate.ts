@@ -12,10 +12,18 @@ import { addressOf, allocationOf } from '../block/allocation.js'
 import { type BlockEntry, ParsedBlock } from '../block/parsed-block.js'
 import { changeRow, fence, isRowOf, nextSequence, undoGiving } from '../block/rows.js'
 import { PoolView } from '../pool/pool-view.js'
-import type { Choice } from './choice.js'
+import type { BlockChoice } from './choice.js'
 import { chooseBlock, unitsWanted } from './choose-block.js'
 import { interfaceKey, OwnerHandle } from './handle.js'
-import { assertKnown, blockRef, type KnownBlocks, type Place, poolRef, type SentRow, turnAt } from './known-blocks.js'
+import {
+  assertKnown,
+  blockRef,
+  type KnownBlocks,
+  lockStep,
+  type PlacedRow,
+  poolRef,
+  type SentRow,
+} from './known-blocks.js'
 import { isOldPool, ObservedObjects } from './observed-objects.js'
 import type { AllocationOutcome } from './outcome.js'
 import { type AdoptionRequest, type AllocationRequest, assertRequest, type TaskRequest } from './request.js'
@@ -23,31 +31,27 @@ import { type AdoptionRequest, type AllocationRequest, assertRequest, type TaskR
 type Family = 4 | 6
 
 const NODE_FIELD = 'spec.node'
-/**
- * After so many blocks that the store does not take it is no longer believed that it would take
- * another one.
- */
+/** After this number of blocks in which the store refuses a row, no further block is tried. */
 const MOST_REFUSED = 4
-/** What may be wrong with one block, and not with another. */
+/** Reasons that may concern one block only. */
 const OF_ONE_BLOCK: ReadonlySet<string> = new Set(['STORE_INVALID', 'STORE_OBJECT_TOO_LARGE'])
 /**
- * So many of the blocks that the status of a pool says are full are looked into before it is
- * believed.
+ * At most this number of blocks that the status of a pool lists as full is read again, before the
+ * status is trusted.
  */
 const MOST_RECHECKED = 8
-/** What may be so no longer, where who says it is not shown changes. */
+/** Outcomes that may be stale when the task has no watch. */
 const PASSING: readonly AllocationOutcome['kind'][] = ['exhausted', 'taken', 'notReady']
 
 /**
- * Gives an owner what it asks for: of every family, or nothing.
+ * Gives an owner what it requests: of every family, or nothing.
  *
- * What is known of pools and blocks comes from `known`, which other tasks may share; what is not
- * known is asked for, and then costs a read. Each write has the version of the block as its
- * condition, so that writers that do not know of each other never give one address twice: who was
- * slower looks again.
+ * Known pools and blocks are in `known`, which other tasks may share; reading others costs a
+ * request. Each write requires the version of the block, so that independent writers never give one
+ * address twice: the slower writer reads again.
  *
- * Tasks for one owner and interface run one after the other, as a container runtime and a queue of
- * keys have them.
+ * Run tasks for one owner and interface one after the other, as a container runtime and a queue of
+ * keys do.
  *
  * @throws IpamError `INVALID_ARGUMENT`
  */
@@ -76,33 +80,33 @@ export function adopt(request: AdoptionRequest, known: KnownBlocks): Task<Alloca
   return new AllocateTask(request, known)
 }
 
-/** The block that tasks of one group are about to write together, while they choose. */
+/** The block that the tasks of a group are about to write together. */
 export interface SharedWrite {
   prefix: Prefix | undefined
 }
 
-/** A task whose writes others send together with their own. */
+/** A task whose writes are sent together with those of other tasks. */
 export interface GroupedTask extends Task<AllocationOutcome> {
-  /** The effect that it has planned last was not sent. */
+  /** Called when the effect that the task planned last was not sent. */
   notSent(effect: Effect): void
 }
 
-/** As {@link allocate} or {@link adopt}, for a group whose tasks write together. */
+/** As {@link allocate} or {@link adopt}, for a group of tasks that write together. */
 export function allocateBeside(request: TaskRequest, known: KnownBlocks, shared: SharedWrite): GroupedTask {
   return new AllocateTask(request, known, shared)
 }
 
-/** Something that was sent for a block. */
+/** A write that was sent for a block. */
 interface Sent {
-  /** For which version; `undefined`: the block is made. */
+  /** The version that it requires; `undefined`: the block is created. */
   readonly version: string | undefined
-  /** The number of its row, if it was this task that sent it. */
+  /** The number of its row, if this task sent it. */
   readonly sequence?: number
-  /** What was remembered where the row goes; left out: it changes a row that was there. */
+  /** The kept rows that the new row replaced; left out: it changes an existing row. */
   readonly replaced?: readonly BlockEntry[]
   /**
-   * Whether it was sent for a version that this task was shown, so that nothing from before is done
-   * when there is another one.
+   * Whether the task was shown the version that the write requires. Then no earlier write can
+   * succeed after it.
    */
   readonly isFence?: boolean
 }
@@ -111,18 +115,21 @@ class AllocateTask implements GroupedTask {
   readonly #request: TaskRequest
   /** What the tasks of this process know together. */
   readonly #common: KnownBlocks
-  /** What this one goes by: the same, or only what it was shown itself, where that has to be so. */
+  /** What this task relies on: the same, or only what it was shown itself. */
   #known: KnownBlocks
   readonly #shared: SharedWrite | undefined
-  /** Where who knows nothing finds what the owner has, if that is wanted. */
+  /**
+   * Names the blocks of the owner for tasks that do not know all blocks, if the request wants a
+   * handle.
+   */
   readonly #handle: OwnerHandle | undefined
   /**
-   * What was sent: for which version of which block, and which number its row has, if it was this
-   * task.
+   * The writes that were sent, by block: the version that each requires, and the number of its row
+   * if this task sent it.
    */
   readonly #sent = new Map<string, Sent>()
   /**
-   * The rows that this task has added, as block and number, and what was remembered there before.
+   * The rows that this task has added, by block and number, with the kept rows that they replaced.
    */
   readonly #added = new Map<string, readonly BlockEntry[]>()
   readonly #observed = new ObservedObjects()
@@ -133,12 +140,12 @@ class AllocateTask implements GroupedTask {
    */
   #refused: RangeSet.RangeSet = RangeSet.empty
   #refusals = 0
-  /** What the store has said of the last of them. */
+  /** The reason that the store gave last. */
   #refusal: { readonly family: 4 | 6; readonly outcome: AllocationOutcome } | undefined
   #failed: AllocationOutcome | undefined
   /**
-   * What was sent last, and whether something was in flight to its block already. `prefix`: that of
-   * the block, if a row is added.
+   * The last write, and whether an earlier one to its block was in flight. `prefix`: that of the
+   * block, if a row is added.
    */
   #last:
     | {
@@ -149,11 +156,11 @@ class AllocateTask implements GroupedTask {
       }
     | undefined
   #hasLookedAgain = false
-  /** The families for which some of the blocks were looked into that a status says are full. */
+  /** The families for which blocks that a status lists as full were read again. */
   readonly #rechecked = new Set<Family>()
-  #takesTurns = false
+  #usesLocks = false
   #nowMs = 0
-  /** How much was known when the last step began. */
+  /** The clock of the known blocks when the last step began. */
   #since = 0
   #conflicts = 0
 
@@ -167,7 +174,7 @@ class AllocateTask implements GroupedTask {
 
   observe(change: Change): void {
     const isSo = this.#common.observe(change, { nowMs: this.#nowMs, since: this.#since })
-    // another task of this process has met it since
+    // another task of this process has written the block since
     if (!isSo) return
     this.#observed.note(change)
     this.#handle?.observe(change)
@@ -189,8 +196,8 @@ class AllocateTask implements GroupedTask {
   }
 
   /**
-   * Why there is nothing of a family: where blocks were refused and no other one has room, it is
-   * that.
+   * Why a family gets nothing: where the store refused blocks and no other block has free units,
+   * that is the reason.
    */
   #reasonOf(outcome: AllocationOutcome, family: 4 | 6 | undefined): AllocationOutcome {
     const isOf = outcome.kind === 'denied' || outcome.kind === 'exhausted'
@@ -202,12 +209,12 @@ class AllocateTask implements GroupedTask {
   }
 
   /**
-   * Nothing of what was sent last was done, nor comes later. @returns false: something else may
-   * still be in flight to that block
+   * The last write did not happen, and cannot happen later. @returns false: an earlier write to
+   * that block may still be in flight
    */
   #forget(effect: Effect): boolean {
     const last = this.#last
-    // of what was sent before for the same version it is still not known what has become
+    // the result of an earlier write for the same version is still unknown
     if (last?.effect !== effect || last.wasUnconfirmed) return false
     this.#sent.delete(last.block)
     for (const known of this.#bothKnown) known.noteRefused(last.block, this.#identity)
@@ -216,13 +223,14 @@ class AllocateTask implements GroupedTask {
 
   next(time: TaskTime): Step<AllocationOutcome> {
     const { nowMs, conflicts } = time
-    this.#takesTurns = time.isBusy !== undefined
+    this.#usesLocks = time.isLocked !== undefined
     this.#nowMs = nowMs
     this.#conflicts = conflicts
     this.#since = this.#common.clock
     const { pools: names, families } = this.#request
     const unknown = names.filter((name) => isOldPool(name, this.#known, this.#observed, nowMs))
-    if (unknown.length > 0) return { kind: 'get', refs: unknown.map(poolRef), why: 'where to look' }
+    if (unknown.length > 0)
+      return { kind: 'get', refs: unknown.map(poolRef), why: 'to find blocks with free addresses' }
     const node = this.#nodeToList()
     if (node !== undefined) {
       const { apiVersion, kind } = IPBlock.info
@@ -234,8 +242,7 @@ class AllocateTask implements GroupedTask {
     }
     const left = this.#reviewHandle()
     if (left !== undefined) return left
-    // what was sent for this owner by a task that has ended since, and of which nobody knows what
-    // has become
+    // writes for this owner by a task that has ended, whose results are unknown
     for (const { name, version } of this.#known.unconfirmed(this.#request.owner.uid, {
       name: this.#request.interface,
     })) {
@@ -244,28 +251,29 @@ class AllocateTask implements GroupedTask {
     const unconfirmed = this.#review()
     const places = families.map((family) => this.#placeOf(family))
     if (this.#failed !== undefined) return this.#undo(places, this.#failed, unconfirmed)
-    // nobody is told that he has what somebody else may have been given since
+    // a row that another owner may have got since is read again before it is reported
     const old = places.flatMap((place) =>
       place === undefined || this.#wasShown(place.parsed.name) ? [] : [place.parsed],
     )
     if (old.length > 0) {
-      return { kind: 'get', refs: old.map(({ name }) => blockRef(name)), why: 'whether the owner still has it' }
+      return { kind: 'get', refs: old.map(({ name }) => blockRef(name)), why: 'to check that the owner still has it' }
     }
     const differing = this.#differing(places)
     const unasked = differing === undefined ? [] : this.#askedBlocks()
-    if (unasked.length > 0) return { kind: 'get', refs: unasked, why: 'whether the owner has what it asks for' }
+    if (unasked.length > 0)
+      return { kind: 'get', refs: unasked, why: 'to check whether the owner has the requested addresses' }
     const missing = families.filter((_, index) => places[index] === undefined)
     if (differing !== undefined || missing.length === 0) {
       if (unconfirmed !== undefined) return write(fence(unconfirmed))
       if (differing !== undefined) return this.#end(places, differing)
-      const given = places as Place[]
+      const given = places as PlacedRow[]
       return this.#renew(given) ?? this.#settle(given) ?? this.#end(given, this.#success(given))
     }
-    // nothing is written before there is room for all
+    // nothing is written before every family has free units
     const choices = missing.map((family) => this.#choose(family, unconfirmed))
     const failed = choices.find((choice) => choice.kind === 'fails')
     if (failed !== undefined) {
-      // what the owner has already may be where only its handle says
+      // the handle may name blocks with rows of the owner
       if (this.#handle?.isKnown === false) return readHandle(this.#handle)
       const again = this.#lookAgain(failed.outcome)
       if (again !== undefined) return again
@@ -273,22 +281,22 @@ class AllocateTask implements GroupedTask {
       return this.#undo(places, this.#failed, unconfirmed)
     }
     const unread = choices.filter((choice) => choice.kind === 'read').map(({ block }) => blockRef(block))
-    if (unread.length > 0) return { kind: 'get', refs: unread, why: 'they may have room' }
+    if (unread.length > 0) return { kind: 'get', refs: unread, why: 'blocks may have free addresses' }
     const writes = choices.filter((choice) => choice.kind === 'write')
     const choice = writes.find(({ block }) => block === unconfirmed?.name) ?? (writes[0] as (typeof writes)[number])
     if (unconfirmed !== undefined && unconfirmed.name !== choice.block) return write(fence(unconfirmed))
     const note = this.#noteIn(this.#handle, writes)
     if (note !== undefined) return write(note)
     const { block, prefix, version, sequence, replaced } = choice
-    const turn = turnAt(block, time)
-    if (turn !== undefined) return turn
+    const lock = lockStep(block, time)
+    if (lock !== undefined) return lock
     this.#noteLast(choice.effect, block, prefix)
     this.#sent.set(block, { version, sequence, replaced })
     this.#noteSent(block, { prefix, version, sequence })
     return write(choice.effect)
   }
 
-  /** What tells others, and this task, what there is. */
+  /** What the process knows, and what this task relies on. */
   get #bothKnown(): ReadonlySet<KnownBlocks> {
     return new Set([this.#common, this.#known])
   }
@@ -302,7 +310,7 @@ class AllocateTask implements GroupedTask {
     for (const known of this.#bothKnown) known.noteSent(block, row, { nowMs: this.#nowMs })
   }
 
-  /** Whose it is. */
+  /** The owner and interface of the request. */
   get #identity(): { readonly uid: string; readonly interface: string | undefined } {
     return { uid: this.#request.owner.uid, interface: this.#request.interface }
   }
@@ -312,8 +320,8 @@ class AllocateTask implements GroupedTask {
   }
 
   /**
-   * Before who does not know all says that there is no room, it looks once more, and goes by
-   * nothing that it was not shown itself.
+   * Before a task without a watch reports that nothing is free, it reads once more what it was not
+   * shown itself.
    */
   #lookAgain(outcome: AllocationOutcome): Step<AllocationOutcome> | undefined {
     if (this.#known.isComplete || !PASSING.includes(outcome.kind)) return undefined
@@ -324,27 +332,31 @@ class AllocateTask implements GroupedTask {
     this.#hasLookedAgain = true
     if (fresh !== undefined) {
       this.#known = fresh
-      // where something was sent to is looked at too: it may have been done, or may yet be
+      // blocks with writes in flight are read too: the write may have happened, or may happen later
       const sent = [...this.#sent.keys()].filter((name) => !this.#wasShown(name))
       const old = pools.filter((name) => !this.#observed.has(IPPool.info, name))
-      return { kind: 'get', refs: [...old.map(poolRef), ...sent.map(blockRef)], why: 'that may have changed' }
+      return {
+        kind: 'get',
+        refs: [...old.map(poolRef), ...sent.map(blockRef)],
+        why: 'pools and blocks may have changed',
+      }
     }
     if (outcome.kind !== 'exhausted' || this.#rechecked.has(outcome.family)) return undefined
     this.#rechecked.add(outcome.family)
-    // where no operator runs, what the status of a pool says may be of long ago
-    const doubted = pools.flatMap((name) => {
+    // without an operator the status of a pool may be old
+    const full = pools.flatMap((name) => {
       const pool = this.#known.pool(name)
       return pool instanceof PoolView ? pool.fullBlocks(outcome.family, MOST_RECHECKED) : []
     })
-    const refs = doubted.filter((name) => this.#known.block(name) === undefined).map(blockRef)
-    return refs.length === 0 ? undefined : { kind: 'get', refs, why: 'they may have room by now' }
+    const refs = full.filter((name) => this.#known.block(name) === undefined).map(blockRef)
+    return refs.length === 0 ? undefined : { kind: 'get', refs, why: 'blocks may have free addresses since' }
   }
 
   /**
-   * Writes what has changed of an owner that has what it asks for: a late release of the container
-   * before is then none of this row.
+   * Writes what has changed of an owner that has its addresses already. A late release of the
+   * container before then does not match the row.
    */
-  #renew(places: readonly Place[]): Step<AllocationOutcome> | undefined {
+  #renew(places: readonly PlacedRow[]): Step<AllocationOutcome> | undefined {
     const { container, mac, owner } = this.#request
     const wanted = {
       ...(container === undefined ? {} : { container }),
@@ -365,11 +377,11 @@ class AllocateTask implements GroupedTask {
   }
 
   /**
-   * What somebody who has died has sent to give it back may still be in flight: until this process
-   * has written the block it is not said that the owner has it. Where there are containers that was
-   * for one before, and `#renew` has kept it off.
+   * A release by a process that has ended may still be in flight. Until this process has written
+   * the block, the task does not report that the owner has the row. With containers that release
+   * was for an earlier one, and `#renew` has made it fail.
    */
-  #settle(places: readonly Place[]): Step<AllocationOutcome> | undefined {
+  #settle(places: readonly PlacedRow[]): Step<AllocationOutcome> | undefined {
     const place = places.find(({ parsed }) => !this.#common.written.has(parsed.name))
     if (place === undefined || this.#request.container !== undefined) return undefined
     const { parsed } = place
@@ -378,8 +390,8 @@ class AllocateTask implements GroupedTask {
   }
 
   /**
-   * The node whose blocks have to be known, and are not: where the blocks of a pool belong to
-   * nodes.
+   * The node whose blocks have to be listed, where the blocks of a pool belong to nodes;
+   * `undefined`: none.
    */
   #nodeToList(): string | undefined {
     const { pools, node } = this.#request
@@ -391,10 +403,10 @@ class AllocateTask implements GroupedTask {
   }
 
   /**
-   * Looks at what has become of what was sent.
+   * Reads the results of the writes that were sent.
    *
-   * @returns a block of which that is not known: it has the version for which it was sent, and
-   * while it has, it may still be done
+   * @returns a block with an unconfirmed write: while it has the version that the write requires,
+   * the write may still happen
    */
   #review(): ParsedBlock | undefined {
     let unconfirmed: ParsedBlock | undefined
@@ -414,33 +426,34 @@ class AllocateTask implements GroupedTask {
     return unconfirmed
   }
 
-  /** The row that the owner has of a family, whichever of the pools it is of. */
-  #placeOf(family: Family): Place | undefined {
+  /** The row that the owner has of a family, whichever pool of the request it is of. */
+  #placeOf(family: Family): PlacedRow | undefined {
     const { owner, interface: name, pools } = this.#request
     const asked = this.#request.addresses?.find((address) => address.family === family)
     const places = this.#known.rowsOf(owner.uid).filter(({ parsed, entry }) => {
       if (parsed.prefix.address.family !== family || !isRowOf(entry, owner.uid, name)) return false
       const pool = entry.row.pool ?? parsed.object.spec.pool
       if (!pools.includes(pool)) return false
-      // of one of that name that was there before, in another domain
+      // the row is of an earlier pool of that name, in another domain
       const view = this.#known.pool(pool)
       return !(view instanceof PoolView) || view.object.spec.domain === parsed.object.spec.domain
     })
-    // one that an attempt has left beside it is not what is asked for
+    // a row that an earlier attempt has left beside it is not the requested one
     const wanted = asked && places.find(({ parsed, entry }) => Address.equals(addressOf(parsed, entry), asked))
     return wanted ?? places[0]
   }
 
   /**
-   * What the owner has, if it is not what it asks for: another address, or more of them, or less.
+   * The failure if the owner has something else than it requests: another address, or another
+   * number of them.
    */
-  #differing(places: readonly (Place | undefined)[]): AllocationOutcome | undefined {
+  #differing(places: readonly (PlacedRow | undefined)[]): AllocationOutcome | undefined {
     const found = places.filter((place) => place !== undefined)
     const allocations = found.map((place) => allocationOf(place, this.#known))
     const wrong = allocations.find(({ family, address, count }, nth) => {
       const asked = this.#request.addresses?.find((each) => each.family === family)
       if (asked !== undefined && !Address.equals(asked, address)) return true
-      const length = (found[nth] as Place).parsed.object.spec.allocationPrefixLength
+      const length = (found[nth] as PlacedRow).parsed.object.spec.allocationPrefixLength
       return count !== unitsWanted(this.#request, family, length)
     })
     if (wrong === undefined) return undefined
@@ -450,8 +463,8 @@ class AllocateTask implements GroupedTask {
   }
 
   /**
-   * The blocks of the addresses that are asked for, as far as this task was not shown them: of two
-   * rows the other one may be there.
+   * The blocks of the requested addresses that this task was not shown: of two rows the second may
+   * be there.
    */
   #askedBlocks(): readonly ObjectRef[] {
     const { addresses = [], pools } = this.#request
@@ -464,7 +477,7 @@ class AllocateTask implements GroupedTask {
     return [...new Set(names)].flatMap((name) => (name === undefined || this.#wasShown(name) ? [] : [blockRef(name)]))
   }
 
-  #success(places: readonly Place[]): AllocationOutcome {
+  #success(places: readonly PlacedRow[]): AllocationOutcome {
     const allocations = places.map((place) => allocationOf(place, this.#known))
     const texts = allocations.map(({ address }) => Address.format(address)).join(' and ')
     const { name } = this.#request.owner
@@ -472,9 +485,9 @@ class AllocateTask implements GroupedTask {
     return { kind: 'allocated', message: `${name} has ${texts}`, allocations }
   }
 
-  /** Takes back what this task has given, and then says why. */
+  /** Removes the rows that this task has added, and then reports why. */
   #undo(
-    places: readonly (Place | undefined)[],
+    places: readonly (PlacedRow | undefined)[],
     outcome: AllocationOutcome,
     unconfirmed: ParsedBlock | undefined,
   ): Step<AllocationOutcome> {
@@ -484,14 +497,17 @@ class AllocateTask implements GroupedTask {
       const { name, prefix, version } = place.parsed
       const effect = undoGiving(place, replaced, `not all of it can be given: ${outcome.message}`)
       this.#noteLast(effect, name)
-      // whoever is given the same next is not to lose it to this, should it come late
+      // a late success of this write must not remove the row of the next owner
       this.#noteSent(name, { prefix, version, sequence: place.entry.row.sequence }, false)
       return write(effect)
     }
     return unconfirmed === undefined ? this.#end(places, outcome) : write(fence(unconfirmed))
   }
 
-  /** What the handle names that was not looked at yet, and what cannot be told without it. */
+  /**
+   * Blocks that the handle names and the task has not read, and the failure if one of them cannot
+   * be read.
+   */
   #reviewHandle(): Step<AllocationOutcome> | undefined {
     const handle = this.#handle
     if (handle === undefined) return undefined
@@ -505,8 +521,8 @@ class AllocateTask implements GroupedTask {
   }
 
   /**
-   * Before a row is written its block stands in the handle: whoever comes after a death looks
-   * there.
+   * Adds the block of a row to the handle before the row is written: after a crash the next task
+   * finds it there.
    */
   #noteIn(
     handle: OwnerHandle | undefined,
@@ -519,8 +535,8 @@ class AllocateTask implements GroupedTask {
     return handle.write(new Map([[name, blocks]]), this.#request.owner, { conflicts: this.#conflicts, isFence: true })
   }
 
-  /** The end, when the handle says no more than what the owner has. */
-  #end(places: readonly (Place | undefined)[], outcome: AllocationOutcome): Step<AllocationOutcome> {
+  /** Ends the task, once the handle names only blocks with rows of the owner. */
+  #end(places: readonly (PlacedRow | undefined)[], outcome: AllocationOutcome): Step<AllocationOutcome> {
     const handle = this.#handle
     if (handle === undefined) return { kind: 'done', outcome }
     if (!handle.isKnown) return readHandle(handle)
@@ -531,7 +547,7 @@ class AllocateTask implements GroupedTask {
     return note === undefined ? { kind: 'done', outcome } : write(note)
   }
 
-  /** Where something that was sent by this task, or one before it, may still make a block. */
+  /** Blocks that a write of this task, or of one before it, may still create. */
   #leftIn(domain: string): readonly Prefix[] {
     const named = this.#handle?.places(interfaceKey(this.#request.interface), domain) ?? []
     const sent = [...this.#sent].flatMap(([name, { version }]) => {
@@ -541,7 +557,7 @@ class AllocateTask implements GroupedTask {
     return [...named, ...sent]
   }
 
-  #choose(family: Family, unconfirmed: ParsedBlock | undefined): Choice {
+  #choose(family: Family, unconfirmed: ParsedBlock | undefined): BlockChoice {
     const pools: PoolView[] = []
     const problems: string[] = []
     for (const name of this.#request.pools) {
@@ -561,13 +577,13 @@ class AllocateTask implements GroupedTask {
       contended: this.#contended,
       refused: this.#refused,
       nowMs: this.#nowMs,
-      takesTurns: this.#takesTurns,
+      usesLocks: this.#usesLocks,
     })
   }
 }
 
 function readHandle({ ref }: OwnerHandle): Step<AllocationOutcome> {
-  return { kind: 'get', refs: [ref], why: 'where the owner has something' }
+  return { kind: 'get', refs: [ref], why: 'to find the blocks of the owner' }
 }
 
 function write(effect: Effect & { readonly why: string }): Step<AllocationOutcome> {

@@ -16,56 +16,56 @@ type Family = 4 | 6
 export interface ChoiceInput {
   readonly request: TaskRequest
   readonly family: Family
-  /** Those of the request that are known, in its order. */
+  /** The known pools of the request, in its order. */
   readonly pools: readonly PoolView[]
-  /** Why there are no others. */
+  /** Why the other pools cannot be used. */
   readonly problems: readonly string[]
   readonly known: KnownBlocks
-  /** A block for whose version something was sent that may still be done: it is taken first. */
+  /** A block with an unconfirmed write for its version: it is used first. */
   readonly unconfirmed: ParsedBlock | undefined
-  /** Where something that was sent may still make a block: taken before others. */
+  /** Blocks that an unconfirmed write may still create: they are used before others. */
   readonly left: (domain: string) => readonly Prefix.Prefix[]
   /**
-   * The block that tasks beside this one are about to write: a row there needs no write of its own.
+   * The block that other tasks of the group are about to write: a row there needs no write of its
+   * own.
    */
   readonly beside: Prefix.Prefix | undefined
-  /** Blocks in which others were faster: they are taken last. */
+  /** Blocks in which other writers were faster: they are used last. */
   readonly contended: RangeSet.RangeSet
   /** Blocks in which the store takes no row. */
   readonly refused: RangeSet.RangeSet
   readonly nowMs: number
-  /** Whether it is waited for a block that another task of this process writes. */
-  readonly takesTurns: boolean
+  /** Whether the task waits for a block that another task of this process writes. */
+  readonly usesLocks: boolean
 }
 
 /**
- * Where a row of one family is to be written, or what has to be read to know that, or why there is
- * nowhere.
+ * Where to write a row of one family, what to read before that, or why there is no place for it.
  */
-export type Choice =
+export type BlockChoice =
   | { readonly kind: 'read'; readonly block: string }
   | {
       readonly kind: 'write'
       readonly effect: Effect & { readonly why: string }
       readonly block: string
       readonly prefix: Prefix.Prefix
-      /** The version of the block that it is for; `undefined`: there is no such block. */
+      /** The version of the block that it requires; `undefined`: there is no such block. */
       readonly version: string | undefined
       /** The number of the row. */
       readonly sequence: number
-      /** What was remembered of who had the units before, and is not any more. */
+      /** The kept rows of earlier owners that the row replaces. */
       readonly replaced: readonly BlockEntry[]
     }
   | { readonly kind: 'fails'; readonly outcome: AllocationOutcome }
 
-/** What a pool is asked for. */
+/** A pool, and what the request wants of it. */
 export interface Wanted {
   readonly pool: PoolView
   readonly grid: Grid
   readonly size: Size
 }
 
-/** How many units a request wants, and how they have to lie. */
+/** How many units a request wants, and how they have to be aligned. */
 export interface Size {
   readonly count: number
   readonly isAligned: boolean
@@ -87,15 +87,15 @@ export function make(
     readonly name: string
     readonly unit: number
     readonly size: Size
-    /** Whether the pool need not give it. */
+    /** Whether the address may lie outside the space of the pool. */
     readonly isAnywhere?: boolean
   },
   input: ChoiceInput,
   why: string,
-): Choice {
+): BlockChoice {
   const { request, family, nowMs } = input
   const { domain } = pool.object.spec
-  // one that the pool does not give from is none of those that a node may have
+  // a block outside the space of the pool is never bound to a node
   const node = !isAnywhere && mayBind(pool, family, input) ? request.node?.name : undefined
   const { allocationPrefixLength } = grid
   const spec = { domain, allocationPrefixLength, pool: pool.name, node }
@@ -120,7 +120,7 @@ export function give(
   }: { readonly pool: PoolView; readonly parsed: ParsedBlock; readonly unit: number; readonly size: Size },
   { request, nowMs }: ChoiceInput,
   why: string,
-): Choice {
+): BlockChoice {
   const row = rowOf(request, size)
   const ofPool = parsed.object.spec.pool === pool.name ? row : { ...row, pool: pool.name }
   const effect = giveUnits(parsed, unit, ofPool, { nowMs, why })
@@ -143,7 +143,7 @@ function rowOf({ owner, interface: name, container, mac }: AllocationRequest, { 
   }
 }
 
-export function fails(outcome: AllocationOutcome): Choice {
+export function fails(outcome: AllocationOutcome): BlockChoice {
   return { kind: 'fails', outcome }
 }
 
@@ -159,7 +159,7 @@ export function isOfGrid({ object, prefix }: ParsedBlock, grid: Grid): boolean {
   return prefix.length === blockPrefixLength && object.spec.allocationPrefixLength === allocationPrefixLength
 }
 
-/** The keys under which a pool keeps what a request may have had. */
+/** The keys under which a pool keeps rows for the owner of a request. */
 export function keysOf(pool: PoolView, { owner, mac, interface: name }: AllocationRequest): readonly string[] {
   const { sticky } = pool.object.spec
   if (sticky === undefined) return []
@@ -168,7 +168,7 @@ export function keysOf(pool: PoolView, { owner, mac, interface: name }: Allocati
   return mac === undefined ? [] : [`mac ${mac.toLowerCase()}`]
 }
 
-/** Whether somebody has a unit of a block in another way than by a row. */
+/** Whether a unit of a block without a row is held all the same. */
 export function heldIn(
   prefix: Prefix.Prefix,
   { allocationPrefixLength }: Grid,
@@ -180,7 +180,7 @@ export function heldIn(
   return (unit) => heldBy(prefixOf(unit)) !== undefined
 }
 
-/** Whether the node of a request may have another block of a pool, as far as is known. */
+/** Whether the node of a request may get another block of a pool, as far as known. */
 export function mayBind({ name, object }: PoolView, family: Family, { known, request }: ChoiceInput): boolean {
   const { affinity } = object.spec
   if (affinity === undefined || request.node === undefined) return false
@@ -190,7 +190,7 @@ export function mayBind({ name, object }: PoolView, family: Family, { known, req
   return own.length < (affinity.maxBlocksPerNode ?? Number.POSITIVE_INFINITY)
 }
 
-/** Who has one of some units in another way than by a row. */
+/** The holder of one of some units that have no row; `undefined`: none is held. */
 export function holderBeside(
   {
     prefix,

@@ -8,7 +8,7 @@ import { isBound, ParsedBlock } from '../block/parsed-block.js'
 import { stickyKeys } from '../block/sticky-keys.js'
 import type { PoolView } from '../pool/pool-view.js'
 import {
-  type Choice,
+  type BlockChoice,
   type ChoiceInput,
   fails,
   give,
@@ -23,8 +23,8 @@ import { isAdoption, outOfRangeOf, type TaskRequest } from './request.js'
 
 const WHY = 'the address that is asked for'
 
-/** The address that is asked for, also one that is kept back for that. */
-export function chooseAsked(asked: Address.Address, pools: readonly Wanted[], input: ChoiceInput): Choice {
+/** Chooses the requested address, also one that the pool gives only on request. */
+export function chooseAsked(asked: Address.Address, pools: readonly Wanted[], input: ChoiceInput): BlockChoice {
   for (const isAnywhere of outOfRangeOf(input.request) === 'record' ? [false, true] : [false]) {
     for (const wanted of pools) {
       const choice = chooseAskedIn(wanted, { asked, isAnywhere }, input)
@@ -37,12 +37,12 @@ export function chooseAsked(asked: Address.Address, pools: readonly Wanted[], in
   })
 }
 
-/** @returns what there is to say of the address in one pool; `undefined`: it is none of the pool */
+/** @returns the choice for the address in one pool; `undefined`: it is not in the pool */
 function chooseAskedIn(
   { pool, grid, size }: Wanted,
   { asked, isAnywhere }: { readonly asked: Address.Address; readonly isAnywhere: boolean },
   input: ChoiceInput,
-): Choice | undefined {
+): BlockChoice | undefined {
   const text = Address.format(asked)
   const prefix = blockAround(grid, asked)
   const unit = unitOf(prefix, grid.allocationPrefixLength, asked)
@@ -52,14 +52,14 @@ function chooseAskedIn(
   const name = blockName(pool.object.spec.domain, prefix)
   const parsed = input.known.block(name)
   const isLeft = parsed instanceof ParsedBlock && isLeftTo(input.request, parsed, unit)
-  // what somebody has stays what it is when the pool gives it no more
+  // an address stays with its owner when the pool no longer gives it
   if (!isLeft && !(fits && (isAnywhere || isGivenTo(pool, prefix, grid, { first: unit, last })))) return undefined
-  // who keeps what the pool does not give has no row where there can be none
+  // an owner that keeps an address outside the pool gets no row where a row is impossible
   const notReady = (message: string, mayPass = false) =>
     isAnywhere && !mayPass ? undefined : fails({ kind: 'notReady', message })
   const offGrid = pool.offGridOver(prefix)
   if (offGrid !== undefined) {
-    return notReady(`block ${offGrid} lies over ${Prefix.format(prefix)}, and not on the grid of the domain`)
+    return notReady(`block ${offGrid} overlaps ${Prefix.format(prefix)}, but is not on the grid of the domain`)
   }
   if (parsed === undefined) return { kind: 'read', block: name }
   if (RangeSet.contains(input.refused, prefix)) {
@@ -83,14 +83,14 @@ function chooseAskedIn(
   return give({ pool, parsed, unit, size }, input, WHY)
 }
 
-/** Whether all of some units of a block are given by a pool, if they are asked for. */
+/** Whether a pool gives all of some units of a block on request. */
 function isGivenTo(pool: PoolView, prefix: Prefix.Prefix, grid: Grid, { first, last }: UnitRange): boolean {
   const space = RangeSet.union(pool.space?.given ?? RangeSet.empty, pool.space?.reserved ?? RangeSet.empty)
   const units = unitsWithin(space, prefix, grid.allocationPrefixLength)
   return units.some((range) => range.first <= first && range.last >= last)
 }
 
-/** Who has one of some units, or keeps it from others. */
+/** The owner of one of some units, or the one that it is kept for. */
 function holderOf(
   parsed: ParsedBlock,
   { first, last }: { readonly first: number; readonly last: number },
@@ -108,10 +108,7 @@ function holderOf(
   return undefined
 }
 
-/**
- * Whether a request takes a row over, because it is that of an earlier owner of the same kind and
- * name.
- */
+/** Whether a request takes over a row of an earlier owner of the same kind and name. */
 function isInherited(row: IPBlockRow, request: TaskRequest): boolean {
   const { owner, interface: name } = request
   const isNamesake = row.owner === owner.name && (row.kind ?? 'Pod') === (owner.kind ?? 'Pod')

@@ -10,7 +10,7 @@ import { type BlockEntry, ParsedBlock } from '../block/parsed-block.js'
 import { refusalOf } from '../pool/eligible.js'
 import type { PoolView } from '../pool/pool-view.js'
 import {
-  type Choice,
+  type BlockChoice,
   type ChoiceInput,
   fails,
   give,
@@ -25,16 +25,16 @@ import {
   type Wanted,
 } from './choice.js'
 import { chooseAsked } from './choose-asked.js'
-import type { Place } from './known-blocks.js'
+import type { PlacedRow } from './known-blocks.js'
 import { type AllocationRequest, outOfRangeOf } from './request.js'
 
 type Family = 4 | 6
 
 /**
- * Chooses for one family: the address that is asked for, or what is kept for this owner, or the
- * next one of the first pool with room.
+ * Chooses for one family: the requested address, a row that is kept for the owner, or the next free
+ * units of the first pool with capacity.
  */
-export function chooseBlock(input: ChoiceInput): Choice {
+export function chooseBlock(input: ChoiceInput): BlockChoice {
   const { request, family, problems, nowMs } = input
   const notReady = [...problems]
   const unfit: string[] = []
@@ -86,7 +86,7 @@ export function unitsWanted(
   return length === undefined ? count : 2 ** (allocationPrefixLength - length)
 }
 
-/** @returns why a pool with this grid cannot give what is asked for */
+/** @returns why a pool with this grid cannot give what the request wants */
 function sizeOf(request: AllocationRequest, grid: Grid): Size | string {
   const { count = 1, prefixLengths } = request
   const length = grid.family === 4 ? prefixLengths?.ipv4 : prefixLengths?.ipv6
@@ -103,16 +103,15 @@ function sizeOf(request: AllocationRequest, grid: Grid): Size | string {
 }
 
 /**
- * What the pool keeps for an owner that comes again and may give to it, what was released last
- * first.
+ * The rows that the pool keeps for a returning owner and may give to it, the latest release first.
  */
-function keptPlaces({ pool, grid }: Wanted, input: ChoiceInput): readonly Place[] {
+function keptPlaces({ pool, grid }: Wanted, input: ChoiceInput): readonly PlacedRow[] {
   const { known, request, family, unconfirmed, refused } = input
   const { affinity, domain } = pool.object.spec
   // a pool that borrows nothing may route each block to its node alone
   const isElsewhere = ({ node }: IPBlockSpec) =>
     affinity?.borrow === false && request.node !== undefined && node !== undefined && node !== request.node.name
-  const isUsable = (place: Place) => {
+  const isUsable = (place: PlacedRow) => {
     const { parsed } = place
     const { spec } = parsed.object
     return (
@@ -130,14 +129,18 @@ function keptPlaces({ pool, grid }: Wanted, input: ChoiceInput): readonly Place[
   return places.filter(isUsable).sort(byRelease)
 }
 
-/** What was released last first; of what was released at the same time, what was given last. */
-function byRelease({ entry: { row: a } }: Place, { entry: { row: b } }: Place): number {
+/** The latest release first; for releases at the same time, the latest grant first. */
+function byRelease({ entry: { row: a } }: PlacedRow, { entry: { row: b } }: PlacedRow): number {
   const releasedMs = ({ released }: IPBlockRow) => (released === undefined ? 0 : Date.parse(released))
   return releasedMs(b) - releasedMs(a) || b.sequence - a.sequence
 }
 
-/** What was released last and is just what is wanted. */
-function chooseKept({ pool, grid, size }: Wanted, input: ChoiceInput, kept: readonly Place[]): Choice | undefined {
+/** The row of the latest release that has exactly the requested size. */
+function chooseKept(
+  { pool, grid, size }: Wanted,
+  input: ChoiceInput,
+  kept: readonly PlacedRow[],
+): BlockChoice | undefined {
   for (const { parsed, entry } of kept) {
     if (entry.count !== size.count || (size.isAligned && entry.unit % size.count !== 0)) continue
     const units = pool.unitsOf(parsed.prefix, parsed.name)
@@ -150,15 +153,15 @@ function chooseKept({ pool, grid, size }: Wanted, input: ChoiceInput, kept: read
 }
 
 /**
- * Units that are kept in other pieces than is wanted, in the block with what was released last;
- * with `withFree` they may lie between free ones.
+ * Kept units whose rows have another size than the request, in the block of the latest release.
+ * With `withFree` free units may lie between them.
  */
 function chooseAmongKept(
   { pool, grid, size }: Wanted,
   input: ChoiceInput,
-  kept: readonly Place[],
+  kept: readonly PlacedRow[],
   { withFree }: { readonly withFree: boolean },
-): Choice | undefined {
+): BlockChoice | undefined {
   const entries = new Set(kept.map(({ entry }) => entry))
   for (const parsed of new Set(kept.map((place) => place.parsed))) {
     const isHeldBeside = heldIn(parsed.prefix, grid, input.request)
@@ -177,12 +180,12 @@ function chooseAmongKept(
 
 const WHY_KEPT = 'it was kept for this owner'
 
-function poolOf({ parsed, entry }: Place): string {
+function poolOf({ parsed, entry }: PlacedRow): string {
   return entry.row.pool ?? parsed.object.spec.pool
 }
 
-/** The next one that is free. */
-function chooseFree({ pool, grid, size }: Wanted, input: ChoiceInput): Choice | undefined {
+/** The next free units. */
+function chooseFree({ pool, grid, size }: Wanted, input: ChoiceInput): BlockChoice | undefined {
   const { known, nowMs } = input
   const { order, domain } = pool.object.spec
   const tried = new Set<string>()
@@ -238,13 +241,13 @@ function* blocksToTry(pool: PoolView, family: Family, input: ChoiceInput): Itera
   yield* quietFirst(pool, family, { nowMs, beside, withBound: true }, busy)
 }
 
-/** Whether a prefix is a block of which a pool gives something. */
+/** Whether a prefix is a block of which the pool gives something. */
 function isBlockOf(pool: PoolView, prefix: Prefix.Prefix): boolean {
   const isOnGrid = pool.grid(prefix.address.family)?.blockPrefixLength === prefix.length
   return isOnGrid && pool.unitsOf(prefix, blockName(pool.object.spec.domain, prefix)).length > 0
 }
 
-/** The blocks in which there may be room, first those that no other writer writes. */
+/** The blocks in which units may be free; first those that no other writer writes. */
 function* quietFirst(
   pool: PoolView,
   family: Family,

@@ -6,10 +6,10 @@ import { type ObjectRef, refOf } from '../../../crd/meta/object.js'
 import { describe } from '../../../errors/index.js'
 import { type Change, type Effect, patchObject } from '../../../plan/index.js'
 import { ParsedBlock } from '../block/parsed-block.js'
-import { blockRef, type Known, type KnownBlocks, type Place } from './known-blocks.js'
+import { blockRef, type Known, type KnownBlocks, type PlacedRow } from './known-blocks.js'
 import type { ObservedObjects } from './observed-objects.js'
 
-/** Whose handle it is. */
+/** The owner of a handle. */
 export interface HandleOwner {
   readonly uid: string
   readonly name: string
@@ -20,9 +20,9 @@ export interface HandleOwner {
 export type HandleBlocks = ReadonlyMap<string, ReadonlySet<string>>
 
 /**
- * The handle of an owner, as one task sees it: it reads it anew, and each block that it names,
- * whatever was known before. What it names was written there by an attempt that may have died, with
- * a row for the block still in flight.
+ * The handle of an owner, as one task reads it. The task reads it anew, with each block that it
+ * names, whatever was known before: an earlier attempt may have written the name and died with a
+ * row for the block in flight.
  */
 export class OwnerHandle {
   readonly ref: ObjectRef
@@ -30,13 +30,13 @@ export class OwnerHandle {
   #known: Known<IPHandle>
   readonly #observed: ObservedObjects
   /**
-   * The blocks in which nobody else has anything in flight: this task has put them into the handle,
-   * or looked at them.
+   * The blocks without writes of others in flight: this task has added them to the handle, or has
+   * read them.
    */
   readonly #own = new Set<string>()
-  /** The blocks that it did not name before this task. */
+  /** The blocks that the handle did not name before this task. */
   readonly #fresh = new Set<string>()
-  /** The blocks that stand in the handle by the last write of this task. */
+  /** The blocks in the handle by the last write of this task. */
   #written: ReadonlySet<string> = new Set<string>()
   #sent:
     | {
@@ -48,7 +48,7 @@ export class OwnerHandle {
     | undefined
 
   /**
-   * @param observed what the task was shown
+   * @param observed the objects that the task was shown
    * @throws IpamError `INVALID_ARGUMENT`
    */
   constructor(uid: string, observed: ObservedObjects) {
@@ -72,8 +72,8 @@ export class OwnerHandle {
   }
 
   /**
-   * Looks at what has become of what was sent: it was done if the handle is another one since, and
-   * nothing has met a conflict.
+   * Reads the result of the last write: it succeeded if the handle has changed since and nothing
+   * met a conflict.
    */
   review(conflicts: number): void {
     const sent = this.#sent
@@ -81,7 +81,7 @@ export class OwnerHandle {
     this.#sent = undefined
     const version = this.#object?.metadata.resourceVersion
     const isDone = sent.conflicts === conflicts && version !== undefined && sent.version !== version
-    // one of which that is not known may yet be done, in place of what was written before
+    // an unconfirmed write may still happen, in place of what was written before
     this.#written = isDone ? sent.blocks : new Set()
     if (!isDone) return
     for (const block of sent.blocks) {
@@ -90,37 +90,34 @@ export class OwnerHandle {
     }
   }
 
-  /** Whether it was read. */
+  /** Whether the handle was read. */
   get isKnown(): boolean {
     return this.#known !== undefined
   }
 
-  /** Whether it is there, and says something. */
+  /** Whether the handle exists and can be read. */
   get isThere(): boolean {
     return this.#object !== undefined
   }
 
-  /** Why it cannot be used. */
+  /** Why the handle cannot be used. */
   get problem(): string | undefined {
     return typeof this.#known === 'object' && 'unreadable' in this.#known ? this.#known.unreadable : undefined
   }
 
-  /** The names of the interfaces that it knows. */
+  /** The names of the interfaces in the handle. */
   get interfaces(): readonly string[] {
     return Object.keys(this.#object?.spec.blocks ?? {})
   }
 
-  /**
-   * Whether this task has put a block into the handle, as it is stored: nothing that was sent
-   * before can take it away any more.
-   */
+  /** Whether this task has added a block to the stored handle: no earlier write can remove it. */
   isOwn(block: string): boolean {
     return this.#written.has(block)
   }
 
   /**
-   * The blocks of an interface that have to stay in the handle: those with a row of it, whatever
-   * pool it is of, and those that cannot be read.
+   * The blocks of an interface that have to stay in the handle: blocks with a row of it, of any
+   * pool, and blocks that cannot be read.
    */
   blocksWith(interfaceName: string, known: KnownBlocks): Set<string> {
     const rows = known.rowsOf(this.#uid).filter(({ entry }) => isOf(entry, interfaceName))
@@ -130,7 +127,7 @@ export class OwnerHandle {
     )
   }
 
-  /** A block that it names for one of some interfaces and that cannot be read. */
+  /** A block that the handle names for one of some interfaces and that cannot be read. */
   unreadable(interfaces: readonly string[], known: KnownBlocks): string | undefined {
     for (const name of interfaces.flatMap((each) => this.#blocksOf(each))) {
       const parsed = known.block(name)
@@ -148,8 +145,8 @@ export class OwnerHandle {
   }
 
   /**
-   * The blocks of some interfaces into which an attempt before this one may still write a row of
-   * the owner, each given once: they are then the affair of the task.
+   * The blocks of some interfaces in which an earlier attempt may still write a row of the owner.
+   * Each is returned once: the task has to deal with it.
    */
   takeInFlight(interfaces: readonly string[], known: KnownBlocks): readonly ParsedBlock[] {
     const rows = known.rowsOf(this.#uid)
@@ -165,7 +162,7 @@ export class OwnerHandle {
     return inFlight
   }
 
-  /** Where in a domain an attempt before this one may still make a block. */
+  /** Blocks of a domain that an earlier attempt may still create. */
   places(interfaceName: string, domain: string): readonly Prefix.Prefix[] {
     return this.#blocksOf(interfaceName).flatMap((name) => {
       if (this.#fresh.has(name)) return []
@@ -175,11 +172,11 @@ export class OwnerHandle {
   }
 
   /**
-   * Writes which blocks interfaces have.
+   * Writes the blocks of interfaces to the handle.
    *
-   * @param isFence also where the handle says so already: what was sent for its version of before
-   * cannot be done any more
-   * @returns nothing if it says so already
+   * @param isFence also if the handle says so already: then writes for its present version can no
+   * longer succeed
+   * @returns nothing if no write is necessary
    */
   write(
     wanted: HandleBlocks,
@@ -210,7 +207,7 @@ export class OwnerHandle {
         kind: 'delete',
         ref: this.ref,
         if: { uid, resourceVersion },
-        why: `${object.spec.owner} has nothing any more`,
+        why: `${object.spec.owner} has no rows any more`,
       }
     }
     const sequence = (object.spec.sequence ?? 0) + 1
@@ -240,13 +237,13 @@ export class OwnerHandle {
     return Object.hasOwn(blocks, interfaceName) ? (blocks[interfaceName] as readonly string[]) : []
   }
 
-  /** What others have put there. */
+  /** Blocks that earlier attempts have added. */
   #left(interfaceName: string): readonly string[] {
     return this.#blocksOf(interfaceName).filter((name) => !this.#own.has(name))
   }
 }
 
-/** Under which name a handle has an interface. */
+/** The name of an interface in a handle. */
 export function interfaceKey(name: string | undefined): string {
   return name ?? ''
 }
@@ -255,6 +252,6 @@ function isUnreadable(parsed: Known<ParsedBlock>): parsed is { readonly unreadab
   return typeof parsed === 'object' && 'unreadable' in parsed
 }
 
-function isOf({ row }: Place['entry'], interfaceName: string): boolean {
+function isOf({ row }: PlacedRow['entry'], interfaceName: string): boolean {
   return interfaceKey(row.interface) === interfaceName
 }

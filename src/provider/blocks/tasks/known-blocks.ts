@@ -16,26 +16,26 @@ import {
 } from '../../../plan/index.js'
 import { type BlockEntry, isBound, ParsedBlock } from '../block/parsed-block.js'
 import { stickyKeys } from '../block/sticky-keys.js'
-import type { PoolReading } from '../pool/pool-reading.js'
+import type { ParsedPool } from '../pool/parsed-pool.js'
 import { PoolView } from '../pool/pool-view.js'
 import { blockWatch, poolWatch } from './watches.js'
 
 /**
- * What is known under a name: nothing, that there is nothing, why it cannot be read, or what there
- * is.
+ * What is known of a name: nothing, that the object does not exist, why it cannot be read, or the
+ * object.
  */
 export type Known<T> = T | { readonly unreadable: string } | 'absent' | undefined
 
-/** A row, and the block that it is in. */
-export interface Place {
+/** A row, and the block that has it. */
+export interface PlacedRow {
   readonly parsed: ParsedBlock
   readonly entry: BlockEntry
 }
 
-/** What a task writes: a row of an owner that is bound by it, or not any more. */
+/** A row that a task writes: it binds an owner, or releases it. */
 export interface SentRow {
   readonly prefix: Prefix.Prefix
-  /** The version of the block that it is for; `undefined`: the block is made. */
+  /** The version of the block that the write requires; `undefined`: the block is created. */
   readonly version: string | undefined
   readonly uid: string
   readonly interface: string | undefined
@@ -43,14 +43,14 @@ export interface SentRow {
   readonly isBound: boolean
 }
 
-/** A block that somebody else has written. */
+/** A block that another writer has written. */
 export interface OthersBlock {
   readonly prefix: Prefix.Prefix
   /** Whether this process has not written it since. */
   readonly isLast: boolean
 }
 
-/** A block that cannot be read: what its name says of it. */
+/** A block that cannot be read, with what its name says. */
 export interface UnreadableBlock {
   readonly name: string
   readonly domain: string
@@ -59,58 +59,57 @@ export interface UnreadableBlock {
   readonly message: string
 }
 
-/** Who has written a block in this time may well be about to write it again. */
+/** A writer that has written a block within this time is likely to write it again. */
 const OTHERS_MS = 10_000
 
 export interface ObserveOptions {
   readonly nowMs: number
-  /** How many changes were taken in when this one was asked for. Left out: all of them. */
+  /** The `clock` when this change was requested. Left out: after all changes that were observed. */
   readonly since?: number | undefined
 }
 
 export interface KnownBlocksOptions {
   /**
-   * Whether every pool and block that there is was shown, and is shown when it changes: by a
-   * controller that lists and watches. Without, what is not known is asked for. Default false.
+   * Whether all pools and blocks are known, with every change: by a controller that lists and
+   * watches. Without, unknown objects are read. Default false.
    */
   readonly isComplete?: boolean | undefined
 }
 
 /**
- * The pools and blocks that are known, and where to look for room and for owners. Fed by a watch,
- * or by the steps of tasks; tasks of one process may share it.
+ * The known pools and blocks, with the places to look for free units and for owners. Fed by a
+ * watch, or by the steps of tasks; tasks of one process may share it.
  *
- * It decides nothing: what it holds may be old, and a write on the condition of the version that
- * was seen tells.
+ * It decides nothing: its objects may be old, and every write requires the version that was read.
  */
 export class KnownBlocks {
   readonly isComplete: boolean
   /**
-   * The blocks that tasks have written, or have lost to somebody who was faster: nothing that was
-   * sent for them before this process began is done any more.
+   * The blocks that tasks have written, or in which they met a conflict. Writes that were sent for
+   * them before this process began can no longer succeed.
    */
   readonly written = new Set<string>()
   readonly #cache: ObjectCache
-  readonly #pools: CachedObjects<PoolReading>
+  readonly #pools: CachedObjects<ParsedPool>
   readonly #blocks: CachedObjects<ParsedBlock>
   readonly #views = new Map<string, PoolView>()
-  /** Blocks as a write that is being prepared will leave them. */
+  /** Blocks as a write in preparation will leave them. */
   readonly #assumed = new Map<string, ParsedBlock>()
   readonly #listedNodes = new Set<string>()
-  /** When pools were shown last, by those who are not shown all. */
+  /** When pools were read last, by tasks without a watch. */
   readonly #poolsAtMs = new Map<string, number>()
   /**
-   * What tasks have sent for the version that a block has, as far as is known: for each owner and
-   * interface what was sent last.
+   * Writes that may still happen, by block: for each owner and interface the last one that requires
+   * the present version.
    */
   #inFlight = new Map<string, readonly (SentRow & { readonly atMs: number })[]>()
-  /** The blocks that others were seen to write, and when, the last ones at the end. */
+  /** The blocks that other writers have written, and when; the latest at the end. */
   readonly #others = new Map<string, OthersBlock & { readonly atMs: number; isLast: boolean }>()
   #nowMs = 0
   #followed: Delta<ParsedBlock> | undefined
 
   /**
-   * @param cache where pools and blocks are: with the cache of a host, {@link followPool} and
+   * @param cache the pools and blocks: with the cache of a host, {@link followPool} and
    * {@link followBlock} are called for each change of it
    */
   constructor(options: KnownBlocksOptions = {}, cache: ObjectCache = new ObjectCache()) {
@@ -125,24 +124,27 @@ export class KnownBlocks {
     for (const reading of this.#pools) this.#see(reading)
   }
 
-  /** A moment: what is asked for from here on is asked for after all that was taken in. */
+  /**
+   * The number of observed changes. A result that is requested from now on is newer than all of
+   * them.
+   */
   get clock(): number {
     return this.#cache.clock
   }
 
   /**
-   * Takes a change of a pool or a block in; others are not looked at. What is older than what is
-   * known changes nothing.
+   * Observes a change of a pool or a block; other kinds are ignored, and so are versions older than
+   * the known one.
    *
-   * @returns false: it says of a block that there is none, and the block has come since that was
-   * asked for. It may well be there
+   * @returns false: the change says that a block does not exist, and the block has appeared since
+   * the request. It may exist
    */
   observe(change: Change, { nowMs, since }: ObserveOptions): boolean {
     const applied = this.#cache.apply(change, { since })
     const [pool, block] = [applied.deltaFor(poolWatch), applied.deltaFor(blockWatch)]
     if (pool !== undefined) this.followPool(pool, nowMs)
     if (block !== undefined) this.followBlock(block, nowMs)
-    if (applied.isNews) this.#cache.announce(applied)
+    if (applied.isNewer) this.#cache.announce(applied)
     return !applied.isStale
   }
 
@@ -157,23 +159,21 @@ export class KnownBlocks {
   }
 
   /** The rows that an owner has, in the order of their sequence. */
-  rowsOf(uid: string): readonly Place[] {
+  rowsOf(uid: string): readonly PlacedRow[] {
     return this.#places('owner', uid, (entry) => isBound(entry) && entry.row.uid === uid)
   }
 
-  /** The rows that are kept for who comes again under a key. */
-  keptFor(key: string): readonly Place[] {
+  /** The rows that are kept for a returning owner, by a key of it. */
+  keptFor(key: string): readonly PlacedRow[] {
     return this.#places('stickyKey', key, ({ row }) => row.state === 'held' && stickyKeys(row).includes(key))
   }
 
-  /**
-   * Whether all blocks of a node are known, so far as they were there when it was asked for them.
-   */
+  /** Whether all blocks of a node are known that existed when they were listed. */
   knowsNode(node: string): boolean {
     return this.isComplete || this.#listedNodes.has(node)
   }
 
-  /** All blocks of a node were shown. */
+  /** Called when all blocks of a node were shown. */
   noteNode(node: string): void {
     this.#listedNodes.add(node)
   }
@@ -183,13 +183,13 @@ export class KnownBlocks {
     return this.#blocksBy('node', node).filter(({ object }) => object.spec.node === node)
   }
 
-  /** Every block that is known. */
+  /** Every known block. */
   *blocks(): IterableIterator<ParsedBlock> {
     for (const parsed of this.#blocks) if (!this.#assumed.has(parsed.name)) yield parsed
     yield* this.#assumed.values()
   }
 
-  /** The blocks that cannot be read, as far as they have names of blocks, and why. */
+  /** The unreadable blocks that have names of blocks, and why they cannot be read. */
   unreadableBlocks(): readonly UnreadableBlock[] {
     return this.#blocks.unreadable().flatMap(({ object, problem: message }) => {
       const { name } = object.metadata
@@ -208,12 +208,11 @@ export class KnownBlocks {
   }
 
   /**
-   * The same without what may be old: knows no pools and blocks but those that are fresh. For a
-   * task that is not shown changes; what others know stays.
+   * The same without objects that may be old: it knows only fresh pools and blocks. For a task
+   * without a watch; the knowledge of others stays.
    *
-   * @param isFresh whether what is known of the pool or block of a name is as it was shown to the
-   * task
-   * @returns nothing where all of that is fresh, as far as the domains of these pools go
+   * @param isFresh whether the pool or block of a name was shown to the task in its present state
+   * @returns nothing if all objects in the domains of these pools are fresh
    */
   fresh(pools: readonly string[], isFresh: (kind: KindInfo, name: string) => boolean): KnownBlocks | undefined {
     const views = pools.map((name) => this.pool(name)).filter((pool) => pool instanceof PoolView)
@@ -233,7 +232,7 @@ export class KnownBlocks {
         { nowMs: this.#nowMs },
       )
     }
-    // pools take in what is there already
+    // pools read the existing blocks
     for (const name of this.#blockNames()) copy(IPBlock.info, this.#blocks, name)
     for (const name of this.#views.keys()) copy(IPPool.info, this.#pools, name)
     for (const [name, sent] of this.#inFlight) known.#inFlight.set(name, sent)
@@ -241,9 +240,8 @@ export class KnownBlocks {
   }
 
   /**
-   * Another one that was shown nothing yet: after a `reset`. What tasks have sent that may still be
-   * done it knows all the same, also of tasks that go on with this one. What was read before is
-   * read again.
+   * An empty copy for the time after a `reset`. It keeps the writes of tasks that may still happen,
+   * also of tasks that continue with this one. Versions that were parsed before are parsed again.
    */
   anew(cache = new ObjectCache()): KnownBlocks {
     const known = new KnownBlocks({ isComplete: this.isComplete }, cache)
@@ -253,8 +251,8 @@ export class KnownBlocks {
   }
 
   /**
-   * What was sent for an owner and may still be done, as far as is known: for which version of
-   * which block.
+   * The writes for an owner that may still happen, as far as known: the version that each requires,
+   * by block.
    */
   unconfirmed(
     uid: string,
@@ -267,13 +265,13 @@ export class KnownBlocks {
     )
   }
 
-  /** A task is about to write a block. */
+  /** Called when a task is about to write a block. */
   noteSent(name: string, sent: SentRow, { nowMs }: { readonly nowMs: number }): void {
     const others = this.#inFlight.get(name)?.filter((each) => !isOfSame(each, sent)) ?? []
     this.#inFlight.set(name, [...others, { ...sent, atMs: nowMs }])
   }
 
-  /** The store has not taken what was sent for an owner, and nothing of it comes later. */
+  /** Called when the store has refused a write for an owner, and it cannot happen later. */
   noteRefused(name: string, owner: Pick<SentRow, 'uid' | 'interface'>): void {
     this.#setInFlight(name, (sent) => !isOfSame(sent, owner))
   }
@@ -285,15 +283,17 @@ export class KnownBlocks {
   }
 
   /**
-   * The blocks that a task of this process is writing: whoever writes the same version too meets
-   * it. What took longer has failed.
+   * The blocks that a task of this process is writing: another write of the same version meets a
+   * conflict. A write that takes too long counts as failed.
    */
   inFlightAt(nowMs: number): RangeSet.RangeSet {
     const lately = [...this.#inFlight.values()].flat().filter(({ atMs }) => atMs + OTHERS_MS > nowMs)
     return RangeSet.fromPrefixes(lately.map(({ prefix }) => prefix))
   }
 
-  /** The blocks that others have written lately, and may write again: the last one at the end. */
+  /**
+   * The blocks that other writers have written lately, and may write again: the latest at the end.
+   */
   othersAt(nowMs: number): readonly OthersBlock[] {
     for (const [name, { atMs }] of this.#others) {
       if (atMs + OTHERS_MS > nowMs) break
@@ -303,10 +303,9 @@ export class KnownBlocks {
   }
 
   /**
-   * Shows a block as a write will leave it, so that what is chosen next lies beside what the write
-   * gives. O(rows + pools).
+   * Shows a block as a write will leave it, so that the next choice prefers it. O(rows + pools).
    *
-   * @returns takes that back: call it before anything else is shown
+   * @returns removes it again: call it before anything else is observed
    */
   assume(assumed: ParsedBlock): () => void {
     const { name } = assumed
@@ -320,15 +319,15 @@ export class KnownBlocks {
     return () => replace(before)
   }
 
-  /** Why there is no pool or block of a name, as far as is known. */
+  /** Why a pool or block is not known under a name. */
   #lack(objects: CachedObjects<unknown>, name: string): { readonly unreadable: string } | 'absent' | undefined {
     const entry = objects.entry(name)
     if (entry?.ok === false) return { unreadable: entry.problem }
     return this.isComplete || objects.presence(name) === 'absent' ? 'absent' : undefined
   }
 
-  /** Takes a change in that the cache has taken in. */
-  followPool({ ref: { name }, now }: Delta<PoolReading>, nowMs: number): void {
+  /** Observes a change that the cache has stored. */
+  followPool({ ref: { name }, now }: Delta<ParsedPool>, nowMs: number): void {
     this.#nowMs = Math.max(this.#nowMs, nowMs)
     if (now === undefined) {
       this.#views.delete(name)
@@ -339,8 +338,8 @@ export class KnownBlocks {
     else this.#views.delete(name)
   }
 
-  /** Takes a version of a pool in. */
-  #see(reading: PoolReading): void {
+  /** Observes a version of a pool. */
+  #see(reading: ParsedPool): void {
     const { name, uid } = reading.object.metadata
     let view = this.#views.get(name)
     let hasChanged = true
@@ -348,7 +347,7 @@ export class KnownBlocks {
       view = new PoolView(reading)
       this.#views.set(name, view)
     } else hasChanged = view.update(reading)
-    // what the status said before of blocks that are not known is not so any more
+    // hints of an earlier status do not apply any more
     if (!this.isComplete) view.forget()
     else if (!hasChanged) return
     for (const parsed of this.blocks()) this.#note(view, parsed)
@@ -356,14 +355,14 @@ export class KnownBlocks {
   }
 
   /**
-   * Takes a change in that the cache has taken in. @returns false: it was taken in before, as that
-   * of a task
+   * Observes a change that the cache has stored. @returns false: it was observed before, as that of
+   * a task
    */
   followBlock(delta: Delta<ParsedBlock>, nowMs: number): boolean {
     const { ref, before, now, wasKnown } = delta
     const { name } = ref
     this.#nowMs = Math.max(this.#nowMs, nowMs)
-    // a watch tells what the answer to a write has told before
+    // the watch repeats a version that the result of a write has shown
     if (this.#followed === delta || (now !== undefined && now === before)) return false
     this.#followed = delta
     const version = now?.object.metadata.resourceVersion
@@ -377,20 +376,20 @@ export class KnownBlocks {
     return true
   }
 
-  /** Notes whether this process has written a block last, or another one. */
+  /** Records whether this process has written a block last, or another one. */
   #noteWriter(parsed: ParsedBlock, wasKnown: boolean, sent: readonly SentRow[] | undefined): void {
     const { name } = parsed
     const other = this.#others.get(name)
     if (sent?.some((each) => isDone(each, parsed))) {
       if (other !== undefined) other.isLast = false
       if (sent.some((each) => each.isBound && isDone(each, parsed))) this.written.add(name)
-    } else if (this.#isNews(parsed, wasKnown)) {
+    } else if (this.#isRecent(parsed, wasKnown)) {
       this.#others.delete(name)
       this.#others.set(name, { prefix: parsed.prefix, atMs: this.#nowMs, isLast: true })
     }
   }
 
-  /** Brings the pools up to date with what is known of a block. */
+  /** Updates the pools with the state of a block. */
   #noteAll(name: string): void {
     const parsed = this.block(name)
     if (parsed instanceof ParsedBlock) for (const pool of this.pools()) this.#note(pool, parsed)
@@ -398,20 +397,23 @@ export class KnownBlocks {
     else this.#eachPoolAt(name, (pool, prefix) => pool.noteAbsent(prefix, name))
   }
 
-  /** Whether a block was written lately: what is seen for the first time may be old. */
-  #isNews({ object }: ParsedBlock, wasKnown: boolean): boolean {
+  /** Whether a block was written lately: a block that is seen for the first time may be old. */
+  #isRecent({ object }: ParsedBlock, wasKnown: boolean): boolean {
     if (wasKnown) return true
     return this.isComplete && Date.parse(object.metadata.creationTimestamp ?? '') + OTHERS_MS > this.#nowMs
   }
 
-  /** The pools of the domain of a block, which its name says whatever else of it can be read. */
+  /**
+   * The pools of the domain of a block. The name of the block says the domain, even if the block
+   * cannot be read.
+   */
   #eachPoolAt(name: string, action: (pool: PoolView, prefix: Prefix.Prefix) => void): void {
     const place = parseBlockName(name)
     if (place === undefined) return
     for (const pool of this.pools()) if (pool.object.spec.domain === place.domain) action(pool, place.prefix)
   }
 
-  /** Whoever has what in a block that cannot be read: nothing more is given there. */
+  /** Marks an unreadable block: its owners are not known, and no pool gives more of it. */
   #markUnreadable(pool: PoolView, block: string): void {
     const place = parseBlockName(block)
     if (place?.domain === pool.object.spec.domain) pool.markEmpty(place.prefix, block)
@@ -421,24 +423,21 @@ export class KnownBlocks {
     if (pool.object.spec.domain === parsed.object.spec.domain) pool.note(parsed, this.#nowMs)
   }
 
-  /**
-   * The blocks under a key of an index; a block that is assumed may have nothing to do with the
-   * key.
-   */
+  /** The blocks under a key of an index. An assumed block may no longer belong to the key. */
   #blocksBy(index: string, key: string): readonly ParsedBlock[] {
     const known = this.#blocks.by(index, key)
     if (this.#assumed.size === 0) return known
     return [...known.filter(({ name }) => !this.#assumed.has(name)), ...this.#assumed.values()]
   }
 
-  #places(index: string, key: string, isWanted: (entry: BlockEntry) => boolean): readonly Place[] {
+  #places(index: string, key: string, isWanted: (entry: BlockEntry) => boolean): readonly PlacedRow[] {
     const places = this.#blocksBy(index, key).flatMap((parsed) =>
       parsed.entries.filter(isWanted).map((entry) => ({ parsed, entry })),
     )
     return places.sort((left, right) => left.entry.row.sequence - right.entry.row.sequence)
   }
 
-  /** The blocks of which something is known, also that there is none. */
+  /** The names of the known blocks, and of those known to be absent. */
   #blockNames(): string[] {
     return [...this.#blocks.names()]
   }
@@ -453,18 +452,18 @@ export function blockRef(name: string): ObjectRef {
   return { apiVersion: IPBlock.info.apiVersion, kind: IPBlock.info.kind, name }
 }
 
-/** A turn, where another task of this process is writing a block. */
-export function turnAt(block: string, { isBusy }: TaskTime): Extract<Step, { kind: 'turn' }> | undefined {
+/** A step that waits while another task of this process writes a block; `undefined`: none does. */
+export function lockStep(block: string, { isLocked }: TaskTime): Extract<Step, { kind: 'lock' }> | undefined {
   const ref = blockRef(block)
-  return isBusy?.(ref) === true ? { kind: 'turn', ref, why: 'another task writes it' } : undefined
+  return isLocked?.(ref) === true ? { kind: 'lock', ref, why: 'another task writes it' } : undefined
 }
 
-/** Whether two are about one interface of one owner. */
+/** Whether two rows are for the same owner and interface. */
 function isOfSame(left: Pick<SentRow, 'uid' | 'interface'>, right: Pick<SentRow, 'uid' | 'interface'>): boolean {
   return left.uid === right.uid && left.interface === right.interface
 }
 
-/** Whether it was this that has changed a block, as far as can be seen. */
+/** Whether a block shows that this write has happened. */
 function isDone({ uid, sequence, isBound: isWanted }: SentRow, { entries }: ParsedBlock): boolean {
   return (
     entries.some((entry) => isBound(entry) && entry.row.uid === uid && entry.row.sequence === sequence) === isWanted

@@ -3,11 +3,11 @@ import { type KindInfo, type ObjectRef, refOf } from '../../../crd/meta/object.j
 import type { Change } from '../../../plan/index.js'
 import type { KnownBlocks } from './known-blocks.js'
 
-/** Who is not shown changes of pools reads one again that it knows from longer ago. */
+/** A task without a watch reads a pool again that was read longer ago than this. */
 const MOST_POOL_AGE_MS = 30_000
 
 /**
- * The objects that one task was shown: what it knows of others it has from tasks before it, and may
+ * The objects that one task was shown itself. Other objects are known from earlier tasks, and may
  * be old.
  */
 export class ObservedObjects {
@@ -22,14 +22,14 @@ export class ObservedObjects {
   }
 }
 
-/** Whether a pool is not known to a task, or only as it was a while ago. */
+/** Whether a pool is not known to a task, or was read too long ago. */
 export function isOldPool(name: string, known: KnownBlocks, observed: ObservedObjects, nowMs: number): boolean {
   if (known.pool(name) === undefined) return true
   if (known.isComplete || observed.has(IPPool.info, name)) return false
   return known.poolAgeMs(name, nowMs) > MOST_POOL_AGE_MS
 }
 
-/** Tasks of blocks see kinds of one API group, which have no namespace. */
+/** All kinds that tasks of blocks read are of one API group and cluster-scoped. */
 function keyOf({ kind, name }: Pick<ObjectRef, 'kind' | 'name'>): string {
   return `${kind} ${name}`
 }

@@ -1,34 +1,33 @@
 import type { Allocation } from './request.js'
 
-/** What has become of an {@link AllocationRequest}. */
+/** The outcome of an {@link AllocationRequest}. */
 export type AllocationOutcome =
-  /** It has them now. */
+  /** The owner has got the addresses. */
   | { readonly kind: 'allocated'; readonly message: string; readonly allocations: readonly Allocation[] }
-  /** It had them: nothing was written. */
+  /** The owner had the addresses already: nothing was written. */
   | { readonly kind: 'already'; readonly message: string; readonly allocations: readonly Allocation[] }
-  /** No pool has room for this family. */
+  /** No pool has a free address of this family. */
   | {
       readonly kind: 'exhausted'
       readonly message: string
       readonly family: 4 | 6
       /**
-       * When something that was given back is free again, in milliseconds since 1970, if that is
-       * known.
+       * When an address that was released becomes free again, in milliseconds since 1970, if known.
        */
       readonly freeAtMs?: number | undefined
     }
-  /** Somebody else has the address that was asked for. */
+  /** Another owner has the requested address. */
   | { readonly kind: 'taken'; readonly message: string; readonly by: string; readonly freeAtMs?: number | undefined }
-  /** No pool gives the address that was asked for. */
+  /** No pool gives the requested address. */
   | { readonly kind: 'outOfPool'; readonly message: string }
-  /** The owner has another address than the one that is asked for now. */
+  /** The owner has another address than the requested one. */
   | { readonly kind: 'different'; readonly message: string; readonly allocations: readonly Allocation[] }
-  /** No pool can be used: each says why. Again when a pool changes. */
+  /** No pool can be used: `message` says why for each. Try again when a pool changes. */
   | { readonly kind: 'notReady'; readonly message: string }
   /**
-   * The store takes no row in any block that has room: a webhook denies it, or the object is too
+   * The store takes no row in any block with free units: a webhook denies it, or the object is too
    * large.
    */
   | { readonly kind: 'denied'; readonly message: string }
-  /** Pools are not for this owner, or cannot give what is asked for at all. */
+  /** The pools do not serve this owner, or can never give what it requests. */
   | { readonly kind: 'refused'; readonly message: string }

@@ -10,23 +10,23 @@ import { isBound, ParsedBlock } from '../block/parsed-block.js'
 import { fence, takeBack } from '../block/rows.js'
 import { PoolView } from '../pool/pool-view.js'
 import { OwnerHandle } from './handle.js'
-import { assertKnown, blockRef, type KnownBlocks, type Place, poolRef, turnAt } from './known-blocks.js'
+import { assertKnown, blockRef, type KnownBlocks, lockStep, type PlacedRow, poolRef } from './known-blocks.js'
 import { isOldPool, ObservedObjects } from './observed-objects.js'
 import type { ReleaseRequest } from './request.js'
 import { type Allocation, assertRelease } from './request.js'
 
 export type ReleaseOutcome =
   | { readonly kind: 'released'; readonly message: string; readonly allocations: readonly Allocation[] }
-  /** It has nothing of the kind, or not any more. */
+  /** The owner has no matching address. */
   | { readonly kind: 'nothing'; readonly message: string }
-  /** It cannot be told what it has: its handle, or a block, cannot be read. */
+  /** It is not known what the owner has: its handle, or a block, cannot be read. */
   | { readonly kind: 'notReady'; readonly message: string }
-  /** Somebody else has the address. */
+  /** Another owner has the address. */
   | { readonly kind: 'notYours'; readonly message: string; readonly by: string }
 
 /**
- * Gives back what an owner has. What it has no more is fine, and what belongs to others is not
- * touched.
+ * Releases the addresses of an owner. Addresses that it no longer has are no failure, and addresses
+ * of other owners are not touched.
  *
  * @throws IpamError `INVALID_ARGUMENT`
  */
@@ -41,25 +41,25 @@ export function release(request: ReleaseRequest, known: KnownBlocks): Task<Relea
 }
 
 const DOMAIN_FIELD = 'spec.domain'
-/** In place of a domain, that of all blocks. */
+/** Means all domains, as a key of the listed domains. */
 const EVERYWHERE = ''
 
 class ReleaseTask implements Task<ReleaseOutcome> {
   readonly #request: ReleaseRequest
   readonly #known: KnownBlocks
   readonly #listed = new Set<string>()
-  /** What is to be given back, as it was when it was found: by block and number. */
+  /** The rows to release, as they were found: by block and number. */
   readonly #found = new Map<string, Allocation>()
   readonly #handle: OwnerHandle | undefined
   /** The blocks that this task writes. */
   readonly #sent = new Set<string>()
   readonly #observed = new ObservedObjects()
-  /** Whether there was a handle when it was first read. */
+  /** Whether a handle existed when it was first read. */
   #hasHandle = false
-  /** Blocks into which an earlier attempt may still write, and their version then. */
+  /** Blocks in which an earlier attempt may still write, with the version that they had. */
   readonly #inFlight = new Map<string, string | undefined>()
   #nowMs = 0
-  /** How much was known when the last step began. */
+  /** The clock of the known blocks when the last step began. */
   #since = 0
 
   constructor(request: ReleaseRequest, known: KnownBlocks) {
@@ -70,7 +70,7 @@ class ReleaseTask implements Task<ReleaseOutcome> {
 
   observe(change: Change): void {
     const isSo = this.#known.observe(change, { nowMs: this.#nowMs, since: this.#since })
-    // another task of this process has met it since
+    // another task of this process has written the block since
     if (!isSo) return
     this.#observed.note(change)
     this.#handle?.observe(change)
@@ -84,8 +84,7 @@ class ReleaseTask implements Task<ReleaseOutcome> {
     const { nowMs, conflicts } = time
     this.#nowMs = nowMs
     this.#since = this.#known.clock
-    // what was sent for this owner by a task that has ended since, and of which nobody knows what
-    // has become
+    // writes for this owner by a task that has ended, whose results are unknown
     for (const { name, version } of this.#unconfirmed()) {
       if (!this.#sent.has(name)) this.#inFlight.set(name, version)
     }
@@ -97,13 +96,17 @@ class ReleaseTask implements Task<ReleaseOutcome> {
     if (place === undefined) return this.#end(conflicts)
     const allocation = allocationOf(place, this.#known)
     if (isOldPool(allocation.pool, this.#known, this.#observed, nowMs)) {
-      return { kind: 'get', refs: [poolRef(allocation.pool)], why: 'how long it rests' }
+      return {
+        kind: 'get',
+        refs: [poolRef(allocation.pool)],
+        why: 'how long its pool waits before it gives an address again',
+      }
     }
     const pool = this.#known.pool(allocation.pool)
     const { name, prefix, version } = place.parsed
     const { uid, sequence, interface: interfaceName } = place.entry.row
-    const turn = turnAt(name, time)
-    if (turn !== undefined) return turn
+    const lock = lockStep(name, time)
+    if (lock !== undefined) return lock
     const sent = { prefix, version, uid, interface: interfaceName, sequence, isBound: false }
     this.#found.set(`${name} ${sequence}`, allocation)
     this.#sent.add(name)
@@ -118,32 +121,35 @@ class ReleaseTask implements Task<ReleaseOutcome> {
     return this.#known.unconfirmed(owner.uid, name === undefined ? undefined : { name })
   }
 
-  /** What the handle names that was not looked at yet. */
+  /** Blocks that the handle names and the task has not read. */
   #reviewHandle(conflicts: number): Step<ReleaseOutcome> | undefined {
     const handle = this.#handle
     if (handle === undefined) return undefined
     handle.review(conflicts)
-    if (!handle.isKnown) return { kind: 'get', refs: [handle.ref], why: 'where the owner has something' }
+    if (!handle.isKnown) return { kind: 'get', refs: [handle.ref], why: 'to find the blocks of the owner' }
     if (handle.isThere) this.#hasHandle = true
     const { problem } = handle
     if (problem !== undefined && !this.#known.isComplete && (this.#request.pools ?? []).length === 0) {
       return { kind: 'done', outcome: { kind: 'notReady', message: problem } }
     }
     const refs = handle.unread(this.#interfaces(handle))
-    if (refs.length > 0) return { kind: 'get', refs, why: 'the owner may have something there' }
+    if (refs.length > 0) return { kind: 'get', refs, why: 'the owner may have rows there' }
     for (const { name, version } of handle.takeInFlight(this.#interfaces(handle), this.#known)) {
       this.#inFlight.set(name, version)
     }
     return undefined
   }
 
-  /** The interfaces that it is about, as the handle has them. */
+  /** The interfaces to release, under their names in the handle. */
   #interfaces(handle: OwnerHandle): readonly string[] {
     const { interface: name } = this.#request
     return name === undefined ? handle.interfaces : [name]
   }
 
-  /** The end, when nothing comes later and the handle says no more than what the owner has. */
+  /**
+   * Ends the task, once no write is in flight and the handle names only blocks with rows of the
+   * owner.
+   */
   #end(conflicts: number): Step<ReleaseOutcome> {
     for (const [name, version] of this.#inFlight) {
       const parsed = this.#known.block(name)
@@ -155,7 +161,7 @@ class ReleaseTask implements Task<ReleaseOutcome> {
     return { kind: 'done', outcome: this.#outcome() }
   }
 
-  /** What the handle is to say: no more than what the owner has. */
+  /** The write of the handle: it names only blocks with rows of the owner. */
   #noteIn(handle: OwnerHandle, conflicts: number): Write | undefined {
     if (!handle.isThere) return undefined
     const { uid } = this.#request.owner
@@ -163,13 +169,13 @@ class ReleaseTask implements Task<ReleaseOutcome> {
     return handle.write(new Map(wanted), { uid, name: uid }, { conflicts })
   }
 
-  /** What has to be read first, by who does not know all blocks. */
+  /** The objects to read first, if not all blocks are known. */
   #reads(): Step<ReleaseOutcome> | undefined {
     const { pools = [], address } = this.#request
     const unknown = pools.filter((name) => this.#known.pool(name) === undefined)
-    if (unknown.length > 0) return { kind: 'get', refs: unknown.map(poolRef), why: 'where to look' }
+    if (unknown.length > 0) return { kind: 'get', refs: unknown.map(poolRef), why: 'to find the blocks of the owner' }
     const views = pools.map((name) => this.#known.pool(name)).filter((pool) => pool instanceof PoolView)
-    // of which domain a pool is that is gone, or cannot be read, nobody knows
+    // the domain of a pool that does not exist or cannot be read is not known
     if (views.length < pools.length) return this.#list(EVERYWHERE)
     const blocks = address === undefined ? [] : views.map((pool) => pool.blockAt(address))
     if (address === undefined || blocks.includes(undefined)) {
@@ -185,10 +191,10 @@ class ReleaseTask implements Task<ReleaseOutcome> {
     if (this.#listed.has(domain)) return undefined
     const { apiVersion, kind } = IPBlock.info
     const fields: TaskQuery['fields'] = domain === EVERYWHERE ? {} : { [DOMAIN_FIELD]: domain }
-    return { kind: 'list', query: { apiVersion, kind, fields }, why: 'all that the owner has' }
+    return { kind: 'list', query: { apiVersion, kind, fields }, why: 'all blocks with rows of the owner' }
   }
 
-  /** Why it is not certain that what was found is all: a block that it may be in cannot be read. */
+  /** Why more may be found later: a block that may have rows of the owner cannot be read. */
   #obstacle(): string | undefined {
     const { pools = [], address } = this.#request
     const named = this.#handle?.unreadable(this.#interfaces(this.#handle), this.#known)
@@ -202,7 +208,7 @@ class ReleaseTask implements Task<ReleaseOutcome> {
     })?.message
   }
 
-  #places(): readonly Place[] {
+  #places(): readonly PlacedRow[] {
     const { owner, interface: name, container, address, sequence, pools } = this.#request
     return this.#known.rowsOf(owner.uid).filter(({ parsed, entry }) => {
       const { row } = entry
@@ -215,23 +221,23 @@ class ReleaseTask implements Task<ReleaseOutcome> {
   }
 
   #outcome(): ReleaseOutcome {
-    // what another task has made its own meanwhile was not given back
+    // a row that another task has taken over meanwhile was not released
     const kept = new Set(
       this.#known.rowsOf(this.#request.owner.uid).map((place) => keyOf(allocationOf(place, this.#known))),
     )
     const allocations = [...this.#found.values()].filter((allocation) => !kept.has(keyOf(allocation)))
     if (allocations.length > 0) {
       const texts = allocations.map(({ address }) => Address.format(address)).join(' and ')
-      return { kind: 'released', message: `${texts} given back`, allocations }
+      return { kind: 'released', message: `${texts} released`, allocations }
     }
     const obstacle = this.#obstacle()
     if (obstacle !== undefined) return { kind: 'notReady', message: obstacle }
     const by = this.#other()
-    if (by === undefined) return { kind: 'nothing', message: 'it has nothing of that' }
+    if (by === undefined) return { kind: 'nothing', message: 'owner holds no matching address' }
     return { kind: 'notYours', message: `${by} has it`, by }
   }
 
-  /** Who else has the address. */
+  /** Another owner that has the address. */
   #other(): string | undefined {
     const { owner, address, pools } = this.#request
     if (address === undefined) return undefined
@@ -256,7 +262,11 @@ function keyOf({ block, address }: Allocation): string {
   return `${block} ${Address.format(address)}`
 }
 
-function entryHas({ prefix, object }: ParsedBlock, { unit, count }: Place['entry'], address: Address.Address): boolean {
+function entryHas(
+  { prefix, object }: ParsedBlock,
+  { unit, count }: PlacedRow['entry'],
+  address: Address.Address,
+): boolean {
   if (!containsAddress(prefix, address)) return false
   const at = unitOf(prefix, object.spec.allocationPrefixLength, address)
   return at >= unit && at < unit + count

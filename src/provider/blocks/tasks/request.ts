@@ -6,75 +6,74 @@ import { MAX_NAME_LENGTH, MAX_ROW_TEXTS, PLAIN_PATTERN } from '../../../crd/ipam
 import { subdomainProblem } from '../../../crd/meta/names.js'
 import { refuse } from '../../../errors/refuse.js'
 
-/** Who an address is for. */
+/** The owner of an address. */
 export interface BlockOwner {
-  /** The uid of the object: another one of the same name is another owner. */
+  /** The uid of the object: a new object of the same name is another owner. */
   readonly uid: string
   /** `namespace/name`, or `name`. */
   readonly name: string
-  /** What it is, as `Kind.group`. Default `Pod`. */
+  /** Its kind, as `Kind.group`. Default `Pod`. */
   readonly kind?: string | undefined
 }
 
 /**
- * Asks for an address of each family, or for a prefix. The same owner and interface get the same
- * again.
+ * Requests an address of each family, or a prefix. The same owner and interface get the same again.
  */
 export interface AllocationRequest {
   readonly owner: BlockOwner
-  /** Which interface of the owner. Left out: it has one. */
+  /** The interface of the owner. Left out: the owner has one. */
   readonly interface?: string | undefined
   /**
-   * The id of the container, so that it is known whose release is late: once it has given back, it
-   * does not ask again.
+   * The id of the container, so that a late release for an earlier container is recognised. A
+   * container that was released does not request again.
    */
   readonly container?: string | undefined
   readonly mac?: string | undefined
-  /** The pools that would do, by name, in the order in which they are asked. */
+  /** The names of the pools to use, in order of preference. */
   readonly pools: readonly string[]
-  /** What is needed: one of each, all or none. At least one. */
+  /** The families that are needed: one address of each, all or none. At least one. */
   readonly families: readonly (4 | 6)[]
-  /** Where the owner is. */
+  /** The node of the owner. */
   readonly node?: { readonly name: string; readonly labels?: Labels | undefined } | undefined
   /** The labels of the owner's namespace. */
   readonly namespaceLabels?: Labels | undefined
-  /** These, and no others. At most one of a family. */
+  /** Exactly these addresses. At most one of a family. */
   readonly addresses?: readonly Address.Address[] | undefined
   /**
-   * Whether an IPHandle says in which blocks the owner has something: so that who does not know all
-   * blocks finds it, also after a death. Costs a write, or a read. Default false.
+   * Whether an IPHandle names the blocks of the owner. Tasks that do not know all blocks then find
+   * its rows, also after a crash. Costs a write, or a read. Default false.
    */
   readonly handle?: boolean | undefined
   /**
-   * Who has an address, or a prefix, in another way than by a row: it is given to nobody. Asked at
-   * any time for what is free by its block, one unit of the pool at a time; answers at once, and
-   * changes nothing. Left out: nobody.
+   * The holder of an address or prefix that has no row, as a text: it is given to no other owner.
+   * Called for units without a row, one unit of the pool at a time. Must be synchronous and without
+   * side effects. Left out: such units have no holder.
    */
   readonly heldBy?: ((prefix: Prefix) => string | undefined) | undefined
   /**
-   * Prefixes of these lengths, of pools that give prefixes: shorter than, or as long as, what the
-   * pool gives.
+   * Prefixes of these lengths, of pools that give prefixes: at most as long as the units of the
+   * pool.
    */
   readonly prefixLengths?: { readonly ipv4?: number | undefined; readonly ipv6?: number | undefined } | undefined
-  /** So many in a row of each family. Not with `prefixLengths`. Default 1. */
+  /** This number of consecutive addresses of each family. Not with `prefixLengths`. Default 1. */
   readonly count?: number | undefined
 }
 
 /**
- * Asks for rows for addresses that the owner has already without a row, as a claim by its
+ * Requests rows for addresses that the owner has already without a row, as a claim by its
  * IPAddress. A row of an earlier owner of the same kind and name becomes the row of this one: two
  * owners of one name do not exist at the same time.
  */
 export interface AdoptionRequest extends Omit<AllocationRequest, 'prefixLengths'> {
-  /** One of each family that is asked for. */
+  /** One of each requested family. */
   readonly addresses: readonly Address.Address[]
   /**
-   * What becomes of an address that no pool of the request gives:
+   * What happens with an address that no pool of the request gives:
    *
    * - `refuse`: `outOfPool`, unless an earlier owner of the name has a row for it
-   * - `record`: it gets a row in its block, if its family is one of the pool. Where the pool gives
-   *   prefixes it has to be the first address of one, and with `count` all of it has to lie in one
-   *   block: else `outOfPool`. A block that is made for it belongs to no node
+   * - `record`: it gets a row in its block, if the pool has its family. Where the pool gives
+   *   prefixes, it has to be the first address of one. With `count` all addresses have to lie in
+   *   one block. Else `outOfPool`. A block that is created for it belongs to no node
    */
   readonly outOfRange: 'record' | 'refuse'
 }
@@ -85,50 +84,51 @@ export function isAdoption(request: TaskRequest): request is AdoptionRequest {
   return (request as AdoptionRequest).outOfRange !== undefined
 }
 
-/** What becomes of an address that no pool gives; `undefined`: the request adopts none. */
+/** The `outOfRange` of a request; `undefined`: the request adopts nothing. */
 export function outOfRangeOf(request: TaskRequest): AdoptionRequest['outOfRange'] | undefined {
   return isAdoption(request) ? request.outOfRange : undefined
 }
 
 type Labels = { readonly [key: string]: string }
 
-/** Gives back what an owner has: all of it, or the part that all of what is given says. */
+/** Releases the addresses of an owner: all of them, or those that match all fields given. */
 export interface ReleaseRequest {
   readonly owner: { readonly uid: string }
   readonly interface?: string | undefined
   readonly container?: string | undefined
   readonly address?: Address.Address | undefined
-  /** That of the allocation: what the owner has been given since stays. */
+  /** The sequence of the allocation: what the owner has got since stays. */
   readonly sequence?: number | undefined
   /**
-   * Whether the IPHandle of the owner says where that is, as `handle` of an
-   * {@link AllocationRequest} has it. Where there is none, it is looked for in `pools`, if they are
-   * given. Default false.
+   * Whether the IPHandle of the owner names the blocks, as with `handle` of an
+   * {@link AllocationRequest}. Without a handle object, `pools` are searched, if given. Default
+   * false.
    */
   readonly handle?: boolean | undefined
   /**
-   * The pools that it may be of. Who knows all blocks need not say; who does not asks for the block
-   * of the address, or without an address for all blocks of the domains of these pools.
+   * The pools that may have given the addresses. Not necessary for callers that know all blocks.
+   * Other callers read the block of the address, or without an address all blocks of the domains of
+   * these pools.
    */
   readonly pools?: readonly string[] | undefined
 }
 
-/** What an owner was given. */
+/** What an owner has got. */
 export interface Allocation {
   readonly family: 4 | 6
-  /** The address, or the prefix; of several the first. */
+  /** The address, or the prefix; of several, the first. */
   readonly address: Address.Address
-  /** How many of them in a row. */
+  /** How many consecutive ones. */
   readonly count: number
-  /** The prefix that was given: of the whole length for an address. */
+  /** The prefix that was given: of full length for an address. */
   readonly prefix: Prefix
-  /** The subnet that it is of, if the pool still has that. */
+  /** The subnet of the pool that contains it, if the pool still has that. */
   readonly subnet: Prefix | undefined
   readonly gateway: Address.Address | undefined
   readonly pool: string
   /** Name of the IPBlock. */
   readonly block: string
-  /** Goes with a release, so that one that comes late takes nothing from the next owner. */
+  /** Goes with a release, so that a late one takes nothing from the next owner. */
   readonly sequence: number
 }
 
@@ -191,7 +191,7 @@ type RowTexts = Pick<AllocationRequest, 'interface' | 'container' | 'mac' | 'nod
   readonly pools?: readonly string[] | undefined
 }
 
-/** Texts that end up in a row: one that no block may hold would keep the block from being read. */
+/** Texts that are stored in a row: an invalid one would make the block unreadable. */
 function assertTexts({ owner, interface: name, container, mac, node, pools = [] }: RowTexts): void {
   const texts = { owner: owner.name, uid: owner.uid, kind: owner.kind, interface: name, container } as const
   for (const field of ['owner', 'uid', 'kind', 'interface', 'container'] as const) {
@@ -201,7 +201,7 @@ function assertTexts({ owner, interface: name, container, mac, node, pools = [] 
     const expected = `1 to ${most} printable ASCII characters without blanks, ", \\, <, > and &`
     refuse(ARGUMENTS[field], expected, text)
   }
-  // as the key of an object it means something else
+  // as the key of an object it has a special meaning
   if (name === '__proto__') refuse('interface', 'another name', name)
   if (mac !== undefined && !(typeof mac === 'string' && MAC.test(mac))) {
     refuse('mac', 'six bytes, as 02:00:00:00:00:01', mac)

@@ -5,8 +5,7 @@ import { blockWatch, poolWatch } from './watches.js'
 
 export interface BlocksWatchOptions {
   /**
-   * The clock: milliseconds since 1970. By it is told what others write just now, which is then
-   * left to them.
+   * The clock: milliseconds since 1970. Blocks that other writers have written lately are avoided.
    */
   readonly now: () => number
 }
@@ -14,15 +13,16 @@ export interface BlocksWatchOptions {
 /** What a process knows of all pools and blocks, by a watch. */
 export interface BlocksWatch extends Planner<never> {
   /**
-   * For the tasks of the process. Another one after each `reset`: take it from here for each task.
+   * The known blocks, for the tasks of the process. Another object after each `reset`: read it for
+   * each task.
    */
   readonly known: KnownBlocks
 }
 
 /**
- * Knows all pools and blocks, and plans nothing. Run it in a `Controller` of an agent, and hand
- * what it knows to its tasks, once the controller has listed: until then it takes for absent what
- * it was not shown.
+ * Knows all pools and blocks, and plans nothing. Run it in a `Controller` of an agent, and pass
+ * `known` to its tasks once the controller has listed. Before that, unknown objects count as
+ * absent.
  *
  * @example
  * import { allocate } from 'ipam-kit/provider/blocks'

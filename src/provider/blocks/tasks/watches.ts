@@ -4,13 +4,13 @@ import { IPPool } from '../../../crd/ipam-kit/ip-pool.js'
 import { modelWatch, type Watch } from '../../../plan/index.js'
 import { ParsedBlock } from '../block/parsed-block.js'
 import { stickyKeys } from '../block/sticky-keys.js'
-import { type PoolReading, readPool } from '../pool/pool-reading.js'
+import { type ParsedPool, readPool } from '../pool/parsed-pool.js'
 
 // the parts of one process that use these watches on one cache parse each version of an object once
 
 export const domainWatch: Watch<IPDomain> = modelWatch(IPDomain)
 
-export const poolWatch: Watch<PoolReading> = {
+export const poolWatch: Watch<ParsedPool> = {
   ...IPPool.info,
   parse: readPool,
   indexes: { domain: ({ object }) => [object.spec.domain] },
@@ -24,19 +24,19 @@ export const blockWatch: Watch<ParsedBlock> = {
     grid: ({ object: { spec }, prefix }) => [
       gridKey(spec.domain, prefix.address.family, { ...spec, blockPrefixLength: prefix.length }),
     ],
-    /** The pool that the block was made for, by family: `4 blue`. */
+    /** The pool that the block was created for, by family: `4 blue`. */
     pool: ({ object, prefix }) => [`${prefix.address.family} ${object.spec.pool}`],
     node: ({ object: { spec } }) => (spec.node === undefined ? [] : [spec.node]),
-    /** The uids of those that have rows in the block. */
+    /** The uids of the owners that have rows in the block. */
     owner: ({ entries }) => entries.flatMap(({ row }) => (row.state === undefined ? [row.uid] : [])),
-    /** The names of those, `namespace/name`: whichever of the owners of a name the row is for. */
+    /** The names of those owners, `namespace/name`. */
     ownerName: ({ entries }) => entries.flatMap(({ row }) => (row.state === undefined ? [row.owner] : [])),
     /** The keys of the owners for which the block keeps rows. */
     stickyKey: ({ entries }) => entries.flatMap(({ row }) => (row.state === 'held' ? stickyKeys(row) : [])),
   },
 }
 
-/** Names a grid of a domain: what blocks are found by that lie on it. */
+/** The key of a grid of a domain: it finds the blocks on it. */
 export function gridKey(
   domain: string,
   family: 4 | 6,

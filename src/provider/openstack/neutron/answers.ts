@@ -9,7 +9,7 @@ const textOrNone = z
   .nullish()
   .transform((value) => value ?? '')
 
-/** A floating IP as Neutron answers it. What this library does not use is left as it is. */
+/** A floating IP in an answer of Neutron. Fields that this library does not use are kept. */
 export const FLOATING_IP = z.looseObject({
   id: z.string().min(1),
   floating_ip_address: z.string(),
@@ -19,7 +19,7 @@ export const FLOATING_IP = z.looseObject({
   tags,
   revision_number: z.number().optional(),
   created_at: z.string().nullish(),
-  /** Forwards single ports of the address. */
+  /** Port forwardings of the address. */
   port_forwardings: z.array(z.unknown()).nullish(),
 })
 export type AnsweredFloatingIP = z.infer<typeof FLOATING_IP>

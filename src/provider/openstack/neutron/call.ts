@@ -6,40 +6,40 @@ import { type CloudRequest, type CloudResponse, queryOf, type SendRequest } from
 import { messageOf, type Session, type Sessions } from './session.js'
 
 /**
- * How much of the time that a call may take passes at most before it is answered: less than the
- * contract of `Cloud` allows.
+ * The share of the time of a call after which it ends with a failure: before the limit in the
+ * contract of `Cloud`.
  */
 const CALL_SHARE = 55 / 60
-/** How much of it one request may take. */
+/** The share for one request. */
 const REQUEST_SHARE = 30 / 60
 /**
- * How much of it has to be left for a request that changes something: what is done after its
- * time-out is done within the time of the call, too.
+ * The share that has to be left for a request that changes something: its late effects then happen
+ * within the time of the call, too.
  */
 const CHANGE_SHARE = 25 / 60
 const PAGE_SIZE = 500
-/** A list that is longer is a defect of the cloud. */
+/** More pages are a defect of the cloud. */
 const MAX_PAGES = 2000
-/** How often a list is begun again because the last element of a page was deleted meanwhile. */
+/** How often a list is restarted because the last element of a page was deleted meanwhile. */
 const MAX_RESTARTS = 3
-/** A longer answer is not read, in characters. */
+/** The maximum length of an answer, in characters. */
 const MAX_ANSWER = 32_000_000
 
 const ID = /^[\w-]{1,255}$/u
 
-/** A part of a path. @throws CallFailure for what is not the id of an object */
+/** A part of a path. @throws CallFailure for a text that is not the id of an object */
 export function idOf(text: string): string {
   return ID.test(text) ? text : failCall(`not an id: ${foreignText(text, [])}`, { retryable: false })
 }
 
 interface Asked {
-  /** What it is for, in a message behind "cannot". */
+  /** Its purpose, in a message behind "cannot". */
   readonly what: string
   readonly method: CloudRequest['method']
   /** Behind the endpoint. */
   readonly path: string
   readonly body?: unknown
-  /** The revision that the object still has to have. */
+  /** The revision that the object must still have. */
   readonly revision?: number | null | undefined
   /** Statuses that are not failures, beside 2xx. */
   readonly expected?: readonly number[]
@@ -67,10 +67,7 @@ export class NeutronCall {
     this.#deadlineMs = options.now() + options.callMs * CALL_SHARE
   }
 
-  /**
-   * The answer of a call whose requests `action` makes. `changes`: it is one that changes
-   * something.
-   */
+  /** The result of a call whose requests `action` makes. `changes`: the call changes something. */
   async answer<T>(changes: boolean, action: () => Promise<T>): Promise<ExternalResult<T>> {
     try {
       return { ok: true, value: await action() }
@@ -88,18 +85,18 @@ export class NeutronCall {
     return this.#deadlineMs - this.#options.now()
   }
 
-  /** What the credentials are for: each login has its own. */
+  /** The login of the credentials. */
   async login(): Promise<Login> {
     this.#login ??= await this.#options.login()
     return this.#login
   }
 
-  /** The id of the project of the credentials; empty: they are for none. */
+  /** The id of the project of the credentials; empty: they have none. */
   async project(): Promise<string> {
     return (await this.#open()).project
   }
 
-  /** A request whose answer has to be of this shape. @throws CallFailure */
+  /** A request whose answer has to match a schema. @throws CallFailure */
   async ask<T>(asked: Asked, shape: z.ZodType<T>): Promise<T> {
     const response = await this.send(asked)
     return this.#read(asked.what, response, shape)
@@ -138,7 +135,7 @@ export class NeutronCall {
       const links = answered[`${collection}_links`] as readonly { readonly rel: string }[] | undefined
       const before = found.size
       for (const item of items) found.set(item.id, item)
-      // a cloud without pages gives the whole list each time
+      // a cloud without paging returns the whole list each time
       const mayGoOn = links?.some(({ rel }) => rel === 'next') ?? items.length >= PAGE_SIZE
       if (!mayGoOn || found.size === before) return [...found.values()]
       marker = items.at(-1)?.id
@@ -147,17 +144,15 @@ export class NeutronCall {
   }
 
   /**
-   * Takes back what this call has changed: if the request is carried out, the call has changed
-   * nothing. @throws CallFailure
+   * Reverts the change of this call: if the request succeeds, the call has changed nothing. @throws
+   * CallFailure
    */
   async undo(asked: Asked): Promise<void> {
     await this.send(asked)
     this.#mayHaveChanged = false
   }
 
-  /**
-   * A request with the token, and once more with a new one if that is refused. @throws CallFailure
-   */
+  /** A request with the token, repeated with a new token if that is refused. @throws CallFailure */
   async send(asked: Asked): Promise<CloudResponse> {
     const first = await this.#open()
     const response = await this.#sendOnce(asked, first)

@@ -1,34 +1,34 @@
-/** How long the description of a floating IP may be in Neutron, in characters. */
+/** The maximum length of the description of a floating IP in Neutron, in characters. */
 export const MAX_DESCRIPTION = 255
 
-/** What two UUIDs and the text between them leave of that. */
+/** The length that two UUIDs and the text between them leave of that. */
 const MAX_READABLE = 160
 
-/** The marker in a description: a word of its own behind `ipam-kit`, with exactly one slash. */
+/** The marker in a description: a separate word behind `ipam-kit`, with exactly one slash. */
 const MARKER = /(?:^|(?<=\s))ipam-kit ([\w.-]+\/[\w.-]+)(?=\s|$)/gu
 /** The same, with what separates it from the text before it. */
 const SEPARATED_MARKER = /,?(?:^|\s)ipam-kit [\w.-]+\/[\w.-]+(?=\s|$)/gu
 
-/** What a marker has to be, so that it is found again in a description. */
+/** Whether a marker has the form that is found again in a description. */
 export function isMarker(text: string): boolean {
   return /^[\w.-]+\/[\w.-]+$/u.test(text)
 }
 
-/** The marker in a description; empty: none, or several that differ. */
+/** The marker in a description; empty: none, or several different ones. */
 export function markerIn(description: string): string {
   const found = new Set([...description.matchAll(MARKER)].map(([, marker = '']) => marker))
   const [only = ''] = found
   return found.size === 1 ? only : ''
 }
 
-/** Whether a marker may be set in place of another one: those of other pools stay. */
+/** Whether a marker may replace another one: those of other pools stay. */
 export function mayReplace(before: string, marker: string): boolean {
   return marker === '' || before === '' || before.split('/')[0] === marker.split('/')[0]
 }
 
 /**
- * A description with this marker in place of those that it has; the other text stays. Empty:
- * without any.
+ * A description with this marker instead of the present ones; other text stays. Empty: without a
+ * marker.
  */
 export function withMarker(description: string, marker: string): string {
   const others = description.replace(SEPARATED_MARKER, '').trimEnd()
@@ -36,20 +36,20 @@ export function withMarker(description: string, marker: string): string {
   return others === '' ? `ipam-kit ${marker}` : `${others}, ipam-kit ${marker}`
 }
 
-/** The pool that a floating IP is created for. */
+/** The name of the pool of a new floating IP. */
 type PoolName = { readonly namespace: string; readonly name: string }
 
 /**
- * The description of a floating IP that is created for a pool: the names of the pool, cut so that
- * two UUIDs always have room behind them, and the marker.
+ * The description of a new floating IP: the name of the pool, cut so that two UUIDs always fit
+ * behind it, and the marker.
  */
 export function newDescription(pool: PoolName, marker: string): string {
   return withMarker(readableText(pool), marker)
 }
 
 /**
- * Whether a description is one that {@link newDescription} has made for a pool of these names,
- * whatever its marker is.
+ * Whether {@link newDescription} has made a description for a pool of this name, whatever its
+ * marker is.
  */
 export function isCreatedFor(pool: PoolName, description: string): boolean {
   return markerIn(description) !== '' && withMarker(description, '') === readableText(pool)

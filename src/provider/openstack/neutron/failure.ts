@@ -3,10 +3,10 @@ import { plain } from '../../../errors/quote.js'
 import type { ExternalFailure } from '../../../plan/index.js'
 import { type CloudResponse, headerOf } from './request.js'
 
-/** How much of a foreign text a message repeats, in characters. */
+/** How much of a foreign text a message contains, in characters. */
 const MAX_REPEATED = 200
 
-/** Ends a call of the adapter with a failure. It does not leave the adapter. */
+/** Ends a call of the adapter with a failure. Never thrown out of the adapter. */
 export class CallFailure extends Error {
   readonly failure: ExternalFailure
 
@@ -21,7 +21,7 @@ export function failCall(message: string, rest: Omit<ExternalFailure, 'message'>
   throw new CallFailure({ message, ...rest })
 }
 
-/** Takes secrets out of a foreign text, as they are and as JSON or a URL has them, and cuts it. */
+/** Removes secrets from a foreign text, plain, in JSON or URL form, and cuts it. */
 export function foreignText(text: string, secrets: Iterable<string>): string {
   for (const secret of secrets) {
     if (secret === '') continue
@@ -46,7 +46,7 @@ const ERROR = z.union([
   z.looseObject({ error: z.looseObject({ message: z.string() }) }),
 ])
 
-/** What an answer says of its error. Not JSON: the beginning of its text. */
+/** The error in an answer. Not JSON: the beginning of its text. */
 export function errorIn(response: CloudResponse, secrets: Iterable<string>): AnsweredError {
   const { status, text } = response
   const read = ERROR.safeParse(jsonOf(text))
@@ -71,14 +71,14 @@ export function jsonOf(text: string): unknown {
 }
 
 /**
- * Whether the status says that the request was not carried out. After a 408, or a status of a
- * server or of a proxy, that is not known.
+ * Whether the status means that the request had no effect. After a 408, or a status of a server or
+ * of a proxy, that is not known.
  */
 export function isRefusal(status: number): boolean {
   return status >= 400 && status < 500 && status !== 408
 }
 
-/** Errors of Neutron that say: no floating IP is left, whichever limit it is. */
+/** Errors of Neutron that mean that no floating IP is left, whatever the limit is. */
 const EXHAUSTED: ReadonlySet<string> = new Set([
   'OverQuota',
   'IpAddressGenerationFailure',
@@ -86,9 +86,9 @@ const EXHAUSTED: ReadonlySet<string> = new Set([
 ])
 
 /**
- * The failure that an answer with an error is, without `nothingDone`.
+ * The failure for an answer with an error, without `nothingDone`.
  *
- * @param what what the request was to do: `create a floating IP`
+ * @param what the purpose of the request: `create a floating IP`
  */
 export function failureOf(what: string, error: AnsweredError, response: CloudResponse, nowMs: number): ExternalFailure {
   const { status, type, message } = error
@@ -105,7 +105,7 @@ function kindOf({ status, type, message }: AnsweredError): Pick<ExternalFailure,
   if (EXHAUSTED.has(type) || isQuota) return { retryable: true, reason: 'BackendExhausted' }
   if (status === 401 || status === 403) return { retryable: true, reason: 'BackendDenied' }
   if (type === 'NetworkNotFound') return { retryable: true, reason: 'PoolNotReady' }
-  // the same request is refused again until the pool says something else
+  // the same request is refused again until the pool changes
   return { retryable: status !== 400 }
 }
 

@@ -3,7 +3,7 @@ import type { Json } from '../../../crd/meta/object.js'
 import { plain, quote } from '../../../errors/quote.js'
 import { failCall } from './failure.js'
 
-/** Where the credentials of a pool or a server are: its `identityRef` with its namespace. */
+/** The location of the credentials of a pool or a server: its `identityRef` with its namespace. */
 export interface CloudIdentity {
   /**
    * `ClusterIdentity` is a cluster-scoped object of Cluster API's OpenStack provider that names a
@@ -11,24 +11,24 @@ export interface CloudIdentity {
    */
   readonly type: 'Secret' | 'ClusterIdentity'
   readonly name: string
-  /** Of the pool or the server. */
+  /** The namespace of the pool or the server. */
   readonly namespace: string
   /** The entry of clouds.yaml. */
   readonly cloudName: string
 }
 
-/** How a project of OpenStack is reached. */
+/** The access data of an OpenStack project. */
 export interface Login {
-  /** Of Keystone, with `/v3`. */
+  /** The URL of Keystone, with `/v3`. */
   readonly authUrl: string
   /** `auth` of the request for a token. */
   readonly auth: Json
-  /** What no message may show. */
+  /** Texts that must not appear in a message. */
   readonly secrets: readonly string[]
   /** Empty: any. */
   readonly region: string
   readonly interface: 'public' | 'internal' | 'admin'
-  /** Of Neutron, in place of the one in the catalog; empty: that of the catalog. */
+  /** The endpoint of Neutron, instead of the one in the catalog; empty: that of the catalog. */
   readonly networkEndpoint: string
 }
 
@@ -87,10 +87,10 @@ const CLOUD = z.looseObject({
 const CLOUDS = z.looseObject({ clouds: z.record(z.string(), z.unknown()) })
 
 /**
- * What clouds.yaml says of a cloud.
+ * Reads a cloud from clouds.yaml.
  *
  * @param parsed the whole file, parsed
- * @throws CallFailure for one that cannot be used; its message has names of fields and no values
+ * @throws CallFailure for an unusable entry; its message has names of fields and no values
  */
 export function loginOf(
   parsed: unknown,
@@ -141,7 +141,7 @@ function applicationCredential(auth: Auth, at: string): Pick<Login, 'auth' | 'se
   if (id === undefined && name === undefined) {
     return notReady(`${at}: auth has neither application_credential_id nor application_credential_name`)
   }
-  // its project is that of the credential: a scope is refused
+  // the project is that of the credential: Keystone refuses a scope
   const credential = id === undefined ? { name: name ?? '', user: userOf(auth, at), secret } : { id, secret }
   const identity = { methods: ['application_credential'], application_credential: credential }
   return { auth: { identity }, secrets: [secret] }
@@ -162,7 +162,7 @@ function projectOf(auth: Auth, at: string): { readonly [name: string]: Json } {
   return { name: project_name, domain: domainOf(project_domain_id, project_domain_name) }
 }
 
-/** Keystone's own default has the id `default`. */
+/** The id of Keystone's own default domain is `default`. */
 function domainOf(id: string | undefined, name: string | undefined): { readonly [name: string]: Json } {
   if (id) return { id }
   return name ? { name } : { id: 'default' }
@@ -176,7 +176,7 @@ function notReady(message: string): never {
   return failCall(message, { retryable: true, reason: 'PoolNotReady' })
 }
 
-/** The first problem that zod has found, by its path. */
+/** The first problem in a zod error, by its path. */
 function problemOf({ issues }: z.ZodError): string {
   const [issue] = issues
   const path = issue?.path.map(String).join('.') ?? ''

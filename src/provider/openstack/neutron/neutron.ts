@@ -14,54 +14,55 @@ import { Sessions } from './session.js'
 import { SubnetCache } from './subnets.js'
 import { Tagger, upstreamTag } from './tags.js'
 
-/** How {@link neutron} reaches OpenStack. */
+/** The access of {@link neutron} to OpenStack. */
 export interface NeutronOptions {
   readonly send: SendRequest
   /** Milliseconds since 1970. */
   readonly now: () => number
   /**
-   * Reads clouds.yaml of an identity, and parses it. It is called for each call of the adapter:
-   * keep what a watch of the Secret tells, so that no call reads one. Its messages are shown as
-   * they are. What it throws is not shown: an error of a parser can repeat a part of the Secret.
+   * Reads the clouds.yaml of an identity, and parses it. Called for each call of the adapter:
+   * return the content of a watched Secret, so that no call has to read one. Its failure messages
+   * are shown unchanged. An exception is not shown: an error of a parser can contain a part of the
+   * Secret.
    */
   readonly credentials: (identity: CloudIdentity) => Promise<ExternalResult<unknown>>
   /**
-   * Whether the credentials may ask for a certain address. Neutron lets only administrators do so.
+   * Whether the credentials may request a given address. Neutron allows it only to administrators.
    * Default false.
    */
   readonly choosesAddress?: boolean | undefined
   /**
-   * The tag of the floating IPs that are created for a pool; `undefined`: none. Default that of
-   * upstream's controller: `cluster-api-provider-openstack-fip-pool-<pool>`.
+   * The tag of the floating IPs of a pool; `undefined`: none. Default that of upstream's
+   * controller: `cluster-api-provider-openstack-fip-pool-<pool>`.
    */
   readonly tagOf?: ((pool: CloudInput['pool']) => string | undefined) | undefined
   /**
-   * How long a call may take, in seconds, from 1 to 60: at most what pools and servers are told
-   * (`callSeconds`), which rely on it. A request of a call gets half of that. Default 60.
+   * How long a call may take, in seconds, from 1 to 60: at most the `callSeconds` of pools and
+   * servers, which rely on it. A request of a call gets half of that. Default 60.
    */
   readonly callSeconds?: number | undefined
 }
 
 /**
- * OpenStack as pools and servers ask it: floating IPs of Neutron, with tokens of Keystone v3.
+ * The adapter between pools or servers and OpenStack: floating IPs of Neutron, with tokens of
+ * Keystone v3.
  *
- * - The marker stands in the description of a floating IP, which the call that creates it sets.
+ * - The marker is in the description of a floating IP, which the call that creates it sets.
  * - `access` is `{ identityRef, namespace }` of the pool or the server.
- * - Changes are made for the revision that was read (`If-Match`): another change in the meantime is
- *   a failure that is retryable.
+ * - Changes require the revision that was read (`If-Match`): another change in the meantime is a
+ *   retryable failure.
  * - Lists are limited to the project of the credentials. They are read page by page.
  * - A floating IP that is attached to a port is not deleted.
  * - No message has a password, a secret or a token.
+ * - A tag that could not be added to a new floating IP is added when the pool lists or marks it the
+ *   next time.
  *
- * - A tag that could not be added to a floating IP that this library has created is added when the
- *   pool lists or marks it the next time.
- *
- * A call is one or a few requests, and ends within 55 s (55/60 of `callSeconds`) if `send` keeps
- * the time-outs that it is given. Tokens and subnets are kept: with both known, a creation is two
- * requests, a mark two or three, a deletion two, and a list one for each 500 floating IPs of the
- * network.
+ * A call is one or a few requests, and ends within 55 s (55/60 of `callSeconds`) if `send` respects
+ * its time-outs. Tokens and subnets are cached: with both in the cache, a creation is two requests,
+ * a mark two or three, a deletion two, and a list one for each 500 floating IPs of the network.
  *
  * @throws IpamError `INVALID_ARGUMENT`
+ *
  * @example
  * const send: SendRequest = async ({ method, url, headers, body, timeoutMs }) => {
  *   const signal = AbortSignal.timeout(timeoutMs)

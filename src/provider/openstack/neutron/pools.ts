@@ -13,8 +13,8 @@ type Input<K extends keyof Cloud> = Cloud[K] extends (input: infer I) => unknown
 
 const names = z.array(z.string().min(1)).optional()
 /**
- * `floatingIPNetwork` of a pool. A member that is not known is refused: without it the filter would
- * match more.
+ * `floatingIPNetwork` of a pool. Unknown members are refused: a filter without them would match
+ * more.
  */
 const NETWORK_PARAM = z.union([
   z.null(),
@@ -109,8 +109,8 @@ export function poolCalls({ begin, subnets, tagger, choosesAddress }: PoolCalls)
 }
 
 /**
- * Refuses what the cloud says it has created if that cannot be found again as ours. It is not
- * deleted: it may be of another owner.
+ * Refuses a created floating IP that cannot be recognised as one of the pool. It is not deleted: it
+ * may have another owner.
  */
 function checkCreated(created: AnsweredFloatingIP, network: string, marker: string): void {
   const { id, floating_ip_address: address, floating_network_id: answered, description } = created
@@ -121,7 +121,7 @@ function checkCreated(created: AnsweredFloatingIP, network: string, marker: stri
   failCall(`${what} without the description that it was asked for`, { retryable: false })
 }
 
-/** Deletes a floating IP that this call has created, and fails: the call has done nothing then. */
+/** Deletes a floating IP that this call has created, and fails: then the call has no effect. */
 async function discard(
   call: NeutronCall,
   { id, revision_number: revision }: AnsweredFloatingIP,
@@ -196,7 +196,7 @@ async function deleteAddress(call: NeutronCall, id: string): Promise<Json> {
       retryable: true,
     })
   }
-  // what is attached meanwhile has another revision
+  // a floating IP that was attached meanwhile has another revision
   await call.send({ what, method: 'DELETE', path: pathOf(id), revision, expected: [404] })
   return {}
 }

@@ -18,12 +18,12 @@ export interface CloudResponse {
 }
 
 /**
- * Sends a request, over `fetch` for example. It throws if there is no answer. It must not follow a
- * redirect to another host: the headers have the token.
+ * Sends a request, for example with `fetch`. It throws if there is no answer. It must not follow a
+ * redirect to another host: the headers contain the token.
  */
 export type SendRequest = (request: CloudRequest) => Promise<CloudResponse>
 
-/** The value of a header, whatever case its name is in. */
+/** The value of a header, whatever the case of its name. */
 export function headerOf({ headers }: CloudResponse, name: string): string | undefined {
   for (const [found, value] of Object.entries(headers)) if (found.toLowerCase() === name) return value
   return undefined

@@ -8,14 +8,14 @@ import { pathOf, show } from './pools.js'
 
 type Input<K extends keyof ServerCloud> = Parameters<ServerCloud[K]>[0]
 
-/** Owners of ports by which a router has a subnet. */
+/** Owners of ports that connect a subnet to a router. */
 const ROUTER_PORTS = [
   'network:router_interface',
   'network:router_interface_distributed',
   'network:ha_router_replicated_interface',
   'network:router_ha_interface',
 ]
-/** How many ids one URL has. */
+/** The maximum number of ids in one URL. */
 const MAX_IDS = 50
 
 /** The calls of servers over Neutron. */
@@ -38,7 +38,7 @@ export function serverCalls(begin: (access: Json) => NeutronCall): ServerCloud {
         const what = `detach floating IP ${plain(id, 100)}`
         const found = await show(call, what, id)
         if (found?.port_id !== port) return {}
-        // one that is attached to another port meanwhile has another revision
+        // a floating IP that was attached to another port meanwhile has another revision
         await setPort(call, what, { id, port: null, revision: found.revision_number ?? null })
         return {}
       })

@@ -3,21 +3,21 @@ import { CallFailure, errorIn, failCall, failureOf, foreignText, jsonOf } from '
 import type { Login } from './login.js'
 import { type CloudResponse, headerOf, type SendRequest } from './request.js'
 
-/** A token is renewed so long before it ends, in milliseconds. */
+/** How long before its end a token is renewed, in milliseconds. */
 const RENEWAL_MARGIN_MS = 60_000
 /**
- * For so long refused credentials are not sent again, in milliseconds: Keystone can lock an account
+ * How long refused credentials are not sent again, in milliseconds: Keystone can lock an account
  * after some attempts.
  */
 const REFUSED_FOR_MS = 10_000
 const MAX_SESSIONS = 256
 
-/** A token, and what it opens. */
+/** A token, with the endpoint that it gives access to. */
 export interface Session {
   readonly token: string
-  /** Of Neutron, without version and without a slash at its end. */
+  /** The endpoint of Neutron, without a version and a final slash. */
   readonly endpoint: string
-  /** The id of the project; empty: the token is of none. */
+  /** The id of the project; empty: the token has none. */
   readonly project: string
   /** When it is renewed, by the clock of this process. */
   readonly renewAtMs: number
@@ -68,7 +68,7 @@ export class Sessions {
   }
 
   /**
-   * A session that does not end within a minute.
+   * A session that is valid for at least a minute.
    *
    * @throws CallFailure
    */
@@ -83,7 +83,7 @@ export class Sessions {
     return entry.pending
   }
 
-  /** The token of a session was refused: the next `open` asks for another one. */
+  /** Called when the token of a session was refused: the next `open` requests another one. */
   invalidate(login: Login, { token }: Session): void {
     const entry = this.#entryOf(login)
     if (entry.session?.token === token) entry.session = undefined
@@ -92,7 +92,7 @@ export class Sessions {
   #entryOf(login: Login): Entry {
     const key = JSON.stringify(login)
     const entry = this.#entries.get(key) ?? {}
-    // the one that was used last is the last
+    // the last used entry is the last one
     this.#entries.delete(key)
     this.#entries.set(key, entry)
     for (const oldest of this.#entries.keys()) {
@@ -131,7 +131,7 @@ export class Sessions {
   }
 }
 
-/** The message of what was thrown. */
+/** The message of an exception. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
@@ -145,7 +145,7 @@ function sessionOf(login: Login, response: CloudResponse, sentAtMs: number): Ses
   const issuedAtMs = Date.parse(issued_at ?? '')
   if (Number.isNaN(expiresAtMs))
     return failCall('Keystone has answered with a token without an end', { retryable: true })
-  // by the clock of Keystone, if it says when it made the token: ours may be wrong
+  // by the clock of Keystone, if the answer has the time of issue: the local clock may be wrong
   const lifetimeMs = expiresAtMs - (Number.isNaN(issuedAtMs) ? sentAtMs : issuedAtMs)
   return {
     token,

@@ -2,19 +2,19 @@ import { Address, Prefix } from '../../../cidr/index.js'
 import { SUBNET } from './answers.js'
 import type { NeutronCall } from './call.js'
 
-/** For so long the subnets of a network are not read again, in milliseconds. */
+/** How long the subnets of a network are cached, in milliseconds. */
 const KEPT_MS = 600_000
 const MAX_NETWORKS = 256
 
 interface Known {
-  /** Empty: they may not be seen with these credentials. */
+  /** Empty: these credentials cannot read them. */
   readonly prefixes: readonly Prefix[]
   readonly atMs: number
 }
 
 /**
- * The subnets of networks, as far as the credentials show them: what an address of a network has to
- * be in.
+ * The subnets of networks, as far as the credentials can read them: an address of a network has to
+ * be in one.
  */
 export class SubnetCache {
   readonly #known = new Map<string, Known>()
@@ -25,13 +25,14 @@ export class SubnetCache {
   }
 
   /**
-   * Says which addresses are not of a network: they are not addresses, or in none of its subnets.
+   * Returns the problems of addresses: they are not addresses, or in none of the subnets of the
+   * network.
    */
   async check(call: NeutronCall, network: string, addresses: readonly string[]): Promise<ReadonlyMap<string, string>> {
     const beganAtMs = this.#now()
     let known = await this.#read(call, network, beganAtMs - KEPT_MS)
     let problems = problemsOf(addresses, known, network)
-    // a subnet that was added since then
+    // a subnet may have been added since then
     if (problems.size > 0 && known.atMs < beganAtMs) {
       known = await this.#read(call, network, beganAtMs)
       problems = problemsOf(addresses, known, network)
@@ -45,7 +46,7 @@ export class SubnetCache {
     const known = this.#known.get(key)
     if (known !== undefined && known.atMs >= notBeforeMs) return known
     const subnets = await call.answer(false, () => call.list('subnets', { network_id: network }, SUBNET))
-    // what cannot be read is not checked: the addresses are more important
+    // subnets that cannot be read are not checked: a failure would block all addresses
     const cidrs = subnets.ok ? subnets.value.map(({ cidr }) => Prefix.safeParse(cidr)) : []
     const fresh = { prefixes: cidrs.flatMap((read) => (read.ok ? [read.value] : [])), atMs: this.#now() }
     this.#known.delete(key)

@@ -3,36 +3,34 @@ import type { AnsweredFloatingIP } from './answers.js'
 import { idOf, type NeutronCall } from './call.js'
 import { isCreatedFor, markerIn } from './description.js'
 
-/** How many tags one list adds at most. */
+/** The maximum number of tags that one list adds. */
 const MAX_REPAIRED = 20
-/** What has to be left of the time of a call, in milliseconds. */
+/** The time of a call that must be left, in milliseconds. */
 const MIN_LEFT_MS = 20_000
-/** For so long a tag that was refused is not tried again, in milliseconds. */
+/** How long a tag that was refused is not tried again, in milliseconds. */
 const REFUSED_FOR_MS = 600_000
 const MAX_REFUSED = 256
 
 type PoolName = CloudInput['pool']
 
-/**
- * The tag by which upstream's controller, and tools that were written for it, know the floating IPs
- * of a pool.
- */
+/** The tag by which upstream's controller and its tools recognise the floating IPs of a pool. */
 export function upstreamTag({ name }: PoolName): string {
   return `cluster-api-provider-openstack-fip-pool-${name}`
 }
 
 /**
  * Adds the tag of a pool to the floating IPs that were created for it. A tag that cannot be added
- * is no failure: it is added when the floating IP is marked or listed the next time.
+ * is not a failure: it is added when the floating IP is marked or listed the next time.
  *
- * A floating IP that was there before the pool gets none: what has the tag was created for a pool,
- * for the tools that read it. No tag is ever removed.
+ * A floating IP that is older than the pool gets none: for the tools that read it, the tag means
+ * that the pool has created the floating IP. No tag is ever removed.
  */
 export class Tagger {
   readonly #tagOf: (pool: PoolName) => string | undefined
   readonly #now: () => number
   /**
-   * Until when a tag is not tried again: it is too long for the cloud, or the cloud has no tags.
+   * The time until which a tag is not tried again: it is too long for the cloud, or the cloud has
+   * no tags.
    */
   readonly #refused = new Map<string, number>()
 
@@ -41,7 +39,7 @@ export class Tagger {
     this.#now = now
   }
 
-  /** The floating IP with its tag, as far as that could be added. */
+  /** The floating IP with its tag, if that could be added. */
   async tagged(call: NeutronCall, pool: PoolName, answered: AnsweredFloatingIP): Promise<AnsweredFloatingIP> {
     const tag = this.#tagOf(pool)
     if (tag === undefined || !this.#isToTag(call, pool, tag, answered)) return answered
@@ -53,8 +51,8 @@ export class Tagger {
   }
 
   /**
-   * As {@link tagged}, for those of a list that have one of the markers of the pool: up to 20 of
-   * them, and up to the first that fails.
+   * As {@link tagged}, for the listed floating IPs with a marker of the pool: up to 20 of them, and
+   * up to the first failure.
    */
   async allTagged(
     call: NeutronCall,

@@ -9,14 +9,14 @@ const others = ['10.0.0.16/28', '10.0.0.32/28', '10.0.0.48/28', '10.0.0.64/28'].
  * What is left out, one after the other, where this process writes 10.0.0.0/28 and the task has met
  * somebody in 10.0.0.16/28.
  */
-function tries(takesTurns: boolean): readonly string[] {
+function tries(usesLocks: boolean): readonly string[] {
   const known = new KnownBlocks()
   known.inFlightAt = () => RangeSet.parse(['10.0.0.0/28'])
   known.othersAt = () => [
     { prefix: Prefix.parse('10.0.0.80/28'), isLast: false },
     ...others.map((prefix) => ({ prefix, isLast: true })),
   ]
-  const busy = busyOf({ known, contended: RangeSet.parse(['10.0.0.16/28']), nowMs: 0, takesTurns })
+  const busy = busyOf({ known, contended: RangeSet.parse(['10.0.0.16/28']), nowMs: 0, usesLocks })
   return [...busy.tries()].map((set) =>
     RangeSet.format(RangeSet.intersect(set, RangeSet.parse(['10.0.0.0/24']))).join(' '),
   )
@@ -27,7 +27,7 @@ describe('blocks that somebody writes are left out', () => {
     expect(tries(false)).toEqual(['10.0.0.0-10.0.0.95', '10.0.0.0-10.0.0.31'])
   })
 
-  test('where tasks take turns first those of others, then all but those of the process, then those that others wrote last', () => {
+  test('where tasks share locks first those of others, then all but those of the process, then those that others wrote last', () => {
     expect(tries(true)).toEqual([
       '10.0.0.0-10.0.0.95',
       '10.0.0.16-10.0.0.79',

@@ -54,7 +54,7 @@ describe('the operator', () => {
     await make({ subnets: [{ cidr: '10.0.0.0/24', gateway: '10.0.0.1' }, { cidr: 'fd00::/64' }] })
     expect((await give(request('a'))).outcome).toEqual({
       kind: 'notReady',
-      message: 'pool blue: the pool was not taken into its domain yet',
+      message: 'pool blue: the pool is not accepted into its domain yet',
     })
     await operate()
     const domain = IPDomain.parse(unwrap(await store.get({ ...poolRef('default'), kind: 'IPDomain' })))
@@ -122,7 +122,7 @@ describe('the operator', () => {
     // as the admission does
     const [object, other] = [await pool('red'), await pool()]
     expect(admitIPPool({ operation: 'CREATE', object, others: [other] })).toMatchObject({
-      warnings: ['has addresses in common with blue: what one of them gives, no other gives'],
+      warnings: ['has addresses in common with blue: each address is allocated by one of them only'],
     })
     unwrap(
       await store.patch(poolRef('red'), { spec: { subnets: [{ cidr: '10.0.0.0/24', ranges: ['10.0.0.64/26'] }] } }),
@@ -490,11 +490,11 @@ describe('what the operator has seen may be old', () => {
     await operate()
     expect(await readyOf('red')).toMatchObject({
       status: 'False',
-      message: 'spec.ipv4: a block has 65536 units, and at most 1024',
+      message: 'spec.ipv4: a block has 65536 units, more than 1024',
     })
     const domain = IPDomain.parse(unwrap(await store.get(domainRef)))
     expect(domain.status?.conditions).toMatchObject([
-      { type: 'Ready', status: 'False', message: 'spec.ipv4: a block has 65536 units, and at most 1024' },
+      { type: 'Ready', status: 'False', message: 'spec.ipv4: a block has 65536 units, more than 1024' },
     ])
   })
 
@@ -558,7 +558,7 @@ describe('a block that cannot be read', () => {
     await mend()
     const keys = planner.observe({ kind: 'present', object: unwrap(await store.get(block)) })
     expect(keys).toEqual(['IPBlock default-4-0a000000-28', 'IPDomain default', 'IPPool blue', 'IPPool red'])
-    expect(await messageOf('IPPool blue')).toBe('kept while 1 are given')
+    expect(await messageOf('IPPool blue')).toBe('kept while 1 are in use')
     expect((await store.get(poolRef('red'))).ok).toBe(false)
     await giveBack('a')
     await operate(blocksOperator({ emptySeconds: 0 }))
@@ -681,7 +681,7 @@ describe('a change of a block', () => {
     expect(messageOf(operator, cooling)).toBe('empty, and the only one with room')
     expect(operator.observe(blockAt(2, 16))).toContain(kept)
     // for longer than it may be
-    expect(messageOf(operator, kept)).toBe('it is empty')
+    expect(messageOf(operator, kept)).toBe('deleting the empty block')
   })
 
   test('wakes an empty one that was kept when its pool gives nothing any more', () => {

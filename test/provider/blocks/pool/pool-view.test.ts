@@ -5,7 +5,7 @@ import type { IPBlockRow } from '../../../../src/crd/ipam-kit/ip-block.js'
 import type { IPPoolSpec } from '../../../../src/crd/ipam-kit/ip-pool.js'
 import { API_VERSION } from '../../../../src/crd/ipam-kit/names.js'
 import { ParsedBlock } from '../../../../src/provider/blocks/block/parsed-block.js'
-import { PoolReading } from '../../../../src/provider/blocks/pool/pool-reading.js'
+import { ParsedPool } from '../../../../src/provider/blocks/pool/parsed-pool.js'
 import { PoolView } from '../../../../src/provider/blocks/pool/pool-view.js'
 
 const NOW = 1_000_000
@@ -13,7 +13,7 @@ const NOW = 1_000_000
 function view(spec: Partial<IPPoolSpec> & Pick<IPPoolSpec, 'subnets'>): PoolView {
   const status = { domainUID: 'd', ipv4: { blockPrefixLength: 28, allocationPrefixLength: 32 } }
   const pool = IPPool.parse({ apiVersion: API_VERSION, kind: 'IPPool', metadata: { name: 'blue' }, spec, status })
-  return new PoolView(new PoolReading(pool))
+  return new PoolView(new ParsedPool(pool))
 }
 
 function book(cidr: string, rows: { readonly [unit: string]: IPBlockRow }): ParsedBlock {

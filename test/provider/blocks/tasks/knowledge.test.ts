@@ -157,7 +157,7 @@ describe('what is known may be old', () => {
       },
     })
     const task = release({ owner: { uid: 'a' }, container: 'c1', pools: ['blue'] }, new KnownBlocks())
-    expect(await run(task, meeting)).toEqual({ kind: 'nothing', message: 'it has nothing of that' })
+    expect(await run(task, meeting)).toEqual({ kind: 'nothing', message: 'owner holds no matching address' })
     expect(await rows()).toEqual([`${FIRST} 1 a bound`])
   })
 
@@ -413,7 +413,7 @@ describe('what cannot be read', () => {
     const asked = { addresses: [Address.parse('10.0.0.9')] }
     expect(await give('b', known, asked)).toMatchObject({
       kind: 'notReady',
-      message: `block ${name} lies over 10.0.0.0/28, and not on the grid of the domain`,
+      message: `block ${name} overlaps 10.0.0.0/28, but is not on the grid of the domain`,
     })
     known.observe({ kind: 'absent', ref: { apiVersion, kind, name } }, { nowMs })
     expect(textOf(await give('b', known, asked))).toBe('allocated 10.0.0.9')
@@ -441,7 +441,7 @@ describe('what cannot be read', () => {
     const asked = await give('b', await asNow(), { addresses: [Address.parse('10.0.0.20')] })
     expect(asked).toMatchObject({
       kind: 'notReady',
-      message: 'block default-4-0a000000-27 lies over 10.0.0.16/28, and not on the grid of the domain',
+      message: 'block default-4-0a000000-27 overlaps 10.0.0.16/28, but is not on the grid of the domain',
     })
   })
 

@@ -2,11 +2,11 @@ import { IPBlock, IPPool } from 'ipam-kit/crd/ipam-kit'
 import { unwrap } from 'ipam-kit/errors'
 import type { Outcome, Task } from 'ipam-kit/plan'
 import { allocate, KnownBlocks, release } from 'ipam-kit/provider/blocks'
-import { runTask, taskTurns } from 'ipam-kit/run'
+import { objectLocks, runTask } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
 import { Dice, storeOver } from 'ipam-kit/testing'
 import { beforeEach, describe, expect, test } from 'vitest'
-import type { TaskTurns } from '../../../../src/run/task/task-turns.js'
+import type { ObjectLocks } from '../../../../src/run/task/object-locks.js'
 import { blockStore, blocksIn, poolIn, request } from '../world.js'
 
 const NOW_MS = 1_000_000
@@ -71,37 +71,37 @@ describe('tasks of one process, side by side', () => {
   })
 })
 
-describe('tasks of one process that take turns', () => {
-  const tiny = (known: KnownBlocks, turns: TaskTurns, uids: readonly string[], over = store) =>
+describe('tasks of one process that share locks', () => {
+  const tiny = (known: KnownBlocks, locks: ObjectLocks, uids: readonly string[], over = store) =>
     Promise.all(
-      uids.map((uid) => runTask(allocate(request(uid, { pools: ['tiny'] }), known), over, { now: () => nowMs, turns })),
+      uids.map((uid) => runTask(allocate(request(uid, { pools: ['tiny'] }), known), over, { now: () => nowMs, locks })),
     )
 
   test('do not meet in a block, where there is no other', async () => {
     await poolIn(store, 'tiny', { subnets: [{ cidr: '10.0.1.0/28' }] })
-    const [known, turns] = [await complete(), taskTurns()]
+    const [known, locks] = [await complete(), objectLocks()]
     const uids = ['a', 'b', 'c', 'd', 'e', 'f']
-    expect((await tiny(known, turns, uids)).map(({ kind, requests }) => [kind, requests])).toEqual(
+    expect((await tiny(known, locks, uids)).map(({ kind, requests }) => [kind, requests])).toEqual(
       uids.map(() => ['done', 1]),
     )
-    const back = uids.map((uid) => runTask(release({ owner: { uid } }, known), store, { now: () => nowMs, turns }))
+    const back = uids.map((uid) => runTask(release({ owner: { uid } }, known), store, { now: () => nowMs, locks }))
     expect((await Promise.all(back)).map(({ kind, requests }) => [kind, requests])).toEqual(uids.map(() => ['done', 1]))
   })
 
   test('wait for one that is not heard of any more no longer than it takes another one to end', async () => {
     await poolIn(store, 'tiny', { subnets: [{ cidr: '10.0.1.0/28' }] })
-    const [known, turns] = [await complete(), taskTurns()]
-    await tiny(known, turns, ['a'])
+    const [known, locks] = [await complete(), objectLocks()]
+    await tiny(known, locks, ['a'])
     const lost = storeOver(store, { patch: () => Promise.reject(new Error('the process has died')) })
-    await expect(tiny(known, turns, ['b'], lost)).rejects.toThrow('has died')
-    expect(await tiny(known, turns, ['c'])).toMatchObject([{ kind: 'done', requests: 1 }])
+    await expect(tiny(known, locks, ['b'], lost)).rejects.toThrow('has died')
+    expect(await tiny(known, locks, ['c'])).toMatchObject([{ kind: 'done', requests: 1 }])
   })
 
   test.each([1, 2, 3, 8])(
     'are not overtaken, nor made to begin anew, also beside others: %i at a time',
     async (atOnce) => {
       await poolIn(store, 'tiny', { subnets: [{ cidr: '10.0.1.0/28' }] })
-      const [known, turns, dice] = [await complete(), taskTurns(), new Dice(atOnce)]
+      const [known, locks, dice] = [await complete(), objectLocks(), new Dice(atOnce)]
       const later = async <T>(answer: () => Promise<T>) => {
         for (let n = dice.below(20); n > 0; n--) await Promise.resolve()
         return answer()
@@ -115,7 +115,7 @@ describe('tasks of one process that take turns', () => {
       const overtaken: number[] = []
       const run = async (task: Task) => {
         const before = ended
-        const result = await runTask(task, slow, { now: () => nowMs, turns })
+        const result = await runTask(task, slow, { now: () => nowMs, locks })
         expect(result).toMatchObject({ kind: 'done' })
         requests.push(result.requests)
         overtaken.push(ended++ - before)
@@ -130,7 +130,7 @@ describe('tasks of one process that take turns', () => {
       const beside = async () => {
         while (!ends) {
           const results = [allocate(request('z'), known), release({ owner: { uid: 'z' } }, known)] as const
-          for (const task of results) await runTask<Outcome>(task, slow, { now: () => nowMs, turns })
+          for (const task of results) await runTask<Outcome>(task, slow, { now: () => nowMs, locks })
         }
       }
       const neighbour = beside()
@@ -145,11 +145,11 @@ describe('tasks of one process that take turns', () => {
 
   test('keep to blocks of their process where others write too', async () => {
     await poolIn(store, 'tiny', { subnets: [{ cidr: '10.0.1.0/27' }] })
-    const processes = [await complete(), await complete()].map((known) => ({ known, turns: taskTurns() }))
+    const processes = [await complete(), await complete()].map((known) => ({ known, locks: objectLocks() }))
     const requests: number[] = []
     for (let round = 0; round < 3; round++) {
-      const given = processes.map(({ known, turns }, nth) =>
-        tiny(known, turns, [`${nth}-${round}-a`, `${nth}-${round}-b`, `${nth}-${round}-c`]),
+      const given = processes.map(({ known, locks }, nth) =>
+        tiny(known, locks, [`${nth}-${round}-a`, `${nth}-${round}-b`, `${nth}-${round}-c`]),
       )
       for (const ended of (await Promise.all(given)).flat()) {
         expect(ended).toMatchObject({ kind: 'done', outcome: { kind: 'allocated' } })

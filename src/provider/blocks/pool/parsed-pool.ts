@@ -4,15 +4,15 @@ import type { KubeObject } from '../../../crd/meta/object.js'
 import { describe, type Result } from '../../../errors/index.js'
 import type { ParseResult } from '../../../plan/cached-objects.js'
 
-/** A version of a pool as it was read. Immutable. */
-export class PoolReading {
+/** A parsed version of a pool. Immutable. */
+export class ParsedPool {
   readonly object: IPPool
-  /** Two versions for which this is the same give the same. */
+  /** Equal for two versions that give the same addresses. */
   readonly gives: string
   #space: Result<PoolSpace, 'INVALID_POOL_SPEC'> | undefined
 
-  /** @param before the version before: if it gives the same, its space is that of this one */
-  constructor(object: IPPool, before?: PoolReading) {
+  /** @param before the version before: if it gives the same addresses, its space is reused */
+  constructor(object: IPPool, before?: ParsedPool) {
     const { spec, status } = object
     this.object = object
     this.gives = JSON.stringify([spec, status?.domainUID, gridOf(status?.ipv4), gridOf(status?.ipv6)])
@@ -20,22 +20,22 @@ export class PoolReading {
   }
 
   /**
-   * What the pool has, or why the spec cannot be used. Versions that give the same addresses share
-   * one object.
+   * The space of the pool, or why the spec cannot be used. Versions that give the same addresses
+   * share one object.
    */
   get space(): Result<PoolSpace, 'INVALID_POOL_SPEC'> {
     const { spec, status } = this.object
-    // whether it gives addresses or prefixes is said by the grid of the domain
+    // the grid of the domain says whether the pool gives addresses or prefixes
     this.#space ??= poolSpace(spec, { ipv4: status?.ipv4 ?? spec.ipv4, ipv6: status?.ipv6 ?? spec.ipv6 })
     return this.#space
   }
 }
 
 /** Reads a pool. */
-export function readPool(object: KubeObject, before?: PoolReading): ParseResult<PoolReading> {
+export function readPool(object: KubeObject, before?: ParsedPool): ParseResult<ParsedPool> {
   const read = IPPool.safeParse(object)
   return read.ok
-    ? { ok: true, value: new PoolReading(read.value, before) }
+    ? { ok: true, value: new ParsedPool(read.value, before) }
     : { ok: false, problem: describe(read.failure) }
 }
 

@@ -1,14 +1,14 @@
 import type { KubeObject } from '../../crd/meta/object.js'
 import type { Preconditions } from '../store.js'
 
-/** As many as may be on their way between the writes of one plan. */
+/** More than the writes of one plan that can be in flight. */
 const MOST = 4096
 
 /**
- * Which object the last writes have made which version of. A version belongs to one object for
- * ever: a write on a version does not need the uid as a second condition.
+ * Remembers which object has which version, from the last writes. A version belongs to one object
+ * for ever, so a write on such a version does not need the uid as a second condition.
  */
-export class Written {
+export class RecentWrites {
   readonly #uids = new Map<string, string>()
 
   /** @param shown names the object */
@@ -23,8 +23,8 @@ export class Written {
   }
 
   /**
-   * Whether that version is one of the object with that uid. `false`: it is not, or it is not
-   * known.
+   * Whether that version belongs to the object with that uid. `false`: it does not, or that is
+   * unknown.
    */
   isOf(shown: string, apiVersion: string, { uid, resourceVersion }: Preconditions): boolean {
     return uid !== undefined && this.#uids.get(`${resourceVersion} ${apiVersion} ${shown}`) === uid

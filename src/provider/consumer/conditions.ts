@@ -4,8 +4,8 @@ import { READY_CONDITION } from '../../crd/cluster-api/names.js'
 import type { ClaimSummary, ResolvedClaim } from './resolution.js'
 
 /**
- * The condition of cluster-api-provider-vsphere. Where all claims carry Ready, it sums that up;
- * otherwise it counts claims that name an address.
+ * The condition of cluster-api-provider-vsphere. If all claims have the condition Ready, it
+ * summarises them; else it counts claims that name an address.
  *
  * Source: controllers/vspherevm_ipaddress_reconciler.go.
  */
@@ -37,8 +37,8 @@ export function openshiftCondition({ counts }: ClaimSummary): ConditionUpdate {
 }
 
 /**
- * The condition of cluster-api-provider-proxmox: of the machine as a whole, which continues when it
- * has its addresses. Source: internal/service/vmservice/ip.go.
+ * The condition of cluster-api-provider-proxmox for the whole machine, which continues once it has
+ * its addresses. Source: internal/service/vmservice/ip.go.
  */
 export function proxmoxCondition({ counts, claims }: ClaimSummary): ConditionUpdate {
   const message = messagesOf(claims, ({ resolution }) => resolution.kind !== 'bound')
@@ -48,8 +48,8 @@ export function proxmoxCondition({ counts, claims }: ClaimSummary): ConditionUpd
 }
 
 /**
- * The condition of cluster-api-provider-openstack while it waits, and shows nothing of it. Source
- * of the other reason: api/v1beta1/conditions_consts.go.
+ * The condition of cluster-api-provider-openstack while it waits; it has none afterwards. Source of
+ * the other reason: api/v1beta1/conditions_consts.go.
  */
 export function capoCondition({ counts, claims }: ClaimSummary): ConditionUpdate | undefined {
   const { total, bound } = counts
@@ -61,24 +61,22 @@ export function capoCondition({ counts, claims }: ClaimSummary): ConditionUpdate
   return { type, status: 'False', reason: 'WaitingForIPAddress', message: `Waiting ${total - bound}/${total}: ${why}` }
 }
 
-/**
- * Conditions of many objects as one: what is wrong before what is not known before what is well.
- */
+/** Merges the conditions of many objects: errors first, then unknown ones, then the others. */
 function summaryOf(
   ready: readonly { readonly name: string; readonly condition: Condition }[],
 ): Pick<Condition, 'status' | 'reason' | 'message'> {
-  const told = (status: Condition['status']) =>
+  const withStatus = (status: Condition['status']) =>
     ready
       .filter(({ condition }) => condition.status === status)
       .map(({ name, condition }) => `${name}: ${[condition.reason, condition.message].filter(Boolean).join(': ')}`)
       .join('; ')
-  const [issues, unknown] = [told('False'), told('Unknown')]
+  const [issues, unknown] = [withStatus('False'), withStatus('Unknown')]
   if (issues !== '') return { status: 'False', reason: 'IssuesReported', message: issues }
   if (unknown !== '') return { status: 'Unknown', reason: 'UnknownReported', message: unknown }
   return { status: 'True', reason: 'InfoReported', message: '' }
 }
 
-/** That the address of a claim is not there yet is no mistake of anybody. */
+/** Whether a claim is in conflict for another reason than a missing address. */
 function isRealConflict({ resolution }: ResolvedClaim): boolean {
   return resolution.kind === 'conflict' && resolution.reason !== 'AddressMissing'
 }

@@ -2,16 +2,14 @@ import type { EtcdClient, EtcdWatch } from './client.js'
 import { UnreadableAnswer } from './errors.js'
 import type { KeyRange } from './keys.js'
 
-/**
- * How far a watch was read. A reader that has stopped may never signal it: it is closed then.
- */
+/** The progress of a watch. A reader that has stopped may never signal it, so it can be closed. */
 export class Reading {
-  /** How many answers have come. */
+  /** The number of answers. */
   answers = 0
-  /** Whether an answer is waited for, and none is being told. */
+  /** Whether the reader waits for an answer, and processes none. */
   isWaiting = true
   isOver = false
-  /** The revision up to which all was told. */
+  /** The revision up to which all events were delivered. */
   reached: string
   #goOn: () => void = () => {}
 
@@ -35,7 +33,7 @@ export class Reading {
     this.#goOn()
   }
 
-  /** Resolves when an answer is waited for, or the reading has ended. */
+  /** Resolves when the reader waits for an answer, or the reading has ended. */
   untilWaiting(): Promise<void> {
     return new Promise((resolve) => {
       this.#goOn = resolve
@@ -44,57 +42,54 @@ export class Reading {
   }
 }
 
-/** What another watch says of the time since a revision. */
+/** What another watch reports about the time since a revision. */
 type Finding = 'quiet' | 'missed' | 'compacted'
 
 /**
- * What a look finds. `nothing`: there is nothing new, or there is no server to ask. `blind`: there
- * is, and no watch is answered.
+ * The result of a look. `nothing`: no new revision, or no server to ask. `unanswered`: there is a
+ * new revision, and no watch is answered.
  */
-type Look = Finding | 'nothing' | 'blind'
+type Look = Finding | 'nothing' | 'unanswered'
 
 const STEP_MS = 1_000
-/** How many steps of silence there are before something is looked at. */
+/** The number of silent steps before a look. */
 const LOOK_STEPS = 15
-/**
- * How many steps another watch has to be told of what this one has missed: to begin, and once it
- * has begun.
- */
+/** The steps that a probe has to report a missed event: to begin, and again once it has begun. */
 const PROBE_STEPS = 5
-/** How many looks in a row may find out nothing: some minutes. */
-const MAX_BLIND_LOOKS = 14
+/** The number of unanswered looks in a row before the watch fails: some minutes. */
+const MAX_UNANSWERED = 14
 
 /**
- * Looks whether a watch to which nothing comes has missed something: a connection can go silent
- * without an end.
+ * Finds out whether a watch without events has missed some: a connection can become silent without
+ * an end.
  *
- * That etcd has a newer revision does not say so: it is one for all keys, and a watch of others is
- * told of it every ten minutes, counted from its own beginning. One that was begun anew whenever
- * others have written would never be told, and fall behind what is compacted. So it is ended only
- * if another watch, a probe, has something to tell, or if it cannot be known any more.
+ * A newer revision of etcd does not prove it: the revision counts writes of all keys, and a watch
+ * of other keys reports it every ten minutes, from its own beginning. A watch that was restarted
+ * after each such write would never report it, and fall behind the compacted revision. So the watch
+ * is ended only if a second watch, the probe, has an event, or if the history is compacted.
  *
- * What a probe was not told of has not happened, unless its own connection went silent just after
- * it had begun. So each revision is looked at by two of them, as long as it is not compacted:
+ * If a probe has no event, there was none, unless the connection of the probe became silent just
+ * after it had begun. So two probes check each revision, as long as it is not compacted:
  *
  *     reached       seenTwice        seenOnce          now
  *        |---- two ------|---- one ------|---- none ----|
  *                        |------- the next probe ------>|
  *                                        |------------->| if seenTwice is compacted; if seenOnce is, too, the watch is ended
  *
- * Revisions that two have checked are verified: a new watch may start after them. If seenTwice was
- * compacted, what follows it will never be looked at by two. The watch continues, but `vouched`
- * stays where it is, until the watch itself is told something.
+ * A revision that two probes have checked is verified: a new watch may start after it. If seenTwice
+ * was compacted, two probes can no longer check what follows it. The watch continues, but
+ * `verifiedRevision` does not change until the watch itself has an event.
  *
- * A probe that is not answered, or refused, says nothing. If many in a row do, something may be
- * missed without an end, and it is time to say so.
+ * A probe that is refused or not answered proves nothing. After many of those in a row, the watch
+ * fails, because it may have missed events.
  */
-export class Lookout {
+export class WatchProbe {
   readonly #client: EtcdClient
   readonly #range: KeyRange
   readonly #sleep: (milliseconds: number) => Promise<unknown>
-  #blindLooks = 0
+  #unanswered = 0
   #problem: unknown
-  #vouched = 0n
+  #verifiedRevision = 0n
   #seenTwice = 0n
   #seenOnce = 0n
 
@@ -104,19 +99,19 @@ export class Lookout {
     this.#sleep = sleep
   }
 
-  /** Up to where nothing has happened that was not told. */
-  get vouched(): bigint {
-    return this.#vouched
+  /** The revision up to which no event was missed. */
+  get verifiedRevision(): bigint {
+    return this.#verifiedRevision
   }
 
-  /** @throws what the last one of many watches had to say, if none of them was answered */
-  assertSighted(): void {
-    if (this.#blindLooks >= MAX_BLIND_LOOKS) throw this.#problem
+  /** @throws the last error of a probe, if too many in a row were not answered */
+  assertAnswered(): void {
+    if (this.#unanswered >= MAX_UNANSWERED) throw this.#problem
   }
 
   /**
-   * Until the reading has ended, or the watch was ended because it has missed something or may
-   * have.
+   * Resolves when the reading has ended, or when the watch was ended because it has missed an event
+   * or may have.
    */
   async guard(watch: EtcdWatch, reading: Reading): Promise<void> {
     const isOver = () => reading.isOver
@@ -127,13 +122,13 @@ export class Lookout {
       await this.#wait(LOOK_STEPS, isOver)
       const look = isSilent() ? await this.#look(reading) : 'quiet'
       if (reading.isOver) return
-      if (look !== 'nothing') this.#blindLooks = look === 'blind' ? this.#blindLooks + 1 : 0
-      const isBlind = this.#blindLooks >= MAX_BLIND_LOOKS
-      if (look !== 'missed' && look !== 'compacted' && !isBlind) continue
-      // it may be on its way
+      if (look !== 'nothing') this.#unanswered = look === 'unanswered' ? this.#unanswered + 1 : 0
+      const isUnanswered = this.#unanswered >= MAX_UNANSWERED
+      if (look !== 'missed' && look !== 'compacted' && !isUnanswered) continue
+      // the event may be in flight
       await this.#wait(1, isOver)
       if (isSilent()) return watch.cancel()
-      this.#blindLooks = 0
+      this.#unanswered = 0
     }
   }
 
@@ -143,30 +138,29 @@ export class Lookout {
       const { revision } = await this.#client.range({ key: this.#range.key, limit: 1, keysOnly: true })
       isAnswered = true
       const reached = BigInt(reading.reached)
-      this.#vouched = later(this.#vouched, reached)
+      this.#verifiedRevision = later(this.#verifiedRevision, reached)
       this.#seenTwice = later(this.#seenTwice, reached)
       if (reading.isOver || BigInt(revision) <= this.#seenTwice) return 'nothing'
       const finding = await this.#probe(this.#seenTwice, reading)
       const hasOther = finding === 'compacted' && this.#seenOnce > this.#seenTwice
       return hasOther ? await this.#probe(this.#seenOnce, reading) : finding
     } catch (error) {
-      // one that answers has something to tell; a server that cannot be asked says nothing of what
-      // was missed
+      // an unreadable answer is an event; a server that does not answer proves nothing
       if (error instanceof UnreadableAnswer) return 'missed'
       this.#problem = error
-      return isAnswered ? 'blind' : 'nothing'
+      return isAnswered ? 'unanswered' : 'nothing'
     }
   }
 
   /**
-   * Begins another watch, and looks what comes. It begins with the last revision that was seen, and
-   * not with the next: were that one compacted, etcd 3.4 and 3.5 would forget a deletion in it, and
-   * not say so.
+   * Begins a probe, and waits for its events. It begins with the last revision that was seen, not
+   * the one after it. If that one were compacted, etcd 3.4 and 3.5 would silently skip a deletion
+   * in it.
    *
-   * @throws what the client does, or that there was no answer
+   * @throws the error of the client, or that there was no answer
    */
   async #probe(seen: bigint, reading: Reading): Promise<Finding> {
-    // 0 would be now
+    // 0 would mean now
     const watch = this.#client.watch({ ...this.#range, startRevision: String(later(seen, 1n)) })
     const end = () => watch.cancel()
     let left = PROBE_STEPS
@@ -192,13 +186,13 @@ export class Lookout {
     }
     if (now === undefined || left > 0) throw new Error('a watch was not answered')
     const seenTwice = now < this.#seenOnce ? now : this.#seenOnce
-    if (seen <= this.#vouched) this.#vouched = later(this.#vouched, seenTwice)
+    if (seen <= this.#verifiedRevision) this.#verifiedRevision = later(this.#verifiedRevision, seenTwice)
     this.#seenTwice = later(this.#seenTwice, seenTwice)
     this.#seenOnce = later(this.#seenOnce, now)
     return 'quiet'
   }
 
-  /** In steps, so that nothing waits for long after the end. */
+  /** Waits in steps, so that it ends soon after the reading. */
   async #wait(steps: number, isOver: () => boolean): Promise<void> {
     for (let step = 0; step < steps && !isOver(); step++) await this.#sleep(STEP_MS)
   }

@@ -14,32 +14,32 @@ import { SlotPicker } from './slot-picker.js'
 type Address = Address.Address
 
 export const FAMILIES = [4, 6] as const
-const NOBODY: readonly Hold[] = /* @__PURE__ */ Object.freeze([])
+const NO_HOLDS: readonly Hold[] = /* @__PURE__ */ Object.freeze([])
 
-/** What books know beside the plan of the pool: the same, however it came about. */
-export interface BookState {
+/** The state of a pool without its plan. It does not depend on the calls that led to it. */
+export interface PoolSnapshot {
   readonly nowMs: number
   /** By sequence. */
   readonly holds: readonly Hold[]
-  /** In the order of their release, which is all that their numbers tell. */
+  /** In the order of their release. Their numbers say no more than this order. */
   readonly releases: readonly ReleasedAddress[]
-  /** What random draws follow from, of each family; 0 with another strategy. */
+  /** The state of the random numbers of each family; 0 with another strategy. */
   readonly draws: readonly number[]
-  /** Behind which address next-fit goes on, of each family. */
+  /** The address of each family after which next-fit continues. */
   readonly behind: readonly (Address | undefined)[]
 }
 
 /**
- * The books of a pool: who holds what, what is released, and so which slots are taken. An address
- * is taken while somebody holds it, while it cools down, and while it is kept for a key. It knows
- * no rules about who may have what.
+ * The holds and the released addresses of a pool, and the slots that are taken. A slot is taken
+ * while its address has an owner, is in its cooldown, or is kept for a key. The rules of allocation
+ * are in `Pool`.
  */
-export class PoolBook {
+export class PoolState {
   #plan: PoolPlan
   #spaces: ReturnType<typeof spacesOf>
   #pickers: { readonly 4: SlotPicker; readonly 6: SlotPicker }
   readonly cooldown: Cooldown
-  /** Who holds an address, by the slot. */
+  /** The holds by the slot of their address. */
   #holders = holdersOfFamilies()
   readonly #held = new HoldsByOwner<Hold>(byAddress)
   #inUse = 0
@@ -101,15 +101,15 @@ export class PoolBook {
     return this.#held.of(owner)
   }
 
-  /** This very hold, if it goes on. */
+  /** The hold with the same sequence, if it has not ended. */
   current({ address, owner, sequence }: Hold): Hold | undefined {
     const hold = this.holdOf(address, owner)
     return hold?.sequence === sequence ? hold : undefined
   }
 
   /**
-   * Records a hold on an address of the pool that nobody holds. Returns what was remembered of the
-   * address, which is no longer a released one.
+   * Records a hold on an address of the pool that has no owner. Returns the record of its release,
+   * which is removed.
    *
    * @param isOnly whether the owner holds nothing else
    */
@@ -124,8 +124,8 @@ export class PoolBook {
   }
 
   /**
-   * Records a hold on any address, also a second one. Returns what was remembered of the address,
-   * which is no longer a released one.
+   * Records a hold on any address, also a second one. Returns the record of its release, which is
+   * removed.
    */
   begin(hold: Hold): ReleasedAddress | undefined {
     const { address } = hold
@@ -135,25 +135,28 @@ export class PoolBook {
     return released
   }
 
-  /** All that an owner holds, in the order in which it began: it is about to end. */
+  /**
+   * Removes all holds of an owner from its list, for {@link endAll}. In the order in which they
+   * began.
+   */
   takeHoldsOf(uid: string): Hold[] {
     return this.#held.deleteAll(uid)
   }
 
-  /** Holds that are about to end. */
+  /** Removes holds from the lists of their owners, for {@link endAll}. */
   takeHolds(holds: readonly Hold[]): readonly Hold[] {
     for (const hold of holds) this.#held.delete(hold)
     return holds
   }
 
   /**
-   * Records that holds are over that were taken. An address that nobody else holds cools down
-   * first, or is free.
+   * Ends holds that {@link takeHolds} has removed. An address without another owner begins its
+   * cooldown, or is free.
    *
-   * @returns the holds of others on their addresses
+   * @returns the holds of other owners on the same addresses
    */
   endAll(holds: readonly Hold[], nowMs: number): readonly Hold[] {
-    const { coolDownMs, holdMs, strategy } = this.#plan
+    const { cooldownMs, holdMs, strategy } = this.#plan
     let isAnyShared = false
     for (const hold of holds) {
       const { address, stickyKey } = hold
@@ -163,19 +166,19 @@ export class PoolBook {
         continue
       }
       this.#countOut(slotId)
-      const coolMs = Math.max(coolDownMs, stickyKey === undefined ? 0 : holdMs)
+      const coolMs = Math.max(cooldownMs, stickyKey === undefined ? 0 : holdMs)
       const isCooling = coolMs > 0
-      // without a cool-down there is nothing that a clock could bring back
+      // without a cooldown, a clock that steps back changes nothing
       const coolUntilMs = isCooling ? nowMs + coolMs : 0
       if (isCooling || stickyKey !== undefined || strategy.kind === 'least-recently-released') {
         this.cooldown.add({ address, order: ++this.#order, coolUntilMs, stickyKey }, { isCooling })
       }
       this.#unblock(address, slotId)
     }
-    return isAnyShared ? holds.flatMap(({ address }) => this.holdsOn(address)) : NOBODY
+    return isAnyShared ? holds.flatMap(({ address }) => this.holdsOn(address)) : NO_HOLDS
   }
 
-  /** As if a hold had never been: the address is as it was before, released or never used. */
+  /** Undoes a hold: the address is as before, released or never used. */
   takeBack(hold: Hold, released: ReleasedAddress | undefined): void {
     const { address } = hold
     const slotId = this.#slotIdOf(address)
@@ -184,15 +187,15 @@ export class PoolBook {
     if (released === undefined) this.#remember(address, slotId, this.#isPreallocated(address))
     else {
       this.cooldown.add(released, { isCooling: released.coolUntilMs > this.#nowMs })
-      // a delta from before a restart may bring back a number that is yet to come
+      // a delta from before a restart may have a number above the last one
       this.#order = Math.max(this.#order, released.order)
     }
     this.#unblock(address, slotId)
   }
 
   /**
-   * Lets what has cooled down go, and where the clock was set back holds back again what has not by
-   * now. Returns the time.
+   * Frees the addresses whose cooldown has ended. If the clock has stepped back, cooldowns that
+   * have not ended at the new time begin again. Returns the time.
    */
   advance(nowMs: number): number {
     if (nowMs < this.#nowMs) {
@@ -210,12 +213,12 @@ export class PoolBook {
     return nowMs
   }
 
-  /** What the strategy goes by, which an undo brings back. */
+  /** The state of the strategy, which an undo restores. */
   get strategyState(): StrategyState {
     const { 4: four, 6: six } = this.#pickers
     const { v4, v6, moved } = this.#lastState
     const isSame = v4 === four.state && v6 === six.state && moved?.v4 === four.moved && moved?.v6 === six.moved
-    // nothing changes it, and with most strategies nothing ever does
+    // the object is immutable, and most strategies have no state
     if (!isSame) this.#lastState = stateOf(four, six)
     return this.#lastState
   }
@@ -228,7 +231,7 @@ export class PoolBook {
     six.moved = moved?.v6
   }
 
-  /** Other addresses under the same books. */
+  /** Changes the addresses, and keeps the holds. */
   resize(plan: PoolPlan): void {
     const before = this.#pickers
     const cursors = FAMILIES.map((family) => before[family].cursorIn(this.space(family)))
@@ -242,7 +245,7 @@ export class PoolBook {
     this.#inUse = 0
     this.#outOfRange = 0
     this.#blockPreallocated()
-    // every address has another slot now
+    // the slots of all addresses have changed
     this.#holders = holdersOfFamilies()
     for (const hold of this.#held.values()) {
       const { address } = hold
@@ -257,7 +260,7 @@ export class PoolBook {
     this.cooldown.review()
   }
 
-  /** Every address that somebody holds, once, in no order. */
+  /** Every address with an owner, once, in no order. */
   addresses(): Address[] {
     const found = new Map<number | string, Address>()
     for (const { address } of this.#held.values()) found.set(Address.key(address), address)
@@ -265,8 +268,8 @@ export class PoolBook {
   }
 
   /**
-   * What a key had and has not been given again, as far as it is of the pool and for no other key,
-   * in the order of its release.
+   * The released addresses of a key, in the order of their release: those that are in the pool, and
+   * not preallocated for another key.
    */
   releasedFor(stickyKey: string): readonly Address[] {
     const isForAnother = (address: Address) =>
@@ -278,8 +281,8 @@ export class PoolBook {
   }
 
   /**
-   * The lowest run of addresses that are free, or are among `kept`: addresses of the pool that have
-   * no holder.
+   * The lowest run of addresses that are free or among `kept`. Those are addresses of the pool
+   * without an owner.
    */
   freeRun(
     family: Family,
@@ -317,12 +320,12 @@ export class PoolBook {
     }
   }
 
-  /** All that is not in the plan. */
-  state(): BookState {
-    const { coolDownMs, holdMs } = this.#plan
+  /** The state without the plan. */
+  snapshot(): PoolSnapshot {
+    const { cooldownMs, holdMs } = this.#plan
     const releases = this.cooldown.all()
-    // without a cool-down no time means anything
-    const isTimed = coolDownMs > 0 || holdMs > 0 || releases.some(({ coolUntilMs }) => coolUntilMs > 0)
+    // without a cooldown, the time has no effect
+    const isTimed = cooldownMs > 0 || holdMs > 0 || releases.some(({ coolUntilMs }) => coolUntilMs > 0)
     return {
       nowMs: isTimed ? this.#nowMs : 0,
       holds: holdsInOrder([...this.#held.values()]),
@@ -332,32 +335,32 @@ export class PoolBook {
     }
   }
 
-  /** Books of the same plan, in a state that others were in. */
-  static restored(plan: PoolPlan, state: BookState): PoolBook {
-    const book = new PoolBook(plan)
-    book.#order = state.releases.length
-    book.#nowMs = state.nowMs
-    for (const hold of state.holds) book.begin(hold)
-    for (const released of state.releases) {
+  /** The state of a pool from its plan and a snapshot. */
+  static restored(plan: PoolPlan, snapshot: PoolSnapshot): PoolState {
+    const state = new PoolState(plan)
+    state.#order = snapshot.releases.length
+    state.#nowMs = snapshot.nowMs
+    for (const hold of snapshot.holds) state.begin(hold)
+    for (const released of snapshot.releases) {
       const { address } = released
-      const slotId = book.#slotIdOf(address)
-      const isCooling = released.coolUntilMs > state.nowMs
-      book.cooldown.add(released, { isCooling })
-      book.#remember(address, slotId, true)
-      if (isCooling && isInside(slotId)) book.space(address.family).take(slotId)
+      const slotId = state.#slotIdOf(address)
+      const isCooling = released.coolUntilMs > snapshot.nowMs
+      state.cooldown.add(released, { isCooling })
+      state.#remember(address, slotId, true)
+      if (isCooling && isInside(slotId)) state.space(address.family).take(slotId)
     }
     for (const [i, family] of FAMILIES.entries()) {
-      book.#pickers[family].state = state.draws[i]!
-      book.#pickers[family].moveCursor(book.space(family), state.behind[i])
+      state.#pickers[family].state = snapshot.draws[i]!
+      state.#pickers[family].moveCursor(state.space(family), snapshot.behind[i])
     }
-    return book
+    return state
   }
 
   #slotIdOf(address: Address): SlotId {
     return this.space(address.family).slotIdOf(address)
   }
 
-  /** Whether it is kept from other owners. */
+  /** Whether an address is kept from other owners. */
   #isBlocked(address: Address): boolean {
     return this.#isPreallocated(address) || this.cooldown.isCooling(address)
   }
@@ -382,13 +385,13 @@ export class PoolBook {
     else this.#outOfRange--
   }
 
-  /** An address without a holder is free, unless it is kept. */
+  /** Frees an address without an owner, unless it is kept. */
   #unblock(address: Address, slotId: SlotId): void {
     if (!isInside(slotId) || this.#isBlocked(address)) return
     this.space(address.family).release(slotId)
   }
 
-  /** Takes an address out of what was never used, or puts it back. */
+  /** Marks an address as used, or as never used. */
   #remember({ family }: Address, slotId: SlotId, isUsed: boolean): void {
     if (this.#plan.strategy.kind !== 'least-recently-released' || typeof slotId !== 'number' || slotId < 0) return
     this.#pickers[family].remember(this.space(family), slotId, isUsed)
@@ -399,7 +402,7 @@ export class PoolBook {
       const slotId = this.#slotIdOf(address)
       if (!isInside(slotId)) continue
       this.space(address.family).take(slotId)
-      // not to be given as one that was never used
+      // least-recently-released does not give it as an unused one
       this.#remember(address, slotId, true)
     }
   }
