@@ -52,7 +52,8 @@ async function bundle(options: BuildOptions): Promise<Bundle> {
 const FOREIGN: Readonly<Record<string, RegExp>> = {
   'node:': /\bnode:/,
   'require(': /\brequire\s*\(/,
-  'an import of another file': /\bimport\s*[("'{*]|\bfrom\s*["']/,
+  // "from" is also the name of an argument, in quotes
+  'an import of another file': /\bimport\s*[("'{*]|(?<!["'])\bfrom\s*["']/,
   zod: /zod/i,
   process: /\bprocess\b/,
   Buffer: /\bBuffer\b/,
