@@ -11,9 +11,11 @@ import { runUntilQuiet } from 'ipam-kit/run'
 import { memoryStore } from 'ipam-kit/store/memory'
 import { FakeCloud } from 'ipam-kit/testing'
 
+// A fixed clock, so that each run prints the same.
+const now = () => Date.UTC(2026, 0, 2)
 const models = [OpenStackFloatingIPPool, OpenStackServer, IPAddressClaim, IPAddress, Cluster]
-const store = memoryStore({ now: Date.now, kinds: models.map((model) => model.info) })
-const cloud = new FakeCloud({ now: Date.now })
+const store = memoryStore({ now, kinds: models.map((model) => model.info) })
+const cloud = new FakeCloud({ now })
 cloud.addNetwork({ name: 'public', cidrs: ['203.0.113.0/24'] })
 
 const identityRef = { name: 'clouds', cloudName: 'openstack' }
@@ -35,7 +37,7 @@ unwrap(
 const [ofPools, ofServers] = [cloudCaller(cloud), serverCloudCaller(cloud)]
 const planners: Planner<Outcome>[] = [floatingIPPools({ identity: 'process-1' }), floatingServers()]
 const { outcomes } = await runUntilQuiet(store, planners, {
-  now: Date.now,
+  now,
   external: (call) => (isCloudCall(call) ? ofPools(call) : ofServers(call)),
 })
 for (const [key, outcome] of outcomes) console.log(`${key}: ${outcome.kind}: ${outcome.message}`)
