@@ -20,7 +20,7 @@ import { decodePool, encodePool, notAsWritten } from './pool-codec.js'
  * that, up to 24 bytes for each free range. Each address in use has a record. With
  * `least-recently-released`, a cooldown or a hold time, each released address has one too.
  *
- * @throws IpamError `INVALID_ARGUMENT`: see {@link AddressPoolSpec}
+ * @throws IpamError `INVALID_ARGUMENT`: see `AddressPoolSpec`
  * @example
  * const pool = new AddressPool({ ranges: ['10.0.0.0/29'] })
  * const outcome = pool.allocate({ owner: { uid: 'a' } })

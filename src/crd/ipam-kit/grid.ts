@@ -14,7 +14,7 @@ export interface FamilyGrid {
 
 /**
  * The lengths that a pool asks for. Default: those of its domain; in a new domain, see
- * {@link gridOf}.
+ * `gridOf`.
  */
 export interface FamilyGridPreferences {
   readonly blockPrefixLength?: number | undefined
