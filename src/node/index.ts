@@ -5,7 +5,8 @@
  * @module ipam-kit/node
  */
 
-// Nothing else in src/ imports this folder, and no other file may name these globals.
+// The one folder with a clock, timers and randomness: ADR 29 and test/architecture/no-io.test.ts
+// allow them here. Nothing else in src/ imports it, and no other file may name these globals.
 
 import { assertFunction } from '../errors/checks.js'
 import { refuse } from '../errors/refuse.js'

@@ -131,7 +131,7 @@ export function complement(set: RangeSet, within: Prefix.Prefix | Range.Range | 
  * Whether the set has this address, or all of a prefix, a range or another set. O(log n), or one or
  * two steps with a directory if the ranges are evenly distributed; O(a + b) for a set.
  *
- * @throws IpamError `INVALID_ARGUMENT` for a value that is none of these; `INVALID_PREFIX_LENGTH`,
+ * @throws IpamError `INVALID_ARGUMENT` for a value of another type; `INVALID_PREFIX_LENGTH`,
  * `FAMILY_MISMATCH`, `INVALID_RANGE`
  * @example
  * const set = RangeSet.parse(['10.0.0.0/24', '10.0.1.0-10.0.1.9'])

@@ -232,7 +232,7 @@ type Found =
   | Extract<Ensured, { readonly kind: 'wait' | 'reserve' }>
   | Asked
 
-/** The IPAddress for a claim without one, as the provider wants it, or why there is none. */
+/** The IPAddress that the provider makes for a claim, or the reason why it makes no IPAddress. */
 function findAddress(planning: Planning): Found {
   const { rules, input, reads, time } = planning
   const { claim, pool, ledger, former, poolCalls = NO_RESULTS } = input

@@ -151,7 +151,8 @@ function knownOf(view: ServerView, address: string): KnownOfServer {
 }
 
 /**
- * How long a call without an answer may still attach a floating IP, in seconds: 0 if there is none.
+ * How long a call without an answer may still attach a floating IP, in seconds. 0: there is no
+ * such call.
  * No call has an effect later than `callSeconds` after it was sent.
  */
 export function attachingFor(view: ServerView, address: string): number {

@@ -163,10 +163,10 @@ function poolRule(model: Model<InCluster.InClusterPool>): Rule {
 
 /**
  * Whether a change of a pool means nothing to the addresses in use, so that they are not looked up:
- * a change of labels, or of the finalizers of a pool that is being deleted.
+ * a change of labels or of finalizers. A new spec of a pool that is being deleted is checked:
+ * machines may still use its addresses.
  */
 function isSettled(object: InCluster.InClusterPool, oldObject: InCluster.InClusterPool): boolean {
-  if (object.metadata.deletionTimestamp !== undefined) return true
   const [drain, before] = [object, oldObject].map(({ metadata }) => metadata.annotations?.[DRAIN_ANNOTATION])
   return drain === before && isSpecSame({ operation: 'UPDATE', object, oldObject })
 }
