@@ -117,7 +117,7 @@ describe('requests', () => {
 
   test('of who remembers', async () => {
     const known = new KnownBlocks()
-    expect(await counted(() => known)).toEqual(shown('what the process has seen'))
+    expect(await counted(() => known)).toEqual(shown('the blocks that the process has read or written'))
   })
 
   test('of who watches', async () => {
