@@ -5,6 +5,7 @@ import {
   Ledger,
   type LedgerEntry,
   PrefixAllocator,
+  rebuildPool,
   type Strategy,
 } from 'ipam-kit/allocator'
 import { Address, Prefix, RangeSet } from 'ipam-kit/cidr'
@@ -53,6 +54,15 @@ sticky.allocate({ owner: { uid: 'other' } }, { nowMs: 0 })
 sticky.allocate(pod('before'), { nowMs: 0 })
 sticky.releaseOwner('before', { nowMs: 1000 })
 console.log(sticky.counts().cooling, sticky.allocate(pod('after'), { nowMs: 300_000 }).kind)
+
+// After a restart: a pool from its bytes, or a new one from the objects that exist.
+const stored = AddressPool.encode(sticky)
+console.log(AddressPool.decode(stored).counts().used)
+const { pool: rebuilt, findings } = rebuildPool({ ranges }, [
+  { address: Address.parse('10.20.0.5'), owner: { uid: 'uid-5' } },
+  { address: Address.parse('10.20.0.5'), owner: { uid: 'uid-6' } },
+])
+console.log(rebuilt.counts().used, findings[0]?.kind)
 
 // Prefixes of many lengths from one space.
 const delegation = new PrefixAllocator({ ranges: ['fd00:20::/44'], childLength: 64 })
