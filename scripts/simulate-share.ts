@@ -1,6 +1,7 @@
 // A process of `npm run simulate`: its share of the seeds, one after the other. It tells how far it
 // has come, and what goes wrong at once.
 import type { SimulationResult } from '../src/testing/simulation/simulate.js'
+import { digestOf, sumOfDigests } from './simulate-digest.js'
 import { type System, systems } from './simulate-systems.js'
 
 export interface Share {
@@ -17,6 +18,11 @@ export interface Tally {
   readonly schedules: number
   readonly turns: number
   readonly faults: number
+  /**
+   * A sum over the hashes of all schedules, in hexadecimal: equal, if every writer did the same in
+   * the same order. It does not depend on how the schedules are shared out.
+   */
+  readonly digest: string
 }
 
 export type ShareMessage =
@@ -29,15 +35,17 @@ async function runShare({ system, first, step, count, writers }: Share): Promise
   const { run } = systems[system] as System
   let turns = 0
   let faults = 0
+  let digest = ''
   let toldMs = performance.now()
   for (let schedules = 1; schedules <= count; schedules++) {
     const result = await run(first + (schedules - 1) * step, writers)
     turns += result.schedule.filter(isTurn).length
     faults += result.faults
+    digest = sumOfDigests([digest, digestOf(result)])
     if (result.problems.length > 0) await tell({ kind: 'failed', result })
     if (schedules < count && performance.now() - toldMs < TELL_EVERY_MS) continue
     toldMs = performance.now()
-    await tell({ kind: 'tally', tally: { schedules, turns, faults } })
+    await tell({ kind: 'tally', tally: { schedules, turns, faults, digest } })
   }
 }
 

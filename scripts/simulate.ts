@@ -13,7 +13,9 @@
 //   node-ipam-shared   the same with 2 or 3 writers at once, over one SubnetReservations
 //   service-ip     addresses of Services and the end of their ranges, 1 to 3 writers, all at once or one that rules
 //
-// A long run says every minute how far it is, and from which seed on it can be taken up again.
+// A long run says every minute how far it is, and from which seed on it can be taken up again. The
+// last line of a system has a digest of all that its writers did: a change that must not change any
+// plan gives the same digest as the commit before it.
 import { type ChildProcess, fork } from 'node:child_process'
 import { rmSync } from 'node:fs'
 import { mkdtemp } from 'node:fs/promises'
@@ -23,6 +25,7 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { build } from 'esbuild'
 import type { SimulationResult } from '../src/testing/simulation/simulate.js'
+import { sumOfDigests } from './simulate-digest.js'
 import type { Share, ShareMessage, Tally } from './simulate-share.js'
 import { type System, systems } from './simulate-systems.js'
 
@@ -33,7 +36,7 @@ const NIGHTLY_SCHEDULES = 100_000
 const MAX_SHOWN = 3
 const MAX_NAMED = 20
 const PROGRESS_MS = 60_000
-const NONE: Tally = { schedules: 0, turns: 0, faults: 0 }
+const NONE: Tally = { schedules: 0, turns: 0, faults: 0, digest: '' }
 
 /** What is to be run of a system. */
 interface Job {
@@ -110,7 +113,7 @@ class Run {
     this.#failed.sort((left, right) => left.seed - right.seed).splice(MAX_SHOWN)
   }
 
-  #sum(field: keyof Tally): number {
+  #sum(field: Exclude<keyof Tally, 'digest'>): number {
     return this.#tallies.reduce((total, tally) => total + tally[field], 0)
   }
 
@@ -139,7 +142,10 @@ class Run {
       console.log(`${schedule.join('\n')}\n\nseed ${seed}:\n${problems.join('\n')}\nagain: ${again}\n`)
     }
     const figures = `${this.#sum('turns')} turns, ${this.#sum('faults')} faults, ${this.#seconds()} s`
-    console.log(`${system}: ${schedules} schedules from seed ${first}: ${figures}, wrong: ${this.#wrong}`)
+    const digest = sumOfDigests(this.#tallies.map((tally) => tally.digest))
+    console.log(
+      `${system}: ${schedules} schedules from seed ${first}: ${figures}, digest ${digest}, wrong: ${this.#wrong}`,
+    )
     if (this.#sum('faults') === 0 && schedules > 10) throw new Error('there was no fault: nothing was tested')
   }
 }
