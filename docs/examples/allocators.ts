@@ -18,7 +18,7 @@ const first = pool.allocate({ owner: { uid: 'uid-1', key: 'default/web-0' } })
 if (first.kind === 'allocated') console.log(Address.format(first.address), first.delta.holds[0]?.sequence)
 console.log(pool.allocate({ owner: { uid: 'uid-1' } }).kind)
 
-// A refusal is an outcome, which a switch has to handle, and explainRefusal turns into a sentence.
+// A refusal is an outcome and not an exception. explainRefusal makes a sentence of it.
 const wanted = pool.allocate({
   owner: { uid: 'uid-2' },
   want: { kind: 'address', address: Address.parse('10.20.0.2') },
@@ -47,7 +47,7 @@ for (const strategy of strategies) {
     console.log(line)
 }
 
-// A released address is kept from other owners for a while. Its key gets it again.
+// For 60 s no owner gets a released address; until 600 s only its key gets it.
 const sticky = new AddressPool({ ranges, cooldownSeconds: 60, holdSeconds: 600 })
 const pod = (uid: string) => ({ owner: { uid }, stickyKey: 'default/web-0' })
 sticky.allocate({ owner: { uid: 'other' } }, { nowMs: 0 })

@@ -42,7 +42,7 @@ export async function serveAsLeader(store: Store, stop: AbortSignal, log = conso
       onEvent: (event) => void events.record(event),
     })
     void ending.then(() => controller.stop())
-    // what has been begun is not waited for: another process may lead
+    // when the lease is lost, it does not wait for writes in flight: another process may lead
     await Promise.race([controller.run(), lost])
   })
   problems.flush()

@@ -63,8 +63,8 @@ const infoblox = defineProvider({
   planPool: ({ pool, ledger, claims }) => protectPool({ pool, addresses: ledger.size, claims }),
 })
 
-// The only code that talks to the product, here a list of two addresses. It keeps the key of each
-// call, and does the call of one key once.
+// The only code that talks to the product, here a list of two addresses. It records each address
+// under the key of its call: a repeated call gets the same address.
 const free = ['10.20.0.1', '10.20.0.2']
 const records = new Map<string, string>()
 const external = handleCalls(calls, {
