@@ -182,7 +182,7 @@ const proofs = [
     gate: 'type tests',
     fault: 'a field of Address4 no longer readonly',
     plant: (tree) =>
-      tree.edit('src/cidr/nouns/address-core.ts', (text) =>
+      tree.edit('src/cidr/nouns/types.ts', (text) =>
         text.replace(/(interface Address4 \{[^}]*)readonly value: number/, '$1value: number'),
       ),
     command: vitest('--typecheck.only', 'test/types/cidr.test-d.ts'),
