@@ -52,7 +52,7 @@ const pod = (uid: string) => ({ owner: { uid }, stickyKey: 'default/web-0' })
 sticky.allocate({ owner: { uid: 'other' } }, { nowMs: 0 })
 sticky.allocate(pod('before'), { nowMs: 0 })
 sticky.releaseOwner('before', { nowMs: 1000 })
-console.log(sticky.counts().cooling, sticky.allocate(pod('after'), { nowMs: 300_000 }).kind)
+console.log(sticky.counts().cooldown, sticky.allocate(pod('after'), { nowMs: 300_000 }).kind)
 
 // Prefixes of many lengths from one space.
 const delegation = new PrefixAllocator({ ranges: ['fd00:20::/44'], childLength: 64 })

@@ -3,7 +3,7 @@ import { Address, RangeSet } from 'ipam-kit/cidr'
 import { describe, expect, test } from 'vitest'
 
 /** Nothing here cools down or is kept for a key. */
-const idle = { cooling: 0n, preallocated: 0n, reserved: expect.any(BigInt) }
+const idle = { cooldown: 0n, preallocated: 0n, reserved: expect.any(BigInt) }
 
 const at = (text: string) => Address.parse(text)
 const pool = (ranges: string[], exclude?: string[]) =>

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { property } from '../../cidr/property.js'
 
 /** Nothing here cools down or is kept for a key. */
-const idle = { cooling: 0n, preallocated: 0n, reserved: expect.any(BigInt) }
+const idle = { cooldown: 0n, preallocated: 0n, reserved: expect.any(BigInt) }
 
 const SLOTS = 1n << 52n
 const TOP = (1n << 128n) - 1n

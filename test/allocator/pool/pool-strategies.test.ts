@@ -143,9 +143,9 @@ describe('time', () => {
     ask('b', 0)
     small.release(at('10.0.0.0'), { uid: 'a' }, { nowMs: 1000 })
     expect(ask('c', 2000)).toEqual({ kind: 'exhausted', freeAtMs: 11_000 })
-    expect(small.counts()).toMatchObject({ used: 1n, cooling: 1n, free: 0n })
+    expect(small.counts()).toMatchObject({ used: 1n, cooldown: 1n, free: 0n })
     expect(ask('a', 10_999)).toEqual({ kind: 'exhausted', freeAtMs: 11_000 })
-    expect(small.counts({ nowMs: 11_000 })).toMatchObject({ used: 1n, cooling: 0n, free: 1n })
+    expect(small.counts({ nowMs: 11_000 })).toMatchObject({ used: 1n, cooldown: 0n, free: 1n })
     expect(ask('c', 11_000)).toMatchObject({ kind: 'allocated', address: at('10.0.0.0') })
   })
 
@@ -210,7 +210,7 @@ test('what is kept back is counted, and comes back when the pool is changed', ()
   expect(made.counts()).toEqual({
     total: 9n,
     used: 0n,
-    cooling: 0n,
+    cooldown: 0n,
     preallocated: 1n,
     free: 8n,
     reserved: 7n,
@@ -271,10 +271,10 @@ describe('mistakes of the caller', () => {
     expect.objectContaining({ code: 'INVALID_ARGUMENT', context: expect.objectContaining({ argument }) })
 
   test('no time where one is needed', () => {
-    const cooling = new AddressPool(spec({ cooldownSeconds: 1 }))
-    expect(() => cooling.allocate({ owner: { uid: 'a' } })).toThrow(refusal('nowMs'))
-    expect(() => cooling.release(at('10.0.0.1'), { uid: 'a' })).toThrow(refusal('nowMs'))
-    expect(() => cooling.releaseOwner('a', { nowMs: Number.NaN })).toThrow(refusal('nowMs'))
+    const pool = new AddressPool(spec({ cooldownSeconds: 1 }))
+    expect(() => pool.allocate({ owner: { uid: 'a' } })).toThrow(refusal('nowMs'))
+    expect(() => pool.release(at('10.0.0.1'), { uid: 'a' })).toThrow(refusal('nowMs'))
+    expect(() => pool.releaseOwner('a', { nowMs: Number.NaN })).toThrow(refusal('nowMs'))
     expect(() => new AddressPool(spec({})).counts({ nowMs: Number.NaN })).toThrow(refusal('nowMs'))
   })
 

@@ -360,7 +360,7 @@ describe('the operator', () => {
     unwrap(await store.patch(poolRef(), { spec: { reuseAfterSeconds: 1e15 } }))
     await giveBack('a')
     expect((await blocksIn(store))[0]?.spec.rows[1]).toMatchObject({
-      state: 'cooling',
+      state: 'cooldown',
       until: '1971-01-02T00:16:40.000Z',
     })
   })
@@ -672,13 +672,13 @@ describe('a change of a block', () => {
     const operator = planner()
     operator.observe(poolOf('blue', '10.0.0.0/16'))
     const until = new Date(nowMs + 60_000).toISOString()
-    const [cooling, kept] = ['IPBlock default-4-0a000000-28', 'IPBlock default-4-0a000010-28']
-    const row = { owner: 'ns/a', uid: 'a', sequence: 1, state: 'cooling', released: until, until }
+    const [waiting, kept] = ['IPBlock default-4-0a000000-28', 'IPBlock default-4-0a000010-28']
+    const row = { owner: 'ns/a', uid: 'a', sequence: 1, state: 'cooldown', released: until, until }
     operator.observe(blockAt(0, 0, { rows: { 0: { ...row, count: 16 } } }))
     operator.observe(blockAt(1, 0))
     expect(messageOf(operator, kept)).toBe('empty, and the only one with room')
     nowMs += 60_000
-    expect(messageOf(operator, cooling)).toBe('empty, and the only one with room')
+    expect(messageOf(operator, waiting)).toBe('empty, and the only one with room')
     expect(operator.observe(blockAt(2, 16))).toContain(kept)
     // for longer than it may be
     expect(messageOf(operator, kept)).toBe('deleting the empty block')

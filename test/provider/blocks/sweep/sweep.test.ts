@@ -108,7 +108,7 @@ describe('rows', () => {
   })
 
   test.each([
-    ['rest as long as their pool says', { reuseAfterSeconds: 100 }, 'cooling'],
+    ['rest as long as their pool says', { reuseAfterSeconds: 100 }, 'cooldown'],
     ['are kept for who comes again as long as their pool says', { sticky: { by: 'owner', forSeconds: 100 } }, 'held'],
   ] as const)('that go %s', async (_, rules, state) => {
     const { apiVersion, kind } = IPPool.info

@@ -107,7 +107,7 @@ test('what is taken back because another family had no room is admitted: it is a
   const blocks = unwrap(await store.list({ apiVersion: IPBlock.info.apiVersion, kind: 'IPBlock' })).items
   const rows = blocks.map((block) => Object.values(IPBlock.parse(block).spec.rows))
   expect(rows[0]?.map(({ uid, state }) => [uid, state])).toEqual([
-    ['a', 'cooling'],
+    ['a', 'cooldown'],
     ['b', undefined],
   ])
   expect(refusals).toEqual([])

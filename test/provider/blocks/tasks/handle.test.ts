@@ -90,7 +90,7 @@ const SECOND = 'default-4-0a000010-28'
 
 describe('what is given back by who knows nothing but the handle', () => {
   test.each([
-    ['rests', { reuseAfterSeconds: 60 }, 'cooling'],
+    ['rests', { reuseAfterSeconds: 60 }, 'cooldown'],
     ['is kept for who comes again', { sticky: { by: 'owner', forSeconds: 60 } }, 'held'],
   ] as const)('%s, as the pool says', async (_, spec, state) => {
     await reshape(spec)

@@ -141,7 +141,7 @@ describe('what is known may be old', () => {
     await change('IPPool', 'blue', { reuseAfterSeconds: 600 })
     nowMs += 86_400_000
     await take('a', {}, agent)
-    expect(await rows()).toEqual([`${FIRST} 1 a cooling`])
+    expect(await rows()).toEqual([`${FIRST} 1 a cooldown`])
   })
 
   test('nor that it was given back what another task has made its own meanwhile', async () => {
