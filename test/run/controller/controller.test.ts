@@ -175,7 +175,7 @@ describe('a controller', () => {
     await timers.pass(60_000)
     expect(await storedValue('a')).toBe(1)
     expect(lists).toBeLessThan(20)
-    expect(problems).toContainEqual(expect.objectContaining({ kind: 'feed' }))
+    expect(problems).toContainEqual(expect.objectContaining({ kind: 'informer' }))
     await stop()
   })
 
@@ -208,7 +208,7 @@ describe('a controller', () => {
     expect(planner.planned).toEqual([])
     expect(problems.length).toBeGreaterThan(3)
     expect(problems.length).toBeLessThan(12)
-    expect(problems[0]).toMatchObject({ kind: 'feed', of: { kind: 'Counter' }, failure: { code: 'STORE_IO' } })
+    expect(problems[0]).toMatchObject({ kind: 'informer', of: { kind: 'Counter' }, failure: { code: 'STORE_IO' } })
     isDown = false
     await timers.pass(60_000)
     expect(await storedValue('a')).toBe(1)
@@ -429,7 +429,7 @@ describe('a watch', () => {
     expect(world.from).toHaveLength(2)
     expect(Number(world.from[1])).toBeGreaterThan(Number(world.from[0]))
     expect([...planner.seen.keys()]).toEqual(['b'])
-    expect(problems).toMatchObject([{ kind: 'feed', failure: { code: 'STORE_IO' } }])
+    expect(problems).toMatchObject([{ kind: 'informer', failure: { code: 'STORE_IO' } }])
     await stop()
   })
 
@@ -452,7 +452,7 @@ describe('a watch', () => {
     await timers.pass(0)
     world.cutAll(gone)
     await timers.pass(100)
-    expect(problems).toMatchObject([{ kind: 'feed', failure: { code: 'STORE_VERSION_GONE' } }])
+    expect(problems).toMatchObject([{ kind: 'informer', failure: { code: 'STORE_VERSION_GONE' } }])
     await stop()
   })
 
