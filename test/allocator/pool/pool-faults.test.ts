@@ -162,7 +162,7 @@ test('a request that nothing is left for changes nothing that follows from the s
   expect(AddressPool.encode(pool)).toEqual(before)
 })
 
-test('next-fit goes on behind the last one that was given, in a pool that was changed twice', () => {
+test('next-fit continues after the last allocated address in a pool that was changed twice', () => {
   const pool = new AddressPool({ ranges: ranges('10.0.0.0/29'), strategy: { kind: 'next-fit' } })
   const give = (uid: string) => Address.format(given(pool.allocate({ owner: { uid } })).address)
   expect([give('a'), give('b')]).toEqual(['10.0.0.0', '10.0.0.1'])
@@ -286,7 +286,7 @@ describe('a pool that was changed', () => {
     expect(rest.map((uid) => other.give(uid))).toEqual(rest.map((uid) => one.give(uid)))
   })
 
-  test('and changed back goes on behind an address that it did not have meanwhile', () => {
+  test('and changed back continues after an address that it did not have meanwhile', () => {
     const { pool, give, resize } = make({ kind: 'next-fit' })
     for (const uid of ['a', 'b', 'c', 'd', 'e', 'f']) give(uid)
     for (const uid of ['a', 'b', 'c', 'd', 'e', 'f']) pool.releaseOwner(uid)

@@ -233,7 +233,7 @@ describe.each(FAMILIES)('a cooldown of IPv%i when the clock steps back', (family
   const spec = (strategy: Strategy) => ({ ranges: ranges(eight[family]), cooldownSeconds: 10, strategy })
   const all: Want = { kind: 'run', count: 8 }
 
-  test.each(strategies)('lasts by the clock as it is now, also if it was over by the one before: $kind', (strategy) => {
+  test.each(strategies)('lasts by the present clock, also if it had ended by the clock before: $kind', (strategy) => {
     const tried = new Tried(spec(strategy))
     tried.ask('a', { want: all })
     tried.nowMs = 100_000
@@ -279,7 +279,7 @@ describe.each(FAMILIES)('a cooldown of IPv%i when the clock steps back', (family
   })
 })
 
-describe('next-fit in IPv6 goes on behind the last address where that has no slot', () => {
+describe('next-fit in IPv6 continues after the last address where that has no slot', () => {
   const nextFit = { kind: 'next-fit' } as const
   const next = (pool: AddressPool, uid: string) => {
     const outcome = pool.allocate({ owner: { uid } })

@@ -20,7 +20,7 @@ const pool = (kind: Exclude<Strategy['kind'], 'random'>, more: Partial<AddressPo
   new AddressPool({ ranges: ranges('10.0.0.0/29'), strategy: { kind }, ...more })
 
 describe('strategies', () => {
-  test('next-fit goes on behind the last one, and a release does not draw it back', () => {
+  test('next-fit continues after the last address, and a release does not draw it back', () => {
     const small = pool('next-fit')
     expect([give(small, 'a'), give(small, 'b'), give(small, 'c')]).toEqual(['10.0.0.0', '10.0.0.1', '10.0.0.2'])
     free(small, '10.0.0.1')
@@ -177,7 +177,7 @@ describe('releases', () => {
     expect(small.counts().used).toBe(1n)
   })
 
-  test('a release is not undone once somebody else has the address', () => {
+  test('a release is not undone once another owner has the address', () => {
     const small = new AddressPool({ ranges: ranges('10.0.0.0/32') })
     give(small, 'a')
     const delta = small.releaseOwner('a')
@@ -222,7 +222,7 @@ test('what is kept back is counted, and comes back when the pool is changed', ()
   expect(give(made, 'b')).toBe('10.0.0.1')
 })
 
-test('an allocation is undone after the pool was changed, and next-fit goes on where it is then', () => {
+test('an allocation is undone after the pool was changed, and next-fit continues where it is then', () => {
   const made = new AddressPool({ ranges: ranges('10.0.0.8/29'), strategy: { kind: 'next-fit' } })
   give(made, 'a')
   const outcome = made.allocate({ owner: { uid: 'b' } })

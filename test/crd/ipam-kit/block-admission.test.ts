@@ -93,7 +93,7 @@ describe('changing a block', () => {
     ['keeping less', { rows: { 0: row(9, { count: 4 }) } }, { rows: { 0: row(9, { count: 2 }) } }],
     ['giving to another in one step', { rows: { 0: row(9) } }, { sequence: 10, rows: { 0: row(10, { uid: 'u-1' }) } }],
     [
-      'who comes again',
+      'an owner that comes again',
       { rows: { 0: row(9, { state: 'held', ...back }) } },
       { sequence: 10, rows: { 0: row(10, { uid: 'u-1' }) } },
     ],
@@ -104,7 +104,7 @@ describe('changing a block', () => {
       { sequence: 10, rows: { 0: row(10, { uid: 'u-1', container: 'c2' }) } },
     ],
     [
-      'giving back, and remembering who had it before',
+      'giving back, and remembering the owner before',
       { rows: { 0: row(9), 4: row(8, { count: 3 }) } },
       {
         sequence: 11,

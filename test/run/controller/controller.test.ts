@@ -179,7 +179,7 @@ describe('a controller', () => {
     await stop()
   })
 
-  test('keeps nothing reserved for a plan whose events nobody could take', async () => {
+  test('keeps nothing reserved for a plan whose events the host could not take', async () => {
     let isFull = true
     const onEvent = () => {
       if (isFull) throw new Error('disk full')
@@ -414,7 +414,7 @@ describe('a watch', () => {
   }
   const gone = fail('STORE_VERSION_GONE', { resourceVersion: '1', oldest: '2' }).failure
 
-  test('that is cut goes on from where it was, without another list', async () => {
+  test('that is cut continues from where it was, without another list', async () => {
     const world = cutting()
     const planner = new CountTo()
     const { stop } = start([planner], { store: world.store })
@@ -433,7 +433,7 @@ describe('a watch', () => {
     await stop()
   })
 
-  test('whose past is gone begins from a list, which tells of what has gone meanwhile', async () => {
+  test('whose past is gone begins from a list, which tells of the objects that were deleted meanwhile', async () => {
     const world = cutting()
     const planner = new CountTo()
     const { stop } = start([planner], { store: world.store })
@@ -551,7 +551,7 @@ describe('a watch', () => {
     await stop()
   })
 
-  test.each(['change', 'deletion'] as const)('and a list that was made before an own %s go on', async (kind) => {
+  test.each(['change', 'deletion'] as const)('and a list that was made before an own %s continue', async (kind) => {
     const planner = new CountTo()
     const world = cutting()
     let answer: (() => void) | undefined
@@ -624,7 +624,7 @@ describe('the outcome of a write', () => {
     await stop()
   })
 
-  test('is waited for by whoever stops', async () => {
+  test('is waited for by stop', async () => {
     const planner = new CountTo()
     await store.create(counter('a'))
     let isDown = true
@@ -665,7 +665,7 @@ test('claims that wait for room get it when what was to be created was refused',
   await stop()
 })
 
-test('claims that wait for room get it when it is known that nothing was created, and nobody wants it any more', async () => {
+test('claims that wait for room get it when it is known that nothing was created, and no other claim wants it', async () => {
   await store.create(pool(['10.0.0.5']))
   await store.create(claim('first'))
   let creates = 0

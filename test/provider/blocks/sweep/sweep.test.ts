@@ -270,7 +270,7 @@ describe('handles', () => {
     expect(await work('handle uid-x')).toBe('broken')
   })
 
-  test('are not watched by who is not told to', () => {
+  test('are not watched by a sweep without the option', () => {
     const watched = (handles?: boolean) => blocksSweep({ owners: [POD], handles }).watches.map(({ kind }) => kind)
     expect(watched()).toEqual(['IPPool', 'IPBlock', 'Pod'])
     expect(watched(true)).toEqual(['IPPool', 'IPBlock', 'IPHandle', 'Pod'])
