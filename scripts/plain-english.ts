@@ -2,6 +2,7 @@
 // npx tsx scripts/plain-english.ts
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import ts from 'typescript'
 
 /** A text that the rules refuse. */
 export interface Finding {
@@ -21,7 +22,7 @@ interface Prose {
  */
 export const patterns: readonly (readonly [refused: RegExp, instead: string])[] = [
   [/\bcan not\b/i, 'write "cannot"'],
-  [/\b(?:nobody|somebody|anybody|whoever|whomever)\b/i, 'name the component that does it'],
+  [/\b(?:nobody|somebody|someone|anybody|anyone|whoever|whomever)\b/i, 'name the component that does it'],
   [
     /\b(?:to|for|by|of|with|from|than|as|that|those|one|ones|others?|all|none|them|everyone) who\b/i,
     'name the component, not "who"',
@@ -33,6 +34,9 @@ export const patterns: readonly (readonly [refused: RegExp, instead: string])[] 
   [/\b(?:has|have|had) gone\b/i, 'write "does not exist" or "is deleted"'],
   [/\b(?:is|are|was|were) over\b(?! \d)/i, 'write "ends" or "has ended"'],
 ]
+
+/** The patterns, and those for names of tests alone. */
+export const namePatterns: typeof patterns = [...patterns, [/\bwho\b/i, 'name the component, not "who"']]
 
 /** Words of a sentence on a page, at most. */
 const MAX_WORDS = 35
@@ -62,6 +66,7 @@ export function findings(): Finding[] {
     ...pages.flatMap((file) => findingsInPage(file, read(file))),
     ...filesIn('docs/adr', '.md').flatMap((file) => findingsInHeadings(file, read(file))),
     ...filesIn('src', '.ts').flatMap((file) => findingsInSource(file, read(file))),
+    ...filesIn('test', '.ts').flatMap((file) => findingsInTestNames(file, read(file))),
   ]
 }
 
@@ -122,8 +127,47 @@ export function findingsInSource(file: string, text: string): Finding[] {
   return found
 }
 
-function refused(file: string, { text, line }: Prose): Finding[] {
-  return patterns.flatMap(([pattern, instead]) => {
+/** Findings in the names of the tests of a source file, and of the groups of tests. */
+export function findingsInTestNames(file: string, text: string): Finding[] {
+  // to parse all files takes long, and few of them have such words
+  if (!namePatterns.some(([pattern]) => pattern.test(text))) return []
+  const source = ts.createSourceFile(file, text, ts.ScriptTarget.Latest)
+  const found: Finding[] = []
+  const visit = (node: ts.Node): void => {
+    const [name] = ts.isCallExpression(node) && isTest(node.expression) ? node.arguments : []
+    if (name !== undefined) {
+      const { line } = source.getLineAndCharacterOfPosition(name.getStart(source))
+      const literals = nameIn(name).map((content) => ({ text: content, line: line + 1 }))
+      found.push(...literals.flatMap((prose) => refused(file, prose, namePatterns)))
+    }
+    ts.forEachChild(node, visit)
+  }
+  visit(source)
+  return found
+}
+
+const TESTS = new Set(['test', 'it', 'describe'])
+
+/** Whether a function declares a test or a group: `test`, `it.each(rows)`, `report.test`. */
+function isTest(called: ts.Expression): boolean {
+  if (ts.isIdentifier(called)) return TESTS.has(called.text)
+  if (ts.isCallExpression(called)) return isTest(called.expression)
+  if (ts.isTaggedTemplateExpression(called)) return isTest(called.tag)
+  if (!ts.isPropertyAccessExpression(called)) return false
+  const { expression, name } = called
+  if (name.text === 'test' && ts.isIdentifier(expression) && expression.text === 'report') return true
+  return isTest(expression)
+}
+
+/** The name of a test. An expression in it counts as `0`. */
+function nameIn(name: ts.Expression): readonly string[] {
+  if (ts.isStringLiteralLike(name)) return [name.text]
+  if (!ts.isTemplateExpression(name)) return []
+  return [name.head.text + name.templateSpans.map(({ literal }) => `0${literal.text}`).join('')]
+}
+
+function refused(file: string, { text, line }: Prose, by = patterns): Finding[] {
+  return by.flatMap(([pattern, instead]) => {
     const [match] = pattern.exec(text) ?? []
     return match === undefined ? [] : [{ at: `${file}:${line}`, what: `"${match.trim()}": ${instead}` }]
   })

@@ -53,7 +53,7 @@ const pod = (uid: string) => ({ owner: { uid }, stickyKey: 'default/web-0' })
 sticky.allocate({ owner: { uid: 'other' } }, { nowMs: 0 })
 sticky.allocate(pod('before'), { nowMs: 0 })
 sticky.releaseOwner('before', { nowMs: 1000 })
-console.log(sticky.counts().cooling, sticky.allocate(pod('after'), { nowMs: 300_000 }).kind)
+console.log(sticky.counts().cooldown, sticky.allocate(pod('after'), { nowMs: 300_000 }).kind)
 
 // After a restart: a pool from its bytes, or a new one from the objects that exist.
 const stored = AddressPool.encode(sticky)

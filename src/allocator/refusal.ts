@@ -24,7 +24,7 @@ export function explainRefusal(outcome: AllocationOutcome): string | undefined {
         : `no suitable address is free; the next cooldown ends at ${timeOf(outcome.freeAtMs)}`
     case 'taken':
       return `${Address.format(outcome.address)} is held by ${nameOf(outcome.by)}`
-    case 'cooling':
+    case 'cooldown':
       return `${Address.format(outcome.address)} was released, and is kept from other owners until ${timeOf(outcome.freeAtMs)}`
     case 'outOfPool':
       return `${Address.format(outcome.address)} is ${WHERE[outcome.reason]}`

@@ -168,7 +168,7 @@ export type AllocationOutcome =
   /** Another owner holds the wanted address; of several wanted addresses, the first one. */
   | { readonly kind: 'taken'; readonly address: Address; readonly by: Owner }
   /** The wanted address was released, and is kept from other owners until `freeAtMs`. */
-  | { readonly kind: 'cooling'; readonly address: Address; readonly freeAtMs: number }
+  | { readonly kind: 'cooldown'; readonly address: Address; readonly freeAtMs: number }
   /**
    * The pool does not give out the wanted address. `Outside`: it is in none of the ranges.
    * `Reserved`: it is excluded, reserved or the gateway.
@@ -201,15 +201,15 @@ export interface Occupation {
   readonly others: readonly Owner[]
 }
 
-/** Numbers of distinct addresses. `total = used + cooling + preallocated + free`. */
+/** Numbers of distinct addresses. `total = used + cooldown + preallocated + free`. */
 export interface PoolCounts {
   /** Addresses that the pool can give out, in use or not. */
   readonly total: bigint
   /** Addresses of `total` that are in use. */
   readonly used: bigint
   /** Addresses of `total` that were released and are in their cooldown or hold time. */
-  readonly cooling: bigint
-  /** Addresses of `total` that are preallocated for a key, and neither in use nor cooling. */
+  readonly cooldown: bigint
+  /** Addresses of `total` that are preallocated for a key, and neither in use nor in cooldown. */
   readonly preallocated: bigint
   readonly free: bigint
   /** Addresses of the ranges that are not given out: excluded, reserved, the gateway. */

@@ -98,7 +98,7 @@ export class ModelLedger<H extends LedgerHolder = LedgerHolder> {
       held: count('held'),
       pending: count('pending'),
       kept: count('kept'),
-      cooling: count('cooling'),
+      cooldown: count('cooldown'),
       former: count('former'),
       foreign: count('foreign'),
       outOfRange: new Set(outside.map(({ prefix }) => Prefix.format(prefix))).size,

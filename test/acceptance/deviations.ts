@@ -32,7 +32,7 @@ export const deviations: readonly Deviation[] = [
     id: 'never-wraps',
     file: 'whereabouts-iphelpers',
     reason:
-      'behind the last address of a family comes none, and none before the first; upstream goes on at the other end',
+      'behind the last address of a family comes none, and none before the first; upstream continues at the other end',
     applies: hasNoNeighbour,
     expect: () => ({ error: true }),
   },

@@ -651,7 +651,7 @@ describe('adapters', () => {
     expect(await asks(adapters)('capi-metal3', asked)).toEqual({ kind: 'answered', got })
   })
 
-  test('do not know a function of metal3 that nobody has heard of', async () => {
+  test('report an unknown function of metal3', async () => {
     expect(await asks(adapters)('capi-metal3', given({ function: 'unheardOf' }, {}))).toMatchObject({
       kind: 'unsupported',
     })

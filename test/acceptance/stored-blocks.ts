@@ -91,12 +91,12 @@ export class StoredBlocks {
     return items.map((object) => IPBlock.parse(object))
   }
 
-  /** The addresses that are not free, with their rows: in use, or cooling down. */
+  /** The addresses that are not free, with their rows: in use, or in cooldown. */
   async rows(): Promise<readonly { readonly address: Address; readonly row: IPBlockRow }[]> {
     return (await this.blocks()).flatMap(({ spec }) =>
       Object.entries(spec.rows)
         .filter(
-          ([, { state, until }]) => state === undefined || (state === 'cooling' && Date.parse(until ?? '') > now()),
+          ([, { state, until }]) => state === undefined || (state === 'cooldown' && Date.parse(until ?? '') > now()),
         )
         .map(([unit, row]) => ({ address: Prefix.addressAt(Prefix.parse(spec.cidr), Number(unit)), row })),
     )
@@ -153,5 +153,5 @@ export function released(
 ): Pick<IPBlockRow, 'state' | 'released' | 'until'> {
   const releasedMs = NOW_MS - Math.max(0, secondsAgo) * 1000
   const text = (ms: number) => new Date(ms).toISOString().replace(/\.\d+Z/, 'Z')
-  return { state: 'cooling', released: text(releasedMs), until: text(releasedMs + cooldownSeconds * 1000) }
+  return { state: 'cooldown', released: text(releasedMs), until: text(releasedMs + cooldownSeconds * 1000) }
 }

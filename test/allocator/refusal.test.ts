@@ -6,7 +6,7 @@ const at = (text: string) => Address.parse(text)
 const want = (text: string) => ({ kind: 'address', address: at(text) }) as const
 const [a, b] = [{ uid: 'a', key: 'default/a', kind: 'IPAddressClaim' }, { uid: 'b' }]
 
-/** Four addresses: one held by each owner, one cooling, one preallocated. */
+/** Four addresses: one held by each owner, one in cooldown, one preallocated. */
 function pool(): AddressPool {
   const made = new AddressPool({
     ranges: RangeSet.parse(['10.0.0.0/30', '10.0.1.0']),

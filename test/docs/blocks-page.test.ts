@@ -102,25 +102,25 @@ describe('requests', () => {
     return counts
   }
 
-  test('of who knows nothing', async () => {
+  test('of a writer that knows nothing', async () => {
     expect(await counted(() => new KnownBlocks())).toEqual(shown('nothing:'))
   })
 
-  test('of who knows nothing but its node', async () => {
+  test('of a writer that knows only its node', async () => {
     const options = { affinity: { by: 'node' }, node: { name: 'n1' } }
     expect(await counted(() => new KnownBlocks(), options)).toEqual(shown('nothing, in a pool with `affinity`'))
   })
 
-  test('of who knows nothing and has handles', async () => {
+  test('of a writer that knows nothing and has handles', async () => {
     expect(await counted(() => new KnownBlocks(), { handle: true })).toEqual(shown('nothing, with `handle`'))
   })
 
-  test('of who remembers', async () => {
+  test('of a writer that remembers', async () => {
     const known = new KnownBlocks()
     expect(await counted(() => known)).toEqual(shown('the blocks that the process has read or written'))
   })
 
-  test('of who watches', async () => {
+  test('of a writer that watches', async () => {
     expect(await counted(watched)).toEqual(shown('all, by a watch'))
   })
 })

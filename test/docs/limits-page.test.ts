@@ -68,6 +68,7 @@ test('the limits are those of the definitions', () => {
   expect(numbers('blocks of an interface in a handle')).toEqual([MAX_HANDLE_BLOCKS])
   expect(numbers('name of an owner')?.[0]).toBe(longestRow.owner.length)
   expect(numbers('uid of an owner')).toEqual([longestRow.uid.length])
+  expect(numbers('kind of an owner')).toEqual([longestRow.kind?.length])
   expect(numbers('interface of an owner')).toEqual([longestRow.interface?.length])
 })
 

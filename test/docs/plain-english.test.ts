@@ -4,10 +4,12 @@ import {
   findingsInHeadings,
   findingsInPage,
   findingsInSource,
+  findingsInTestNames,
+  namePatterns,
   patterns,
 } from '../../scripts/plain-english.js'
 
-test('pages, headings of decisions, comments and messages are in plain English', () => {
+test('pages, headings of decisions, comments, messages and names of tests are in plain English', () => {
   expect(findings().map(({ at, what }) => `${at}: ${what}`)).toEqual([])
 })
 
@@ -18,6 +20,8 @@ const SENTENCES: readonly (readonly [refused: string, plain: string, instead: st
   ['An address can not be parsed.', 'An address cannot be parsed.', 'write "cannot"'],
   ['Nobody holds the lease.', 'No process holds the lease.', 'name the component that does it'],
   ['Somebody else writes the row.', 'Another writer writes the row.', 'name the component that does it'],
+  ['Someone else writes the row.', 'Another writer writes the row.', 'name the component that does it'],
+  ['It is given to anyone.', 'It is given to any claim.', 'name the component that does it'],
   ['It is given to anybody.', 'It is given to any claim.', 'name the component that does it'],
   ['Whoever holds the lease writes.', 'The leader writes.', 'name the component that does it'],
   ['It is given to whomever asks.', 'It is given to each caller.', 'name the component that does it'],
@@ -131,4 +135,55 @@ describe('a source file', () => {
     expect(inSource(`  *values(${word}: string, after: string): Generator<string> {`)).toEqual([])
     expect(inSource(`const ${word} = 12345678901234567`)).toEqual([])
   })
+})
+
+/** The name of a test that is refused, and the same in plain English. */
+const NAMES: readonly (readonly [refused: string, plain: string, instead: string])[] = [
+  ['what can not be read', 'what cannot be read', 'write "cannot"'],
+  ['nobody has the lease', 'no candidate has the lease', 'name the component that does it'],
+  ['is given to those who ask', 'is given to callers that ask', 'name the component, not "who"'],
+  ['who knows nothing', 'a writer that knows nothing', 'name the component, not "who"'],
+  ['the watch goes on', 'the watch continues', 'write "continues"'],
+  ['waits for so many seconds', 'waits for 5 seconds', 'give the number, or write "up to N"'],
+  ['asks the outside', 'asks the external system', 'write "the external system"'],
+  ['a Pod that has gone', 'a Pod that is deleted', 'write "does not exist" or "is deleted"'],
+  ['when the wait is over', 'when the wait ends', 'write "ends" or "has ended"'],
+  ['wakes who waits', 'wakes a waiting reader', 'name the component, not "who"'],
+]
+
+describe('the name of a test', () => {
+  const inTests = (text: string) => findingsInTestNames('a.test.ts', text)
+
+  test.each(NAMES)('%s', (refused, plain, instead) => {
+    expect(inTests(`\ntest('${refused}', () => {})`)[0]).toMatchObject({
+      at: 'a.test.ts:2',
+      what: expect.stringContaining(instead),
+    })
+    expect(inTests(`\ntest('${plain}', () => {})`)).toEqual([])
+  })
+
+  test('has an example of each pattern', () => {
+    const unused = namePatterns.filter(([pattern]) => !NAMES.some(([refused]) => pattern.test(refused)))
+    expect(unused.map(([pattern]) => pattern.source)).toEqual([])
+  })
+
+  test.each([
+    "it('nobody')",
+    "describe('a', () => test('nobody'))",
+    "test.prop([a])('nobody')",
+    "it.each(['a'])('nobody')",
+    'describe.each`a`("nobody")',
+    "test.skipIf(a)('nobody')",
+    "await report.test('nobody')",
+    'test(`nobody ' + '$' + '{a}`)',
+  ])('is found in %s', (text) => expect(inTests(text)).toHaveLength(1))
+
+  test.each([
+    "test('a', () => give('nobody'))",
+    "test.each(['nobody'])('a')",
+    "pattern.test('nobody')",
+    '// nobody',
+    'test(nobody)',
+    "/a/.test('nobody')",
+  ])('is not %s', (text) => expect(inTests(text)).toEqual([]))
 })

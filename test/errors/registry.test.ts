@@ -119,7 +119,7 @@ describe.each(codes)('%s', (code) => {
   })
 })
 
-test('the codes are those of the registry, and nobody changes the list', () => {
+test('the codes are those of the registry, and the list cannot be changed', () => {
   expect([...codes].sort()).toEqual(Object.keys(examples).sort())
   expect(() => (codes as ErrorCode[]).push('INVALID_RANGE')).toThrow(TypeError)
 })

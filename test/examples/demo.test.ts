@@ -322,7 +322,7 @@ describe('--delete', () => {
 })
 
 describe('what is not taken in', () => {
-  test('broken YAML, by line and column; the documents and files after it go on', async () => {
+  test('broken YAML, by line and column; the documents and files after it are taken in', async () => {
     await write('broken.yaml', `a: {b: 1\n---\na:\n  "unclosed\n---\n${JSON.stringify(lab)}\n---\na: *none\n`)
     await write('claim.json', JSON.stringify(web(0)))
     const { status, out } = await demo(['-f', 'broken.yaml', '-f', 'claim.json'])

@@ -53,7 +53,7 @@ describe('the provider in three verbs', () => {
     expect((await world.store.get(claimRef('a'))).ok).toBe(false)
   })
 
-  test('says why there is none while the external system is down, waits longer each time, and goes on', async () => {
+  test('says why it has no address while the external system is down, waits longer each time, and continues', async () => {
     await world.create(claim('a'))
     world.ipam.inject('down', 'down', 'down')
     const planner = infoblox()
@@ -162,7 +162,7 @@ describe('the provider in three verbs', () => {
     expect(await world.bindings()).toEqual({ inside: [], external: [] })
   })
 
-  test('says that the network is full, and serves who waits as soon as there is room', async () => {
+  test('says that the network is full, and serves waiting claims as soon as it has room', async () => {
     await world.create(claim('a'), claim('b'), claim('c'))
     await world.run()
     expect(await readyOf('c')).toMatchObject({ status: 'False', reason: 'PoolExhausted' })
@@ -172,7 +172,7 @@ describe('the provider in three verbs', () => {
     expect((await world.bindings()).external).toEqual((await world.bindings()).inside)
   })
 
-  test('calls nobody for a pool that cannot be used, or for what is paused', async () => {
+  test('makes no call for a pool that cannot be used, or for a paused object', async () => {
     await world.create(pool('nonsense', 'broken'), claim('a', {}, 'broken'))
     await world.create(claim('b', { annotations: { 'cluster.x-k8s.io/paused': '' } }), claim('c', {}, 'none'))
     await world.run()

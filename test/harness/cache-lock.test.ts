@@ -26,7 +26,7 @@ async function ownHolder(): Promise<Record<string, unknown>> {
 
 const hold = (holder: object) => writeFileSync(file, JSON.stringify(holder))
 
-test('one after the other has a lock, and the one that waits is told who has it, and with what', async () => {
+test('one task at a time has a lock, and a waiting task is told the holder and its work', async () => {
   const order: string[] = []
   let release = () => {}
   const first = withLock(file, 'builds etcd', async () => {

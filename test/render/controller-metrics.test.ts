@@ -34,9 +34,9 @@ describe('the metrics of a controller', () => {
 
   test('count problems by kind', () => {
     const metrics = new ControllerMetrics()
-    for (const kind of ['feed', 'thrown', 'feed'] as const) metrics.onProblem({ kind })
+    for (const kind of ['informer', 'thrown', 'informer'] as const) metrics.onProblem({ kind })
     expect(linesOf(metrics, 'ipam_problems_total')).toEqual([
-      'ipam_problems_total{kind="feed"} 2',
+      'ipam_problems_total{kind="informer"} 2',
       'ipam_problems_total{kind="thrown"} 1',
     ])
   })

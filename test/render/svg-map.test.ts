@@ -40,7 +40,7 @@ describe('svgMap', () => {
     expect(asAscii(grids[0]!)).toEqual(asciiMap(lab, { columns: 16 }))
   })
 
-  test('has a name and a description for those who do not see it', () => {
+  test('has a name and a description for screen readers', () => {
     const svg = svgMap(lab, { title: 'prod/web' })
     const { root, title, description, legend } = readMap(svg)
     expect(svg).toMatch(/^<svg xmlns="http:\/\/www\.w3\.org\/2000\/svg" /)

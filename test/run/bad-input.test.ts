@@ -296,7 +296,7 @@ describe('a list that is read in pages', () => {
       return fail('STORE_IO', { operation: 'list', problem: 'down' })
     }
     expect(await sizeAfter({ list })).toBe(COUNT - 1)
-    expect(problems).toMatchObject([{ kind: 'feed' }])
+    expect(problems).toMatchObject([{ kind: 'informer' }])
   })
 
   test('a bookmark without a version leaves the watch where it is', async () => {

@@ -55,7 +55,7 @@ function candidate(identity: string, options: Partial<LeaderElectionOptions> = {
 const specOfLease = async () => unwrap(await store.get(ref)).spec as { [field: string]: unknown }
 
 describe('an election', () => {
-  test('has one leader, who renews the lease; the others wait', async () => {
+  test('has one leader, which renews the lease; the others wait', async () => {
     const [a, b] = [candidate('a'), candidate('b')]
     void a.run()
     await timers.pass(100)
@@ -171,7 +171,7 @@ describe('an election', () => {
     expect([a.state.leads, b.state.leads]).toEqual([false, true])
   })
 
-  test('is over in time for one that cannot renew, and whose clock is set back', async () => {
+  test('ends in time for a leader that cannot renew, and whose clock is set back', async () => {
     let skewMs = 0
     const skewed = {
       now: () => timers.now() + skewMs,
@@ -205,7 +205,7 @@ describe('an election', () => {
     expect(timers.size).toBe(0)
   })
 
-  test.each([2, 3, 7, 9.5])('is over at the deadline, and not a period of %d s later', async (retryPeriodSeconds) => {
+  test.each([2, 3, 7, 9.5])('ends at the deadline, and not a period of %d s later', async (retryPeriodSeconds) => {
     let isDown = false
     const get: Store['get'] = async (one) => (isDown ? down : store.get(one))
     const a = candidate('a', { store: storeOver(store, { get }), retryPeriodSeconds })
@@ -220,7 +220,7 @@ describe('an election', () => {
     expect(a.state).toMatchObject({ leads: false, lost: true, ended: 'lost' })
   })
 
-  test('is over for a leader whose process stood still while another one has led and given the lease back', async () => {
+  test('ends for a leader whose process stood still while another one has led and given the lease back', async () => {
     const a = candidate('a')
     void a.run()
     await timers.pass(2100)
@@ -287,7 +287,7 @@ describe('an election', () => {
     }
   })
 
-  test('is lost by a leader who cannot renew, before another one may begin', async () => {
+  test('is lost by a leader that cannot renew, before another one may begin', async () => {
     let isDown = false
     const get: Store['get'] = async (place) => (isDown ? down : store.get(place))
     const [a, b] = [candidate('a', { store: storeOver(store, { get }) }), candidate('b')]
@@ -304,7 +304,7 @@ describe('an election', () => {
     expect(problems.length).toBeGreaterThan(3)
   })
 
-  test('is lost by a leader whose lease somebody else has taken', async () => {
+  test('is lost by a leader whose lease another candidate has taken', async () => {
     const a = candidate('a')
     const running = a.run()
     await timers.pass(5000)
@@ -459,7 +459,7 @@ describe('what a leader may send', () => {
     expect([await running, a.state.canWrite()]).toEqual(['stopped', false])
   })
 
-  test('is nothing from the moment on that somebody else has the lease', async () => {
+  test('is nothing from the moment at which another candidate has the lease', async () => {
     const a = candidate('a')
     void a.run(60_000)
     await timers.pass(5000)

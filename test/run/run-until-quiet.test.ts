@@ -89,7 +89,7 @@ describe('runUntilQuiet', () => {
     expect(result.outcomes.get('a')?.message).toBe('at 5')
   })
 
-  test('gives a key up after a number of conflicts, and goes on with the others', async () => {
+  test('gives a key up after a number of conflicts, and continues with the others', async () => {
     const store = await storeWith(counter('a'), counter('b'))
     let turn = 0
     const quarrelling: Store = storeOver(store, {
@@ -103,7 +103,7 @@ describe('runUntilQuiet', () => {
     expect(result.outcomes.get('b')).toMatchObject({ kind: 'done' })
   })
 
-  test('reports a refused plan and goes on with the others', async () => {
+  test('reports a refused plan and continues with the others', async () => {
     const store = await storeWith(counter('a'), counter('b'))
     const failure = { code: 'STORE_INVALID', context: { object: 'Counter a', path: 'spec', problem: 'no' } } as const
     const refusing: Store = storeOver(store, {
@@ -114,7 +114,7 @@ describe('runUntilQuiet', () => {
     expect(result.outcomes.get('b')).toMatchObject({ kind: 'done' })
   })
 
-  test('forgets a refusal that is over', async () => {
+  test('forgets a refusal that has ended', async () => {
     const store = await storeWith(counter('a'))
     const failure = { code: 'STORE_INVALID', context: { object: 'Counter a', path: 'spec', problem: 'no' } } as const
     let refused = false

@@ -117,7 +117,7 @@ describe('writes', () => {
     expect(failure(await store.update({ ...made, spec: 1 }))).toMatchObject({ code: 'STORE_CONFLICT' })
   })
 
-  it('of a new object whose name was taken meanwhile fail, and are done if it has gone again', async () => {
+  it('of a new object whose name was taken meanwhile fail, and are done if the name is free again', async () => {
     await create('a')
     expect(failure(await store.create(pool('a')))).toMatchObject({ code: 'STORE_ALREADY_EXISTS' })
     const { read } = engine
@@ -261,7 +261,7 @@ describe('options', () => {
 const settle = () => new Promise((resolve) => setImmediate(resolve))
 
 describe('watch', () => {
-  it('ends with STORE_IO if the engine throws, and is over then', async () => {
+  it('ends with STORE_IO if the engine throws', async () => {
     engine.follow = async function* () {
       yield { kind: 'at', revision: '3' }
       throw new Error('cut')
@@ -342,7 +342,7 @@ describe('watch', () => {
     expect((await store.watch(query)[Symbol.asyncIterator]().next()).done).toBe(true)
   })
 
-  it('tells what the version is that has gone', async () => {
+  it('tells which version no longer exists', async () => {
     engine.follow = async function* () {
       yield { kind: 'gone', oldest: '9' }
     }
@@ -401,7 +401,7 @@ describe('watch', () => {
     expect((await waiting).done).toBe(true)
   })
 
-  it('tells the engine that nobody listens, once, however it is ended', async () => {
+  it('tells the engine once that it has no listener, however it is ended', async () => {
     const stops: Stop[] = []
     engine.follow = async function* (_scope, _after, stop) {
       stops.push(stop)

@@ -32,7 +32,7 @@ describe('a watch to which nothing comes for long', () => {
     expect(told.slice(3)).toEqual(['ADDED a'])
   })
 
-  test('does not go on behind what only one other has looked at', async () => {
+  test('does not continue after a revision that only one other watch has looked at', async () => {
     const { model, clock, wires, told } = await openSilent()
     foreign(model, 'a')
     model.intercept = (path) => {
@@ -98,7 +98,7 @@ describe('a watch to which nothing comes for long', () => {
     expect(wires.map(({ isCanceled }) => isCanceled)).toEqual([false, true])
   })
 
-  test('is not looked at any more if its reader has gone', async () => {
+  test('is not looked at any more if its reader has ended', async () => {
     const { model, clock, wires, events, read, asked } = open()
     const reading = read()
     await clock.pass(1)
@@ -151,7 +151,7 @@ describe('a watch to which nothing comes for long', () => {
   })
 })
 
-describe('a watch that nobody can look at', () => {
+describe('a watch that no other watch can look at', () => {
   const silent = (path: string) => (path === '/v3/watch' ? new Promise<never>(() => {}) : undefined)
 
   test('because watches are not answered, as itself, fails after some minutes', async () => {

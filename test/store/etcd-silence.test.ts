@@ -3,7 +3,7 @@ import { begun, foreign, open, openSilent, outline, pool, type Wire } from './et
 import { settle } from './settle.js'
 
 describe('a watch to which nothing comes', () => {
-  test('because its connection is silent goes on over another, and loses and repeats nothing', async () => {
+  test('because its connection is silent continues over another, and loses and repeats nothing', async () => {
     const { clock, wires, store, told, read } = open()
     void read()
     await clock.pass(1)
@@ -78,7 +78,7 @@ describe('a watch to which nothing comes', () => {
     expect(told.length).toBe(4)
   })
 
-  test('because nobody reads what it has is not silent', async () => {
+  test('because its reader does not read is not silent', async () => {
     const { clock, wires, store, events, asked } = open()
     await events.next()
     await store.create(pool('a'))
@@ -132,7 +132,7 @@ describe('a watch to which nothing comes', () => {
     await events.return?.()
   })
 
-  test('leaves nothing behind when its reader has gone, wherever it was', async () => {
+  test('leaves nothing behind when its reader has ended, wherever it was', async () => {
     for (const isWaiting of [true, false]) {
       const { clock, wires, store, events } = open()
       await events.next()
@@ -174,7 +174,7 @@ describe('a watch to which nothing comes, while the past is compacted', () => {
     expect(wires[0]!.isCanceled).toBe(true)
   })
 
-  test('goes on if nothing is kept for longer than half a minute, and others look at what is new', async () => {
+  test('continues if nothing is kept for longer than half a minute, and others look at what is new', async () => {
     const { model, clock, wires, told, read } = open()
     void read()
     await clock.pass(1)

@@ -120,7 +120,7 @@ describe('a stream', () => {
     await events.return?.()
   })
 
-  test('of answers in fragments: each is told as it comes, but for a revision that may go on in the next', async () => {
+  test('of answers in fragments: each is told as it comes, but for a revision that may continue in the next', async () => {
     const { model, watch, sleeps } = open()
     const asked: unknown[] = []
     model.intercept = (path, { create_request }) => {
@@ -184,7 +184,7 @@ describe('a stream', () => {
 })
 
 describe('a watch', () => {
-  test('goes on after it was cut, however, with what came meanwhile', async () => {
+  test('continues after any cut with what came meanwhile', async () => {
     const { model, store, watch, sleeps } = open({ retryMs: 7 })
     const events = watch()
     await events.next()
@@ -325,7 +325,7 @@ describe('a watch', () => {
     expect((await next).value).toMatchObject({ failure: { code: 'STORE_VERSION_GONE', context: { oldest: '3' } } })
   })
 
-  test('tells how far it is when nothing happens, and goes on from there', async () => {
+  test('tells how far it is when nothing happens, and continues from there', async () => {
     const { model, store, watch } = open()
     const events = watch()
     expect(await take(events, 1)).toEqual(['AT 1'])

@@ -159,7 +159,7 @@ describe('a long list', () => {
     expect(limits).toEqual(['64', '64'])
   })
 
-  test('goes on behind a place of whatever namespace', async () => {
+  test('continues after a key of whatever namespace', async () => {
     const { store } = open()
     for (const namespace of ['a', 'b', 'c']) await store.create(pool('p', {}, namespace))
     const page = await store.list(pools, { limit: 2 })

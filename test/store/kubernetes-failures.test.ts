@@ -299,7 +299,7 @@ describe('no answer', () => {
     }
   })
 
-  it('in words that somebody else has written is none', async () => {
+  it('in the words of another program is none', async () => {
     for (const [message, more] of [
       ['connect ECONNRESET 192.0.2.1:6443', {}],
       ['read ECONNRESET after connect ETIMEDOUT', { code: 'ECONNRESET' }],

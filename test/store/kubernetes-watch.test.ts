@@ -150,7 +150,7 @@ describe('a watch', () => {
     expect([script.connections, script.pauses]).toEqual([[], []])
   })
 
-  it('tells events and bookmarks, and goes on from the last of them', async () => {
+  it('tells events and bookmarks, and continues from the last of them', async () => {
     const { script, seen, events } = start()
     await settle()
     script.last.tell('ADDED', objectAt('101'))
@@ -361,7 +361,7 @@ describe('a watch', () => {
     expect(script.retries).toHaveLength(10)
   })
 
-  it('does not go on with a server that has been set back', async () => {
+  it('does not continue with a server that has been set back', async () => {
     const { script, seen, reading } = start()
     await settle()
     script.last.tell('ADDED', objectAt('1000'))
@@ -418,8 +418,8 @@ describe('a watch', () => {
     ['an event with half an object', (script) => script.last.tell('ADDED', { metadata: { name: 'a' } })],
     ['a bookmark without a version', (script) => script.last.tell('BOOKMARK', { metadata: null })],
     ['a bookmark of nothing', (script) => script.last.tell('BOOKMARK', null)],
-    ['the end of somebody else', (script) => script.last.end(Object.assign(new Error('x'), { name: 'AbortError' }))],
-  ])('goes on after %s', async (_, happen) => {
+    ['the end of another request', (script) => script.last.end(Object.assign(new Error('x'), { name: 'AbortError' }))],
+  ])('continues after %s', async (_, happen) => {
     const { script, seen, events } = start()
     await settle()
     happen(script)
@@ -433,7 +433,7 @@ describe('a watch', () => {
     await events.return?.()
   })
 
-  it('goes on after a connection that could not be made', async () => {
+  it('continues after a connection that could not be made', async () => {
     const { script, seen, events } = start({ resourceVersion: '99' })
     script.refusing = new Error('no')
     for (let i = 0; i < 20; i++) await Promise.resolve()
@@ -445,7 +445,7 @@ describe('a watch', () => {
     await events.return?.()
   })
 
-  it('goes on with a client that throws instead of rejecting', async () => {
+  it('continues with a client that throws instead of rejecting', async () => {
     const { script, seen, events } = start()
     const { watch } = script.client
     let calls = 0

@@ -102,7 +102,7 @@ describe('fields', () => {
 })
 
 describe('pages', () => {
-  it('go on behind the last object, also if that has gone', async () => {
+  it('continue after the last object, also if that is deleted', async () => {
     for (const name of ['a', 'b', 'c', 'd']) await create(name)
     const first = unwrap(await store.list(query, { limit: 2 }))
     await store.delete(ref('b'))

@@ -54,14 +54,14 @@ describe('watch', () => {
     expect(await drain(events)).toEqual([{ type: 'ADDED', object: made }])
   })
 
-  it('wakes who waits', async () => {
+  it('wakes a waiting reader', async () => {
     const iterator = watchNow(store)[Symbol.asyncIterator]()
     const waiting = iterator.next()
     const made = await create('a')
     expect(await waiting).toEqual({ done: false, value: { type: 'ADDED', object: made } })
   })
 
-  it('replays from a version, announces its end, goes on live', async () => {
+  it('replays from a version, announces its end, continues live', async () => {
     await create('a')
     const { resourceVersion } = unwrap(await store.list(query))
     await create('b')
@@ -79,7 +79,7 @@ describe('watch', () => {
     expect(outline(await drain(events))).toEqual(['BOOKMARK @3'])
   })
 
-  it('goes on from a bookmark without a gap', async () => {
+  it('continues from a bookmark without a gap', async () => {
     const first = store.watch(query, { resourceVersion: '1' })
     const [bookmark] = await drain(first)
     await create('a')
@@ -196,7 +196,7 @@ describe('watch', () => {
     expect(await drain(events)).toEqual([])
   })
 
-  it('releases who waits when it is ended, and shows nothing more', async () => {
+  it('releases a waiting reader when it is ended, and shows nothing more', async () => {
     const iterator = watchNow(store)[Symbol.asyncIterator]()
     const waiting = iterator.next()
     await iterator.return?.()

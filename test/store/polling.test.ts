@@ -81,7 +81,7 @@ test('a watch that is woken often has one pause at a time, and sees every change
   expect(pending()).toBe(1)
 })
 
-test('without a wake it looks when the pause is over', async () => {
+test('without a wake it looks when the pause ends', async () => {
   const { events, grow, pass } = poll()
   await events.next()
   for (let i = 1; i <= 3; i++) {
@@ -138,7 +138,7 @@ describe('pages of changes', () => {
     return { events, stop }
   }
 
-  it('goes on where the last page ended, without a pause while there is more', async () => {
+  it('continues where the last page ended, without a pause while there is more', async () => {
     const { events } = read([page(2, [change(1), change(2)], true), page(3, [change(3)]), page(3), page(7)], '0')
     const seen = []
     for (let i = 0; i < 4; i++) seen.push((await events.next()).value)
@@ -207,7 +207,7 @@ describe('pages of changes', () => {
     expect((await events.next()).done).toBe(true)
   })
 
-  it('ends at once when nobody listens, also in a pause, and unsubscribes', async () => {
+  it('ends at once without a listener, also in a pause, and unsubscribes', async () => {
     const { events, stop } = read([page(1)], '1')
     await events.next()
     const waiting = events.next()

@@ -69,7 +69,7 @@ describe('a write', () => {
     expect(calls.filter(([text]) => isWrite(text))).toHaveLength(1)
   })
 
-  it('that gives no row, and nobody can say why, has written nothing', async () => {
+  it('that gives no row for an unknown reason has written nothing', async () => {
     for (const thrown of [error('08006', 'FATAL'), new Error('Connection terminated')]) {
       const fake = client((text) => (isWrite(text) ? [] : text.includes('_head"') ? Promise.reject(thrown) : []))
       const made = await postgresStore(fake, OPTIONS).create(pool('a'))
@@ -338,7 +338,7 @@ describe('migratePostgres', () => {
     expect(text).toMatch(/^do \$ipam_kit\$[^$]*\$ipam_kit\$$/)
   })
 
-  it.each(['42P06', '42P07', '23505', '40001', '40P01'])('goes on where another was faster (%s)', async (code) => {
+  it.each(['42P06', '42P07', '23505', '40001', '40P01'])('continues where another was faster (%s)', async (code) => {
     let failures = 2
     const fake = client(() => (failures-- > 0 ? Promise.reject(error(code)) : []))
     await migratePostgres(fake)

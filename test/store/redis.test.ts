@@ -146,7 +146,7 @@ describe('a request', () => {
     }
   })
 
-  test('that is repeated after another write has gone over it is still not a conflict', async () => {
+  test('that is repeated after another client has deleted its object is still not a conflict', async () => {
     const model = new RedisModel()
     const direct = redisStore(callers['a client with call'](model), options())
     const late = redisStore(

@@ -191,7 +191,7 @@ describe('simulate', () => {
     expect(problems).toEqual(['still not quiet after 2000 turns'])
   })
 
-  test('waits in its own time for those who want to wait', async () => {
+  test('waits in its own time for plans that want to wait', async () => {
     let asked = 0
     const patient = systemWith((real) => ({
       plan: (key, time) => {

@@ -20,7 +20,7 @@ describe('outcomes are unions that a switch has to finish', () => {
         case 'allocated':
         case 'already':
         case 'taken':
-        case 'cooling':
+        case 'cooldown':
         case 'outOfPool':
         case 'refused':
           return outcome.address

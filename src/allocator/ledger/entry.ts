@@ -8,11 +8,11 @@ import type { Address, Family, Prefix, RangeSet } from '../../cidr/index.js'
  * | `held`: in use | no holder | no |
  * | `pending`: about to be written | no holder | yes, until it is written |
  * | `kept`: reserved for one holder | that holder only | no |
- * | `cooling`: released, not to be reused before a time | no holder before that time | no |
+ * | `cooldown`: released, not to be reused before a time | no holder before that time | no |
  * | `former`: released, and its holder may return | other holders only when nothing else is free, the oldest first | yes |
  * | `foreign`: in use by another pool or system | no holder | no |
  */
-export type HoldReason = 'held' | 'pending' | 'kept' | 'cooling' | 'former' | 'foreign'
+export type HoldReason = 'held' | 'pending' | 'kept' | 'cooldown' | 'former' | 'foreign'
 
 /**
  * The holder of an extent. A caller adds its own fields, such as the kind and the uid of an object.
@@ -31,7 +31,7 @@ export interface LedgerEntry<H extends LedgerHolder = LedgerHolder> {
   /** When the holder got the extent for this reason, in milliseconds since 1970. */
   readonly sinceMs?: number | undefined
   /**
-   * The end of the entry, in milliseconds since 1970. Only `cooling` entries end at this time: see
+   * The end of the entry, in milliseconds since 1970. Only `cooldown` entries end at this time: see
    * {@link Ledger.expire}.
    */
   readonly untilMs?: number | undefined
@@ -86,7 +86,7 @@ export type Random = () => number
 export interface LedgerCounts extends Readonly<Record<HoldReason, number>> {
   /** Units of the space, in use or not. */
   readonly total: bigint
-  /** Units that overlap no extent that is held, kept, cooling or foreign. */
+  /** Units that overlap no extent that is held, kept, in cooldown or foreign. */
   readonly free: bigint
   /** Distinct extents that are held and not completely in the space. */
   readonly outOfRange: number

@@ -61,12 +61,12 @@ export class Ledger<H extends LedgerHolder = LedgerHolder> {
   readonly #own = new MultiMap<string, LedgerEntry<H>, LedgerEntry<H>>((entry) => entry)
   /** The oldest first. */
   readonly #former = new Set<LedgerEntry<H>>()
-  /** The id of each `cooling` entry that has an end. */
-  readonly #cooling = new Map<LedgerEntry<H>, string>()
+  /** The id of each `cooldown` entry that has an end. */
+  readonly #inCooldown = new Map<LedgerEntry<H>, string>()
   readonly #expiring = new Deadlines<LedgerEntry<H>>()
   /** Held entries that overlap another held entry. */
   readonly #conflicts = new Set<LedgerEntry<H>>()
-  readonly #counts = { held: 0, pending: 0, kept: 0, cooling: 0, former: 0, foreign: 0, outOfRange: 0 }
+  readonly #counts = { held: 0, pending: 0, kept: 0, cooldown: 0, former: 0, foreign: 0, outOfRange: 0 }
 
   constructor(spec: LedgerSpec) {
     const extents = this.#extents
@@ -125,8 +125,8 @@ export class Ledger<H extends LedgerHolder = LedgerHolder> {
     this.#counts[reason]++
     if (reason === 'kept' || reason === 'former') this.#own.add(own.holder.key, own)
     if (reason === 'former') this.#former.add(own)
-    if (reason === 'cooling' && untilMs !== undefined) {
-      this.#cooling.set(own, id)
+    if (reason === 'cooldown' && untilMs !== undefined) {
+      this.#inCooldown.set(own, id)
       this.#expiring.add(own, untilMs)
     }
   }
@@ -144,7 +144,7 @@ export class Ledger<H extends LedgerHolder = LedgerHolder> {
     if (this.#isOnlyOutOfRange(entry)) this.#counts.outOfRange--
     if (reason === 'kept' || reason === 'former') this.#own.delete(holder.key, entry)
     this.#former.delete(entry)
-    if (this.#cooling.delete(entry)) this.#expiring.remove(entry)
+    if (this.#inCooldown.delete(entry)) this.#expiring.remove(entry)
     if (this.#conflicts.delete(entry)) this.#leaveOthers(entry)
     return true
   }
@@ -154,7 +154,7 @@ export class Ledger<H extends LedgerHolder = LedgerHolder> {
     assertNumber('Ledger.expire', 'nowMs', nowMs)
     const ended: LedgerEntry<H>[] = []
     for (let due = this.#expiring.due(nowMs); due !== undefined; due = this.#expiring.due(nowMs)) {
-      this.delete(this.#cooling.get(due)!)
+      this.delete(this.#inCooldown.get(due)!)
       ended.push(due)
     }
     return ended
@@ -320,7 +320,7 @@ export class Ledger<H extends LedgerHolder = LedgerHolder> {
   }
 }
 
-const REASONS: readonly HoldReason[] = ['held', 'pending', 'kept', 'cooling', 'former', 'foreign']
+const REASONS: readonly HoldReason[] = ['held', 'pending', 'kept', 'cooldown', 'former', 'foreign']
 
 function assertEntry({ prefix, reason, holder, untilMs }: LedgerEntry): void {
   assertPrefix('Ledger.set', 'entry.prefix', prefix)

@@ -33,7 +33,7 @@ interface CooldownOptions {
  */
 export class Cooldown {
   readonly #releases = new ReusableMap<Key, ReleasedAddress>()
-  readonly #cooling = { 4: new Deadlines<ReleasedAddress>(), 6: new Deadlines<ReleasedAddress>() } as const
+  readonly #inCooldown = { 4: new Deadlines<ReleasedAddress>(), 6: new Deadlines<ReleasedAddress>() } as const
   /**
    * Addresses after their cooldown, the latest end first: if the clock steps back, their cooldown
    * begins again.
@@ -59,17 +59,17 @@ export class Cooldown {
   }
 
   /** Whether an address is in its cooldown. */
-  get isAnyCooling(): boolean {
-    return this.#releases.size > 0 && this.#cooling[4].size + this.#cooling[6].size > 0
+  get isAnyInCooldown(): boolean {
+    return this.#releases.size > 0 && this.#inCooldown[4].size + this.#inCooldown[6].size > 0
   }
 
   get(address: Address): ReleasedAddress | undefined {
     return this.#releases.size === 0 ? undefined : this.#releases.get(Address.key(address))
   }
 
-  isCooling(address: Address): boolean {
+  isInCooldown(address: Address): boolean {
     const released = this.get(address)
-    return released !== undefined && this.#cooling[address.family].has(released)
+    return released !== undefined && this.#inCooldown[address.family].has(released)
   }
 
   /**
@@ -82,7 +82,7 @@ export class Cooldown {
 
   /** When the next cooldown in these families ends. */
   nextMs(families: readonly (4 | 6)[]): number | undefined {
-    const known = families.map((family) => this.#cooling[family].earliestMs()).filter((ms) => ms !== undefined)
+    const known = families.map((family) => this.#inCooldown[family].earliestMs()).filter((ms) => ms !== undefined)
     return known.length === 0 ? undefined : Math.min(...known)
   }
 
@@ -94,13 +94,13 @@ export class Cooldown {
     return (inBand ? this.#cooledInBand : this.#cooled)[family].earliest()?.address
   }
 
-  /** Adds a released address. With `isCooling`, its cooldown must not have ended yet. */
-  add(released: ReleasedAddress, { isCooling }: { readonly isCooling: boolean }): void {
+  /** Adds a released address. With `isInCooldown`, its cooldown must not have ended yet. */
+  add(released: ReleasedAddress, { isInCooldown }: { readonly isInCooldown: boolean }): void {
     const { address, stickyKey } = released
     this.#releases.add(Address.key(address), released)
     if (stickyKey !== undefined) this.#byStickyKey.add(stickyKey, released)
-    if (isCooling) {
-      this.#cooling[address.family].add(released, released.coolUntilMs)
+    if (isInCooldown) {
+      this.#inCooldown[address.family].add(released, released.coolUntilMs)
       return
     }
     if (released.coolUntilMs > 0) this.#warm.add(released, -released.coolUntilMs)
@@ -113,7 +113,7 @@ export class Cooldown {
     const released = this.get(address)
     if (released === undefined) return undefined
     this.#forget(released)
-    this.#cooling[address.family].remove(released)
+    this.#inCooldown[address.family].remove(released)
     this.#warm.remove(released)
     this.#removeCooled(released)
     return released
@@ -121,10 +121,10 @@ export class Cooldown {
 
   /** The next address whose cooldown has ended at this time. */
   cooledDown(nowMs: number): Address | undefined {
-    const released = this.#cooling[4].due(nowMs) ?? this.#cooling[6].due(nowMs)
+    const released = this.#inCooldown[4].due(nowMs) ?? this.#inCooldown[6].due(nowMs)
     if (released === undefined) return undefined
     this.#forget(released)
-    this.add(released, { isCooling: false })
+    this.add(released, { isInCooldown: false })
     return released.address
   }
 
@@ -136,23 +136,23 @@ export class Cooldown {
     if (released === undefined) return undefined
     this.#forget(released)
     this.#removeCooled(released)
-    this.add(released, { isCooling: true })
+    this.add(released, { isInCooldown: true })
     return released.address
   }
 
   /** Updates the lists after a change of the usable addresses. */
   review(): void {
     for (const released of this.#releases.values()) {
-      if (this.#cooling[released.address.family].has(released)) continue
+      if (this.#inCooldown[released.address.family].has(released)) continue
       this.#removeCooled(released)
       this.#addCooled(released)
     }
   }
 
   /** The addresses in their cooldown, in no order. */
-  cooling(): Address[] {
+  inCooldown(): Address[] {
     return [...this.#releases.values()]
-      .filter((released) => this.#cooling[released.address.family].has(released))
+      .filter((released) => this.#inCooldown[released.address.family].has(released))
       .map((released) => released.address)
   }
 
@@ -168,7 +168,7 @@ export class Cooldown {
     if (oldest === undefined) return
     this.remove(oldest.address)
     // the strategy still needs to know when it was released
-    if (this.#keepsOrder) this.add({ ...oldest, stickyKey: undefined }, { isCooling: false })
+    if (this.#keepsOrder) this.add({ ...oldest, stickyKey: undefined }, { isInCooldown: false })
   }
 
   #addCooled(released: ReleasedAddress): void {

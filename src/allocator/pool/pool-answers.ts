@@ -48,7 +48,7 @@ export function refusalOf(
   const to = plan.preallocatedTo.get(Address.key(address))
   if (to !== undefined && to !== stickyKey) return { kind: 'refused', reason: 'PreallocatedForAnother', address }
   const released = cooldown.get(address)
-  if (released === undefined || !cooldown.isCooling(address)) return undefined
+  if (released === undefined || !cooldown.isInCooldown(address)) return undefined
   if (released.stickyKey !== undefined && released.stickyKey === stickyKey) return undefined
-  return { kind: 'cooling', address, freeAtMs: released.coolUntilMs }
+  return { kind: 'cooldown', address, freeAtMs: released.coolUntilMs }
 }

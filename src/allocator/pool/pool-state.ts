@@ -167,11 +167,11 @@ export class PoolState {
       }
       this.#countOut(slotId)
       const coolMs = Math.max(cooldownMs, stickyKey === undefined ? 0 : holdMs)
-      const isCooling = coolMs > 0
+      const isInCooldown = coolMs > 0
       // without a cooldown, a clock that steps back changes nothing
-      const coolUntilMs = isCooling ? nowMs + coolMs : 0
-      if (isCooling || stickyKey !== undefined || strategy.kind === 'least-recently-released') {
-        this.cooldown.add({ address, order: ++this.#order, coolUntilMs, stickyKey }, { isCooling })
+      const coolUntilMs = isInCooldown ? nowMs + coolMs : 0
+      if (isInCooldown || stickyKey !== undefined || strategy.kind === 'least-recently-released') {
+        this.cooldown.add({ address, order: ++this.#order, coolUntilMs, stickyKey }, { isInCooldown })
       }
       this.#unblock(address, slotId)
     }
@@ -186,7 +186,7 @@ export class PoolState {
     this.#countOut(slotId)
     if (released === undefined) this.#remember(address, slotId, this.#isPreallocated(address))
     else {
-      this.cooldown.add(released, { isCooling: released.coolUntilMs > this.#nowMs })
+      this.cooldown.add(released, { isInCooldown: released.coolUntilMs > this.#nowMs })
       // a delta from before a restart may have a number above the last one
       this.#order = Math.max(this.#order, released.order)
     }
@@ -255,7 +255,7 @@ export class PoolState {
     for (const { address } of this.cooldown.all()) {
       const slotId = this.#slotIdOf(address)
       this.#remember(address, slotId, true)
-      if (isInside(slotId) && this.cooldown.isCooling(address)) this.space(address.family).take(slotId)
+      if (isInside(slotId) && this.cooldown.isInCooldown(address)) this.space(address.family).take(slotId)
     }
     this.cooldown.review()
   }
@@ -305,14 +305,14 @@ export class PoolState {
     for (const addresses of this.#plan.preallocated.values()) {
       for (const address of addresses) {
         const slotId = this.#slotIdOf(address)
-        const isIdle = !this.#holders[address.family].hasAny(slotId) && !this.cooldown.isCooling(address)
+        const isIdle = !this.#holders[address.family].hasAny(slotId) && !this.cooldown.isInCooldown(address)
         if (isIdle && isInside(slotId)) preallocated++
       }
     }
     return {
       total,
       used: BigInt(this.#inUse),
-      cooling: BigInt(taken - this.#inUse - preallocated),
+      cooldown: BigInt(taken - this.#inUse - preallocated),
       preallocated: BigInt(preallocated),
       free: total - BigInt(taken),
       reserved: this.#plan.reserved,
@@ -344,10 +344,10 @@ export class PoolState {
     for (const released of snapshot.releases) {
       const { address } = released
       const slotId = state.#slotIdOf(address)
-      const isCooling = released.coolUntilMs > snapshot.nowMs
-      state.cooldown.add(released, { isCooling })
+      const isInCooldown = released.coolUntilMs > snapshot.nowMs
+      state.cooldown.add(released, { isInCooldown })
       state.#remember(address, slotId, true)
-      if (isCooling && isInside(slotId)) state.space(address.family).take(slotId)
+      if (isInCooldown && isInside(slotId)) state.space(address.family).take(slotId)
     }
     for (const [i, family] of FAMILIES.entries()) {
       state.#pickers[family].state = snapshot.draws[i]!
@@ -362,7 +362,7 @@ export class PoolState {
 
   /** Whether an address is kept from other owners. */
   #isBlocked(address: Address): boolean {
-    return this.#isPreallocated(address) || this.cooldown.isCooling(address)
+    return this.#isPreallocated(address) || this.cooldown.isInCooldown(address)
   }
 
   #isPreallocated(address: Address): boolean {

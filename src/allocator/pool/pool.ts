@@ -244,10 +244,10 @@ export class Pool {
    * The released addresses in their cooldown or hold time, in and out of the pool. With `nowMs`, at
    * that time. O(n).
    */
-  cooling(options: AtTime = {}): RangeSet {
-    assertObject('AddressPool.cooling', 'options', options)
+  inCooldown(options: AtTime = {}): RangeSet {
+    assertObject('AddressPool.inCooldown', 'options', options)
     if (options.nowMs !== undefined) this.#advance(options)
-    return RangeSet.fromAddresses(this.#state.cooldown.cooling())
+    return RangeSet.fromAddresses(this.#state.cooldown.inCooldown())
   }
 
   /** Numbers of addresses. With `nowMs`, at that time. O(1 + preallocated addresses). */
@@ -261,7 +261,7 @@ export class Pool {
   #advance({ nowMs }: AtTime): number {
     if (nowMs === undefined) {
       const { cooldownMs, holdMs } = this.#state.plan
-      if (cooldownMs === 0 && holdMs === 0 && !this.#state.cooldown.isAnyCooling) return 0
+      if (cooldownMs === 0 && holdMs === 0 && !this.#state.cooldown.isAnyInCooldown) return 0
       refuse('nowMs', 'milliseconds since 1970: the pool has a cooldown or a hold time', 'undefined')
     }
     assertWithin('nowMs', nowMs, 0, MOST_COUNTED)

@@ -113,7 +113,7 @@ function sequenceErrors(
 function stateErrors(path: string, { state, released, until }: IPBlockRow): readonly FieldError[] {
   if (state === undefined) return []
   const required = (field: string): FieldError => {
-    const detail = `of a row that is ${state}`
+    const detail = `of a row with the state ${state}`
     return { type: 'Required', path: `${path}.${field}`, value: null, detail }
   }
   if (released === undefined || until === undefined) {

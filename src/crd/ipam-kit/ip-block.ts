@@ -63,12 +63,12 @@ export interface IPBlockRow {
   readonly sequence: number
   /**
    * Absent: allocated to the owner. `held`: released, and kept for the owner if it returns.
-   * `cooling`: released, and not allocated to any owner until `until`.
+   * `cooldown`: released, and not allocated to any owner until `until`.
    */
-  readonly state?: 'held' | 'cooling' | undefined
+  readonly state?: 'held' | 'cooldown' | undefined
   /** When the address was released. */
   readonly released?: string | undefined
-  /** When the state `held` or `cooling` ends. */
+  /** When the state `held` or `cooldown` ends. */
   readonly until?: string | undefined
 }
 
@@ -83,7 +83,7 @@ const row: z.ZodType<IPBlockRow> = z.looseObject({
   pool: optional,
   count: z.int().min(1).optional(),
   sequence: z.int(),
-  state: z.enum(['held', 'cooling']).optional(),
+  state: z.enum(['held', 'cooldown']).optional(),
   released: timestamp().optional(),
   until: timestamp().optional(),
 })

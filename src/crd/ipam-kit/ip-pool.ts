@@ -125,7 +125,7 @@ export interface IPPoolFamilyStatus extends FamilyGrid {
   /** Units that are allocated only on request, allocated or not. */
   readonly reserved?: string | undefined
   /** Released units that are not allocated again yet. */
-  readonly cooling?: string | undefined
+  readonly cooldown?: string | undefined
   /** Allocated units that the pool no longer contains. */
   readonly outOfRange?: string | undefined
   /**
@@ -148,7 +148,7 @@ const familyStatus: z.ZodType<IPPoolFamilyStatus> = z.looseObject({
   allocated: count,
   free: count,
   reserved: count,
-  cooling: count,
+  cooldown: count,
   outOfRange: count,
   full: texts,
   bound: texts,

@@ -38,7 +38,7 @@ export const MAX_HANDLE_BLOCKS = 64
  */
 export const PLAIN_PATTERN = "^[!#-%'-;=?-\\[\\]-~]+$"
 /** The maximum lengths of the texts of a row. The largest block stays below 1 MB. */
-export const MAX_ROW_TEXTS = { owner: 317, uid: 36, kind: 80, interface: 15, container: 64 } as const
+export const MAX_ROW_TEXTS = { owner: 317, uid: 36, kind: 63, interface: 15, container: 64 } as const
 
 /** The maximum of `reuseAfterSeconds` and of other times of a pool, in seconds: 366 days. */
 export const MAX_SECONDS = 31_622_400

@@ -247,7 +247,7 @@ function poolStatus() {
       allocated: count('Allocated units, also those that the pool no longer contains.'),
       free: count('Free units.'),
       reserved: count('Units that are allocated only on request, allocated or not.'),
-      cooling: count('Released units that are not allocated again yet.'),
+      cooldown: count('Released units that are not allocated again yet.'),
       outOfRange: count('Allocated units that the pool no longer contains.'),
       full: ranges('Blocks without a free unit. A hint.'),
       bound: ranges('Blocks of nodes that have free units. A hint.'),
@@ -333,13 +333,13 @@ function row() {
     count: integer('Number of units, from this one upwards. Default: 1.', UNITS).optional(),
     sequence: integer('Sequence of the row. No other row of the address ever has the same.', SEQUENCE),
     state: text(
-      'Absent: allocated to the owner. held: released, and kept for the owner if it returns. cooling: released, and not allocated to any owner yet.',
+      'Absent: allocated to the owner. held: released, and kept for the owner if it returns. cooldown: released, and not allocated to any owner yet.',
       {
-        enum: ['held', 'cooling'],
+        enum: ['held', 'cooldown'],
       },
     ).optional(),
     released: text('When the address was released.', TIME).optional(),
-    until: text('When the state held or cooling ends.', TIME).optional(),
+    until: text('When the state held or cooldown ends.', TIME).optional(),
   })
 }
 

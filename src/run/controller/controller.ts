@@ -37,7 +37,7 @@ export type ControllerProblem =
   /** The outcome of a write is unknown, or is still unknown. */
   | { readonly kind: 'unsettled'; readonly planner: string; readonly key: string; readonly failure: StoreFailure }
   /** A kind could not be listed or watched. */
-  | { readonly kind: 'feed'; readonly of: KindInfo; readonly failure: StoreFailure }
+  | { readonly kind: 'informer'; readonly of: KindInfo; readonly failure: StoreFailure }
   /**
    * A planner, an {@link ExternalCaller} or a callback of the host has thrown: a defect in that
    * function. After a throw of a planner, the reservation of the plan stays. A throw of `onEvent`
@@ -264,7 +264,7 @@ export class Controller<O extends Outcome = Outcome> {
           this.#pump()
         },
         failed: async (failure, times) => {
-          this.#options.onProblem({ kind: 'feed', of: selection, failure })
+          this.#options.onProblem({ kind: 'informer', of: selection, failure })
           await this.#wait(waitMs(times))
         },
       })

@@ -118,7 +118,7 @@ export class ProblemLog {
 
 /** The parts that differ between problems of one kind: the key, and the names of objects in it. */
 function namesIn(problem: ControllerProblem): readonly string[] {
-  if (problem.kind === 'feed') return [problem.of.kind]
+  if (problem.kind === 'informer') return [problem.of.kind]
   const [, namespacedName = problem.key] = problem.key.split(' ')
   return [problem.key, namespacedName, namespacedName.split('/').at(-1) as string]
 }
@@ -136,12 +136,12 @@ function stackOf(error: unknown): string | undefined {
   }
 }
 
-const KINDS = 'feed, thrown, stalled, failed or unsettled'
+const KINDS = 'informer, thrown, stalled, failed or unsettled'
 
 /** A problem in one line. */
 function lineOf(problem: ControllerProblem): string {
   switch (problem.kind) {
-    case 'feed':
+    case 'informer':
       return `${problem.of.kind} cannot be watched: ${describe(problem.failure as Failure)}`
     case 'thrown': {
       const { key, error } = problem

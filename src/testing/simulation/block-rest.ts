@@ -48,14 +48,14 @@ function familyProblems(family: 4 | 6, status: IPPoolFamilyStatus | undefined, r
   const { pool, nowMs } = rest
   const spans = rest.spans.filter((span) => span.family === family)
   const blocks = rest.blocks.filter((block) => block.family === family)
-  const [counts, hints] = [{ total: 0n, allocated: 0n, outOfRange: 0n, cooling: 0n, busy: 0n }, emptyHints()]
+  const [counts, hints] = [{ total: 0n, allocated: 0n, outOfRange: 0n, cooldown: 0n, busy: 0n }, emptyHints()]
   for (const { first, last } of spans) counts.total += last - first + 1n
   for (const seen of blocks) {
     for (const { row, first, last } of seen.rows.filter((each) => isLive(each, nowMs))) {
       const [units, given] = [last - first + 1n, unitsIn(spans, { family, first, last })]
       if ((row.pool ?? seen.block.spec.pool) !== pool.metadata.name) continue
       if (row.state === undefined) counts.allocated += units
-      else counts.cooling += units
+      else counts.cooldown += units
       if (row.state === undefined) counts.outOfRange += units - given
     }
     const [all, busy] = [unitsIn(spans, wholeOf(seen)), busyIn(seen, spans, nowMs)]

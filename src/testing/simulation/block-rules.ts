@@ -228,7 +228,7 @@ export class BlockRules {
     return rows.some(({ row: left, ...place }) => {
       const isThere = place.first === first && place.last === last && left.uid === row.uid
       const waitMs = Date.parse(left.until ?? '') - Date.parse(left.released ?? '')
-      const state = sticky === undefined ? 'cooling' : 'held'
+      const state = sticky === undefined ? 'cooldown' : 'held'
       return isThere && left.state === state && waitMs >= seconds * 1000
     })
   }

@@ -406,7 +406,7 @@ class BlocksSimulation {
     return change.kind === 'present' && IPBlock.is(ref) ? this.#rules.ownersIn(name) : []
   }
 
-  /** If no worker can continue, time passes until addresses in cool-down are free. */
+  /** If no worker can continue, time passes until addresses in cooldown are free. */
   #skip(): boolean {
     const isWaiting = this.#owners.all.some((owner) => owner.wants && owner.told.length === 0)
     const isDue = Number.isFinite(this.#dueMs)

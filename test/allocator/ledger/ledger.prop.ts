@@ -13,7 +13,7 @@ const WINDOWS: readonly Address[] = [
   'fd00::ffe0',
   'ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffe0',
 ].map((text) => Address.parse(text))
-const REASONS: readonly HoldReason[] = ['held', 'pending', 'kept', 'cooling', 'former', 'foreign']
+const REASONS: readonly HoldReason[] = ['held', 'pending', 'kept', 'cooldown', 'former', 'foreign']
 const KEYS = ['a', 'b', 'c']
 
 const offset = fc.nat(31)
@@ -120,7 +120,7 @@ describe.each([
           }
           case 'expire': {
             const due = [...model.entries].filter(
-              ([, { reason, untilMs }]) => reason === 'cooling' && untilMs !== undefined && untilMs <= it.nowMs,
+              ([, { reason, untilMs }]) => reason === 'cooldown' && untilMs !== undefined && untilMs <= it.nowMs,
             )
             for (const [id] of due) model.entries.delete(id)
             expect(texts(ledger.expire(it.nowMs))).toEqual(texts(due.map(([, entry]) => entry)))
@@ -139,7 +139,7 @@ describe.each([
     expect(texts(ledger.entries())).toEqual(texts(model.entries.values()))
     expect(texts(ledger.conflicts())).toEqual(texts(model.conflicts()))
     const untils = [...model.entries.values()].flatMap(({ reason, untilMs }) =>
-      reason === 'cooling' ? [untilMs ?? Number.NaN] : [],
+      reason === 'cooldown' ? [untilMs ?? Number.NaN] : [],
     )
     const timed = untils.filter((untilMs) => !Number.isNaN(untilMs))
     expect(ledger.nextExpiryMs()).toBe(timed.length === 0 ? undefined : Math.min(...timed))

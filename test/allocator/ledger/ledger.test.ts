@@ -46,7 +46,7 @@ describe('Ledger', () => {
     expect(next(ledger, { for: 'a' })).toBe('10.0.0.10/32')
     ledger.set('5', entry('10.0.0.10', 'held', 'x'))
     expect(next(ledger, { for: 'a' })).toBe('10.0.0.11/32')
-    ledger.set('6', entry('10.0.0.11', 'cooling', 'a'))
+    ledger.set('6', entry('10.0.0.11', 'cooldown', 'a'))
     expect(next(ledger, { for: 'a' })).toBe('10.0.0.8/32')
   })
 
@@ -63,15 +63,15 @@ describe('Ledger', () => {
 
   test('ends what has cooled, and says when the next one has', () => {
     const ledger = new Ledger({ space })
-    ledger.set('1', entry('10.0.0.8', 'cooling', 'a', { untilMs: 20 }))
-    ledger.set('2', entry('10.0.0.9', 'cooling', 'a', { untilMs: 10 }))
-    ledger.set('3', entry('10.0.0.10', 'cooling'))
+    ledger.set('1', entry('10.0.0.8', 'cooldown', 'a', { untilMs: 20 }))
+    ledger.set('2', entry('10.0.0.9', 'cooldown', 'a', { untilMs: 10 }))
+    ledger.set('3', entry('10.0.0.10', 'cooldown'))
     ledger.set('4', entry('10.0.0.11', 'held', 'a', { untilMs: 1 }))
     expect([ledger.nextExpiryMs(), shown(ledger.expire(9))]).toEqual([10, []])
     expect(shown(ledger.expire(10))).toEqual(['10.0.0.9/32'])
     expect([next(ledger), ledger.nextExpiryMs()]).toEqual(['10.0.0.9/32', 20])
     expect(shown(ledger.expire(1e9))).toEqual(['10.0.0.8/32'])
-    expect([ledger.nextExpiryMs(), ledger.counts()]).toMatchObject([undefined, { cooling: 1, held: 1 }])
+    expect([ledger.nextExpiryMs(), ledger.counts()]).toMatchObject([undefined, { cooldown: 1, held: 1 }])
   })
 
   test('keeps its entries while the space changes', () => {

@@ -8,7 +8,7 @@ import { ModelOwners, tell } from './model-owners.js'
 import { addressesOf, type Command, run, script, spec, type Window } from './pool-script.js'
 
 /** Nothing here cools down or is kept for a key. */
-const idle = { cooling: 0n, preallocated: 0n, reserved: expect.any(BigInt) }
+const idle = { cooldown: 0n, preallocated: 0n, reserved: expect.any(BigInt) }
 
 /** Two windows a pool, one of each family, at places where addresses carry over. */
 const places: { name: string; windows: Window[] }[] = [

@@ -3,7 +3,7 @@ import { Address, RangeSet } from 'ipam-kit/cidr'
 import { describe, expect, test } from 'vitest'
 
 /** Nothing here cools down or is kept for a key. */
-const idle = { cooling: 0n, preallocated: 0n, reserved: expect.any(BigInt) }
+const idle = { cooldown: 0n, preallocated: 0n, reserved: expect.any(BigInt) }
 
 const at = (text: string) => Address.parse(text)
 const pool = (ranges: string[], exclude?: string[]) =>
@@ -85,7 +85,7 @@ describe('allocate', () => {
     expect(small.counts()).toEqual({ ...idle, total: 1n, used: 0n, free: 1n, outOfRange: 0n })
   })
 
-  test('undo takes nothing back that has gone to somebody else since', () => {
+  test('undo takes no address back that another owner has got since', () => {
     const small = pool(['10.0.0.1'])
     const outcome = small.allocate({ owner: a }) as Extract<AllocationOutcome, { kind: 'allocated' }>
     small.release(outcome.address, a)
@@ -117,7 +117,7 @@ describe('a wanted address', () => {
     expect(small.allocate({ owner: a, want: want(text) })).toEqual({ kind: 'outOfPool', address: at(text), reason })
   })
 
-  test('is taken, by whoever held it first', () => {
+  test('is taken by the owner that held it first', () => {
     const small = pool(['10.0.0.0/29'])
     small.occupy(at('10.0.0.5'), b)
     small.occupy(at('10.0.0.5'), c)
@@ -205,7 +205,7 @@ describe('owners', () => {
     expect(small.entries()).toMatchObject([{ address: at('10.0.0.5'), owners: [b] }])
   })
 
-  test('a release by somebody else, or of a free address, changes nothing', () => {
+  test('a release by another owner, or of a free address, changes nothing', () => {
     const small = pool(['10.0.0.0/29'])
     small.occupy(at('10.0.0.5'), a)
     expect(small.release(at('10.0.0.5'), b)).toEqual({ kind: 'notHeld' })

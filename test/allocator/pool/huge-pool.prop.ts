@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { property } from '../../cidr/property.js'
 
 /** Nothing here cools down or is kept for a key. */
-const idle = { cooling: 0n, preallocated: 0n, reserved: expect.any(BigInt) }
+const idle = { cooldown: 0n, preallocated: 0n, reserved: expect.any(BigInt) }
 
 const SLOTS = 1n << 52n
 const TOP = (1n << 128n) - 1n
@@ -157,7 +157,7 @@ function textOf(address: bigint | undefined): string | undefined {
   return address === undefined ? undefined : text(address)
 }
 
-test('a search goes on behind the last numbered address, and ends when that is taken too', () => {
+test('a search continues after the last numbered address, and ends when that is taken too', () => {
   const pool = new AddressPool({ ranges: RangeSet.parse(['fd00::/76', 'fd01::', 'fd01::2']) })
   const [last, ...behind] = ['fd00::f:ffff:ffff:ffff', 'fd01::', 'fd01::2'].map((entry) => Address.parse(entry))
   const owner = { uid: 'a' }

@@ -80,7 +80,7 @@ const made = setup.map(({ spec, strategy, before }) => {
 
 describe('a pool is read as it was written', () => {
   property([setup, fc.array(step, { maxLength: 25, size: 'max' })], 3)(
-    'and goes on as the other one does',
+    'and continues as the other one does',
     ({ spec, strategy, before }, after) => {
       const live = new AddressPool({ ...spec, strategy })
       act(live, before, START)

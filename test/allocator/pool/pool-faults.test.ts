@@ -115,7 +115,7 @@ describe('undo', () => {
     ask('a')
     pool.releaseOwner('a', { nowMs: 0 })
     expect(pool.undo(ask('b').delta)).toBe(true)
-    expect(RangeSet.format(pool.cooling())).toEqual(['10.0.0.0-10.0.0.0', 'fd00::-fd00::'])
+    expect(RangeSet.format(pool.inCooldown())).toEqual(['10.0.0.0-10.0.0.0', 'fd00::-fd00::'])
     expect(ask('c').addresses.map(Address.format)).toEqual(['10.0.0.0', 'fd00::'])
   })
 
@@ -126,7 +126,7 @@ describe('undo', () => {
     const { delta } = given(pool.allocate({ owner: { uid: 'b' }, stickyKey: 'mac-1' }, { nowMs: 5000 }))
     pool.counts({ nowMs: 10_000 })
     expect(pool.undo(delta)).toBe(true)
-    expect(pool.counts()).toMatchObject({ cooling: 0n, free: 2n })
+    expect(pool.counts()).toMatchObject({ cooldown: 0n, free: 2n })
   })
 
   test('keeps the order in which two addresses were released for one key', () => {
@@ -162,7 +162,7 @@ test('a request that nothing is left for changes nothing that follows from the s
   expect(AddressPool.encode(pool)).toEqual(before)
 })
 
-test('next-fit goes on behind the last one that was given, in a pool that was changed twice', () => {
+test('next-fit continues after the last allocated address in a pool that was changed twice', () => {
   const pool = new AddressPool({ ranges: ranges('10.0.0.0/29'), strategy: { kind: 'next-fit' } })
   const give = (uid: string) => Address.format(given(pool.allocate({ owner: { uid } })).address)
   expect([give('a'), give('b')]).toEqual(['10.0.0.0', '10.0.0.1'])
@@ -269,7 +269,7 @@ describe('a pool that was changed', () => {
     expect(['e', 'f', 'g'].map((uid) => give(uid))).toEqual(['10.0.0.1', '10.0.0.0', 'exhausted'])
   })
 
-  test('gives nothing that is still cooling down', () => {
+  test('gives no address that is in its cooldown', () => {
     const { pool, give, resize } = make({ kind: 'least-recently-released' }, { cooldownSeconds: 10 })
     give('a')
     pool.releaseOwner('a', { nowMs: 0 })
@@ -286,7 +286,7 @@ describe('a pool that was changed', () => {
     expect(rest.map((uid) => other.give(uid))).toEqual(rest.map((uid) => one.give(uid)))
   })
 
-  test('and changed back goes on behind an address that it did not have meanwhile', () => {
+  test('and changed back continues after an address that it did not have meanwhile', () => {
     const { pool, give, resize } = make({ kind: 'next-fit' })
     for (const uid of ['a', 'b', 'c', 'd', 'e', 'f']) give(uid)
     for (const uid of ['a', 'b', 'c', 'd', 'e', 'f']) pool.releaseOwner(uid)

@@ -145,7 +145,7 @@ describe.each(FAMILIES)('what is kept for a key in IPv%i', (family) => {
     const given = tried.pool.allocate({ owner: { uid: 'after' }, ...key, want }, { nowMs: 0 })
     if (given.kind !== 'allocated') throw new Error(given.kind)
     expect(tried.pool.undo(given.delta)).toBe(true)
-    expect(tried.pool.counts({ nowMs: 0 })).toMatchObject({ cooling: 8n, free: 0n })
+    expect(tried.pool.counts({ nowMs: 0 })).toMatchObject({ cooldown: 8n, free: 0n })
     expect(tried.ask('another', { family, stickyKey: 'mac-2' })).toBe('exhausted')
     expect(tried.ask('again', { ...key, want })).toEqual([0, 1, 2, 3, 4, 5, 6, 7])
   })
@@ -162,7 +162,7 @@ describe.each(FAMILIES)('what is kept for a key in IPv%i', (family) => {
     ] as const) {
       expect(tried.ask('after', { ...key, want })).toBe('exhausted')
       expect(tried.pool.counts({ nowMs: 0 })).toEqual(counts)
-      expect(tried.ask('another', { family, want: { kind: 'address', address: at(family, 0) } })).toBe('cooling')
+      expect(tried.ask('another', { family, want: { kind: 'address', address: at(family, 0) } })).toBe('cooldown')
     }
   })
 
@@ -233,13 +233,13 @@ describe.each(FAMILIES)('a cooldown of IPv%i when the clock steps back', (family
   const spec = (strategy: Strategy) => ({ ranges: ranges(eight[family]), cooldownSeconds: 10, strategy })
   const all: Want = { kind: 'run', count: 8 }
 
-  test.each(strategies)('lasts by the clock as it is now, also if it was over by the one before: $kind', (strategy) => {
+  test.each(strategies)('lasts by the present clock, also if it had ended by the clock before: $kind', (strategy) => {
     const tried = new Tried(spec(strategy))
     tried.ask('a', { want: all })
     tried.nowMs = 100_000
     tried.release('a')
     // one hour ahead for a moment
-    expect(tried.pool.counts({ nowMs: 3_700_000 }).cooling).toBe(0n)
+    expect(tried.pool.counts({ nowMs: 3_700_000 }).cooldown).toBe(0n)
     tried.nowMs = 109_999
     for (const want of [{ kind: 'any' }, all] as const) {
       expect(tried.pool.allocate({ owner: { uid: 'b' }, want }, { nowMs: tried.nowMs })).toEqual({
@@ -248,7 +248,7 @@ describe.each(FAMILIES)('a cooldown of IPv%i when the clock steps back', (family
       })
     }
     const read = AddressPool.decode(AddressPool.encode(tried.pool))
-    expect(read.counts()).toMatchObject({ cooling: 8n, free: 0n })
+    expect(read.counts()).toMatchObject({ cooldown: 8n, free: 0n })
     tried.nowMs = 110_000
     expect(tried.ask('b', { want: all })).toEqual([0, 1, 2, 3, 4, 5, 6, 7])
   })
@@ -275,11 +275,11 @@ describe.each(FAMILIES)('a cooldown of IPv%i when the clock steps back', (family
     tried.nowMs = 5000
     expect(tried.ask('d')).toBe('exhausted')
     expect(tried.ask('e', { stickyKey: 'b' })).toEqual([1])
-    expect(tried.pool.counts({ nowMs: 5000 })).toMatchObject({ used: 8n, cooling: 0n })
+    expect(tried.pool.counts({ nowMs: 5000 })).toMatchObject({ used: 8n, cooldown: 0n })
   })
 })
 
-describe('next-fit in IPv6 goes on behind the last address where that has no slot', () => {
+describe('next-fit in IPv6 continues after the last address where that has no slot', () => {
   const nextFit = { kind: 'next-fit' } as const
   const next = (pool: AddressPool, uid: string) => {
     const outcome = pool.allocate({ owner: { uid } })

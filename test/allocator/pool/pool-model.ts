@@ -40,7 +40,7 @@ export class PoolModel {
   #addresses!: readonly string[]
   #holds: readonly ModelHold[] = []
   /**
-   * Those that were released and are not in use, in the order of their release: cooling, or
+   * Those that were released and are not in use, in the order of their release: in cooldown, or
    * remembered for their order.
    */
   #releases: readonly ModelRelease[] = []
@@ -64,9 +64,11 @@ export class PoolModel {
 
   /** All that can be told about it. */
   state() {
-    const cooling = this.#releases.map((released) => released.address).filter((address) => this.#isCooling(address))
+    const inCooldown = this.#releases
+      .map((released) => released.address)
+      .filter((address) => this.#isInCooldown(address))
     return {
-      cooling: cooling.sort(compare),
+      inCooldown: inCooldown.sort(compare),
       holds: [...this.#holds].sort(byAddress).map(({ address, uid, sequence }) => `${address} ${uid} ${sequence}`),
       counts: this.counts(),
       lowest: ([undefined, 4, 6] as const).map((family) => this.#free(family)[0]),
@@ -76,15 +78,15 @@ export class PoolModel {
   counts() {
     const held = new Set(this.#holds.map((hold) => hold.address))
     const inPool = (address: string) => this.#addresses.includes(address)
-    const cooling = this.#addresses.filter((address) => !held.has(address) && this.#isCooling(address))
+    const inCooldown = this.#addresses.filter((address) => !held.has(address) && this.#isInCooldown(address))
     const preallocated = this.#preallocated()
       .map(([, address]) => address)
-      .filter((address) => inPool(address) && !held.has(address) && !cooling.includes(address))
+      .filter((address) => inPool(address) && !held.has(address) && !inCooldown.includes(address))
     const count = (list: readonly unknown[]) => BigInt(list.length)
     return {
       total: count(this.#addresses),
       used: count([...held].filter(inPool)),
-      cooling: count(cooling),
+      cooldown: count(inCooldown),
       preallocated: count(preallocated),
       free: count(this.#free(undefined)),
       reserved: RangeSet.size(setOf(this.#spec.ranges)) - count(this.#addresses),
@@ -200,7 +202,7 @@ export class PoolModel {
     return [...(this.#spec.preallocated ?? [])].map(([key, address]) => [key, Address.format(address)])
   }
 
-  #isCooling(address: string): boolean {
+  #isInCooldown(address: string): boolean {
     return this.#releases.some((released) => released.address === address && released.untilMs > this.nowMs)
   }
 
@@ -208,7 +210,7 @@ export class PoolModel {
     return (
       this.#addresses.includes(address) &&
       !this.#holds.some((hold) => hold.address === address) &&
-      !this.#isCooling(address) &&
+      !this.#isInCooldown(address) &&
       !this.#preallocated().some(([, other]) => other === address)
     )
   }
@@ -232,7 +234,7 @@ export class PoolModel {
     if (to !== undefined && to !== key) return { kind: 'refused', address }
     const released = this.#releases.find((other) => other.address === address && other.untilMs > this.nowMs)
     if (released === undefined || (released.key !== undefined && released.key === key)) return undefined
-    return { kind: 'cooling', address, freeAtMs: released.untilMs }
+    return { kind: 'cooldown', address, freeAtMs: released.untilMs }
   }
 
   /** What is preallocated for a key, else what it had last; IPv4 before IPv6. */

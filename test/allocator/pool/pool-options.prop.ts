@@ -113,7 +113,7 @@ function stateOf(pool: AddressPool, nowMs: number) {
   const counts = pool.counts({ nowMs })
   const holds = pool.entries().flatMap((entry) => entry.holds)
   return {
-    cooling: [...RangeSet.addresses(pool.cooling())].map(text),
+    inCooldown: [...RangeSet.addresses(pool.inCooldown())].map(text),
     holds: holds.map((hold) => `${text(hold.address)} ${hold.owner.uid} ${hold.sequence}`),
     counts,
     lowest: ([undefined, 4, 6] as const).map((family) => {

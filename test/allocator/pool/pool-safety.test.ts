@@ -13,7 +13,7 @@ function given(outcome: AllocationOutcome): Extract<AllocationOutcome, { kind: '
   return outcome
 }
 
-describe('an address is given to nobody else', () => {
+describe('an address is given to no other owner', () => {
   test('by undoing two releases of it', () => {
     const pool = new AddressPool({ ranges: ranges('10.0.0.0/32') })
     const deltas = ['a', 'b'].map((uid) => {
@@ -34,7 +34,7 @@ describe('an address is given to nobody else', () => {
     expect(allocator.entries()[0]?.owners).toHaveLength(1)
   })
 
-  test('by undoing a release after somebody else was read back with a lower number', () => {
+  test('by undoing a release after another owner was read back with a lower number', () => {
     const pool = new AddressPool({ ranges: ranges('10.0.0.0/30') })
     for (const uid of ['a', 'b']) pool.allocate({ owner: { uid } })
     const delta = pool.releaseOwner('a')
@@ -145,7 +145,7 @@ test('a prefix of another family is not what the owner asks for', () => {
   expect(allocator.allocate({ owner: { uid: 'a' } })).toMatchObject({ prefix: { address: { family: 6 } } })
 })
 
-test('next-fit goes on behind the last one that was given, once round after a resize', () => {
+test('next-fit continues after the last allocated address, once round after a resize', () => {
   const spec = (...texts: string[]) => ({ ranges: ranges(...texts), strategy: { kind: 'next-fit' } as const })
   const pool = new AddressPool(spec('10.0.0.8/29'))
   const give = (uid: string) => Address.format(given(pool.allocate({ owner: { uid } })).address)

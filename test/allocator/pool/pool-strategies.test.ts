@@ -20,7 +20,7 @@ const pool = (kind: Exclude<Strategy['kind'], 'random'>, more: Partial<AddressPo
   new AddressPool({ ranges: ranges('10.0.0.0/29'), strategy: { kind }, ...more })
 
 describe('strategies', () => {
-  test('next-fit goes on behind the last one, and a release does not draw it back', () => {
+  test('next-fit continues after the last address, and a release does not draw it back', () => {
     const small = pool('next-fit')
     expect([give(small, 'a'), give(small, 'b'), give(small, 'c')]).toEqual(['10.0.0.0', '10.0.0.1', '10.0.0.2'])
     free(small, '10.0.0.1')
@@ -143,9 +143,9 @@ describe('time', () => {
     ask('b', 0)
     small.release(at('10.0.0.0'), { uid: 'a' }, { nowMs: 1000 })
     expect(ask('c', 2000)).toEqual({ kind: 'exhausted', freeAtMs: 11_000 })
-    expect(small.counts()).toMatchObject({ used: 1n, cooling: 1n, free: 0n })
+    expect(small.counts()).toMatchObject({ used: 1n, cooldown: 1n, free: 0n })
     expect(ask('a', 10_999)).toEqual({ kind: 'exhausted', freeAtMs: 11_000 })
-    expect(small.counts({ nowMs: 11_000 })).toMatchObject({ used: 1n, cooling: 0n, free: 1n })
+    expect(small.counts({ nowMs: 11_000 })).toMatchObject({ used: 1n, cooldown: 0n, free: 1n })
     expect(ask('c', 11_000)).toMatchObject({ kind: 'allocated', address: at('10.0.0.0') })
   })
 
@@ -177,7 +177,7 @@ describe('releases', () => {
     expect(small.counts().used).toBe(1n)
   })
 
-  test('a release is not undone once somebody else has the address', () => {
+  test('a release is not undone once another owner has the address', () => {
     const small = new AddressPool({ ranges: ranges('10.0.0.0/32') })
     give(small, 'a')
     const delta = small.releaseOwner('a')
@@ -210,7 +210,7 @@ test('what is kept back is counted, and comes back when the pool is changed', ()
   expect(made.counts()).toEqual({
     total: 9n,
     used: 0n,
-    cooling: 0n,
+    cooldown: 0n,
     preallocated: 1n,
     free: 8n,
     reserved: 7n,
@@ -222,7 +222,7 @@ test('what is kept back is counted, and comes back when the pool is changed', ()
   expect(give(made, 'b')).toBe('10.0.0.1')
 })
 
-test('an allocation is undone after the pool was changed, and next-fit goes on where it is then', () => {
+test('an allocation is undone after the pool was changed, and next-fit continues where it is then', () => {
   const made = new AddressPool({ ranges: ranges('10.0.0.8/29'), strategy: { kind: 'next-fit' } })
   give(made, 'a')
   const outcome = made.allocate({ owner: { uid: 'b' } })
@@ -271,10 +271,10 @@ describe('mistakes of the caller', () => {
     expect.objectContaining({ code: 'INVALID_ARGUMENT', context: expect.objectContaining({ argument }) })
 
   test('no time where one is needed', () => {
-    const cooling = new AddressPool(spec({ cooldownSeconds: 1 }))
-    expect(() => cooling.allocate({ owner: { uid: 'a' } })).toThrow(refusal('nowMs'))
-    expect(() => cooling.release(at('10.0.0.1'), { uid: 'a' })).toThrow(refusal('nowMs'))
-    expect(() => cooling.releaseOwner('a', { nowMs: Number.NaN })).toThrow(refusal('nowMs'))
+    const pool = new AddressPool(spec({ cooldownSeconds: 1 }))
+    expect(() => pool.allocate({ owner: { uid: 'a' } })).toThrow(refusal('nowMs'))
+    expect(() => pool.release(at('10.0.0.1'), { uid: 'a' })).toThrow(refusal('nowMs'))
+    expect(() => pool.releaseOwner('a', { nowMs: Number.NaN })).toThrow(refusal('nowMs'))
     expect(() => new AddressPool(spec({})).counts({ nowMs: Number.NaN })).toThrow(refusal('nowMs'))
   })
 

@@ -35,7 +35,7 @@ test('a map of places answers as a Map does', () => {
   )
 })
 
-test('what is left of many that have gone is found, and their room is given back', () => {
+test('a map finds the few entries that remain of many, and frees the room of the removed ones', () => {
   const map = new SlotMap<number, object>()
   const values = Array.from({ length: 50_000 }, () => ({}))
   values.forEach((value, place) => void map.add(place * 300, value))

@@ -246,7 +246,7 @@ describe('two of one state have the same bytes', () => {
     },
     questions: (pool, nowMs) => {
       pool.counts({ nowMs })
-      pool.cooling({ nowMs })
+      pool.inCooldown({ nowMs })
       pool.entries()
       pool.lowestFree()
     },

@@ -75,8 +75,8 @@ describe('whatever is undone, and however late', () => {
       }
       const listed = uids.flatMap((uid) => pool.addressesOf(uid).map(Address.format))
       expect(listed.sort()).toEqual(entries.map(({ address }) => Address.format(address)).sort())
-      const { total, used, cooling, free } = pool.counts()
-      expect([used, total]).toEqual([BigInt(entries.length), used + cooling + free])
+      const { total, used, cooldown, free } = pool.counts()
+      expect([used, total]).toEqual([BigInt(entries.length), used + cooldown + free])
     }
     for (const uid of uids) pool.releaseOwner(uid, { nowMs })
     expect(pool.counts({ nowMs: nowMs + 60_000 }).free).toBe(6n)

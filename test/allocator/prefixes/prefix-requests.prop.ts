@@ -222,7 +222,7 @@ test('a prefix that is named does not move next-fit', () => {
   expect(allocator.next()).toEqual(Prefix.parse('10.0.0.16/28'))
 })
 
-test('a late release ends no later hold, and a release is not undone over somebody else', () => {
+test('a late release ends no later hold, and a release is not undone over another owner', () => {
   const allocator = new PrefixAllocator({ ranges: RangeSet.parse(['10.0.0.0/24']), childLength: 24 })
   const first = allocator.allocate({ owner: { uid: 'a' } })
   const prefix = Prefix.parse('10.0.0.0/24')
@@ -320,7 +320,7 @@ describe('owners of prefixes', () => {
   })
 })
 
-test('next-fit goes on where it was when only the last allocation is undone', () => {
+test('next-fit continues where it was when only the last allocation is undone', () => {
   const spec = { ranges: RangeSet.parse(['10.0.0.0/24']), childLength: 28, strategy: { kind: 'next-fit' } } as const
   const allocator = new PrefixAllocator(spec)
   const [first, second] = ['a', 'b'].map((uid) => allocator.allocate({ owner: { uid } }))

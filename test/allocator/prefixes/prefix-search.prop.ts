@@ -4,7 +4,7 @@ import { Address, type Address4, Prefix, RangeSet } from 'ipam-kit/cidr'
 import { describe, expect } from 'vitest'
 import { property } from '../../cidr/property.js'
 
-describe('a search goes on where the last one ended', () => {
+describe('a search continues where the last one ended', () => {
   const from = 0x0a400000
   /** Of /22 to /30, in a /20. */
   const unit = (prefix: Prefix): [first: number, behind: number] => {

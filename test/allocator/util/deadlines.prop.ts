@@ -41,7 +41,7 @@ describe('things with a time', () => {
     }
   })
 
-  test('are all there when most of them have gone', () => {
+  test('that remain are all found when most were removed', () => {
     const deadlines = new Deadlines<Thing>()
     const things = Array.from({ length: 300 }, (_, name) => ({ name }))
     for (const thing of things) deadlines.add(thing, (thing.name * 7) % 300)

@@ -207,7 +207,7 @@ describe.each(windows)('beside a plain list of entries, IPv$family around bit $s
   })
 
   property([fc.boolean(), fc.array(step, { maxLength: 30, size: 'max' }), fc.infiniteStream(step)], 0.1)(
-    'an iteration over a map that changes goes on behind where it was',
+    'an iteration over a map that changes continues after its last prefix',
     (isLarge, before, between) => {
       const map = new PrefixMap<number | undefined>()
       const model = new Model()

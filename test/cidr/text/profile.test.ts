@@ -332,7 +332,7 @@ describe('zones where they are asked for', () => {
   })
 })
 
-describe('a zone that nobody would read is not written', () => {
+describe('a zone that no parser would read is not written', () => {
   const v4 = Address.parse('1.2.3.4')
   const v6 = Address.parse('fe80::1')
   test.each([

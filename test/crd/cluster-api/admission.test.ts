@@ -60,7 +60,7 @@ describe('creating an address', () => {
     expect(create({}, lookup).allowed).toBe(false)
   })
 
-  test('is refused while nobody knows whether there is a claim', () => {
+  test('is refused while it is unknown whether its claim exists', () => {
     expect(create({}, { kind: 'failed', problem: 'timeout' })).toMatchObject({
       message: 'spec.claimRef: Internal error: failed to fetch claim: timeout',
       errors: [{ type: 'Internal', path: 'spec.claimRef' }],

@@ -26,7 +26,7 @@ const v1beta2 = {
 }
 
 describe('a Machine', () => {
-  test('of v1beta2 is read, with the fields that nobody here knows', () => {
+  test('of v1beta2 is read, with the fields that the schema does not define', () => {
     expect(Machine.parse(v1beta2)).toEqual(v1beta2)
   })
 

@@ -20,7 +20,7 @@ describe('creating a block', () => {
     ['with some', { rows: { 0: row(1), 1: row(2, { count: 3 }), 4: row(3), 255: row(9) } }, undefined],
     [
       'with some that were given back',
-      { rows: { 0: row(1, { state: 'cooling', ...back }), 1: row(2, { state: 'held', ...back }) } },
+      { rows: { 0: row(1, { state: 'cooldown', ...back }), 1: row(2, { state: 'held', ...back }) } },
       undefined,
     ],
     ['of prefixes', { cidr: 'fd00::/54', allocationPrefixLength: 64 }, 'default-6-fd000000000000000000000000000000-54'],
@@ -65,10 +65,13 @@ describe('creating a block', () => {
     [['spec.rows.1.sequence: row 0 has it'], { 0: row(3), 1: row(3) }],
     [['spec.rows.0.sequence: is above that of the block, 9'], { 0: row(10) }],
     [
-      ['spec.rows.0.released: of a row that is held', 'spec.rows.0.until: of a row that is held'],
+      ['spec.rows.0.released: of a row with the state held', 'spec.rows.0.until: of a row with the state held'],
       { 0: row(1, { state: 'held' }) },
     ],
-    [['spec.rows.0.until: of a row that is cooling'], { 0: row(1, { state: 'cooling', released: back.released }) }],
+    [
+      ['spec.rows.0.until: of a row with the state cooldown'],
+      { 0: row(1, { state: 'cooldown', released: back.released }) },
+    ],
     [
       ['spec.rows.0.until: is before 2026-01-01T00:00:00Z'],
       { 0: row(1, { state: 'held', ...back, until: '2026-01-01T00:00:00+00:01' }) },
@@ -86,11 +89,11 @@ describe('changing a block', () => {
   test.each<[string, Fields, Fields]>([
     ['adding a row', { rows: { 0: row(9) } }, { sequence: 10, rows: { 0: row(9), 1: row(10) } }],
     ['taking one away', { rows: { 0: row(9) } }, {}],
-    ['giving one back', { rows: { 0: row(9) } }, { rows: { 0: row(9, { state: 'cooling', ...back }) } }],
+    ['giving one back', { rows: { 0: row(9) } }, { rows: { 0: row(9, { state: 'cooldown', ...back }) } }],
     ['keeping less', { rows: { 0: row(9, { count: 4 }) } }, { rows: { 0: row(9, { count: 2 }) } }],
     ['giving to another in one step', { rows: { 0: row(9) } }, { sequence: 10, rows: { 0: row(10, { uid: 'u-1' }) } }],
     [
-      'who comes again',
+      'an owner that comes again',
       { rows: { 0: row(9, { state: 'held', ...back }) } },
       { sequence: 10, rows: { 0: row(10, { uid: 'u-1' }) } },
     ],
@@ -101,12 +104,12 @@ describe('changing a block', () => {
       { sequence: 10, rows: { 0: row(10, { uid: 'u-1', container: 'c2' }) } },
     ],
     [
-      'giving back, and remembering who had it before',
+      'giving back, and remembering the owner before',
       { rows: { 0: row(9), 4: row(8, { count: 3 }) } },
       {
         sequence: 11,
         rows: {
-          0: row(10, { owner: 'lab/web-1', uid: 'u-1', state: 'cooling', ...back }),
+          0: row(10, { owner: 'lab/web-1', uid: 'u-1', state: 'cooldown', ...back }),
           5: row(11, { owner: 'lab/web-1', uid: 'u-1', state: 'held', ...back }),
         },
       },

@@ -28,13 +28,13 @@ export const usualRow: Row = {
 export const longestRow: Row = {
   owner: `${'n'.repeat(63)}/${'p'.repeat(253)}`,
   uid: 'u'.repeat(36),
-  kind: 'k'.repeat(80),
+  kind: 'k'.repeat(63),
   interface: 'i'.repeat(15),
   container: 'c'.repeat(64),
   mac: '02:00:00:00:00:01',
   pool: 'q'.repeat(200),
   count: 1,
-  state: 'cooling',
+  state: 'cooldown',
   released: '2026-01-01T00:00:00.000000Z',
   until: '2026-01-01T00:00:00.000000Z',
 }
@@ -78,7 +78,7 @@ export function handle(isLongest: boolean): KubeObject {
 
 /** A pool of both families as people write it, and what the operator says of it. */
 export function usualPool(): KubeObject {
-  const counts = { total: '65534', allocated: '1024', free: '64510', reserved: '1', cooling: '0', outOfRange: '0' }
+  const counts = { total: '65534', allocated: '1024', free: '64510', reserved: '1', cooldown: '0', outOfRange: '0' }
   const condition = { type: 'Ready', status: 'True', reason: 'Ready', message: '' }
   const conditions = ['Ready', 'Exhausted', 'Overlaps'].map((type) => ({
     ...condition,

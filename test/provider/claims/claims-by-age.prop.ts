@@ -14,7 +14,7 @@ const step = fc.oneof(
   fc.record({ do: fc.constant('read' as const) }),
 )
 
-test('claims come oldest first, whoever came and left meanwhile', () => {
+test('claims come oldest first, whichever were added and removed meanwhile', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
       const line = new ClaimsByAge()

@@ -108,7 +108,7 @@ describe('an IPAddress without its claim', () => {
   test.each([
     ['swept', {}],
     ['let go', DELETED],
-  ])('is not %s where an external system has it: nobody knows what is to be given back there', (_, metadata) => {
+  ])('is not %s where an external system has it: it is unknown what is to be given back there', (_, metadata) => {
     expect(planOf(provider(OUTSIDE), metadata)).toBeUndefined()
   })
 })
@@ -233,7 +233,7 @@ describe('a release that the external system has refused for good', () => {
     expect(reasonOf(planner)).toBe('ExternalCall')
   })
 
-  test('is when the pool was paused and goes on', () => {
+  test('is when the pool was paused and no longer is', () => {
     const planner = refused()
     show(planner, stored(pool(), { resourceVersion: '8', ...PAUSED }))
     expect(reasonOf(planner)).toBe('paused')
@@ -376,7 +376,7 @@ describe('AddressLedger', () => {
     expect([ledger.size, ledger.othersHolding(held('x', '10.0.0.2'))]).toEqual([0, []])
   })
 
-  test('holds what is about to be written, once for each who is', () => {
+  test('holds what is about to be written, once for each reservation', () => {
     const ledger = ledgerWith()
     const ends = [ledger.reserve(held('a', '10.0.0.1')), ledger.reserve(held('a', '10.0.0.1'))]
     expect([ledger.size, ledger.othersHolding(held('b', '10.0.0.1'))]).toEqual([2, ['default/a']])

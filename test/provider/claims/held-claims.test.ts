@@ -221,7 +221,7 @@ describe.each(settings)('$ledger, $kind, $what: a claim that its consumer holds'
     },
   )
 
-  test('keeps its address while its IPAddress is being deleted, whoever deletes it', async () => {
+  test('keeps its address while any client deletes its IPAddress', async () => {
     await world.delete('claim', 'old')
     await world.delete('address', 'old')
     await isKept()

@@ -145,7 +145,7 @@ describe('a plan for a pool that makes a call', () => {
     expect(seen.at(-1)).toEqual([[2], undefined, undefined])
   })
 
-  test('a call that was refused for good is left alone until the pool changes, and others go on', () => {
+  test('a call that was refused for good is not repeated until the pool changes, and other calls continue', () => {
     const run = started(({ calls }) => {
       const isRefused = calls.of('delete', 'a')?.failure !== undefined
       return says('ready', {

@@ -93,7 +93,7 @@ test('a claim that gives way waits for the Bound one, and for nothing else', () 
   expect(rivalsOf('8')).toMatchObject({ giveWay: false, isUnreported: false })
 })
 
-test('when an IPAddress has gone, the claims that went by it are planned again, and the one that keeps the address', () => {
+test('when an IPAddress is deleted, the claims that went by it are planned again, and the one that keeps the address', () => {
   make(100)
   for (const key of claims.keys()) rivalsOf(key)
   claims.delete('7')

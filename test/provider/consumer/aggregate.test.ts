@@ -77,7 +77,7 @@ test('openshift counts those that wait', () => {
   expect(conditionOf('openshift', [bound])).toMatchObject({ status: 'True', reason: 'IPAddressClaimed' })
 })
 
-test('proxmox says what each one waits for, and goes on', () => {
+test('proxmox says what each claim waits for, and continues', () => {
   expect(conditionOf('proxmox', [bound, { owners: [other] }])).toMatchObject({
     type: 'VirtualMachineProvisioned',
     status: 'False',

@@ -221,7 +221,7 @@ describe('a pool reference that is not whole is refused, with owner, device and 
     },
   )
 
-  test('before anything is planned, and a release goes on', () => {
+  test('before anything is planned, and a release continues', () => {
     const devices = [{ pools: [whole] }, { pools: [{ ...whole, apiGroup: '' }] }]
     const input = { owner, naming: 'capv', devices, claims: [], addresses: [] } as const
     expect(failureOf(() => planClaims(input))?.code).toBe('INVALID_ARGUMENT')

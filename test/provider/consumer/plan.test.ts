@@ -212,7 +212,7 @@ describe('a claim that is no longer wanted', () => {
     expect(done.outcome.attached).toEqual([])
   })
 
-  test('and so does one that somebody else deletes meanwhile', () => {
+  test('and so does one that another client deletes meanwhile', () => {
     const claim = claimOf(desired, { ...bound, isDeleting: true })
     expect(planClaims(inputOf([claim], gone)).effects).toEqual([])
     expect(does(planClaims(inputOf([claim], gone), { detached: ['vm-0-0'] }))).toEqual(['patch vm-0-0 finalizers'])
@@ -287,7 +287,7 @@ describe('release', () => {
     }
   })
 
-  test('takes a claim that nobody owns for ours only by our finalizer', () => {
+  test('takes a claim without owners for ours only by our finalizer', () => {
     expect(does(releasePlan(inputOf([claimOf(desired, { owners: [] })])))).toEqual(['patch vm-0-0 finalizers'])
     const unmarked = claimOf(desired, { owners: [], finalizers: ['a/b'] })
     expect(releasePlan(inputOf([unmarked]), { deleteExplicitly: true }).effects).toEqual([])

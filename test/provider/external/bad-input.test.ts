@@ -75,7 +75,7 @@ describe('a preallocated address', () => {
         world.cloud.byHand.create({ network: id, address: '198.51.100.9' })
       },
     ],
-  ])('%s is one that has failed, and is given to nobody', async (_, address, prepare) => {
+  ])('%s is one that has failed, and is given to no claim', async (_, address, prepare) => {
     const world = new World()
     prepare(world)
     const floatingIPNetwork = { id: world.network }
@@ -118,7 +118,7 @@ describe('a reference to a pool', () => {
   })
 })
 
-test('maxIPs that is lowered below what is in use takes nothing from anybody', async () => {
+test('maxIPs that is lowered below what is in use takes no address from a claim', async () => {
   const world = new World()
   await world.create(pool(), claim('c1'), claim('c2'))
   const planner = world.start()

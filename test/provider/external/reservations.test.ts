@@ -39,7 +39,7 @@ async function withPool(spec: Parameters<typeof pool>[0] = {}, size = 24): Promi
 }
 
 describe('an entry that people have written', () => {
-  test('with an address that the pool does not have gives it to nobody, and the claim gets another one', async () => {
+  test('with an address that the pool does not have gives it to no claim, and the claim gets another one', async () => {
     const world = await withPool()
     await world.create(claim('c1'))
     const entry = await entryFor(world, 'c1', { address: '198.51.100.9' })

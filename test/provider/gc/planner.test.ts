@@ -243,7 +243,7 @@ describe('on a store, where watches lag behind', () => {
   })
 })
 
-describe('who is to be planned again', () => {
+describe('the keys that are planned again', () => {
   test('an object with owners or on its way out, and nothing else', () => {
     expect(show('box')).toEqual([])
     expect(show('item', { owners: [gone('box')] })).toEqual([keyOf('item')])
@@ -278,7 +278,7 @@ describe('who is to be planned again', () => {
     expect(end('item', 'uid-of-item')).toEqual([keyOf('item'), keyOf('box')])
   })
 
-  test('echoes, other kinds and objects without a uid concern nobody', () => {
+  test('echoes, other kinds and objects without a uid wake no key', () => {
     const owners = [gone('box')]
     show('item', { owners, version: 9 })
     expect(show('item', { version: 8 })).toEqual([])

@@ -345,7 +345,7 @@ describe('objects that wait for each other', () => {
     expect(result.failures).toEqual([])
   })
 
-  test('a ring in which each one was deleted by somebody', async () => {
+  test('a ring in which a client deleted each one', async () => {
     const world = new World()
     const a = await world.create('box-a')
     const b = await world.create('box-b', { owners: [blocking(a)] })
@@ -429,7 +429,7 @@ describe('objects that wait for each other', () => {
     expect(third).toContain('+foregroundDeletion')
   })
 
-  test('a ring that nobody deletes lives on, as in Kubernetes', async () => {
+  test('a ring that no client deletes stays, as in Kubernetes', async () => {
     const world = new World()
     const a = await world.create('box-a', { owners: [gone('zone')] })
     const b = await world.create('box-b', { owners: [a] })

@@ -86,7 +86,7 @@ describe.each(settings)('$ledger, $kind: $what that is in use', (setting) => {
     ])
   })
 
-  test('is taken out by whoever says so, and by nobody else', async () => {
+  test('is taken out by a client that names it in the annotation, and by no other', async () => {
     expect(await admit(setting.after)).toMatchObject({ allowed: false, code: 400 })
     expect(await admit(setting.after, '')).toMatchObject({ allowed: false, code: 400 })
     expect(await admit(setting.after, 'everything')).toMatchObject({ allowed: false, code: 400 })

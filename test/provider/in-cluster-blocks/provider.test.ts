@@ -207,7 +207,7 @@ describe('IPAddress objects that are there already', () => {
     expect(await state('c')).toBe('10.0.0.4/24')
   })
 
-  test('that somebody removes: the claim gets the same address again', async () => {
+  test('that a client removes: the claim gets the same address again', async () => {
     await world.create(pool(['10.0.0.2-10.0.0.5']), claim('a'), claim('b'))
     await world.runOnBlocks()
     await world.patch(addressRef('b'), { metadata: { finalizers: [] } })
@@ -263,7 +263,7 @@ describe('what claims want', () => {
     expect([await state('a'), await state('b')]).toEqual(['10.0.0.5/24', '10.0.0.3/24'])
   })
 
-  test('is kept for nobody any more when the annotation goes, and who waits gets it at once', async () => {
+  test('is kept for no claim any more when the annotation is removed, and a waiting claim gets it at once', async () => {
     const timers = new VirtualTimers(world.nowMs)
     const provider = inClusterBlocks(options)
     const controller = new Controller({
@@ -450,7 +450,7 @@ test('a pool that is deleted goes with its last address, and comes again with no
   expect(await state('b')).toBe('10.0.0.2/24')
 })
 
-test('a pool that is deleted stays for a row whose IPAddress has gone: another one of its name would give that', async () => {
+test('a deleted pool stays for a row whose IPAddress is deleted: another pool of its name would give that', async () => {
   await world.create(pool(['10.0.0.2']), claim('a'))
   await world.runOnBlocks()
   await world.delete('pool', 'pool')
@@ -483,7 +483,7 @@ test('a claim gets its row as soon as its pool gives its address again', async (
   await running
 })
 
-test('a pool that has gone is one of blocks no more: what is asked for it by then is not given', async () => {
+test('a deleted pool is one of blocks no more: what is asked of it by then is not given', async () => {
   await world.create(pool(['10.0.0.2']))
   const provider = inClusterBlocks()
   const object = await world.get(poolRef())
@@ -494,7 +494,7 @@ test('a pool that has gone is one of blocks no more: what is asked for it by the
   expect(provider.known.pool(name)).toBe('absent')
 })
 
-test('a claim whose pool has gone gives its row back all the same', async () => {
+test('a claim whose pool is deleted gives its row back all the same', async () => {
   await world.create(pool(['10.0.0.2']), claim('a'))
   await world.runOnBlocks()
   for (const ref of [addressRef('a'), poolRef()]) {

@@ -461,7 +461,7 @@ describe('a planner wakes', () => {
   })
 })
 
-test('a grace period is over when its last second is, not before', () => {
+test('a grace period ends when its last second ends, not before', () => {
   const owner = InClusterIPPool.parse(stored(pool(['10.0.0.5'], { addressReuseGracePeriodSeconds: 10 })))
   const dying = IPAddressClaim.parse(stored(claim('web'), { deletionTimestamp: '1970-01-01T00:00:00Z' }))
   const at = (nowMs: number) =>

@@ -258,7 +258,7 @@ test('a claim whose pool was changed by hand still releases the address that it 
   expect(await world.addresses()).toEqual([])
 })
 
-test('an IPAddress that says of nobody who has made it stays, and its claim of another pool says so', async () => {
+test('an IPAddress that names no maker stays, and its claim of another pool says so', async () => {
   const world = new World()
   await world.create(pool(['10.0.0.5-10.0.0.6']), pool(['10.1.0.5'], {}, 'other'), claim('a'))
   await world.run()

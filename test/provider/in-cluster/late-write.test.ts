@@ -144,7 +144,7 @@ test('a patch that is done only when its address is given back does not keep the
   expect(await given()).toEqual([])
 })
 
-test('an address that comes when it has gone to another claim is not taken for that of a claim of its name', async () => {
+test('an IPAddress that arrives when another claim has its address is not taken for that of a claim of its name', async () => {
   const { below, late, arrive, given } = await scene()
   unwrap(await below.delete({ ...refs.claim, name: 'b' }))
   let isFirst = true

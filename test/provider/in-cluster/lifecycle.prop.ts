@@ -89,7 +89,7 @@ test('no address twice, none outside the pool, none lost; and a quiet world stay
   )
 })
 
-test('what nobody has made stays, whatever becomes of the claims of its name', async () => {
+test('an IPAddress without a maker stays, whatever becomes of the claims of its name', async () => {
   const few = fc.constantFrom('a', 'b')
   const rough = fc.oneof(
     { weight: 3, arbitrary: replacement(few) },

@@ -459,7 +459,7 @@ describe('an IPAddress that is there already', () => {
   })
 })
 
-describe('a claim of somebody else', () => {
+describe('a claim of another provider', () => {
   test.each([
     ['another kind', { kind: 'InfobloxIPPool' }],
     ['another group', { apiGroup: 'example.com' }],

@@ -164,7 +164,7 @@ describe('a preallocated address', () => {
     expect(await world.bindings()).toEqual({ 'default/a': '10.0.0.5' })
   })
 
-  test('that somebody has already is waited for', async () => {
+  test('that another claim has already is waited for', async () => {
     const { world, host } = await start(options, pool(['10.0.0.5-10.0.0.7']), claim('a'))
     const { metadata } = keeps([], { b: '10.0.0.5' })
     await world.patch(poolRef(), { metadata: { annotations: metadata.annotations } })

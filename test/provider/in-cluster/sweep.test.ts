@@ -163,7 +163,7 @@ describe('an IPAddress whose claim was removed by force', () => {
     expect(Object.keys(await world.bindings())).toEqual(['default/a'])
   })
 
-  test('is not mistaken for that of a pool that has gone and had the same name: its claim lives', async () => {
+  test('is not mistaken for that of a deleted pool of the same name: its claim lives', async () => {
     const world = new World()
     await world.create(pool(['10.0.0.5-10.0.0.6']), claim('pool'))
     const host = new Host(world, SWEEP)
@@ -177,7 +177,7 @@ describe('an IPAddress whose claim was removed by force', () => {
     expect(await world.bindings()).toEqual({ 'default/pool': '10.0.0.5' })
   })
 
-  test('is planned as: nobody has the name; delete; let go', async () => {
+  test('is planned as: no claim has the name; delete; let go', async () => {
     const world = await orphaned()
     const host = new Host(world, SWEEP)
     await host.run()
@@ -334,7 +334,7 @@ describe('an IPAddress that is being deleted and has no claim', () => {
     expect((await world.claim('a')).status?.addressRef).toEqual({ name: 'a' })
   })
 
-  test('stays with a claim that is Bound to it, whoever has cut its owners', async () => {
+  test('stays with a claim that is Bound to it, whichever client has cut its owners', async () => {
     const world = new World()
     await world.create(pool(['10.0.0.5-10.0.0.6']), claim('a'))
     await world.run()
@@ -379,7 +379,7 @@ describe('an IPAddress that was removed by force while its claim lives', () => {
     expect((await world.address('high')).spec).toMatchObject({ address: '10.0.0.6', prefix: 25 })
   })
 
-  test('comes with the lowest after a restart: nobody knows what it was', async () => {
+  test('comes with the lowest after a restart: the former one is unknown', async () => {
     const { world } = await removed()
     await new Host(world).run()
     expect(await world.bindings()).toEqual({ 'default/high': '10.0.0.5' })

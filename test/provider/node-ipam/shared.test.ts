@@ -61,7 +61,7 @@ describe('several controllers', () => {
     ])
   })
 
-  test('the entries have a finalizer: deleted by hand they stay, and go on to serve', () => {
+  test('the entries have a finalizer: deleted by hand they stay, and continue to serve', () => {
     const planner = nodeIPAM({ shared: { identity: 'own' } })
     planner.observe(present(node('n1')))
     planner.observe(present(range('a', { ipv4: '10.0.0.0/16' })))

@@ -445,7 +445,7 @@ describe('where the pool has no address', () => {
     expect(await world.get(OpenStackServer, 'w1')).toBeUndefined()
   })
 
-  test('one whose claim fails for another reason goes on waiting', async () => {
+  test('a server whose claim fails for another reason continues to wait', async () => {
     const world = new World({ onExhausted: 'fail' })
     await world.server()
     await world.work()

@@ -83,7 +83,7 @@ describe('a ServiceCIDR', () => {
     expect(await readyOf('held')).toBe('False Policy')
   })
 
-  test('that is no ServiceCIDR is reported, and the others go on', async () => {
+  test('that is no ServiceCIDR is reported, and the others continue', async () => {
     const odd = range('odd')
     await world.create({ ...odd, spec: { cidrs: 'x' } }, range('fine', '10.1.0.0/24'))
     world.start()

@@ -35,7 +35,7 @@ export const controller: Part = {
     )
     await lives(report, program, { definitions: 'generated', kills, ledger: 'blocks' })
     await report.test(
-      'a leader that is stopped, and goes on while another one leads, binds no claim to the address of another',
+      'a leader that is stopped, and continues while another one leads, binds no claim to the address of another',
       () => standsStill(program, depth),
     )
     await report.test('a database that is restored to an earlier state ends the controller', () => restores(program))

@@ -112,7 +112,7 @@ export const wrongObjects: readonly KubeObject[] = [
   block('too-many-rows', { rows: Object.fromEntries(Array.from({ length: 1025 }, (_, unit) => [unit, row])) }),
   blockOf('row-without', { owner: undefined, uid: undefined, sequence: undefined }),
   blockOf('row-names', { owner: 'lab/wëb', uid: '"', kind: '<', interface: 'eth 0', container: '', pool: 'A' }),
-  blockOf('row-lengths', { owner: 'a'.repeat(318), uid: 'a'.repeat(37), kind: 'a'.repeat(81), pool: 'a'.repeat(201) }),
+  blockOf('row-lengths', { owner: 'a'.repeat(318), uid: 'a'.repeat(37), kind: 'a'.repeat(64), pool: 'a'.repeat(201) }),
   blockOf('row-more', { mac: '02-00-00-00-00-01', count: 1025, sequence: 1.5, state: 'bound', released: 'now' }),
   own('no-spec-of-a-handle', 'IPHandle', {}),
   own('handle-words', 'IPHandle', { ...holder, uid: '', owner: 'a b', blocks: [] }),

@@ -37,7 +37,7 @@ export async function behaviour({ report, server: { url } }: Setup): Promise<voi
     return undefined
   })
 
-  await report.test('a watch from before a compaction is told so, at its beginning or when it goes on', async () => {
+  await report.test('a watch from before a compaction is told so, at its beginning or when it continues', async () => {
     const store = storeAt(url, { prefix: 'compacted' })
     const versions: string[] = []
     for (let i = 0; i < 6; i++) versions.push(versionOf(await store.create(pool(`a${i}`))))
@@ -107,7 +107,7 @@ export async function behaviour({ report, server: { url } }: Setup): Promise<voi
   })
 
   await report.test(
-    'a list of 10,000 is of one revision while others write, and a watch goes on from there',
+    'a list of 10,000 is of one revision while others write, and a watch continues from there',
     async () => {
       const store = storeAt(url, { prefix: 'many' })
       const total = 10_000

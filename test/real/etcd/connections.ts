@@ -33,7 +33,7 @@ export async function connections({ report, server, proxy, behindUrl }: Setup): 
     return undefined
   })
 
-  await report.test('a watch goes on through cuts and kill -9, and loses and repeats nothing', async () => {
+  await report.test('a watch continues through cuts and kill -9, and loses and repeats nothing', async () => {
     const listed = await direct.list(pools)
     const resourceVersion = listed.ok ? listed.value.resourceVersion : ''
     const rounds = 6
@@ -75,7 +75,7 @@ export async function connections({ report, server, proxy, behindUrl }: Setup): 
     return undefined
   })
 
-  await report.test('a watch that nobody reads any more leaves no connection', async () => {
+  await report.test('a watch without a reader leaves no connection', async () => {
     const start = proxy.connections
     const watches = Array.from({ length: 5 }, () => behind.watch(pools)[Symbol.asyncIterator]())
     for (const events of watches) await events.next()

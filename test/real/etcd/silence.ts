@@ -21,30 +21,33 @@ export async function silence({ report, server: { url } }: Setup): Promise<void>
     assert.equal(status, 200)
   }
 
-  await report.test('a watch of what nobody writes goes on while others write, and the past is compacted', async () => {
-    const starts: string[] = []
-    const counting: EtcdGatewayOptions['fetch'] = (path, request) => {
-      if (path.endsWith('/watch')) starts.push(JSON.parse(request.body).create_request.start_revision)
-      return fetch(path, request)
-    }
-    const store = storeAt(url, { prefix: 'quiet', sleep: hasty, fetch: counting })
-    const events = store.watch(pools)[Symbol.asyncIterator]()
-    await events.next()
-    const next = events.next()
-    const past: string[] = []
-    for (let i = 0; i < 50; i++) {
-      past.push(await write(`quiet-${i}`))
-      // all of the last two seconds is kept: 40 of them with less haste
-      if (i >= 10) await compact(past[i - 10]!)
-      await pause(200)
-    }
-    versionOf(await store.create(pool('a')))
-    assert.deepEqual(outline([(await next).value!]), ['ADDED a'])
-    await events.return?.()
-    assert.ok(starts.length > 5, starts.join())
-    assert.ok(BigInt(starts.at(-1)!) > BigInt(past[10]!), starts.join())
-    return `${starts.length - 1} looks`
-  })
+  await report.test(
+    'a watch of keys that no client writes continues while others write, and the past is compacted',
+    async () => {
+      const starts: string[] = []
+      const counting: EtcdGatewayOptions['fetch'] = (path, request) => {
+        if (path.endsWith('/watch')) starts.push(JSON.parse(request.body).create_request.start_revision)
+        return fetch(path, request)
+      }
+      const store = storeAt(url, { prefix: 'quiet', sleep: hasty, fetch: counting })
+      const events = store.watch(pools)[Symbol.asyncIterator]()
+      await events.next()
+      const next = events.next()
+      const past: string[] = []
+      for (let i = 0; i < 50; i++) {
+        past.push(await write(`quiet-${i}`))
+        // all of the last two seconds is kept: 40 of them with less haste
+        if (i >= 10) await compact(past[i - 10]!)
+        await pause(200)
+      }
+      versionOf(await store.create(pool('a')))
+      assert.deepEqual(outline([(await next).value!]), ['ADDED a'])
+      await events.return?.()
+      assert.ok(starts.length > 5, starts.join())
+      assert.ok(BigInt(starts.at(-1)!) > BigInt(past[10]!), starts.join())
+      return `${starts.length - 1} looks`
+    },
+  )
 
   await report.test('a silent watch that has missed what was compacted is told so', async () => {
     const reached = { isDown: false, isSilent: false }

@@ -41,14 +41,14 @@ export async function behaviour(report: Report, bench: Bench): Promise<void> {
       await body()
       return undefined
     })
-  await test('kinds that nobody has listed are asked for, with their status', () => checkCore(client))
-  await test('a kind that the server does not know is no object that has gone', () => checkUnknownKind(client))
+  await test('kinds that the caller has not listed are asked for, with their status', () => checkCore(client))
+  await test('a kind that the server does not know is no deleted object', () => checkUnknownKind(client))
   await test('an update creates nothing, of kinds too where the server would', () => checkLease(client))
   await test('what a client may not do is no fault of the object', () => checkForbidden(client))
   await test('what a webhook denies is refused; one that is not there is a failure', () => checkWebhook(store, server))
   await test('a patch that is too late is a conflict, whatever else is wrong with it', () => checkLatePatch(store))
-  await test('a patch by two calls or by one: nobody’s write is lost', () => checkStatusWriters(store))
-  await test('a list too old to go on with, and a watch too old to begin', () => checkTooOld(store, server))
+  await test('a patch by two calls or by one: no write is lost', () => checkStatusWriters(store))
+  await test('a list too old to continue, and a watch too old to begin', () => checkTooOld(store, server))
   await pause(NOTICED_MS)
   await test('a write whose answer is lost may have been done', () => checkLostAnswer(bench))
   await test('a write that took too long may have been done', () => checkTimeOut(bench))
@@ -60,7 +60,7 @@ export async function behaviour(report: Report, bench: Bench): Promise<void> {
   await test('conditions hold, whatever the operations do to what they are about', () => checkGuards(client))
   await test('a watch tells texts that could end a line', () => checkLines(store))
   await test('a watch of nothing outlasts its connections', () => checkQuietWatch(store))
-  await test('with the server gone nothing is written; when it is back a watch goes on', () => checkRestart(bench))
+  await test('with the server gone nothing is written; when it is back a watch continues', () => checkRestart(bench))
 }
 
 function pool(name: string, parts: { readonly spec?: object; readonly metadata?: object } = {}): KubeObject {

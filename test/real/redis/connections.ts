@@ -61,7 +61,7 @@ export async function connections({ report, port, clients }: Setup): Promise<voi
     return undefined
   })
 
-  await report.test('a server that is silent: both clients give up, and go on when it answers again', async () => {
+  await report.test('a server that is silent: both clients give up, and continue when it answers again', async () => {
     // as said in the documentation of the client, only less patient
     const reconnectStrategy = (retries: number) => Math.min(50 * 2 ** retries, 500)
     const limitMs = paced(400)

@@ -90,7 +90,7 @@ export async function history({ report, clients }: Setup): Promise<void> {
     },
   )
 
-  await report.test('a store whose counter alone is lost goes on with higher versions', async () => {
+  await report.test('a store whose counter alone is lost continues with higher versions', async () => {
     const prefix = 'headless'
     const store = storeOver(client, { prefix })
     const old = versionOf(await store.create(pool('a')))

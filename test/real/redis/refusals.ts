@@ -177,7 +177,7 @@ async function rights({ report, clients }: Setup): Promise<void> {
       return undefined
     })
   }
-  await report.test('a user who may not publish writes all the same', async () => {
+  await report.test('a user without the right to publish writes all the same', async () => {
     await admin.call('ACL', 'SETUSER', 'limited', 'reset', 'on', 'nopass', '~*', '+@all', '-publish')
     const user = { username: 'limited', password: 'any' }
     for (const client of [await clients.ioredis(user), await clients.nodeRedis(user)]) {

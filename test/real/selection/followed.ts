@@ -108,6 +108,6 @@ function compare(where: string, found: Pods, stored: Pods): readonly string[] {
 
 /** Fails if a Controller has had any other problem than that the API server was away. */
 export function assertOnlyUnreachable(problems: readonly ControllerProblem[]): void {
-  const others = problems.filter((problem) => problem.kind !== 'feed' || problem.failure.code !== 'STORE_IO')
+  const others = problems.filter((problem) => problem.kind !== 'informer' || problem.failure.code !== 'STORE_IO')
   assert.deepEqual(others, [])
 }

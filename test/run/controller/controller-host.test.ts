@@ -62,7 +62,7 @@ describe('a host that cannot take a result', () => {
     await stop()
   })
 
-  test('keeps nobody waiting for room that there is', async () => {
+  test('keeps no claim waiting for free room', async () => {
     await store.create(pool(['10.0.0.5']))
     await store.create(claim('first'))
     const create: Store['create'] = async (object) => {
@@ -90,7 +90,7 @@ test('a controller that is told to stop before it runs does not begin', async ()
   await expect(controller.run()).rejects.toMatchObject({ context: { got: 'a call of one that is stopped' } })
 })
 
-test('a controller that begins serves first who has waited longest', async () => {
+test('a controller that begins serves first the claim that has waited longest', async () => {
   await store.create(pool(['10.0.0.5']))
   for (const name of ['c', 'a', 'b']) {
     await store.create(claim(name))

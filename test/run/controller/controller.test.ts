@@ -175,11 +175,11 @@ describe('a controller', () => {
     await timers.pass(60_000)
     expect(await storedValue('a')).toBe(1)
     expect(lists).toBeLessThan(20)
-    expect(problems).toContainEqual(expect.objectContaining({ kind: 'feed' }))
+    expect(problems).toContainEqual(expect.objectContaining({ kind: 'informer' }))
     await stop()
   })
 
-  test('keeps nothing reserved for a plan whose events nobody could take', async () => {
+  test('keeps nothing reserved for a plan whose events the host could not take', async () => {
     let isFull = true
     const onEvent = () => {
       if (isFull) throw new Error('disk full')
@@ -208,7 +208,7 @@ describe('a controller', () => {
     expect(planner.planned).toEqual([])
     expect(problems.length).toBeGreaterThan(3)
     expect(problems.length).toBeLessThan(12)
-    expect(problems[0]).toMatchObject({ kind: 'feed', of: { kind: 'Counter' }, failure: { code: 'STORE_IO' } })
+    expect(problems[0]).toMatchObject({ kind: 'informer', of: { kind: 'Counter' }, failure: { code: 'STORE_IO' } })
     isDown = false
     await timers.pass(60_000)
     expect(await storedValue('a')).toBe(1)
@@ -414,7 +414,7 @@ describe('a watch', () => {
   }
   const gone = fail('STORE_VERSION_GONE', { resourceVersion: '1', oldest: '2' }).failure
 
-  test('that is cut goes on from where it was, without another list', async () => {
+  test('that is cut continues from where it was, without another list', async () => {
     const world = cutting()
     const planner = new CountTo()
     const { stop } = start([planner], { store: world.store })
@@ -429,11 +429,11 @@ describe('a watch', () => {
     expect(world.from).toHaveLength(2)
     expect(Number(world.from[1])).toBeGreaterThan(Number(world.from[0]))
     expect([...planner.seen.keys()]).toEqual(['b'])
-    expect(problems).toMatchObject([{ kind: 'feed', failure: { code: 'STORE_IO' } }])
+    expect(problems).toMatchObject([{ kind: 'informer', failure: { code: 'STORE_IO' } }])
     await stop()
   })
 
-  test('whose past is gone begins from a list, which tells of what has gone meanwhile', async () => {
+  test('whose past is gone begins from a list, which tells of the objects that were deleted meanwhile', async () => {
     const world = cutting()
     const planner = new CountTo()
     const { stop } = start([planner], { store: world.store })
@@ -452,7 +452,7 @@ describe('a watch', () => {
     await timers.pass(0)
     world.cutAll(gone)
     await timers.pass(100)
-    expect(problems).toMatchObject([{ kind: 'feed', failure: { code: 'STORE_VERSION_GONE' } }])
+    expect(problems).toMatchObject([{ kind: 'informer', failure: { code: 'STORE_VERSION_GONE' } }])
     await stop()
   })
 
@@ -551,7 +551,7 @@ describe('a watch', () => {
     await stop()
   })
 
-  test.each(['change', 'deletion'] as const)('and a list that was made before an own %s go on', async (kind) => {
+  test.each(['change', 'deletion'] as const)('and a list that was made before an own %s continue', async (kind) => {
     const planner = new CountTo()
     const world = cutting()
     let answer: (() => void) | undefined
@@ -624,7 +624,7 @@ describe('the outcome of a write', () => {
     await stop()
   })
 
-  test('is waited for by whoever stops', async () => {
+  test('is waited for by stop', async () => {
     const planner = new CountTo()
     await store.create(counter('a'))
     let isDown = true
@@ -665,7 +665,7 @@ test('claims that wait for room get it when what was to be created was refused',
   await stop()
 })
 
-test('claims that wait for room get it when it is known that nothing was created, and nobody wants it any more', async () => {
+test('claims that wait for room get it when it is known that nothing was created, and no other claim wants it', async () => {
   await store.create(pool(['10.0.0.5']))
   await store.create(claim('first'))
   let creates = 0

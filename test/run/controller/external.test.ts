@@ -77,7 +77,7 @@ describe('an external effect', () => {
     expect((await runPlan(plan(create, ask), store, { external })).kind).toBe('conflict')
   })
 
-  test('stops the plan before anything is done where nobody can carry it out, or something comes after it', async () => {
+  test('stops the plan before anything is done where no caller can carry it out, or an effect comes after it', async () => {
     const store = memoryStore({ now: () => 0 })
     await expect(runPlan(plan(create, ask), store)).rejects.toMatchObject(invalid('external'))
     const external = async (): Promise<ExternalResult> => ({ ok: true, value: null })
@@ -87,7 +87,7 @@ describe('an external effect', () => {
   })
 })
 
-describe('who carries plans out', () => {
+describe('a host that carries plans out', () => {
   const answer: ExternalResult = { ok: false, failure: { message: 'down', retryable: true } }
   const external = async () => answer
 
@@ -115,7 +115,7 @@ describe('who carries plans out', () => {
     expect(ended).toMatchObject({ kind: 'done', outcome: { kind: 'asking' }, attempts: 16, wakes: ['x'] })
   })
 
-  test('runUntilQuiet goes on from the answer', async () => {
+  test('runUntilQuiet continues from the answer', async () => {
     const store = memoryStore({ now: () => 0, kinds: [kind] })
     await store.create(thing)
     const { outcomes, written } = await runUntilQuiet(store, [new Asker()], { now: () => 0, external })
@@ -123,7 +123,7 @@ describe('who carries plans out', () => {
     expect(written).toBe(0)
   })
 
-  test('the controller goes on from the answer', async () => {
+  test('the controller continues from the answer', async () => {
     const timers = new VirtualTimers()
     const store = memoryStore({ now: () => timers.now(), kinds: [kind] })
     await store.create(thing)
@@ -187,7 +187,7 @@ describe('who carries plans out', () => {
     await running
   })
 
-  test('both refuse to begin with a planner that calls somebody, and nobody to carry that out', async () => {
+  test('both refuse to begin with a planner that makes calls, and no external caller', async () => {
     const store = memoryStore({ now: () => 0, kinds: [kind] })
     const planners = [new Asker()]
     await expect(runUntilQuiet(store, planners, { now: () => 0 })).rejects.toMatchObject(invalid('external'))

@@ -119,7 +119,7 @@ test('what a planner throws at a write of its own is a failure of that plan alon
   await running
 })
 
-test('what a planner throws at what was found out of a write keeps nobody waiting who stops', async () => {
+test('a planner that throws at the outcome of a write does not keep stop waiting', async () => {
   let isDown = true
   let throws = 0
   const planner = new CountOne(() => !isDown && throws++ === 0)

@@ -49,7 +49,7 @@ test('a problem of a controller is one line, of a kind without its names', () =>
     { kind: 'failed', planner: 'p', key: 'IPAddressClaim lab/web-1', failure },
     { kind: 'failed', planner: 'p', key: 'IPAddressClaim lab/web-2', failure },
     { kind: 'unsettled', planner: 'p', key: 'IPAddressClaim lab/web-2', failure },
-    { kind: 'feed', of, failure },
+    { kind: 'informer', of, failure },
     { kind: 'thrown', planner: 'p', key: 'a', error: 'no error at all' },
     { ...stalled, key: 'IPAddressClaim lab/a', reason: 'waiting' },
     { ...stalled, key: 'IPAddressClaim lab/b', reason: 'unfinished' },

@@ -206,7 +206,7 @@ describe('runPlan', () => {
     expect(result).toEqual({ kind: 'done', changes: [{ kind: 'absent', ref, uid: 'u', confirmed: true }] })
   })
 
-  test('goes on where nobody may have a name and nobody has, and tells nothing of it', async () => {
+  test('continues where no object may have a name and none has, and tells nothing of it', async () => {
     const store = memoryStore({ now: () => 0 })
     const result = await runPlan(
       plan({ kind: 'absent', ref, why: '' }, { kind: 'create', object: thing(), why: '' }),
@@ -215,7 +215,7 @@ describe('runPlan', () => {
     expect(result).toMatchObject({ kind: 'done', changes: [{ kind: 'present' }] })
   })
 
-  test('stops where nobody may have a name, whoever has it', async () => {
+  test('stops where no object may have a name and any object has it', async () => {
     const { store } = await stored()
     const remove: Effect = { kind: 'delete', ref, if: { uid: 'u' }, why: '' }
     const result = await runPlan(plan({ kind: 'absent', ref, why: '' }, remove), store)

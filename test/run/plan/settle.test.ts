@@ -60,7 +60,7 @@ describe('a create of unknown outcome', () => {
     expect(await settled(create, unknown)).toEqual({ calls: ['create', 'get'], found: 'present read' })
   })
 
-  test('is settled also if that has gone again', async () => {
+  test('is settled also if that is deleted again', async () => {
     const found = await settled(create, unknown, { create: async () => taken })
     expect(found).toEqual({ calls: ['create', 'get'], found: 'absent read confirmed' })
   })

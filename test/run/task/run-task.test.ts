@@ -84,7 +84,7 @@ describe('a task', () => {
     },
   )
 
-  test('goes on after a conflict from what is stored, and waits before it does', async () => {
+  test('continues after a conflict from what is stored, and waits before it does', async () => {
     await store.create(object)
     const pauses: number[] = []
     let meddles = 2

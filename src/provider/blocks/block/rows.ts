@@ -96,7 +96,7 @@ export function takeBack(
   const seconds = Math.min(Math.max(rules.reuseAfterSeconds, isKept ? (rules.sticky?.forSeconds ?? 0) : 0), MAX_SECONDS)
   const at = (ms: number) => new Date(ms).toISOString()
   const released = at(nowMs)
-  return patch({ state: isKept ? 'held' : 'cooling', released, until: at(nowMs + seconds * 1000), container: null })
+  return patch({ state: isKept ? 'held' : 'cooldown', released, until: at(nowMs + seconds * 1000), container: null })
 }
 
 /**

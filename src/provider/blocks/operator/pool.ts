@@ -162,7 +162,7 @@ const NO_COUNTS = {
   allocated: undefined,
   free: undefined,
   reserved: undefined,
-  cooling: undefined,
+  cooldown: undefined,
   outOfRange: undefined,
 } as const
 

@@ -18,7 +18,7 @@ export interface PoolCounts {
   readonly reserved: bigint
   readonly allocated: bigint
   readonly outOfRange: bigint
-  readonly cooling: bigint
+  readonly cooldown: bigint
   readonly free: bigint
 }
 
@@ -28,7 +28,7 @@ interface Usage {
   /** Units in rows of this pool. */
   readonly allocated: number
   readonly outOfRange: number
-  readonly cooling: number
+  readonly cooldown: number
   /**
    * Units of the pool that are in use or wait, whichever pool gave them; all units of a closed
    * block.
@@ -41,7 +41,7 @@ interface Usage {
 /** The sums of all blocks of a pool, of one family. */
 type Sums = { -readonly [field in (typeof FIELDS)[number]]: number }
 
-const FIELDS = ['allocated', 'outOfRange', 'cooling', 'busy'] as const
+const FIELDS = ['allocated', 'outOfRange', 'cooldown', 'busy'] as const
 
 /**
  * The usage of one pool in each block. Computed again for blocks that have changed, and for all
@@ -96,7 +96,7 @@ export class PoolUsages {
       if (before !== undefined) this.#sums[before.family][field] -= before[field]
       if (usage !== undefined) this.#sums[usage.family][field] += usage[field]
     }
-    const isNone = usage === undefined || usage.allocated + usage.cooling + usage.busy === 0
+    const isNone = usage === undefined || usage.allocated + usage.cooldown + usage.busy === 0
     if (isNone) this.#usages.delete(name)
     else this.#usages.set(name, usage)
     if (isNone || usage.dueMs === Number.POSITIVE_INFINITY) this.#due.delete(name)
@@ -105,7 +105,7 @@ export class PoolUsages {
 }
 
 function noSums(): { readonly 4: Sums; readonly 6: Sums } {
-  const none = { allocated: 0, outOfRange: 0, cooling: 0, busy: 0 }
+  const none = { allocated: 0, outOfRange: 0, cooldown: 0, busy: 0 }
   return { 4: { ...none }, 6: { ...none } }
 }
 
@@ -137,7 +137,7 @@ export class PoolUsage {
       reserved: kept,
       allocated: BigInt(sums.allocated),
       outOfRange: BigInt(sums.outOfRange),
-      cooling: BigInt(sums.cooling),
+      cooldown: BigInt(sums.cooldown),
       // overlapping blocks count their common units twice
       free: free > 0n ? free : 0n,
     }
@@ -154,14 +154,14 @@ function closedUsage(pool: PoolView, name: string, prefix: Prefix.Prefix): Usage
   const { family } = prefix.address
   if (pool.grid(family)?.blockPrefixLength !== prefix.length) return undefined
   const busy = countOf(pool.unitsOf(prefix, name))
-  return { family, allocated: 0, outOfRange: 0, cooling: 0, busy, dueMs: Number.POSITIVE_INFINITY }
+  return { family, allocated: 0, outOfRange: 0, cooldown: 0, busy, dueMs: Number.POSITIVE_INFINITY }
 }
 
 function usageOf(parsed: ParsedBlock, pool: PoolView, nowMs: number): Usage {
   const { family } = parsed.prefix.address
   const { spec } = parsed.object
   const given = pool.unitsOf(parsed.prefix, parsed.name)
-  let [allocated, outOfRange, cooling, busy] = [0, 0, 0, 0]
+  let [allocated, outOfRange, cooldown, busy] = [0, 0, 0, 0]
   let dueMs = Number.POSITIVE_INFINITY
   let reserved: readonly UnitRange[] | undefined
   for (const entry of parsed.entries) {
@@ -172,7 +172,7 @@ function usageOf(parsed: ParsedBlock, pool: PoolView, nowMs: number): Usage {
     const isOwn = (row.pool ?? spec.pool) === pool.name
     if (!isBound(entry)) {
       dueMs = Math.min(dueMs, untilMs)
-      if (isOwn) cooling += count
+      if (isOwn) cooldown += count
     } else if (isOwn) {
       allocated += count
       // reserved units are not looked for while every row lies in units that the pool gives without
@@ -184,7 +184,7 @@ function usageOf(parsed: ParsedBlock, pool: PoolView, nowMs: number): Usage {
   }
   // a block gives nothing while it is being deleted, or while rows of it contradict each other
   if (!parsed.isOpen) busy = countOf(given)
-  return { family, allocated, outOfRange, cooling, busy, dueMs }
+  return { family, allocated, outOfRange, cooldown, busy, dueMs }
 }
 
 function reservedIn({ prefix, object }: ParsedBlock, { space }: PoolView): readonly UnitRange[] {
@@ -206,7 +206,7 @@ function overlap(ranges: readonly UnitRange[], unit: number, count: number): num
 }
 
 function statusOf(grid: Grid, counts: PoolCounts, { full, bound, last }: PoolHints): IPPoolFamilyStatus {
-  const { total, allocated, free, reserved, cooling, outOfRange } = counts
+  const { total, allocated, free, reserved, cooldown, outOfRange } = counts
   return {
     blockPrefixLength: grid.blockPrefixLength,
     allocationPrefixLength: grid.allocationPrefixLength,
@@ -214,7 +214,7 @@ function statusOf(grid: Grid, counts: PoolCounts, { full, bound, last }: PoolHin
     allocated: `${allocated}`,
     free: `${free}`,
     reserved: `${reserved}`,
-    cooling: `${cooling}`,
+    cooldown: `${cooldown}`,
     outOfRange: `${outOfRange}`,
     full,
     bound,

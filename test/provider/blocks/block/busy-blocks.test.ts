@@ -22,8 +22,8 @@ function tries(usesLocks: boolean): readonly string[] {
   )
 }
 
-describe('blocks that somebody writes are left out', () => {
-  test('all of them, and then those in which a task would meet one of its process or has met somebody', () => {
+describe('blocks that another task writes are left out', () => {
+  test('all of them, and then those in which a task would meet another of its process, or has met a writer', () => {
     expect(tries(false)).toEqual(['10.0.0.0-10.0.0.95', '10.0.0.0-10.0.0.31'])
   })
 

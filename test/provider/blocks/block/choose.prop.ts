@@ -15,7 +15,7 @@ const NOW = 1_000_000
 const rows = fc
   .array(
     fc.record({
-      kind: fc.constantFrom('none', 'none', 'bound', 'cooling', 'held', 'over'),
+      kind: fc.constantFrom('none', 'none', 'bound', 'cooldown', 'held', 'over'),
       count: fc.constantFrom(1, 1, 1, 2, 4),
       released: fc.integer({ min: 0, max: 9 }),
     }),
@@ -30,7 +30,7 @@ const rows = fc
       const at = (ms: number) => new Date(ms).toISOString()
       const past = { released: at(released * 1000), until: at(kind === 'over' ? NOW : NOW + 1) }
       const state =
-        kind === 'bound' ? {} : { state: kind === 'held' ? ('held' as const) : ('cooling' as const), ...past }
+        kind === 'bound' ? {} : { state: kind === 'held' ? ('held' as const) : ('cooldown' as const), ...past }
       found[unit] = {
         owner: `ns/o${unit}`,
         uid: `o${unit}`,

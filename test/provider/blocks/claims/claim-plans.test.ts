@@ -90,13 +90,13 @@ test('a claim that is Bound and has a row for another address is asked for', asy
   expect(deeds(await planned())).toContain('confirm')
 })
 
-test('a claim that is not Bound yet is asked for, also where a row for its address is known: it may have gone', async () => {
+test('a claim that is not Bound yet is asked for, also where a row for its address is known: it may be deleted', async () => {
   unwrap(await store.patch(claimRef, { status: { addressRef: null, conditions: [] } }, { subresource: 'status' }))
   const plan = await planned()
   expect([plan.outcome.kind, deeds(plan).at(-1)]).toEqual(['waiting', 'confirm'])
 })
 
-test('a claim whose row has gone while it was confirmed is asked for again', async () => {
+test('a claim whose row was deleted while it was confirmed is asked for again', async () => {
   unwrap(await store.patch(claimRef, { status: { addressRef: null, conditions: [] } }, { subresource: 'status' }))
   const claims = blockClaims()
   await show(claims)
@@ -114,7 +114,7 @@ test('a claim whose row has gone while it was confirmed is asked for again', asy
   expect(deeds(claims.plan(key, { nowMs: now() }) as Plan)).toEqual(['confirm'])
 })
 
-test('a claim that is deleted gives its row back when its IPAddress has gone, and not before', async () => {
+test('a deleted claim gives its row back when its IPAddress is deleted, and not before', async () => {
   unwrap(await store.delete(claimRef))
   const plan = await planned()
   expect(deeds(plan)).toContain('delete')
@@ -213,7 +213,7 @@ test.each([
   })
 })
 
-test('an answer for a claim that has gone meanwhile is not kept: nothing is woken for it later', async () => {
+test('an answer for a claim that was deleted meanwhile is not kept: nothing is woken for it later', async () => {
   const claims = blockClaims()
   await show(claims)
   const address = Address.parse('10.0.0.7')

@@ -136,7 +136,7 @@ describe('claims on blocks', () => {
     expect(await state('b')).toBe('10.0.1.1/24')
   })
 
-  test('that are made anew go on with the IPAddress and the row of the one before', async () => {
+  test('that are made anew keep the IPAddress and the row of the claim before', async () => {
     await makePool('blue', { subnets: [{ cidr: '10.0.0.0/24' }] })
     await claim('a')
     await claim('b')
@@ -193,7 +193,7 @@ describe('claims on blocks', () => {
     expect(new Set(texts.filter((text) => text.includes('/24'))).size).toBe(5)
   })
 
-  test('whose address is that of somebody else for a while are Bound again as soon as it is not', async () => {
+  test('whose address another owner has for a while are Bound again as soon as it does not', async () => {
     await makePool('blue', { subnets: [{ cidr: '10.0.0.0/24' }] })
     await claim('a')
     const timers = new VirtualTimers(nowMs)
@@ -254,7 +254,7 @@ describe('claims on blocks', () => {
     await stop()
   })
 
-  test('that wait for room get it as soon as a row goes, whoever takes it back', async () => {
+  test('that wait for room get it as soon as any process deletes a row', async () => {
     await makePool('blue', { subnets: [{ cidr: '10.0.0.0/30', exclude: ['10.0.0.2'] }] })
     await claim('a')
     await run()
@@ -363,7 +363,7 @@ describe('claims on blocks', () => {
     expect(onResult('release', 'a', [], released('10.0.0.7'))).toEqual([])
   })
 
-  test('are not served by a pool for some namespaces while nobody says what namespaces there are', async () => {
+  test('are not served by a pool for some namespaces while the namespaces are unknown', async () => {
     await makePool('blue', { subnets: [{ cidr: '10.0.0.0/24' }], namespaceSelector: {} })
     await claim('a')
     await run()
@@ -389,7 +389,7 @@ describe('claims on blocks', () => {
     )
   }
 
-  test('are not Bound to an IPAddress of their own whose address is that of somebody else, and it stays', async () => {
+  test('are not Bound to an IPAddress of their own whose address another owner has, and it stays', async () => {
     await makePool('blue', { subnets: [{ cidr: '10.0.0.0/24' }] })
     await claim('a')
     await run()

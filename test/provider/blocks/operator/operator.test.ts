@@ -109,7 +109,7 @@ describe('the operator', () => {
     expect((await pool('red')).status?.ipv4).toMatchObject({ total: '2', allocated: '0', free: '0' })
   })
 
-  test('says that pools overlap also where one of them only gives it to who asks', async () => {
+  test('says that pools overlap also where one of them gives the addresses only on request', async () => {
     await make({ subnets: [{ cidr: '10.0.0.0/28' }] })
     await make(
       { subnets: [{ cidr: '10.0.0.0/24', ranges: ['10.0.0.4', '10.0.0.64/26'], reserved: ['10.0.0.4'] }] },
@@ -293,7 +293,7 @@ describe('the operator', () => {
     }
   })
 
-  test('keeps a pool that is deleted for as long as somebody may not know that yet', async () => {
+  test('keeps a deleted pool for as long as a task may not know of the deletion yet', async () => {
     await make({ subnets: [{ cidr: '10.0.0.0/24' }] })
     await operate()
     // the store knows no other time than 0
@@ -328,7 +328,7 @@ describe('the operator', () => {
       expect(() => blocksOperator({ terminationGraceSeconds })).toThrow('terminationGraceSeconds')
   })
 
-  test('goes on with a pool that asks for another grid later, and says that it stays on the one it has', async () => {
+  test('serves a pool that asks for another grid later, and says that it keeps the grid it has', async () => {
     await make({ subnets: [{ cidr: '10.0.0.0/24' }] })
     await operate()
     unwrap(await store.patch(poolRef(), { spec: { ipv4: { blockPrefixLength: 26 } } }))
@@ -360,7 +360,7 @@ describe('the operator', () => {
     unwrap(await store.patch(poolRef(), { spec: { reuseAfterSeconds: 1e15 } }))
     await giveBack('a')
     expect((await blocksIn(store))[0]?.spec.rows[1]).toMatchObject({
-      state: 'cooling',
+      state: 'cooldown',
       until: '1971-01-02T00:16:40.000Z',
     })
   })
@@ -433,7 +433,7 @@ describe('what the operator has seen may be old', () => {
   }
   const readyOf = async (name: string) => (await pool(name)).status?.conditions?.find(({ type }) => type === 'Ready')
 
-  test('an empty block into which somebody has just written does not even begin to go', async () => {
+  test('an empty block into which a task has just written is not deleted', async () => {
     await make({ subnets: [{ cidr: '10.0.0.0/26' }], affinity: { by: 'node', borrow: false } })
     await operate()
     await give(request('a', { node: { name: 'n' } }))
@@ -668,17 +668,17 @@ describe('a change of a block', () => {
     expect(messageOf(operator, kept)).toBe('empty')
   })
 
-  test('wakes it also when the other one has gained room because time has gone on', () => {
+  test('wakes it also when the other one has gained room because time has passed', () => {
     const operator = planner()
     operator.observe(poolOf('blue', '10.0.0.0/16'))
     const until = new Date(nowMs + 60_000).toISOString()
-    const [cooling, kept] = ['IPBlock default-4-0a000000-28', 'IPBlock default-4-0a000010-28']
-    const row = { owner: 'ns/a', uid: 'a', sequence: 1, state: 'cooling', released: until, until }
+    const [waiting, kept] = ['IPBlock default-4-0a000000-28', 'IPBlock default-4-0a000010-28']
+    const row = { owner: 'ns/a', uid: 'a', sequence: 1, state: 'cooldown', released: until, until }
     operator.observe(blockAt(0, 0, { rows: { 0: { ...row, count: 16 } } }))
     operator.observe(blockAt(1, 0))
     expect(messageOf(operator, kept)).toBe('empty, and the only one with room')
     nowMs += 60_000
-    expect(messageOf(operator, cooling)).toBe('empty, and the only one with room')
+    expect(messageOf(operator, waiting)).toBe('empty, and the only one with room')
     expect(operator.observe(blockAt(2, 16))).toContain(kept)
     // for longer than it may be
     expect(messageOf(operator, kept)).toBe('deleting the empty block')
@@ -726,7 +726,7 @@ describe('a change of a block', () => {
   })
 })
 
-describe('who knows nothing but the pool', () => {
+describe('a writer that knows only the pool', () => {
   test('reads one block for an address, and writes once', async () => {
     await make({ subnets: [{ cidr: '10.0.0.0/8' }] })
     await operate()

@@ -25,9 +25,9 @@ function book(cidr: string, rows: { readonly [unit: string]: IPBlockRow }): Pars
 }
 
 const bound: IPBlockRow = { owner: 'ns/a', uid: 'a', sequence: 1 }
-const cooling = (seconds: number): IPBlockRow => ({
+const inCooldown = (seconds: number): IPBlockRow => ({
   ...bound,
-  state: 'cooling',
+  state: 'cooldown',
   released: new Date(NOW).toISOString(),
   until: new Date(NOW + seconds * 1000).toISOString(),
 })
@@ -37,7 +37,7 @@ describe('a block that is full', () => {
 
   test('stays so when what is free again is of another pool', () => {
     const pool = view({ subnets, skipEdges: 'never' })
-    pool.note(book('10.0.0.0/28', { 0: { ...bound, count: 8 }, 8: cooling(10) }), NOW)
+    pool.note(book('10.0.0.0/28', { 0: { ...bound, count: 8 }, 8: inCooldown(10) }), NOW)
     expect(pool.hints(4).full).toEqual(['10.0.0.0/28'])
     expect(pool.dueMs(4)).toBeUndefined()
     pool.refresh(NOW + 20_000)
@@ -46,7 +46,7 @@ describe('a block that is full', () => {
 
   test('has room again when the first unit of the pool is free, also if the row begins before it', () => {
     const pool = view({ subnets: [{ cidr: '10.0.0.0/24', ranges: ['10.0.0.4-10.0.0.7'] }], skipEdges: 'never' })
-    const rows = { 0: cooling(5), 2: { ...cooling(30), count: 3 }, 5: { ...bound, count: 2 }, 7: cooling(40) }
+    const rows = { 0: inCooldown(5), 2: { ...inCooldown(30), count: 3 }, 5: { ...bound, count: 2 }, 7: inCooldown(40) }
     pool.note(book('10.0.0.0/28', rows), NOW)
     expect(pool.dueMs(4)).toBe(NOW + 30_000)
     pool.refresh(NOW + 29_999)

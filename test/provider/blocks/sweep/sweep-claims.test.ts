@@ -122,7 +122,7 @@ describe('the row of a claim that is gone', () => {
     expect(await uidsIn()).toEqual([])
   })
 
-  test('stays while its IPAddress has the address and nobody has adopted that, or it cannot be read', async () => {
+  test('stays while its IPAddress has the address and no claim has adopted that, or it cannot be read', async () => {
     await makeRow('old')
     const address = await makeAddress('10.0.0.1', 'old')
     await show(address)

@@ -108,7 +108,7 @@ describe('rows', () => {
   })
 
   test.each([
-    ['rest as long as their pool says', { reuseAfterSeconds: 100 }, 'cooling'],
+    ['rest as long as their pool says', { reuseAfterSeconds: 100 }, 'cooldown'],
     ['are kept for who comes again as long as their pool says', { sticky: { by: 'owner', forSeconds: 100 } }, 'held'],
   ] as const)('that go %s', async (_, rules, state) => {
     const { apiVersion, kind } = IPPool.info
@@ -270,7 +270,7 @@ describe('handles', () => {
     expect(await work('handle uid-x')).toBe('broken')
   })
 
-  test('are not watched by who is not told to', () => {
+  test('are not watched by a sweep without the option', () => {
     const watched = (handles?: boolean) => blocksSweep({ owners: [POD], handles }).watches.map(({ kind }) => kind)
     expect(watched()).toEqual(['IPPool', 'IPBlock', 'Pod'])
     expect(watched(true)).toEqual(['IPPool', 'IPBlock', 'IPHandle', 'Pod'])

@@ -84,7 +84,7 @@ test('all that tasks write to blocks is admitted', async () => {
   expect(writes).toBeGreaterThan(10)
 })
 
-test('what is taken back because another family had no room is admitted: it is as it was, of whoever had it before', async () => {
+test('what is taken back because another family had no room is admitted: its row is as it was, of the owner before', async () => {
   await poolIn(store, 'blue', { subnets: [{ cidr: '10.0.0.0/30' }, { cidr: 'fd00::/126' }], reuseAfterSeconds: 1 })
   for (const uid of ['a', 'b']) expect(await give(uid)).toBe('allocated')
   expect(await give('x', { families: [6] })).toBe('allocated')
@@ -107,7 +107,7 @@ test('what is taken back because another family had no room is admitted: it is a
   const blocks = unwrap(await store.list({ apiVersion: IPBlock.info.apiVersion, kind: 'IPBlock' })).items
   const rows = blocks.map((block) => Object.values(IPBlock.parse(block).spec.rows))
   expect(rows[0]?.map(({ uid, state }) => [uid, state])).toEqual([
-    ['a', 'cooling'],
+    ['a', 'cooldown'],
     ['b', undefined],
   ])
   expect(refusals).toEqual([])

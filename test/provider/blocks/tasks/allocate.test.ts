@@ -87,7 +87,7 @@ describe('an allocation', () => {
     expect(rows.map(({ uid }) => uid)).toEqual(['a', 'a'])
   })
 
-  test('goes on in the next block, and says when there is none', async () => {
+  test('continues in the next block, and says when none is left', async () => {
     await blue({ subnets: [{ cidr: '10.0.0.0/27' }] })
     const known = new KnownBlocks()
     const given: string[] = []
@@ -154,7 +154,7 @@ describe('an allocation', () => {
     expect(texts(await give(request('c')))).toEqual(['10.0.0.1'])
   })
 
-  test('of an address takes over the row of an earlier owner of its name, and of nobody else', async () => {
+  test('of an address takes over the row of an earlier owner of its name, and of no other owner', async () => {
     await blue({ subnets: [{ cidr: '10.0.0.0/24' }] })
     await give(request('first', { owner: { uid: 'first', name: 'ns/web' } }))
     const namesake = request('second', { owner: { uid: 'second', name: 'ns/web' } })
@@ -211,7 +211,7 @@ describe('an allocation', () => {
     })
   })
 
-  test('in the order next goes on behind the last one, also in another process and where that has gone', async () => {
+  test('in the order next continues after the last address, also in another process and where that is released', async () => {
     await blue({ subnets: [{ cidr: '10.0.0.0/28' }], order: 'next' })
     expect(texts(await give(request('a', { count: 2 })))).toEqual(['10.0.0.1'])
     await giveBack({ owner: { uid: 'a' } })
@@ -247,7 +247,7 @@ describe('an allocation', () => {
   })
 })
 
-describe('the pools of who names none', () => {
+describe('the pools of a request that names none', () => {
   test('are those for it, by priority', async () => {
     const known = new KnownBlocks({ isComplete: true })
     const subnets = [{ cidr: '10.0.0.0/24' }]
@@ -337,7 +337,7 @@ describe('blocks of nodes', () => {
     expect((await blocksIn(store))[0]?.spec.node).toBe('n1')
   })
 
-  test('are asked for by who does not know them', async () => {
+  test('are asked for by a writer that does not know them', async () => {
     await blue(spec())
     expect(texts(await give(at('n1', 'a')))).toEqual(['10.0.0.1'])
     expect(texts(await give(at('n1', 'b')))).toEqual(['10.0.0.2'])
@@ -345,7 +345,7 @@ describe('blocks of nodes', () => {
     expect(texts(await give(at('n1', 'd')))).toEqual(['10.0.0.3'])
   })
 
-  test('are used by who is on no node when there are no others', async () => {
+  test('are used by an owner without a node when there are no others', async () => {
     await blue(spec({}))
     const known = await all()
     for (const node of ['n1', 'n2', 'n3', 'n4']) await give(at(node, node), known)
@@ -425,7 +425,7 @@ describe('a release', () => {
     expect(block?.spec.rows[1]).toEqual({ owner: 'ns/c', uid: 'c', sequence: 1_060_000_000 })
   })
 
-  test('keeps an address for who comes again with its MAC', async () => {
+  test('keeps an address for an owner that comes again with its MAC', async () => {
     await blue({ subnets: [{ cidr: '10.0.0.0/29' }], sticky: { by: 'mac', forSeconds: 60 } })
     const known = new KnownBlocks()
     const mac = '02:00:00:00:00:0A'

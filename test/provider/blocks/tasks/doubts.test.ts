@@ -198,7 +198,7 @@ describe('a block that may still be made', () => {
     expect(await addressesOf('a')).toEqual(['default-4-0a000000-28 1'])
   })
 
-  test('keeps nobody else from another one, and goes with all that the owner has', async () => {
+  test('keeps no other owner from another block, and is released with all that its owner has', async () => {
     expect(await give('b', known)).toBe('allocated 10.0.0.16')
     expect(await bad.arrive()).toBe(true)
     await run(release({ owner: { uid: 'a' }, pools: ['blue'] }, known))

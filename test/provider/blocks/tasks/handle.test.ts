@@ -88,10 +88,10 @@ async function reshape(spec: object, status: { readonly ipv4?: IPPoolFamilyStatu
 const FIRST = 'default-4-0a000000-28'
 const SECOND = 'default-4-0a000010-28'
 
-describe('what is given back by who knows nothing but the handle', () => {
+describe('what is given back by a writer that knows only the handle', () => {
   test.each([
-    ['rests', { reuseAfterSeconds: 60 }, 'cooling'],
-    ['is kept for who comes again', { sticky: { by: 'owner', forSeconds: 60 } }, 'held'],
+    ['rests', { reuseAfterSeconds: 60 }, 'cooldown'],
+    ['is kept for an owner that comes again', { sticky: { by: 'owner', forSeconds: 60 } }, 'held'],
   ] as const)('%s, as the pool says', async (_, spec, state) => {
     await reshape(spec)
     expect((await run(give('a'))).kind).toBe('allocated')
@@ -115,7 +115,7 @@ describe('what a handle costs', () => {
   test('a write more for what is new, a read for what is there, and no list', async () => {
     expect(await cost(give('a'), 'allocated')).toBe('2 + 0 + 2')
     expect(await handlesIn()).toEqual({ 'uid-a': { '': [FIRST] } })
-    // a write that keeps off what somebody who has died has sent
+    // a write that keeps off a write that a process sent before it died
     expect(await cost(give('a'), 'already')).toBe('3 + 0 + 1')
     // the handle, the block, and the pool: how long it rests
     expect(await cost(take('a'), 'released')).toBe('3 + 0 + 2')
@@ -139,7 +139,7 @@ describe('what a handle costs', () => {
   })
 })
 
-describe('who knows nothing', () => {
+describe('a writer that knows nothing', () => {
   test('finds what the owner has in a block to which nothing else leads', async () => {
     await run(give('a'))
     const full = { blockPrefixLength: 28, allocationPrefixLength: 32, full: ['10.0.0.0/26'] }
@@ -250,7 +250,7 @@ describe('a process that has died', () => {
     expect(await ownersIn()).toEqual([`${FIRST} 1: a`])
   })
 
-  test('while it gave back: the next one goes on', async () => {
+  test('while it gave back: the next one continues', async () => {
     await run(give('a'))
     const dying = storeOver(store, {
       delete: () => {
@@ -378,7 +378,7 @@ test('a handle that names the same block is still that of another attempt, with 
   expect(await ownersIn()).toEqual([`${FIRST} 1: b`, `${SECOND} 1: a`])
 })
 
-test('who meets his own write of the handle names a block of before once more', async () => {
+test('a task that meets its own write of the handle names an earlier block once more', async () => {
   await reshape({ subnets: [{ cidr: '10.0.0.0/27' }] })
   for (let n = 0; n < 13; n++) await run(give(`other-${n}`))
   const known = new KnownBlocks()

@@ -60,14 +60,17 @@ const FIRST = 'default-4-0a000000-28'
 const SECOND = 'default-4-0a000010-28'
 
 describe('what is known may be old', () => {
-  test.each(['asked', 'watched'])('nobody is told that he has what somebody else was given since: %s', async (how) => {
-    const agent = new KnownBlocks()
-    expect(textOf(await give('a', agent))).toBe('allocated 10.0.0.1')
-    const known = how === 'asked' ? agent : await asNow()
-    await take('a')
-    expect(textOf(await give('b'))).toBe('allocated 10.0.0.1')
-    expect(textOf(await give('a', known))).toMatch(/^allocated 10\.0\.0\.(2|16)$/u)
-  })
+  test.each(['asked', 'watched'])(
+    'no owner is told that it has an address that another owner was given since: %s',
+    async (how) => {
+      const agent = new KnownBlocks()
+      expect(textOf(await give('a', agent))).toBe('allocated 10.0.0.1')
+      const known = how === 'asked' ? agent : await asNow()
+      await take('a')
+      expect(textOf(await give('b'))).toBe('allocated 10.0.0.1')
+      expect(textOf(await give('a', known))).toMatch(/^allocated 10\.0\.0\.(2|16)$/u)
+    },
+  )
 
   test('nor that there is no room, when there is again', async () => {
     await change('IPPool', 'blue', { subnets: [{ cidr: '10.0.0.0/30' }] })
@@ -96,7 +99,7 @@ describe('what is known may be old', () => {
     expect(textOf(await give('w', agent, asked))).toBe('allocated 10.0.0.9')
   })
 
-  test('nor what the status of a pool says, where nobody has written it for long: few of its blocks are looked into', async () => {
+  test('nor the status of a pool that was not written for long: few of its blocks are looked into', async () => {
     const status = { ipv4: { full: ['10.0.0.0/24'] } }
     const ref = { apiVersion: IPPool.info.apiVersion, kind: 'IPPool', name: 'blue' }
     unwrap(await store.patch(ref, { status }, { subresource: 'status' }))
@@ -141,7 +144,7 @@ describe('what is known may be old', () => {
     await change('IPPool', 'blue', { reuseAfterSeconds: 600 })
     nowMs += 86_400_000
     await take('a', {}, agent)
-    expect(await rows()).toEqual([`${FIRST} 1 a cooling`])
+    expect(await rows()).toEqual([`${FIRST} 1 a cooldown`])
   })
 
   test('nor that it was given back what another task has made its own meanwhile', async () => {
@@ -225,7 +228,7 @@ describe('the container of an owner', () => {
   })
 })
 
-describe('what somebody who has died has sent', () => {
+describe('a write that a process sent before it died', () => {
   /** Who gives back, and dies while that is in flight. @returns lets it arrive */
   async function dying(uid: string): Promise<() => Promise<boolean>> {
     let arrive: (() => ReturnType<Store['patch']>) | undefined
@@ -244,13 +247,16 @@ describe('what somebody who has died has sent', () => {
     ['nothing', 'in another', async () => new KnownBlocks(), 'c2'],
     ['all', 'in no', () => asNow(), undefined],
     ['all', 'in another', () => asNow(), 'c2'],
-  ])('does not take away what who knows %s is told to have, %s container', async (_, __, knows, container) => {
-    await give('a')
-    const arrive = await dying('a')
-    expect(textOf(await give('a', await knows(), { container }))).toBe('already 10.0.0.1')
-    expect(await arrive()).toBe(false)
-    expect(await rows()).toEqual(['default-4-0a000000-28 1 a bound'])
-  })
+  ])(
+    'does not take away what an owner that knows %s is told to have, %s container',
+    async (_, __, knows, container) => {
+      await give('a')
+      const arrive = await dying('a')
+      expect(textOf(await give('a', await knows(), { container }))).toBe('already 10.0.0.1')
+      expect(await arrive()).toBe(false)
+      expect(await rows()).toEqual(['default-4-0a000000-28 1 a bound'])
+    },
+  )
 
   test('does not take away one of two families', async () => {
     const families = [4, 6] as const
@@ -262,7 +268,7 @@ describe('what somebody who has died has sent', () => {
     expect((await rows()).length).toBe(2)
   })
 
-  test('is kept off once for each block, and by another one who writes it', async () => {
+  test('is kept off once for each block, and by another task that writes it', async () => {
     const writes = async (known: KnownBlocks, over = store) => {
       let count = 0
       const counted = storeOver(over, {
@@ -312,7 +318,7 @@ describe('a release', () => {
     expect(await rows()).toEqual([`${FIRST} 1 a bound`])
   })
 
-  test('of what somebody else has given back says that there is nothing, and not who has it', async () => {
+  test('of what another owner has given back says that there is nothing, and names no owner', async () => {
     await change('IPPool', 'blue', { reuseAfterSeconds: 3600 })
     await give('a')
     const address = Address.parse('10.0.0.1')
@@ -502,7 +508,7 @@ describe('a task that has failed', () => {
     expect((await rows()).filter((row) => row.includes(' a '))).toEqual([])
   })
 
-  test('leaves it also when somebody else was about to write the same version, and could not', async () => {
+  test('leaves it also when another task was about to write the same version, and could not', async () => {
     const known = new KnownBlocks()
     await give('z', known)
     const { store: bad, arrive } = failing('patch')
@@ -518,7 +524,7 @@ describe('a task that has failed', () => {
     expect((await rows()).filter((row) => row.includes(' a '))).toHaveLength(1)
   })
 
-  test('leaves it to its own interface, and to who gives all back', async () => {
+  test('leaves it to its own interface, and to a release of all interfaces', async () => {
     const known = new KnownBlocks()
     await give('z', known)
     const { store: bad } = failing('patch')
@@ -558,7 +564,7 @@ describe('what an owner has and does not ask for', () => {
     expect(textOf(await give('a', undefined, { prefixLengths: { ipv4: 30 } }))).toBe('allocated 10.0.0.8')
   })
 
-  test('that was kept is not given again while somebody has it without a row', async () => {
+  test('that was kept is not given again while another owner has it without a row', async () => {
     await change('IPPool', 'blue', { sticky: { by: 'owner', forSeconds: 3600 } })
     expect(textOf(await give('a'))).toBe('allocated 10.0.0.1')
     await take('a')

@@ -36,7 +36,7 @@ describe('a block that cannot be read any more', () => {
     expect(next('green')).toBe('write')
   })
 
-  test('can be made anew when it has gone', () => {
+  test('can be made anew when it is deleted', () => {
     known.observe({ kind: 'absent', ref }, time)
     expect(next('blue')).toBe('write')
   })

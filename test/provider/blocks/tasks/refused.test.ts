@@ -115,7 +115,7 @@ describe('a block in which the store takes no row', () => {
     expect(await give('b', undefined, { pools: ['dual'], families: [4, 6] })).toBe('exhausted')
   })
 
-  test('is given nothing of what is kept there for who comes again', async () => {
+  test('is given nothing of what is kept there for an owner that comes again', async () => {
     await poolIn(truth, 'sticky', {
       domain: 'other',
       subnets: [{ cidr: '10.2.0.0/26' }],

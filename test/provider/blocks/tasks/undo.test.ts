@@ -36,7 +36,7 @@ function textOf(outcome: AllocationOutcome): string {
 const give = async (uid: string, more: Partial<AllocationRequest>) =>
   textOf(await run(allocate(request(uid, { pools, ...more }), new KnownBlocks())))
 
-test('what was remembered of several units comes back only where nobody has got one of them meanwhile', async () => {
+test('the remembered row of several units comes back only where no other owner has got one of them meanwhile', async () => {
   await give('all', { count: 16 })
   await run(release({ owner: { uid: 'all' }, pools }, new KnownBlocks()))
   await give('six', { families: [6] })

@@ -115,7 +115,7 @@ describe('an address that cannot be used', () => {
     expect(count('DELETE', /./u)).toBe(0)
   })
 
-  test.each(['', 'ipam-kit pool-uid/other', 'of somebody else'])(
+  test.each(['', 'ipam-kit pool-uid/other', 'of another program'])(
     'that is answered with the description %j is not ours: it stays, and the call is not made again',
     async (description) => {
       const { create, network, count, answerWith } = worldWith()
