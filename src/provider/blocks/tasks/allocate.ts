@@ -170,7 +170,7 @@ class AllocateTask implements GroupedTask {
     const writes = choices.filter((choice) => choice.kind === 'write')
     const choice = writes.find(({ block }) => block === unconfirmed?.name) ?? (writes[0] as (typeof writes)[number])
     if (unconfirmed !== undefined && unconfirmed.name !== choice.block) return writeStep(fence(unconfirmed))
-    const note = this.#noteIn(writes)
+    const note = this.#noteIn(writes.map(({ block }) => block))
     if (note !== undefined) return writeStep(note)
     const lock = lockStep(choice.block, time)
     if (lock !== undefined) return lock
@@ -291,14 +291,10 @@ class AllocateTask implements GroupedTask {
    * Adds the block of a row to the handle before the row is written: after a crash the next task
    * finds it there.
    */
-  #noteIn(choices: readonly { readonly block: string }[]): ReturnType<OwnerHandle['write']> {
+  #noteIn(blocks: readonly string[]): ReturnType<OwnerHandle['write']> {
     const handle = this.#handle
-    if (handle === undefined || choices.every(({ block }) => handle.isOwn(block))) return undefined
-    return this.#writeHandle(
-      handle,
-      choices.map(({ block }) => block),
-      { isFence: true },
-    )
+    if (handle === undefined || blocks.every((block) => handle.isOwn(block))) return undefined
+    return this.#writeHandle(handle, blocks, { isFence: true })
   }
 
   /** Ends the task, once the handle names only blocks with rows of the owner. */

@@ -88,23 +88,20 @@ export class SentWrites {
 
   /** Called when a row is about to be added. */
   adds({ effect, block, prefix, version, sequence, replaced }: Extract<BlockChoice, { kind: 'write' }>): void {
-    this.#note(effect, block, prefix)
+    this.#note(effect, block, { prefix, version, sequence, isBound: true }, prefix)
     this.#sent.set(block, { version, sequence, replaced })
-    this.#share(block, { prefix, version, sequence, isBound: true })
   }
 
   /** Called when a row is about to be changed, and gets this number. */
   changes(effect: Effect, { name, prefix, version }: ParsedBlock, sequence: number): void {
-    this.#note(effect, name)
+    this.#note(effect, name, { prefix, version, sequence, isBound: true })
     this.#sent.set(name, { version, sequence })
-    this.#share(name, { prefix, version, sequence, isBound: true })
   }
 
   /** Called when a row is about to be removed. */
   removes(effect: Effect, { parsed: { name, prefix, version }, entry }: PlacedRow): void {
-    this.#note(effect, name)
     // a late success of this write must not remove the row of the next owner
-    this.#share(name, { prefix, version, sequence: entry.row.sequence, isBound: false })
+    this.#note(effect, name, { prefix, version, sequence: entry.row.sequence, isBound: false })
   }
 
   /** Called when a block that the task was shown is about to get a new version. */
@@ -178,11 +175,8 @@ export class SentWrites {
     return true
   }
 
-  #note(effect: Effect, block: string, prefix?: Prefix): void {
+  #note(effect: Effect, block: string, row: Omit<SentRow, 'uid' | 'interface'>, prefix?: Prefix): void {
     this.#last = { effect, block, prefix, wasUnconfirmed: this.#sent.has(block) }
-  }
-
-  #share(block: string, row: Omit<SentRow, 'uid' | 'interface'>): void {
     for (const known of this.#view.both) known.noteSent(block, { ...row, ...this.#owner }, this.#view)
   }
 }
