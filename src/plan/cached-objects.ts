@@ -132,7 +132,8 @@ export function byAge(left: KubeObject, right: KubeObject): number {
   )
 }
 
-function compareText(left: string, right: string): number {
+/** The order of code units. */
+export function compareText(left: string, right: string): number {
   return left < right ? -1 : left > right ? 1 : 0
 }
 

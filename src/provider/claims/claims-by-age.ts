@@ -1,4 +1,5 @@
 import type { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
+import { compareText } from '../../plan/cached-objects.js'
 
 /**
  * Keys of claims in the order of service: the oldest first, of the same age by key. Sorted when
@@ -33,8 +34,4 @@ export class ClaimsByAge implements Iterable<string> {
     this.#hasLeft = false
     return this.#sorted[Symbol.iterator]()
   }
-}
-
-function compareText(left: string, right: string): number {
-  return left < right ? -1 : left > right ? 1 : 0
 }

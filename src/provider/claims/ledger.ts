@@ -177,6 +177,7 @@ function createdMs({ metadata }: IPAddress): number | undefined {
   return Number.isNaN(ms) ? undefined : ms
 }
 
-function keyOf(ref: Ref): string {
+/** `namespace/name`, also without a namespace. */
+export function keyOf(ref: Ref): string {
   return `${ref.namespace ?? ''}/${ref.name}`
 }

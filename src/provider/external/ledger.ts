@@ -3,7 +3,7 @@ import { addresses as addressesOf, type RangeSet } from '../../cidr/nouns/range-
 import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import { formatRef, type KubeObject, refOf } from '../../crd/meta/object.js'
 import { byAge } from '../../plan/index.js'
-import { AddressLedger } from '../claims/index.js'
+import { AddressLedger, keyOf } from '../claims/ledger.js'
 import type { CloudAddress, CloudFacts } from './cloud.js'
 import { type Candidate, FreeAddresses } from './free-addresses.js'
 import { claimOfMarker, Inventory } from './inventory.js'
@@ -281,6 +281,15 @@ export class ExternalLedger<P extends KubeObject> extends AddressLedger<P> {
     return count
   }
 
+  /** Whether the pool creates one more address in advance. O(entries) */
+  wantsSpare(
+    { minFree, max = Number.POSITIVE_INFINITY }: ExternalPolicy,
+    entries: readonly Reservation[],
+    reserved: ReadonlySet<string>,
+  ): boolean {
+    return this.free(minFree, reserved).length < minFree && this.count(entries) < max
+  }
+
   /** The addresses that the pool may use and cannot, and why. O(n) */
   failed(): readonly FailedAddress[] {
     const failed: FailedAddress[] = []
@@ -436,8 +445,4 @@ export function canonical(text: string): string | undefined {
 /** Sorts canonical addresses by value. */
 export function inOrder(left: string, right: string): number {
   return Address.compare(Address.parse(left), Address.parse(right))
-}
-
-function keyOf(ref: { readonly namespace?: string | undefined; readonly name: string }): string {
-  return `${ref.namespace ?? ''}/${ref.name}`
 }

@@ -14,7 +14,7 @@ import {
   reservationsOf,
 } from './reservations.js'
 import { reserve } from './reserve.js'
-import { about, type Input, listCall, type Planned, type PoolCall, type Situation } from './situation.js'
+import { about, type Input, invalid, listCall, type Planned, type PoolCall, type Situation } from './situation.js'
 import { statusEffects } from './status.js'
 
 /**
@@ -78,7 +78,7 @@ function changeNetwork(pool: KubeObject, { network: _, ...reservations }: Reserv
 function planGiving<P extends KubeObject>(rules: ExternalRules<P>, input: Input<P>, situation: Situation): Planned {
   const { pool, ledger, nowMs, calls } = input
   const made = reserve(rules, input, situation)
-  const { shortage, reservations } = made
+  const { shortage, reservations, draft } = made
   const concerns = concerned(ledger, shortage, made.unserved)
   ledger.shortage = shortage
   const effects: Effect[] = [...made.proofs]
@@ -88,17 +88,14 @@ function planGiving<P extends KubeObject>(rules: ExternalRules<P>, input: Input<
   const listedMs = ledger.inventory?.askedAtMs ?? 0
   const period = made.unserved.length > 0 ? Math.min(rules.listMs, 2 * LIST_PAUSE_MS) : rules.listMs
   const releaseMs = ledger.wantsListMs > listedMs ? ledger.wantsListMs : Infinity
-  const wantedMs = Math.max(
-    listedMs + LIST_PAUSE_MS,
-    Math.min(listedMs + period, made.wantsListMs ?? Infinity, releaseMs),
-  )
+  const wantedMs = Math.max(listedMs + LIST_PAUSE_MS, Math.min(listedMs + period, draft.listMs ?? Infinity, releaseMs))
   const isDue = wantedMs <= nowMs
-  const call = made.call ?? (isDue ? listCall(pool, situation, Math.max(1000, wantedMs - listedMs)) : undefined)
+  const call = draft.call ?? (isDue ? listCall(pool, situation, Math.max(1000, wantedMs - listedMs)) : undefined)
   const failure = shortageOf('listAddresses', calls.of('listAddresses')?.failure)
   const claimed = ledger.size
   const isReady = shortage === undefined && failure === undefined
   const message = shortage?.message ?? failure?.message ?? `${claimed} in use`
-  const againMs = Math.min(made.againMs ?? Infinity, status.againMs ?? Infinity, isDue ? Infinity : wantedMs)
+  const againMs = Math.min(draft.againMs ?? Infinity, status.againMs ?? Infinity, isDue ? Infinity : wantedMs)
   return {
     outcome: isReady ? { kind: 'ready', claimed, message } : { kind: 'notReady', message },
     effects,
@@ -166,10 +163,6 @@ function notReady<P extends KubeObject>(
   const message = shortage?.message ?? 'waiting for the first list of addresses from the cloud'
   const { effects } = shortage === undefined ? { effects: [] } : statusEffects(rules, input, undefined)
   return { outcome: { kind: 'notReady', message }, effects, call, concerns }
-}
-
-function invalid(message: string): Shortage {
-  return { kind: 'invalid', reason: 'PoolNotReady', message }
 }
 
 /** The reason that claims wait for after a failure of the cloud. */

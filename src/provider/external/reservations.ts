@@ -2,6 +2,8 @@ import { utf8Length } from '../../bytes/utf8.js'
 import { format, safeParse } from '../../cidr/nouns/address.js'
 import type { KubeObject } from '../../crd/meta/object.js'
 import { assertKube } from '../../errors/checks.js'
+import { keyOf } from '../claims/ledger.js'
+import { isRecord } from './well-formed.js'
 
 /** The annotation of a pool with its {@link Reservations}, as JSON. */
 export const RESERVATIONS_ANNOTATION = 'ipam-kit.dev/reservations'
@@ -65,6 +67,13 @@ export interface Reservation {
   readonly isNew?: true | undefined
 }
 
+/** An entry with its address, which counts as reserved. */
+export function withAddress(reserved: Set<string>, entry: Reservation, address: string, isNew?: true): Reservation {
+  reserved.add(address)
+  const { isNew: _, ...rest } = entry
+  return { ...rest, address, ...(isNew && { isNew }) }
+}
+
 /**
  * The reservations of a pool, or why they cannot be read. Then the annotation was edited, and the
  * pool gives nothing until it is corrected or removed.
@@ -82,7 +91,7 @@ export type ReadReservations =
 export function reservationsOf(pool: KubeObject): ReadReservations {
   assertKube('reservationsOf', 'pool', pool)
 
-  const place = placeOf(pool)
+  const place = keyOf(pool.metadata)
   const uid = pool.metadata.uid ?? ''
   const text = pool.metadata.annotations?.[RESERVATIONS_ANNOTATION]
   if (text === undefined) return { ok: true, value: { pool: place, uids: [uid], entries: [] }, isWritten: false }
@@ -123,10 +132,6 @@ export function fitsAnnotation(pool: KubeObject, adopted: readonly string[]): bo
 /** The text of the annotation. */
 export function formatReservations(reservations: Reservations): string {
   return JSON.stringify(reservations)
-}
-
-function placeOf({ metadata }: KubeObject): string {
-  return `${metadata.namespace ?? ''}/${metadata.name}`
 }
 
 function parse(text: string): Reservations | undefined {
@@ -177,8 +182,4 @@ function isAddress(text: unknown): boolean {
 
 function isTexts(value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.every((each) => typeof each === 'string')
-}
-
-function isRecord(value: unknown): value is { readonly [key: string]: unknown } {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

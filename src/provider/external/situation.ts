@@ -4,7 +4,7 @@ import type * as Claims from '../claims/definition.js'
 import { type CloudCalls, markerText } from './cloud.js'
 import type { ExternalPoolOutcome } from './definition.js'
 import type { ExternalLedger } from './ledger.js'
-import type { ExternalPolicy } from './pool-kind.js'
+import type { ExternalPolicy, Shortage } from './pool-kind.js'
 import type { Reservations } from './reservations.js'
 
 export type Input<P extends KubeObject> = Claims.PoolPlanInput<P, ExternalLedger<P>, CloudCalls>
@@ -24,6 +24,16 @@ export interface Situation {
 /** The input of every call about its pool. */
 export function about({ metadata: { namespace = '', name } }: KubeObject, { access = null }: ExternalPolicy) {
   return { pool: { namespace, name }, access }
+}
+
+/** The shortage of a pool that cannot be used as it is. */
+export function invalid(message: string): Shortage {
+  return { kind: 'invalid', reason: 'PoolNotReady', message }
+}
+
+/** The shortage of a pool that has as many addresses as it may have. */
+export function exhausted(message: string): Shortage {
+  return { kind: 'max', reason: 'PoolExhausted', message }
 }
 
 export function listCall(pool: KubeObject, { policy, reservations, network }: Situation, ageMs: number): PoolCall {

@@ -5,6 +5,7 @@ import { PrefixMap } from '../../cidr/internal.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
 import * as RangeSet from '../../cidr/nouns/range-set.js'
 import type { ObjectRef } from '../../crd/meta/object.js'
+import { compareText } from '../../plan/cached-objects.js'
 import { PrefixUnion } from './union.js'
 import type { ConflictParty, FamilyView, NetworkConflict, NetworkRange, NodeSubnet, RangePhase } from './view.js'
 
@@ -308,8 +309,4 @@ function overlapsAny<T>(map: PrefixMap<T>, prefix: Prefix): boolean {
 
 function byName(left: { readonly name: string }, right: { readonly name: string }): number {
   return compareText(left.name, right.name)
-}
-
-function compareText(left: string, right: string): number {
-  return left < right ? -1 : left > right ? 1 : 0
 }

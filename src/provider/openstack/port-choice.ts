@@ -1,7 +1,7 @@
-import * as Address from '../../cidr/nouns/address.js'
 import { goQuote } from '../../crd/meta/field-error.js'
 import { assertObjects, assertParts } from '../../errors/checks.js'
 import type { FloatingIP, RouterLinks, ServerNetwork, ServerPort } from './server-cloud.js'
+import { canonical } from './server-view.js'
 
 /** The port of a server that a floating IP can be attached to, or why there is none. */
 export type PortChoice =
@@ -63,8 +63,8 @@ export function attachment(address: string, { addresses, ports, routers, floatin
     const message = `floating IP ${goQuote(address)} is attached to port ${port}, which is not of this server`
     return { kind: 'conflict', reason: 'AttachedElsewhere', port, message }
   }
-  const key = keyOf(address)
-  if (key !== undefined && addresses.some((shown) => keyOf(shown) === key)) {
+  const key = canonical(address)
+  if (key !== undefined && addresses.some((shown) => canonical(shown) === key)) {
     return { kind: 'attached', message: `the server has ${address}` }
   }
   if (floatingIP === undefined) return { kind: 'unknown', message: `floating IP ${goQuote(address)} does not exist` }
@@ -84,10 +84,4 @@ export function attachment(address: string, { addresses, ports, routers, floatin
  */
 export function attachedTo({ ports, floatingIP }: ServerNetwork): FloatingIP | undefined {
   return floatingIP !== undefined && ports.some(({ id }) => id === floatingIP.port) ? floatingIP : undefined
-}
-
-/** The same text for all text forms of an address. */
-function keyOf(text: string): string | undefined {
-  const parsed = Address.safeParse(text)
-  return parsed.ok ? Address.format(Address.unmap(parsed.value)) : undefined
 }

@@ -2,6 +2,7 @@ import * as Prefix from '../../../cidr/nouns/prefix.js'
 import type { IPBlock, IPBlockRow } from '../../../crd/ipam-kit/ip-block.js'
 import type { IPPoolSpec } from '../../../crd/ipam-kit/ip-pool.js'
 import { API_VERSION, MAX_SECONDS, ROWS_FINALIZER } from '../../../crd/ipam-kit/names.js'
+import { defined } from '../../../crd/meta/json.js'
 import type { CreateEffect, PatchEffect } from '../../../plan/effect.js'
 import { patchObject } from '../../../plan/index.js'
 import type { PlacedRow } from '../tasks/known-blocks.js'
@@ -40,7 +41,7 @@ export function giveUnits(parsed: ParsedBlock, unit: number, row: NewRow, { nowM
   // the rows that are kept of earlier owners of these units
   for (const entry of entriesAt(parsed, unit, count)) rows[entry.key] = null
   const before = object.spec.rows[unit]
-  const now = { ...withoutUndefined(row), sequence }
+  const now = { ...defined(row), sequence }
   rows[unit] = before === undefined ? now : { ...nulls(before), ...now }
   return patchBlock(object, { sequence, last: unit + count - 1, rows }, why)
 }
@@ -63,11 +64,11 @@ export function makeBlock(
     kind: 'IPBlock',
     metadata: { name, finalizers: [ROWS_FINALIZER] },
     spec: {
-      ...(withoutUndefined(spec) as typeof spec),
+      ...(defined(spec) as typeof spec),
       cidr: Prefix.format(prefix),
       sequence,
       last: unit + (row.count ?? 1) - 1,
-      rows: { [unit]: { ...(withoutUndefined(rest) as NewRow), sequence } },
+      rows: { [unit]: { ...(defined(rest) as NewRow), sequence } },
     },
   }
   return { kind: 'create', object, why }
@@ -162,8 +163,4 @@ export function isRowOf(entry: BlockEntry, uid: string, interfaceName: string | 
 
 function nulls(row: IPBlockRow): { readonly [field: string]: null } {
   return Object.fromEntries(Object.keys(row).map((field) => [field, null]))
-}
-
-function withoutUndefined(object: object): object {
-  return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined))
 }

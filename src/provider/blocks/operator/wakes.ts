@@ -5,6 +5,7 @@ import type { PoolSpace } from '../../../crd/ipam-kit/space.js'
 import { isDeleting } from '../../../crd/meta/object.js'
 import type { Parsed } from '../../../plan/cached-objects.js'
 import type { Delta, PlannerContext } from '../../../plan/index.js'
+import { readable } from '../../claims/objects.js'
 import type { ParsedBlock } from '../block/parsed-block.js'
 import type { ParsedPool } from '../pool/parsed-pool.js'
 import { PoolView } from '../pool/pool-view.js'
@@ -125,10 +126,6 @@ function poolKey({ object }: ParsedPool): string {
 
 function spaceOf({ space }: ParsedPool): PoolSpace | undefined {
   return space.ok ? space.value : undefined
-}
-
-function readable<T>(entry: Parsed<T> | undefined): T | undefined {
-  return entry?.ok === true ? entry.value : undefined
 }
 
 /** Whether a pool gives addresses, apart from its space. */

@@ -4,17 +4,11 @@ import { IPBlock } from '../../../crd/ipam-kit/ip-block.js'
 import { handleName, IPHandle } from '../../../crd/ipam-kit/ip-handle.js'
 import { type ObjectRef, refOf } from '../../../crd/meta/object.js'
 import { describe } from '../../../errors/index.js'
-import { type Change, type Effect, patchObject } from '../../../plan/index.js'
+import { type Change, type Effect, patchObject, type Step } from '../../../plan/index.js'
 import { ParsedBlock } from '../block/parsed-block.js'
-import { blockRef, type Known, type KnownBlocks, type PlacedRow } from './known-blocks.js'
-import type { ObservedObjects } from './observed-objects.js'
-
-/** The owner of a handle. */
-export interface HandleOwner {
-  readonly uid: string
-  readonly name: string
-  readonly kind?: string | undefined
-}
+import type { Known, KnownBlocks, PlacedRow } from './known-blocks.js'
+import type { BlockOwner } from './request.js'
+import type { TaskView } from './task-view.js'
 
 /** The blocks of each interface of an owner. */
 export type HandleBlocks = ReadonlyMap<string, ReadonlySet<string>>
@@ -28,7 +22,7 @@ export class OwnerHandle {
   readonly ref: ObjectRef
   readonly #uid: string
   #known: Known<IPHandle>
-  readonly #observed: ObservedObjects
+  readonly #view: TaskView
   /**
    * The blocks without writes of others in flight: this task has added them to the handle, or has
    * read them.
@@ -48,14 +42,14 @@ export class OwnerHandle {
     | undefined
 
   /**
-   * @param observed the objects that the task was shown
+   * @param view the objects that the task was shown
    * @throws IpamError `INVALID_ARGUMENT`
    */
-  constructor(uid: string, observed: ObservedObjects) {
+  constructor(uid: string, view: TaskView) {
     const { apiVersion, kind } = IPHandle.info
     this.ref = { apiVersion, kind, name: handleName(uid) }
     this.#uid = uid
-    this.#observed = observed
+    this.#view = view
   }
 
   observe(change: Change): void {
@@ -88,6 +82,11 @@ export class OwnerHandle {
       if (!sent.before.has(block)) this.#fresh.add(block)
       this.#own.add(block)
     }
+  }
+
+  /** A step that reads the handle. */
+  get reading(): Extract<Step, { kind: 'get' }> {
+    return { kind: 'get', refs: [this.ref], why: 'to find the blocks of the owner' }
   }
 
   /** Whether the handle was read. */
@@ -138,10 +137,8 @@ export class OwnerHandle {
 
   /** The blocks of some interfaces that the task was not shown yet. */
   unread(interfaces: readonly string[]): readonly ObjectRef[] {
-    const names = interfaces
-      .flatMap((name) => this.#left(name))
-      .filter((name) => !this.#observed.has(IPBlock.info, name))
-    return [...new Set(names)].map(blockRef)
+    const names = interfaces.flatMap((name) => this.#left(name))
+    return this.#view.unseen(IPBlock.info, names)
   }
 
   /**
@@ -180,7 +177,7 @@ export class OwnerHandle {
    */
   write(
     wanted: HandleBlocks,
-    owner: HandleOwner,
+    owner: BlockOwner,
     { conflicts, isFence = false }: { readonly conflicts: number; readonly isFence?: boolean },
   ): (Effect & { readonly why: string }) | undefined {
     const object = this.#object
@@ -215,7 +212,7 @@ export class OwnerHandle {
     return patchObject(object, { spec }, `where the rows of ${object.spec.owner} are`)
   }
 
-  #make(blocks: object, { uid, name, kind }: HandleOwner): Effect & { readonly why: string } {
+  #make(blocks: object, { uid, name, kind }: BlockOwner): Effect & { readonly why: string } {
     const { apiVersion, kind: handleKind } = IPHandle.info
     const isPod = kind === undefined || kind === 'Pod'
     const object = {

@@ -3,17 +3,10 @@ import * as RangeSet from '../../../cidr/nouns/range-set.js'
 import { parseBlockName } from '../../../crd/ipam-kit/block-name.js'
 import { IPBlock } from '../../../crd/ipam-kit/ip-block.js'
 import { IPPool } from '../../../crd/ipam-kit/ip-pool.js'
-import type { KindInfo, ObjectRef } from '../../../crd/meta/object.js'
+import type { KindInfo } from '../../../crd/meta/object.js'
 import { assertObject } from '../../../errors/checks.js'
 import { refuseIn } from '../../../errors/refuse.js'
-import {
-  type CachedObjects,
-  type Change,
-  type Delta,
-  ObjectCache,
-  type Step,
-  type TaskTime,
-} from '../../../plan/index.js'
+import { type CachedObjects, type Change, type Delta, ObjectCache } from '../../../plan/index.js'
 import { type BlockEntry, isBound, ParsedBlock } from '../block/parsed-block.js'
 import { stickyKeys } from '../block/sticky-keys.js'
 import type { ParsedPool } from '../pool/parsed-pool.js'
@@ -218,7 +211,9 @@ export class KnownBlocks {
     const views = pools.map((name) => this.pool(name)).filter((pool) => pool instanceof PoolView)
     const domains = new Set(views.map(({ object }) => object.spec.domain))
     const isOld = (name: string) => !isFresh(IPBlock.info, name) && domains.has(parseBlockName(name)?.domain ?? '')
-    const hasOld = this.#blockNames().some(isOld) || views.some(({ name }) => !isFresh(IPPool.info, name))
+    // of the known blocks, and of those known to be absent
+    const blocks = [...this.#blocks.names()]
+    const hasOld = blocks.some(isOld) || views.some(({ name }) => !isFresh(IPPool.info, name))
     if (!hasOld) return undefined
     const known = new KnownBlocks()
     const copy = (kind: KindInfo, objects: CachedObjects<unknown>, name: string) => {
@@ -233,7 +228,7 @@ export class KnownBlocks {
       )
     }
     // pools read the existing blocks
-    for (const name of this.#blockNames()) copy(IPBlock.info, this.#blocks, name)
+    for (const name of blocks) copy(IPBlock.info, this.#blocks, name)
     for (const name of this.#views.keys()) copy(IPPool.info, this.#pools, name)
     for (const [name, sent] of this.#inFlight) known.#inFlight.set(name, sent)
     return known
@@ -351,7 +346,10 @@ export class KnownBlocks {
     if (!this.isComplete) view.forget()
     else if (!hasChanged) return
     for (const parsed of this.blocks()) this.#note(view, parsed)
-    for (const { object } of this.#blocks.unreadable()) this.#markUnreadable(view, object.metadata.name)
+    // the owners of an unreadable block are not known, and no pool gives more of it
+    for (const { name: block, domain, prefix } of this.unreadableBlocks()) {
+      if (domain === view.object.spec.domain) view.markEmpty(prefix, block)
+    }
   }
 
   /**
@@ -393,7 +391,7 @@ export class KnownBlocks {
   #noteAll(name: string): void {
     const parsed = this.block(name)
     if (parsed instanceof ParsedBlock) for (const pool of this.pools()) this.#note(pool, parsed)
-    else if (typeof parsed === 'object') for (const pool of this.pools()) this.#markUnreadable(pool, name)
+    else if (typeof parsed === 'object') this.#eachPoolAt(name, (pool, prefix) => pool.markEmpty(prefix, name))
     else this.#eachPoolAt(name, (pool, prefix) => pool.noteAbsent(prefix, name))
   }
 
@@ -413,12 +411,6 @@ export class KnownBlocks {
     for (const pool of this.pools()) if (pool.object.spec.domain === place.domain) action(pool, place.prefix)
   }
 
-  /** Marks an unreadable block: its owners are not known, and no pool gives more of it. */
-  #markUnreadable(pool: PoolView, block: string): void {
-    const place = parseBlockName(block)
-    if (place?.domain === pool.object.spec.domain) pool.markEmpty(place.prefix, block)
-  }
-
   #note(pool: PoolView, parsed: ParsedBlock): void {
     if (pool.object.spec.domain === parsed.object.spec.domain) pool.note(parsed, this.#nowMs)
   }
@@ -436,26 +428,6 @@ export class KnownBlocks {
     )
     return places.sort((left, right) => left.entry.row.sequence - right.entry.row.sequence)
   }
-
-  /** The names of the known blocks, and of those known to be absent. */
-  #blockNames(): string[] {
-    return [...this.#blocks.names()]
-  }
-}
-
-/** The reference to a pool. */
-export function poolRef(name: string): ObjectRef {
-  return { apiVersion: IPPool.info.apiVersion, kind: IPPool.info.kind, name }
-}
-
-export function blockRef(name: string): ObjectRef {
-  return { apiVersion: IPBlock.info.apiVersion, kind: IPBlock.info.kind, name }
-}
-
-/** A step that waits while another task of this process writes a block; `undefined`: none does. */
-export function lockStep(block: string, { isLocked }: TaskTime): Extract<Step, { kind: 'lock' }> | undefined {
-  const ref = blockRef(block)
-  return isLocked?.(ref) === true ? { kind: 'lock', ref, why: 'another task writes it' } : undefined
 }
 
 /** Whether two rows are for the same owner and interface. */

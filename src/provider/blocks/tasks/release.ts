@@ -2,18 +2,18 @@ import * as Address from '../../../cidr/nouns/address.js'
 import * as Prefix from '../../../cidr/nouns/prefix.js'
 import { IPBlock } from '../../../crd/ipam-kit/ip-block.js'
 import { refuse } from '../../../errors/refuse.js'
-import type { Change, Effect, Step, Task, TaskTime } from '../../../plan/index.js'
+import type { Change, Step, Task, TaskTime } from '../../../plan/index.js'
 import type { TaskQuery } from '../../../plan/task.js'
 import { allocationOf } from '../block/allocation.js'
 import { unitOf } from '../block/grid.js'
 import { isBound, ParsedBlock } from '../block/parsed-block.js'
 import { fence, takeBack } from '../block/rows.js'
-import { PoolView } from '../pool/pool-view.js'
 import { OwnerHandle } from './handle.js'
-import { assertKnown, blockRef, type KnownBlocks, lockStep, type PlacedRow, poolRef } from './known-blocks.js'
-import { isOldPool, ObservedObjects } from './observed-objects.js'
+import { assertKnown, type KnownBlocks, type PlacedRow } from './known-blocks.js'
 import type { ReleaseRequest } from './request.js'
 import { type Allocation, assertRelease } from './request.js'
+import { listStep, lockStep, poolRef, writeStep } from './steps.js'
+import { TaskView } from './task-view.js'
 
 export type ReleaseOutcome =
   | { readonly kind: 'released'; readonly message: string; readonly allocations: readonly Allocation[] }
@@ -47,33 +47,27 @@ const EVERYWHERE = ''
 class ReleaseTask implements Task<ReleaseOutcome> {
   readonly #request: ReleaseRequest
   readonly #known: KnownBlocks
+  readonly #view: TaskView
   readonly #listed = new Set<string>()
   /** The rows to release, as they were found: by block and number. */
   readonly #found = new Map<string, Allocation>()
   readonly #handle: OwnerHandle | undefined
   /** The blocks that this task writes. */
   readonly #sent = new Set<string>()
-  readonly #observed = new ObservedObjects()
   /** Whether a handle existed when it was first read. */
   #hasHandle = false
   /** Blocks in which an earlier attempt may still write, with the version that they had. */
   readonly #inFlight = new Map<string, string | undefined>()
-  #nowMs = 0
-  /** The clock of the known blocks when the last step began. */
-  #since = 0
 
   constructor(request: ReleaseRequest, known: KnownBlocks) {
     this.#request = request
     this.#known = known
-    this.#handle = request.handle === true ? new OwnerHandle(request.owner.uid, this.#observed) : undefined
+    this.#view = new TaskView(known)
+    this.#handle = request.handle === true ? new OwnerHandle(request.owner.uid, this.#view) : undefined
   }
 
   observe(change: Change): void {
-    const isSo = this.#known.observe(change, { nowMs: this.#nowMs, since: this.#since })
-    // another task of this process has written the block since
-    if (!isSo) return
-    this.#observed.note(change)
-    this.#handle?.observe(change)
+    if (this.#view.observe(change)) this.#handle?.observe(change)
   }
 
   listed({ fields }: TaskQuery): void {
@@ -82,12 +76,11 @@ class ReleaseTask implements Task<ReleaseOutcome> {
 
   next(time: TaskTime): Step<ReleaseOutcome> {
     const { nowMs, conflicts } = time
-    this.#nowMs = nowMs
-    this.#since = this.#known.clock
+    this.#view.begin(time)
     // writes for this owner by a task that has ended, whose results are unknown
-    for (const { name, version } of this.#unconfirmed()) {
-      if (!this.#sent.has(name)) this.#inFlight.set(name, version)
-    }
+    const { owner, interface: named } = this.#request
+    const unconfirmed = this.#known.unconfirmed(owner.uid, named === undefined ? undefined : { name: named })
+    for (const { name, version } of unconfirmed) if (!this.#sent.has(name)) this.#inFlight.set(name, version)
     const left = this.#reviewHandle(conflicts)
     if (left !== undefined) return left
     const reads = this.#known.isComplete || this.#hasHandle ? undefined : this.#reads()
@@ -95,14 +88,11 @@ class ReleaseTask implements Task<ReleaseOutcome> {
     const [place] = this.#places()
     if (place === undefined) return this.#end(conflicts)
     const allocation = allocationOf(place, this.#known)
-    if (isOldPool(allocation.pool, this.#known, this.#observed, nowMs)) {
-      return {
-        kind: 'get',
-        refs: [poolRef(allocation.pool)],
-        why: 'how long its pool waits before it gives an address again',
-      }
+    const old = this.#view.oldPools([allocation.pool])
+    if (old.length > 0) {
+      return { kind: 'get', refs: old, why: 'how long its pool waits before it gives an address again' }
     }
-    const pool = this.#known.pool(allocation.pool)
+    const [pool] = this.#view.pools([allocation.pool])
     const { name, prefix, version } = place.parsed
     const { uid, sequence, interface: interfaceName } = place.entry.row
     const lock = lockStep(name, time)
@@ -111,14 +101,11 @@ class ReleaseTask implements Task<ReleaseOutcome> {
     this.#found.set(`${name} ${sequence}`, allocation)
     this.#sent.add(name)
     this.#known.noteSent(name, sent, { nowMs })
-    const rules = pool instanceof PoolView ? pool.object.spec : undefined
-    const effect = takeBack(place, rules, { nowMs, why: `its owner ${place.entry.row.owner} gives it back` })
-    return write(effect)
-  }
-
-  #unconfirmed(): ReturnType<KnownBlocks['unconfirmed']> {
-    const { owner, interface: name } = this.#request
-    return this.#known.unconfirmed(owner.uid, name === undefined ? undefined : { name })
+    const effect = takeBack(place, pool?.object.spec, {
+      nowMs,
+      why: `its owner ${place.entry.row.owner} gives it back`,
+    })
+    return writeStep(effect)
   }
 
   /** Blocks that the handle names and the task has not read. */
@@ -126,7 +113,7 @@ class ReleaseTask implements Task<ReleaseOutcome> {
     const handle = this.#handle
     if (handle === undefined) return undefined
     handle.review(conflicts)
-    if (!handle.isKnown) return { kind: 'get', refs: [handle.ref], why: 'to find the blocks of the owner' }
+    if (!handle.isKnown) return handle.reading
     if (handle.isThere) this.#hasHandle = true
     const { problem } = handle
     if (problem !== undefined && !this.#known.isComplete && (this.#request.pools ?? []).length === 0) {
@@ -153,16 +140,16 @@ class ReleaseTask implements Task<ReleaseOutcome> {
   #end(conflicts: number): Step<ReleaseOutcome> {
     for (const [name, version] of this.#inFlight) {
       const parsed = this.#known.block(name)
-      if (parsed instanceof ParsedBlock && parsed.version === version) return write(fence(parsed))
+      if (parsed instanceof ParsedBlock && parsed.version === version) return writeStep(fence(parsed))
       this.#inFlight.delete(name)
     }
     const note = this.#handle && this.#noteIn(this.#handle, conflicts)
-    if (note !== undefined) return write(note)
+    if (note !== undefined) return writeStep(note)
     return { kind: 'done', outcome: this.#outcome() }
   }
 
   /** The write of the handle: it names only blocks with rows of the owner. */
-  #noteIn(handle: OwnerHandle, conflicts: number): Write | undefined {
+  #noteIn(handle: OwnerHandle, conflicts: number): ReturnType<OwnerHandle['write']> {
     if (!handle.isThere) return undefined
     const { uid } = this.#request.owner
     const wanted = this.#interfaces(handle).map((name) => [name, handle.blocksWith(name, this.#known)] as const)
@@ -174,7 +161,7 @@ class ReleaseTask implements Task<ReleaseOutcome> {
     const { pools = [], address } = this.#request
     const unknown = pools.filter((name) => this.#known.pool(name) === undefined)
     if (unknown.length > 0) return { kind: 'get', refs: unknown.map(poolRef), why: 'to find the blocks of the owner' }
-    const views = pools.map((name) => this.#known.pool(name)).filter((pool) => pool instanceof PoolView)
+    const views = this.#view.pools(pools)
     // the domain of a pool that does not exist or cannot be read is not known
     if (views.length < pools.length) return this.#list(EVERYWHERE)
     const blocks = address === undefined ? [] : views.map((pool) => pool.blockAt(address))
@@ -182,16 +169,13 @@ class ReleaseTask implements Task<ReleaseOutcome> {
       const domain = views.map(({ object }) => object.spec.domain).find((name) => !this.#listed.has(name))
       return domain === undefined ? undefined : this.#list(domain)
     }
-    const missing = [...new Set(blocks as string[])].filter((name) => !this.#observed.has(IPBlock.info, name))
-    if (missing.length === 0) return undefined
-    return { kind: 'get', refs: missing.map(blockRef), why: 'the block of the address' }
+    const refs = this.#view.unseen(IPBlock.info, blocks as string[])
+    return refs.length === 0 ? undefined : { kind: 'get', refs, why: 'the block of the address' }
   }
 
   #list(domain: string): Step<ReleaseOutcome> | undefined {
     if (this.#listed.has(domain)) return undefined
-    const { apiVersion, kind } = IPBlock.info
-    const fields: TaskQuery['fields'] = domain === EVERYWHERE ? {} : { [DOMAIN_FIELD]: domain }
-    return { kind: 'list', query: { apiVersion, kind, fields }, why: 'all blocks with rows of the owner' }
+    return listStep(domain === EVERYWHERE ? {} : { [DOMAIN_FIELD]: domain }, 'all blocks with rows of the owner')
   }
 
   /** Why more may be found later: a block that may have rows of the owner cannot be read. */
@@ -199,9 +183,9 @@ class ReleaseTask implements Task<ReleaseOutcome> {
     const { pools = [], address } = this.#request
     const named = this.#handle?.unreadable(this.#interfaces(this.#handle), this.#known)
     if (named !== undefined || this.#hasHandle) return named
-    const views = pools.map((name) => this.#known.pool(name))
-    const isEverywhere = pools.length === 0 || !views.every((pool) => pool instanceof PoolView)
-    const domains = new Set(views.flatMap((pool) => (pool instanceof PoolView ? [pool.object.spec.domain] : [])))
+    const views = this.#view.pools(pools)
+    const isEverywhere = pools.length === 0 || views.length < pools.length
+    const domains = new Set(views.map((pool) => pool.object.spec.domain))
     return this.#known.unreadableBlocks().find(({ domain, prefix }) => {
       if (!isEverywhere && !domains.has(domain)) return false
       return address === undefined || containsAddress(prefix, address)
@@ -250,12 +234,6 @@ class ReleaseTask implements Task<ReleaseOutcome> {
     }
     return undefined
   }
-}
-
-type Write = Effect & { readonly why: string }
-
-function write(effect: Write): Step<ReleaseOutcome> {
-  return { kind: 'write', plan: { outcome: { kind: 'writes', message: effect.why }, effects: [effect] } }
 }
 
 function keyOf({ block, address }: Allocation): string {
