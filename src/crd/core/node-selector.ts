@@ -81,8 +81,11 @@ export function matchesNodeSelector(selector: NodeSelector, node: SelectableNode
  * meets; 0 for a Node that is not selected. The selector is checked once.
  */
 export function nodeSelectorScore(selector: NodeSelector): (node: SelectableNode) => number {
-  const terms = (selector.nodeSelectorTerms ?? []).filter(selectsSome)
-  return (node) => terms.reduce((most, term) => (sizeOf(term) > most && meetsTerm(term, node) ? sizeOf(term) : most), 0)
+  const terms = (selector.nodeSelectorTerms ?? []).filter(selectsSome).sort((a, b) => sizeOf(b) - sizeOf(a))
+  return (node) => {
+    for (const term of terms) if (meetsTerm(term, node)) return sizeOf(term)
+    return 0
+  }
 }
 
 function sizeOf({ matchExpressions = [], matchFields = [] }: NodeSelectorTerm): number {
