@@ -54,7 +54,7 @@ export function nodeSubnets(node: { readonly spec?: unknown }): NodeSubnets {
   const { spec } = node
 
   const { podCIDR, podCIDRs } = (spec ?? {}) as { readonly [key: string]: unknown }
-  const listed = [podCIDRs ?? []].flat()
+  const listed: readonly unknown[] = Array.isArray(podCIDRs) ? podCIDRs : [podCIDRs ?? []].flat()
   const own = typeof podCIDR === 'string' && podCIDR !== '' ? podCIDR : undefined
   const problems: NodeSubnetProblem[] = []
   const subnets = new Map<string, Prefix>()

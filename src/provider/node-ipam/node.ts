@@ -17,8 +17,8 @@ export interface NodeFacts {
   /** Whether it has no `podCIDRs` yet. */
   readonly isBare: boolean
   readonly isDeleting: boolean
-  /** What is read of the object, as one text. */
-  readonly signature: string
+  /** What the facts are made from. */
+  readonly source: object
 }
 
 /** The Nodes, trimmed to save memory. A heartbeat leads to the same facts, and so to no plan. */
@@ -28,12 +28,13 @@ export const nodeWatch: TrimmedWatch<NodeFacts> = {
   parse({ apiVersion, kind, metadata, spec }, before) {
     const { name, uid, labels, creationTimestamp, deletionTimestamp } = metadata
     // without the version and the addresses, which change with each heartbeat
-    const object = { apiVersion, kind, metadata: { name, uid, labels, creationTimestamp, deletionTimestamp }, spec }
-    const signature = JSON.stringify(object)
-    if (before?.signature === signature) return { ok: true, value: before }
-    const read = Node.safeParse(object)
+    const source = { apiVersion, kind, metadata: { name, uid, labels, creationTimestamp, deletionTimestamp }, spec }
+    if (before !== undefined && JSON.stringify(before.source) === JSON.stringify(source)) {
+      return { ok: true, value: before }
+    }
+    const read = Node.safeParse(source)
     // an unreadable Node has the subnets that it names
-    const { subnets, problems } = nodeSubnets(object)
+    const { subnets, problems } = nodeSubnets(source)
     return {
       ok: true,
       value: {
@@ -43,8 +44,8 @@ export const nodeWatch: TrimmedWatch<NodeFacts> = {
         problems: problems.map(({ message }) => message),
         unreadable: read.ok ? undefined : describe(read.failure),
         isBare: read.ok && (read.value.spec.podCIDR ?? '') === '' && (read.value.spec.podCIDRs ?? []).length === 0,
-        isDeleting: isDeleting(object),
-        signature,
+        isDeleting: isDeleting(source),
+        source,
       },
     }
   },

@@ -92,8 +92,8 @@ function planReserved(
 }
 
 /**
- * Gives subnets to a Node: writes both fields in one patch, on the condition that the Node has no subnets: they cannot be
- * changed later.
+ * Gives subnets to a Node: writes both fields in one patch, on the condition that the Node has no
+ * subnets: they cannot be changed later.
  */
 function assign(object: TrimmedObject, choice: SubnetChoice): Plan<NodeOutcome> {
   const { name } = object.metadata
@@ -135,7 +135,8 @@ function notAvailable(node: NodeFacts, { cache, state }: NodeIPAMContext): strin
 }
 
 /**
- * The conflict of a Node, if it has one: its subnets overlap others, or its fields contradict each other.
+ * The conflict of a Node, if it has one: its subnets overlap others, or its fields contradict each
+ * other.
  *
  * @param kind of the others. Left out: all
  */

@@ -18,15 +18,16 @@ export function wakesOfNode(
   context: NodeIPAMContext,
 ): readonly string[] {
   const { subnets, sent, waiting } = context.state
-  const [had, has] = [parsedOf(before), parsedOf(now)]
+  const had = parsedOf(before)
+  const has = parsedOf(now)
   if (had !== undefined && had === has) return []
-  const [left, held] = [had?.subnets ?? [], has?.subnets ?? []]
   const key = nodeKey(ref.name)
-  subnets.setNode(ref.name, held)
+  subnets.setNode(ref.name, has?.subnets ?? [])
   if (has?.isBare !== true) waiting.delete(ref.name)
   if (now === undefined) sent.retain(key)
-  const released = without(left, held)
-  const sharing = subnets.nodesIn([...released, ...without(held, left)])
+  const released = without(had?.subnets ?? [], has?.subnets ?? [])
+  const taken = without(has?.subnets ?? [], had?.subnets ?? [])
+  const sharing = subnets.nodesIn([...released, ...taken])
   return [key, ...sharing.map(nodeKey), ...wakesOfRelease(released, context)]
 }
 
