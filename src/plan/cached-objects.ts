@@ -274,9 +274,10 @@ class Index<T> {
 
   replace(name: string, before: Parsed<T> | undefined, now: Parsed<T> | undefined): void {
     const had = before?.ok === true ? this.#keysOf(before.value, before.object) : []
-    const has = now?.ok === true ? new Set(this.#keysOf(now.value, now.object)) : new Set<string>()
+    const has = now?.ok === true ? this.#keysOf(now.value, now.object) : []
+    const kept = had.length === 0 ? undefined : new Set(has)
     for (const key of had) {
-      if (has.has(key)) continue
+      if (kept?.has(key)) continue
       const bucket = this.#buckets.get(key)
       bucket?.delete(name)
       if (bucket?.size === 0) this.#buckets.delete(key)

@@ -134,7 +134,14 @@ export class ObjectCache {
       if (taken === 'stale') isStale = true
     }
     this.#clock = at
-    return { change, isNewer, isStale, deltaFor: <T>(watch: AnyWatch<T>) => deltas.get(watch) as Delta<T> | undefined }
+    return {
+      change,
+      isNewer,
+      isStale,
+      deltaFor<T>(watch: AnyWatch<T>) {
+        return deltas.get(watch) as Delta<T> | undefined
+      },
+    }
   }
 
   /**

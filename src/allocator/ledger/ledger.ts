@@ -178,11 +178,14 @@ export class Ledger<H extends LedgerHolder = LedgerHolder> {
    */
   holders(extent: Prefix): LedgerEntry<H>[] {
     assertPrefix('Ledger.holders', 'extent', extent)
-    const { length } = extent
-    const around = this.#extents.covering(extent)
-    const isAddress = length === Address.bitsOf(extent.address.family)
-    const inside = isAddress ? [] : this.#extents.coveredBy(extent).filter(({ prefix }) => prefix.length > length)
-    return [...around, ...inside].flatMap(({ value }) => inOrder(value))
+    const { length, address } = extent
+    const found: LedgerEntry<H>[] = []
+    for (const { value } of this.#extents.covering(extent)) for (const entry of inOrder(value)) found.push(entry)
+    if (length === Address.bitsOf(address.family)) return found
+    for (const { prefix, value } of this.#extents.coveredBy(extent)) {
+      if (prefix.length > length) for (const entry of inOrder(value)) found.push(entry)
+    }
+    return found
   }
 
   /**

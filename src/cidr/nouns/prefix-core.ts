@@ -235,6 +235,8 @@ type Profile = (typeof profiles)[number]
 export function prefixOf(text: string, options: PrefixTextOptions = {}): Result<Prefix, 'MALFORMED_PREFIX'> {
   assertOptions(options)
   const profile = oneOf<Profile>('profile', options.profile, profiles)
+  const strict = profile === 'k8s-legacy-read' ? readPrefix(text) : undefined
+  if (strict !== undefined) return { ok: true, value: prefixWithoutMapping(strict) }
   const isOfField = profile !== 'strict' && profile !== 'k8s-legacy-read'
   const read = plainText(text, profile)
   const scanned = scanPrefix(read.text)

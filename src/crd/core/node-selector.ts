@@ -81,8 +81,11 @@ export function matchesNodeSelector(selector: NodeSelector, node: SelectableNode
  * meets; 0 for a Node that is not selected. The selector is checked once.
  */
 export function nodeSelectorScore(selector: NodeSelector): (node: SelectableNode) => number {
-  const terms = (selector.nodeSelectorTerms ?? []).filter(selectsSome)
-  return (node) => terms.reduce((most, term) => (sizeOf(term) > most && meetsTerm(term, node) ? sizeOf(term) : most), 0)
+  const terms = (selector.nodeSelectorTerms ?? []).filter(selectsSome).sort((a, b) => sizeOf(b) - sizeOf(a))
+  return (node) => {
+    for (const term of terms) if (meetsTerm(term, node)) return sizeOf(term)
+    return 0
+  }
 }
 
 function sizeOf({ matchExpressions = [], matchFields = [] }: NodeSelectorTerm): number {
@@ -99,27 +102,28 @@ function selectsSome({ matchExpressions = [], matchFields = [] }: NodeSelectorTe
   )
 }
 
-function meetsTerm(
-  { matchExpressions = [], matchFields = [] }: NodeSelectorTerm,
-  { metadata }: SelectableNode,
-): boolean {
-  if (!matchExpressions.every((requirement) => meetsLabel(requirement, labelOf(metadata.labels, requirement.key)))) {
-    return false
+/** Makes no objects: node IPAM calls it for each range and Node. */
+function meetsTerm({ matchExpressions = NONE, matchFields = NONE }: NodeSelectorTerm, node: SelectableNode): boolean {
+  const { name, labels } = node.metadata
+  for (const requirement of matchExpressions) {
+    if (!meetsLabel(requirement, labelOf(labels, requirement.key))) return false
   }
   // a Node without a name has no fields, and then they are not looked at
-  if (metadata.name === '') return true
-  return matchFields.every(({ key, operator, values }) => {
-    const isEqual = (key === NAME_FIELD ? metadata.name : '') === values![0]
-    return operator === 'In' ? isEqual : !isEqual
-  })
+  if (name === '') return true
+  for (const { key, operator, values } of matchFields) {
+    const isEqual = (key === NAME_FIELD ? name : '') === values![0]
+    if (isEqual !== (operator === 'In')) return false
+  }
+  return true
 }
 
-function meetsLabel({ key, operator, values = [] }: NodeSelectorRequirement, label: string | undefined): boolean {
-  if (!isComparison(operator)) {
-    // terms with an unknown operator are left out before
-    return meetsRequirement({ key, operator: operator as LabelSelectorRequirement['operator'], values }, label)
-  }
-  const [number, bound] = [wholeNumber(label), wholeNumber(values[0])]
+const NONE: readonly NodeSelectorRequirement[] = []
+
+function meetsLabel(requirement: NodeSelectorRequirement, label: string | undefined): boolean {
+  const { operator, values } = requirement
+  // terms with an unknown operator are left out before
+  if (!isComparison(operator)) return meetsRequirement(requirement as LabelSelectorRequirement, label)
+  const [number, bound] = [wholeNumber(label), wholeNumber(values?.[0])]
   if (number === undefined || bound === undefined) return false
   return operator === 'Gt' ? number > bound : number < bound
 }

@@ -54,30 +54,39 @@ export function nodeSubnets(node: { readonly spec?: unknown }): NodeSubnets {
   const { spec } = node
 
   const { podCIDR, podCIDRs } = (spec ?? {}) as { readonly [key: string]: unknown }
-  const listed = [podCIDRs ?? []].flat()
+  const listed: readonly unknown[] = Array.isArray(podCIDRs) ? podCIDRs : [podCIDRs ?? []].flat()
   const own = typeof podCIDR === 'string' && podCIDR !== '' ? podCIDR : undefined
   const problems: NodeSubnetProblem[] = []
-  const add = (reason: NodeSubnetReason, message: string) => void problems.push({ reason, message })
-  const found = (own === undefined || listed.includes(own) ? listed : [...listed, own]).flatMap((text) => {
+  const subnets = new Map<string, Prefix>()
+  const counts = { 4: 0, 6: 0 }
+  for (const text of own === undefined || listed.includes(own) ? listed : [...listed, own]) {
     // what was stored before an API server became strict may have leading zeros
     const read = typeof text === 'string' ? Prefix.safeParse(text, { profile: 'k8s-legacy-read' }) : undefined
     if (read?.ok !== true) {
-      add('MalformedCIDR', `${typeof text === 'string' ? quote(text) : `a ${typeof text}`} in podCIDRs is not a CIDR`)
-      return []
+      const what = typeof text === 'string' ? quote(text) : `a ${typeof text}`
+      problems.push({ reason: 'MalformedCIDR', message: `${what} in podCIDRs is not a CIDR` })
+      continue
     }
     const subnet = Prefix.masked(read.value)
-    if (!Prefix.equals(subnet, read.value)) add('HostBits', `${quote(String(text))} in podCIDRs has host bits`)
-    return [subnet]
-  })
-  if (listed.length > MOST) add('TooManyPodCIDRs', `podCIDRs has ${listed.length} entries, and may have ${MOST}`)
+    if (!Prefix.equals(subnet, read.value)) {
+      problems.push({ reason: 'HostBits', message: `${quote(String(text))} in podCIDRs has host bits` })
+    }
+    counts[subnet.address.family]++
+    subnets.set(Prefix.format(subnet), subnet)
+  }
+  if (listed.length > MOST) {
+    const message = `podCIDRs has ${listed.length} entries, and may have ${MOST}`
+    problems.push({ reason: 'TooManyPodCIDRs', message })
+  }
   for (const family of [4, 6] as const) {
-    if (found.filter(({ address }) => address.family === family).length < 2) continue
-    add('SameFamily', `podCIDRs has two entries of one family, IPv${family}`)
+    if (counts[family] < 2) continue
+    problems.push({ reason: 'SameFamily', message: `podCIDRs has two entries of one family, IPv${family}` })
   }
   if (own !== undefined && listed.length > 0 && listed[0] !== own) {
-    add('PodCIDRMismatch', `podCIDR is ${quote(own)}, and the first of podCIDRs is ${quote(String(listed[0]))}`)
+    const message = `podCIDR is ${quote(own)}, and the first of podCIDRs is ${quote(String(listed[0]))}`
+    problems.push({ reason: 'PodCIDRMismatch', message })
   }
-  return { subnets: [...new Map(found.map((subnet) => [Prefix.format(subnet), subnet])).values()], problems }
+  return { subnets: [...subnets.values()], problems }
 }
 
 /**

@@ -60,22 +60,23 @@ export function withoutNulls<T>(value: T, seen = new Map<unknown, unknown>(), de
   if (seen.has(value)) return seen.get(value) as T
   seen.set(value, value)
   const result = Array.isArray(value) ? itemsWithoutNulls(value, seen, depth) : fieldsWithoutNulls(value, seen, depth)
-  seen.set(value, result)
+  if (result !== value) seen.set(value, result)
   return result as T
 }
 
 function itemsWithoutNulls(list: readonly unknown[], seen: Map<unknown, unknown>, depth: number): readonly unknown[] {
-  const items = list.map((item) => withoutNulls(item, seen, depth + 1))
-  return items.some((item, index) => item !== list[index]) ? items : list
+  const isSame = list.every((item) => withoutNulls(item, seen, depth + 1) === item)
+  return isSame ? list : list.map((item) => withoutNulls(item, seen, depth + 1))
 }
 
 function fieldsWithoutNulls(object: object, seen: Map<unknown, unknown>, depth: number): object {
-  let changed = false
-  const kept: [string, unknown][] = []
-  for (const [key, item] of Object.entries(object)) {
-    const next = withoutNulls(item, seen, depth + 1)
-    if (next === null || next !== item) changed = true
-    if (next !== null) kept.push([key, next])
+  const fields = object as JsonObject
+  // most objects have none, and are looked through without a list of their fields
+  for (const key of Object.keys(fields)) {
+    const item = fields[key]
+    if (item !== null && withoutNulls(item, seen, depth + 1) === item) continue
+    const kept = Object.entries(fields).filter(([, each]) => each !== null)
+    return Object.fromEntries(kept.map(([name, each]) => [name, withoutNulls(each, seen, depth + 1)]))
   }
-  return changed ? Object.fromEntries(kept) : object
+  return object
 }

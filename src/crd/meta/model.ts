@@ -82,17 +82,18 @@ function read<T extends KubeObject>(spec: ModelSpec<T>, reads: readonly string[]
   const plain = withoutNulls(known.value)
   const convert = spec.converts?.[known.value.apiVersion]
   const stored = convert === undefined ? { ok: true as const, value: plain } : convert(plain)
-  const invalid = (issues: readonly { readonly path: string; readonly message: string }[]) =>
-    fail('INVALID_OBJECT', { kind: info.kind, name: nameOf(plain), issues }).failure
   if (!stored.ok) {
     const { path, problem } = stored.failure.context
+    const issues = [{ path, message: problem }]
+    const { failure } = fail('INVALID_OBJECT', { kind: info.kind, name: nameOf(plain), issues })
     // a conversion names its field as text
-    return refused(invalid([{ path, message: problem }]), [{ message: `${path}: ${problem}` }])
+    return refused(failure, [{ message: `${path}: ${problem}` }])
   }
   const parsed = schema.safeParse(convert === undefined ? plain : { ...stored.value, apiVersion: info.apiVersion })
   if (parsed.success) return { ok: true, value: parsed.data }
   const issues = parsed.error.issues.slice(0, MAX_ISSUES).map(({ path, message }) => ({ path, message }))
-  return refused(invalid(issues.map(({ path, message }) => ({ path: pathText(path), message }))), issues)
+  const fields = issues.map(({ path, message }) => ({ path: pathText(path), message }))
+  return refused(fail('INVALID_OBJECT', { kind: info.kind, name: nameOf(plain), issues: fields }).failure, issues)
 }
 
 function refused(failed: ReadFailure, issues: readonly StandardIssue[]): Reading<never> {

@@ -94,9 +94,12 @@ export class SentEvents {
     return this.#causes.get(key)?.get(reason) === cause
   }
 
-  note(key: string, reason: string, cause: string): void {
+  /** Returns whether the cause is new. */
+  note(key: string, reason: string, cause: string): boolean {
     const causes = this.#causes.get(key) ?? new Map<string, string>()
+    const isNew = causes.get(reason) !== cause
     this.#causes.set(key, causes.set(reason, cause))
+    return isNew
   }
 
   /** Forgets the Events about a key, except for some reasons. */

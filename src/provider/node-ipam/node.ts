@@ -17,28 +17,37 @@ export interface NodeFacts {
   /** Whether it has no `podCIDRs` yet. */
   readonly isBare: boolean
   readonly isDeleting: boolean
-  /** The fields above as one text. */
-  readonly signature: string
+  /** What the facts are made from. */
+  readonly source: object
 }
 
 /** The Nodes, trimmed to save memory. A heartbeat leads to the same facts, and so to no plan. */
 export const nodeWatch: TrimmedWatch<NodeFacts> = {
   ...Node.info,
   keep: keepNode,
-  parse(object, before) {
-    // addresses are dropped: their content does not matter here
-    const read = Node.safeParse({ ...object, status: undefined })
-    const unreadable = read.ok ? undefined : describe(read.failure)
-    const { uid, labels } = object.metadata
-    const { podCIDR, podCIDRs } = (object.spec ?? {}) as { readonly [key: string]: unknown }
-    const signature = JSON.stringify([uid, labels, podCIDR, podCIDRs, isDeleting(object), unreadable])
-    if (before?.signature === signature) return { ok: true, value: before }
-    const { name } = object.metadata
-    const isBare = read.ok && (podCIDR ?? '') === '' && (read.value.spec.podCIDRs ?? []).length === 0
+  parse({ apiVersion, kind, metadata, spec }, before) {
+    const { name, uid, labels, creationTimestamp, deletionTimestamp } = metadata
+    // without the version and the addresses, which change with each heartbeat
+    const source = { apiVersion, kind, metadata: { name, uid, labels, creationTimestamp, deletionTimestamp }, spec }
+    if (before !== undefined && JSON.stringify(before.source) === JSON.stringify(source)) {
+      return { ok: true, value: before }
+    }
+    const read = Node.safeParse(source)
     // an unreadable Node has the subnets that it names
-    const { subnets, problems } = nodeSubnets(object)
-    const facts = { name, metadata: { name, labels }, unreadable, isBare, isDeleting: isDeleting(object), signature }
-    return { ok: true, value: { ...facts, subnets, problems: problems.map(({ message }) => message) } }
+    const { subnets, problems } = nodeSubnets(source)
+    return {
+      ok: true,
+      value: {
+        name,
+        metadata: { name, labels },
+        subnets,
+        problems: problems.map(({ message }) => message),
+        unreadable: read.ok ? undefined : describe(read.failure),
+        isBare: read.ok && (read.value.spec.podCIDR ?? '') === '' && (read.value.spec.podCIDRs ?? []).length === 0,
+        isDeleting: isDeleting(source),
+        source,
+      },
+    }
   },
   indexes: {
     // Nodes that still need subnets

@@ -1,8 +1,8 @@
-import { hasFinalizer, isDeleting, type KubeObject } from '../../crd/meta/object.js'
+import { hasFinalizer, isDeleting } from '../../crd/meta/object.js'
 import type { ClusterCIDRSpec } from '../../crd/node-ipam/cluster-cidr.js'
 import { CLUSTER_CIDR_FINALIZER, ClusterCIDR } from '../../crd/node-ipam/index.js'
 import { listed } from '../../errors/listed.js'
-import { addFinalizer, type Effect, type Plan, removeFinalizer } from '../../plan/index.js'
+import { addFinalizer, type Plan, removeFinalizer } from '../../plan/index.js'
 import { type NodeIPAMContext, newEvents, rangeKey } from './context.js'
 import { DEFAULT_CLUSTER_CIDR } from './flags.js'
 import type { RangeOutcome } from './outcome.js'
@@ -21,15 +21,19 @@ export function planRange(
   const facts = context.cache.ranges?.get(name)
   if (facts === undefined) return undefined
   const { object, read, prefixes } = facts
+  const isKept = hasFinalizer(object, CLUSTER_CIDR_FINALIZER)
   if (isDeleting(object)) {
-    const nodes = [...new Set(prefixes.flatMap((prefix) => context.state.subnets.nodesIn(prefix)))]
-    if (nodes.length === 0 && shared !== undefined && !isEnded(object, shared, context)) {
+    const nodes = context.state.subnets.nodesIn(prefixes)
+    if (nodes.length > 0) {
+      const message = `ClusterCIDR ${name} is kept until these Nodes are deleted: ${listed(nodes, ', ')}`
+      return { outcome: { kind: 'blocked', message, nodes }, effects: [] }
+    }
+    if (shared !== undefined && !isEnded(object, shared, context)) {
       const message = `ClusterCIDR ${name} is kept until no controller can give subnets of it`
       return { outcome: { kind: 'blocked', message, nodes }, effects: [], requeueAfterSeconds: 1 }
     }
-    if (nodes.length === 0) return released(object)
-    const message = `ClusterCIDR ${name} is kept until these Nodes are deleted: ${listed(nodes, ', ')}`
-    return { outcome: { kind: 'blocked', message, nodes }, effects: [] }
+    const effects = isKept ? [removeFinalizer(object, CLUSTER_CIDR_FINALIZER, 'no Node has a subnet of the range')] : []
+    return { outcome: { kind: 'released', message: `no Node has a subnet of ClusterCIDR ${name}` }, effects }
   }
   const key = rangeKey(name)
   if (!read.ok) {
@@ -38,9 +42,8 @@ export function planRange(
     return { outcome: { kind: 'invalid', message }, effects }
   }
   context.state.sent.retain(key)
-  const effects = hasFinalizer(object, CLUSTER_CIDR_FINALIZER)
-    ? []
-    : [addFinalizer(object, CLUSTER_CIDR_FINALIZER, 'keep the range while Nodes have subnets of it')]
+  const why = 'keep the range while Nodes have subnets of it'
+  const effects = isKept ? [] : [addFinalizer(object, CLUSTER_CIDR_FINALIZER, why)]
   return { outcome: { kind: 'active', message: `ClusterCIDR ${name} gives subnets` }, effects }
 }
 
@@ -52,23 +55,10 @@ export function planDefault(
 ): Plan<RangeOutcome> | undefined {
   const existing = planRange(DEFAULT_CLUSTER_CIDR, context, shared)
   if (existing !== undefined) return existing
-  const object: ClusterCIDR = {
-    apiVersion: ClusterCIDR.info.apiVersion,
-    kind: ClusterCIDR.info.kind,
-    metadata: { name: DEFAULT_CLUSTER_CIDR, finalizers: [CLUSTER_CIDR_FINALIZER] },
-    spec,
-  }
-  const effect = { kind: 'create', object, why: 'flags name a range without a ClusterCIDR' } as const
-  return {
-    outcome: { kind: 'active', message: `ClusterCIDR ${DEFAULT_CLUSTER_CIDR} is created from flags` },
-    effects: [effect],
-  }
-}
-
-function released(object: KubeObject): Plan<RangeOutcome> {
-  const { name } = object.metadata
-  const effects: Effect[] = hasFinalizer(object, CLUSTER_CIDR_FINALIZER)
-    ? [removeFinalizer(object, CLUSTER_CIDR_FINALIZER, 'no Node has a subnet of the range')]
-    : []
-  return { outcome: { kind: 'released', message: `no Node has a subnet of ClusterCIDR ${name}` }, effects }
+  const { apiVersion, kind } = ClusterCIDR.info
+  const metadata = { name: DEFAULT_CLUSTER_CIDR, finalizers: [CLUSTER_CIDR_FINALIZER] }
+  const object: ClusterCIDR = { apiVersion, kind, metadata, spec }
+  const message = `ClusterCIDR ${DEFAULT_CLUSTER_CIDR} is created from flags`
+  const why = 'flags name a range without a ClusterCIDR'
+  return { outcome: { kind: 'active', message }, effects: [{ kind: 'create', object, why }] }
 }

@@ -108,10 +108,8 @@ export function nodeIPAM(options: NodeIPAMOptions = {}): NodeIPAMPlanner {
   const spec = range === undefined ? options.defaultClusterCIDR : undefined
   const shared = options.shared && readShared(options.shared)
   const named = (name: string) => ({ fields: { 'metadata.name': name } })
-  const all = (keys: Iterable<string>): ReadonlySet<string> => {
-    const woken = new Set(keys)
-    return shared === undefined || woken.size === 0 ? woken : woken.add(reservationsKey(shared.name))
-  }
+  const reserving = shared === undefined ? [] : [reservationsKey(shared.name)]
+  const all = (keys: readonly string[]) => (keys.length === 0 ? keys : [...keys, ...reserving])
   const planner = definePlanner<NodeIPAMOutcome, NodeIPAMWatches, NodeIPAMState>({
     name: 'node-ipam',
     watches: {
@@ -124,7 +122,9 @@ export function nodeIPAM(options: NodeIPAMOptions = {}): NodeIPAMPlanner {
     state(_, before) {
       const subnets = new NodeSubnets(order, before?.subnets.cursors ?? options.cursors)
       subnets.setServiceRange('', serviceCIDRs)
-      if (range !== undefined) subnets.setRange(range.name, range)
+      if (range !== undefined) {
+        subnets.setRange(range.name, { range, prefixes: range.spaces.map(({ prefix }) => prefix), isOpening: false })
+      }
       if (options.network !== undefined) subnets.setOpen(new Set())
       return {
         subnets,
@@ -138,15 +138,12 @@ export function nodeIPAM(options: NodeIPAMOptions = {}): NodeIPAMPlanner {
       nodes(delta, context) {
         const keys = wakesOfNode(delta, context)
         const isMissing = spec !== undefined && context.cache.ranges?.entry(DEFAULT_CLUSTER_CIDR) === undefined
-        return all(isMissing ? keys.add(rangeKey(DEFAULT_CLUSTER_CIDR)) : keys)
+        return all(isMissing ? [...keys, rangeKey(DEFAULT_CLUSTER_CIDR)] : keys)
       },
       ranges: (delta, context) => all(wakesOfRange(delta, context)),
       services: (delta, context) => all(wakesOfService(delta, context)),
-      network: (delta, context) => [
-        ...wakesOfNetwork(delta, context),
-        ...(shared === undefined ? [] : [reservationsKey(shared.name)]),
-      ],
-      reservations: (delta, context) => all([...wakesOfReservations(delta, context), reservationsKey(delta.ref.name)]),
+      network: (delta, context) => [...wakesOfNetwork(delta, context), ...reserving],
+      reservations: (delta, context) => [...wakesOfReservations(delta, context), ...reserving],
     },
     plan(key, context, { nowMs }) {
       const [kind, name = ''] = key.split(' ')
@@ -163,15 +160,12 @@ export function nodeIPAM(options: NodeIPAMOptions = {}): NodeIPAMPlanner {
       }
     },
     refused(key, { code, message }, context) {
-      const entry = key.startsWith('Node ') ? context.cache.nodes.entry(key.slice('Node '.length)) : undefined
-      if (entry === undefined) return undefined
-      const [reason, { sent }] = ['CIDRAssignmentFailed', context.state] as const
+      const object = context.cache.nodes.entry(key.slice('Node '.length))?.object
+      if (object === undefined) return undefined
+      const reason = 'CIDRAssignmentFailed'
       // the message of the store may contain the subnets of this try
-      const cause = causeOf(entry.object.metadata.uid, code)
-      const effects = sent.has(key, reason, cause)
-        ? []
-        : [eventAbout(entry.object, { type: 'Warning', reason, message })]
-      sent.note(key, reason, cause)
+      const isNew = context.state.sent.note(key, reason, causeOf(object.metadata.uid, code))
+      const effects = isNew ? [eventAbout(object, { type: 'Warning', reason, message })] : []
       return { outcome: { kind: 'failed', message }, effects }
     },
     // subnets about to be written are given to no other Node, and an Event is sent once
@@ -192,7 +186,7 @@ export function nodeIPAM(options: NodeIPAMOptions = {}): NodeIPAMPlanner {
         // the Node may have got others meanwhile, set by hand
         const had = (node: string) => reservations.get(node)?.subnets ?? context.cache.nodes.get(node)?.subnets ?? []
         const released = choices.flatMap(({ node, choice }) => without(choice.subnets, had(node)))
-        return [...all(wakesOfRelease(released, context))]
+        return all(wakesOfRelease(released, context))
       }
     },
     isAggregate: (key) => key.startsWith('ClusterCIDR ') || key.startsWith('SubnetReservations '),

@@ -87,7 +87,7 @@ function endRanges(uids: readonly string[], context: NodeIPAMContext): readonly 
   const changed = [...(context.cache.ranges ?? [])].filter(({ object: { metadata } }) => {
     return before.has(metadata.uid ?? '') !== ended.has(metadata.uid ?? '')
   })
-  for (const facts of changed) openRange(facts.object.metadata.name, facts, context)
+  for (const facts of changed) openRange(facts, context)
   return changed.map(({ object }) => rangeKey(object.metadata.name))
 }
 

@@ -1,5 +1,5 @@
 import { Ledger, type LedgerHolder } from '../../allocator/index.js'
-import { Address, Prefix, RangeSet } from '../../cidr/index.js'
+import { Address, Prefix, PrefixMap, RangeSet } from '../../cidr/index.js'
 import type { NodeFacts } from './node.js'
 import type { NodeRange } from './range.js'
 import { inFixedOrder, type RangeOrder, rankFor } from './rank.js'
@@ -15,6 +15,16 @@ export interface SubnetHolder extends LedgerHolder {
 export interface SubnetChoice {
   readonly range: string
   readonly subnets: readonly Prefix[]
+}
+
+/** A source of subnets: a ClusterCIDR, or the flags of kube-controller-manager. */
+export interface RangeSource {
+  /** `undefined`: it gives no subnets. */
+  readonly range: NodeRange | undefined
+  /** The prefixes that it names, also if it gives no subnets of them. */
+  readonly prefixes: readonly Prefix[]
+  /** Whether it gives none yet: the Nodes that it serves wait for it. */
+  readonly isOpening: boolean
 }
 
 /**
@@ -34,10 +44,10 @@ export class NodeSubnets {
   readonly ledger = new Ledger<SubnetHolder>({ space: EVERYTHING })
   readonly cursors: SubnetCursors
   readonly #order: RangeOrder
-  readonly #ranges = new Map<string, NodeRange>()
+  readonly #sources = new Map<string, RangeSource>()
   readonly #services = new Map<string, readonly Prefix[]>()
-  readonly #opening = new Set<string>()
   #ordered: readonly NodeRange[] | undefined
+  #owned: PrefixMap<string> | undefined
   #open: ReadonlySet<string> | undefined
 
   constructor(order: RangeOrder, cursors: SubnetCursors = new Map()) {
@@ -81,27 +91,30 @@ export class NodeSubnets {
     return [...this.#services.values()].flat().find((range) => Prefix.contains(range, prefix))
   }
 
-  /**
-   * Sets the range of a name; `undefined`: it gives no subnets.
-   *
-   * @param isOpening it gives none yet: the Nodes that it serves wait for it
-   */
-  setRange(name: string, range: NodeRange | undefined, isOpening = false): void {
-    if (range === undefined) this.#ranges.delete(name)
-    else this.#ranges.set(name, range)
-    if (isOpening) this.#opening.add(name)
-    else this.#opening.delete(name)
+  /** Sets the source of a name; `undefined`: it does not exist. */
+  setRange(name: string, source: RangeSource | undefined): void {
+    if (source === undefined) this.#sources.delete(name)
+    else this.#sources.set(name, source)
     this.#ordered = undefined
+    this.#owned = undefined
   }
 
   /** Whether a range gives subnets soon: it gets its finalizer first. */
   isOpening({ name }: NodeRange): boolean {
-    return this.#opening.has(name)
+    return this.#sources.get(name)?.isOpening === true
   }
 
   /** The ranges that give subnets. */
   ranges(): readonly NodeRange[] {
-    return [...this.#ranges.values()]
+    return [...this.#sources.values()].flatMap(({ range }) => range ?? [])
+  }
+
+  /** Whether a source names a prefix that contains this subnet. */
+  isOwned(subnet: Prefix): boolean {
+    this.#owned ??= new PrefixMap(
+      [...this.#sources].flatMap(([name, { prefixes }]) => prefixes.map((prefix) => [prefix, name] as const)),
+    )
+    return this.#owned.longestMatch(subnet) !== undefined
   }
 
   /**
@@ -118,7 +131,7 @@ export class NodeSubnets {
 
   /** The ranges that a Node may get subnets from, in the order to try. */
   rangesFor(node: Pick<NodeFacts, 'metadata'>): readonly NodeRange[] {
-    this.#ordered ??= inFixedOrder([...this.#ranges.values()], this.#order)
+    this.#ordered ??= inFixedOrder(this.ranges(), this.#order)
     return rankFor(node, this.#ordered)
   }
 
@@ -131,10 +144,16 @@ export class NodeSubnets {
     })
   }
 
-  /** The names of the Nodes whose subnets overlap a prefix, in the order of their subnets. */
-  nodesIn(prefix: Prefix): readonly string[] {
-    const holders = this.ledger.holders(prefix).map(({ holder }) => holder)
-    return [...new Set(holders.filter(({ kind }) => kind === 'Node').map(({ name }) => name))]
+  /**
+   * The names of the Nodes whose subnets overlap one of these prefixes: for each prefix in the
+   * order of their subnets.
+   */
+  nodesIn(prefixes: readonly Prefix[]): readonly string[] {
+    const names = new Set<string>()
+    for (const prefix of prefixes) {
+      for (const { holder } of this.ledger.holders(prefix)) if (holder.kind === 'Node') names.add(holder.name)
+    }
+    return [...names]
   }
 
   /** One of each space, or nothing. */
@@ -158,8 +177,6 @@ export class NodeSubnets {
 
   #setAll(id: string, prefixes: readonly Prefix[], reason: 'held' | 'pending' | 'foreign', holder: SubnetHolder): void {
     for (let index = prefixes.length; this.ledger.delete(`${id} ${index}`); index++);
-    prefixes.forEach((prefix, index) => {
-      this.ledger.set(`${id} ${index}`, { prefix, reason, holder })
-    })
+    for (const [index, prefix] of prefixes.entries()) this.ledger.set(`${id} ${index}`, { prefix, reason, holder })
   }
 }

@@ -16,21 +16,19 @@ import type { ServiceFacts } from './service-range.js'
 export function wakesOfNode(
   { ref, before, now }: Delta<NodeFacts, TrimmedObject>,
   context: NodeIPAMContext,
-): Set<string> {
+): readonly string[] {
   const { subnets, sent, waiting } = context.state
-  const [had, has] = [parsedOf(before), parsedOf(now)]
-  const keys = new Set<string>()
-  if (had !== undefined && had === has) return keys
-  keys.add(nodeKey(ref.name))
+  const had = parsedOf(before)
+  const has = parsedOf(now)
+  if (had !== undefined && had === has) return []
+  const key = nodeKey(ref.name)
   subnets.setNode(ref.name, has?.subnets ?? [])
   if (has?.isBare !== true) waiting.delete(ref.name)
-  if (now === undefined) sent.retain(nodeKey(ref.name))
+  if (now === undefined) sent.retain(key)
   const released = without(had?.subnets ?? [], has?.subnets ?? [])
-  for (const subnet of [...released, ...without(has?.subnets ?? [], had?.subnets ?? [])]) {
-    for (const name of subnets.nodesIn(subnet)) keys.add(nodeKey(name))
-  }
-  for (const key of wakesOfRelease(released, context)) keys.add(key)
-  return keys
+  const taken = without(has?.subnets ?? [], had?.subnets ?? [])
+  const sharing = subnets.nodesIn([...released, ...taken])
+  return [key, ...sharing.map(nodeKey), ...wakesOfRelease(released, context)]
 }
 
 /** Wakes what waits for released subnets: Nodes, and ranges that are being deleted. */
@@ -60,20 +58,19 @@ function openIn(network: ClusterNetwork | undefined): ReadonlySet<string> {
 export function wakesOfRange({ ref: { name }, before, now }: Delta<RangeFacts>, context: NodeIPAMContext) {
   const { state } = context
   const [had, has] = [parsedOf(before), parsedOf(now)]
-  openRange(name, has, context)
+  if (has === undefined) state.subnets.setRange(name, undefined)
+  else openRange(has, context)
   if (now === undefined) state.sent.retain(rangeKey(name))
   const prefixes = [...(had?.prefixes ?? []), ...(has?.prefixes ?? [])]
-  const nodes = new Set(prefixes.flatMap((prefix) => state.subnets.nodesIn(prefix)))
-  return [rangeKey(name), ...[...nodes].map(nodeKey), ...waitingNodes(context)]
+  return [rangeKey(name), ...state.subnets.nodesIn(prefixes).map(nodeKey), ...waitingNodes(context)]
 }
 
-/** Adds a ClusterCIDR to the ranges that give subnets, or removes it. */
-export function openRange(name: string, facts: RangeFacts | undefined, { state }: NodeIPAMContext): void {
-  const isOpen =
-    facts?.read.ok === true && !isDeleting(facts.object) && !state.ended.has(facts.object.metadata.uid ?? '')
+/** Updates which subnets a ClusterCIDR gives. */
+export function openRange({ object, read, prefixes }: RangeFacts, { state }: NodeIPAMContext): void {
+  const isOpen = read.ok && !isDeleting(object) && !state.ended.has(object.metadata.uid ?? '')
   // without its finalizer a ClusterCIDR may be deleted before a subnet of it is written
-  const isOpening = facts !== undefined && !hasFinalizer(facts.object, CLUSTER_CIDR_FINALIZER)
-  state.subnets.setRange(name, isOpen ? facts.read.value : undefined, isOpening)
+  const isOpening = !hasFinalizer(object, CLUSTER_CIDR_FINALIZER)
+  state.subnets.setRange(object.metadata.name, { range: isOpen ? read.value : undefined, prefixes, isOpening })
 }
 
 /** Wakes the ServiceCIDR, Nodes with subnets of it, and Nodes that wait for one. */
@@ -82,8 +79,7 @@ export function wakesOfService({ ref: { name }, before, now }: Delta<ServiceFact
   const [had, has] = [parsedOf(before)?.prefixes ?? [], parsedOf(now)?.prefixes ?? []]
   state.subnets.setServiceRange(name, has)
   if (now === undefined) state.sent.retain(serviceKey(name))
-  const nodes = [...had, ...has].flatMap((prefix) => state.subnets.nodesIn(prefix))
-  return [serviceKey(name), ...nodes.map(nodeKey), ...waitingNodes(context)]
+  return [serviceKey(name), ...state.subnets.nodesIn([...had, ...has]).map(nodeKey), ...waitingNodes(context)]
 }
 
 /** Prefixes that are not among others. */
