@@ -1,4 +1,4 @@
-import { maskWord, type Prefix } from '../nouns/prefix-core.js'
+import type { Prefix } from '../nouns/prefix-core.js'
 import type { Address, Address6, Family } from '../nouns/types.js'
 import { assertAddress } from '../text/checks.js'
 import { readAddress } from '../text/scan.js'
@@ -375,4 +375,13 @@ function candidateOf(entry: SpecialPurposeEntry): Candidate {
     m2: maskWord(length - 64),
     m3: maskWord(length - 96),
   }
+}
+
+/**
+ * The mask bits of one 32-bit word: all for 32 and above, none for 0 and below. Not that of
+ * prefix-core: a program that imports `Address` alone does not carry prefixes.
+ */
+function maskWord(length: number): number {
+  if (length <= 0) return 0
+  return length >= 32 ? -1 : -1 << (32 - length)
 }
