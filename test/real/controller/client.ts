@@ -40,9 +40,10 @@ export class Client {
   }
 
   /**
-   * Tells of every change from now on.
+   * Tells of every change from now on. A watch that the server ends, as it does with a client that
+   * reads too slowly, continues at the last version that was told: no change is lost.
    *
-   * @param ended called when the server ends the watch
+   * @param ended called when it cannot continue: the server refuses the version, or is away
    * @returns ends it
    */
   async watch(
@@ -51,18 +52,36 @@ export class Client {
     ended: () => void = () => {},
   ): Promise<() => void> {
     const { metadata } = await this.send<{ metadata: { resourceVersion: string } }>('GET', `${path}?limit=1`)
-    const from = `watch=true&timeoutSeconds=3000&resourceVersion=${metadata.resourceVersion}`
-    const response = await this.#ask('GET', `${path}?${from}`, undefined, 'application/json')
+    let version = metadata.resourceVersion
     let stopped = false
-    response.once('error', () => {}).once('close', () => stopped || ended())
-    createInterface({ input: response }).on('line', (line) => {
-      const { type, object } = JSON.parse(line) as { type: string; object: KubeObject }
-      if (type === 'ERROR') response.destroy()
-      else told(type, object)
-    })
+    let response: IncomingMessage | undefined
+    const connect = async () => {
+      const from = `watch=true&timeoutSeconds=3000&resourceVersion=${version}`
+      response = await this.#ask('GET', `${path}?${from}`, undefined, 'application/json')
+      if (stopped) response.destroy()
+      let isRefused = response.statusCode !== 200
+      response
+        .once('error', () => {})
+        .once('close', () => {
+          if (stopped) return
+          if (isRefused) ended()
+          else connect().catch(ended)
+        })
+      createInterface({ input: response }).on('line', (line) => {
+        const { type, object } = JSON.parse(line) as { type: string; object: KubeObject }
+        if (type === 'ERROR') {
+          isRefused = true
+          response!.destroy()
+        } else if (object.metadata.resourceVersion !== undefined) {
+          version = object.metadata.resourceVersion
+          told(type, object)
+        }
+      })
+    }
+    await connect()
     return () => {
       stopped = true
-      response.destroy()
+      response?.destroy()
     }
   }
 

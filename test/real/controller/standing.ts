@@ -65,6 +65,8 @@ class Rounds {
   #told: Told[] = []
   readonly #left = new Set<string>()
   #endWatches: (() => void)[] = []
+  /** Watches that could not continue: what they would have told is missing. */
+  readonly #endedWatches: string[] = []
   #rounds = 0
   #duplicates = 0
   #withheld = 0
@@ -83,12 +85,18 @@ class Rounds {
     await this.#client.send('POST', POOLS, { body })
     for (const path of [CLAIMS, ADDRESSES]) {
       this.#endWatches.push(
-        await this.#client.watch(path, (type, object) => {
-          const key = `${object.kind} ${object.metadata.name}`
-          if (type === 'DELETED') this.#left.delete(key)
-          else this.#left.add(key)
-          this.#told.push({ version: Number(object.metadata.resourceVersion), type, object })
-        }),
+        await this.#client.watch(
+          path,
+          (type, object) => {
+            const key = `${object.kind} ${object.metadata.name}`
+            if (type === 'DELETED') this.#left.delete(key)
+            else this.#left.add(key)
+            this.#told.push({ version: Number(object.metadata.resourceVersion), type, object })
+          },
+          () => {
+            this.#endedWatches.push(path)
+          },
+        ),
       )
     }
     this.#start()
@@ -120,7 +128,10 @@ class Rounds {
       () => problems.slice(0, 10).join('\n'),
     )
     await eachOf(names, AT_ONCE, (name) => this.#client.send('DELETE', `${CLAIMS}/${name}`))
-    await this.#until(() => this.#left.size === 0 || undefined, 'claims or addresses are left')
+    await this.#until(
+      () => this.#left.size === 0 || undefined,
+      () => `left: ${[...this.#left].slice(0, 10).join(', ')}`,
+    )
     this.#replay(round)
     this.#rounds++
   }
@@ -216,7 +227,8 @@ class Rounds {
   async #until(attempt: () => Promise<true | undefined> | true | undefined, otherwise: string | (() => string)) {
     const explain = () => {
       const said = this.#controllers.map((each) => each.lines.slice(-20).join('\n')).join('\n---\n')
-      return `${typeof otherwise === 'string' ? otherwise : otherwise()}\n${said}`
+      const ended = this.#endedWatches.map((path) => `the watch of ${path} has ended\n`).join('')
+      return `round ${this.#rounds}: ${typeof otherwise === 'string' ? otherwise : otherwise()}\n${ended}${said}`
     }
     await waitFor(attempt, { seconds: PATIENCE_SECONDS, else: 'it does not come to this', explain })
   }
