@@ -235,6 +235,7 @@ type Profile = (typeof profiles)[number]
 export function prefixOf(text: string, options: PrefixTextOptions = {}): Result<Prefix, 'MALFORMED_PREFIX'> {
   assertOptions(options)
   const profile = oneOf<Profile>('profile', options.profile, profiles)
+  // most stored text is strict, and is not searched for leading zeros
   const strict = profile === 'k8s-legacy-read' ? readPrefix(text) : undefined
   if (strict !== undefined) return { ok: true, value: prefixWithoutMapping(strict) }
   const isOfField = profile !== 'strict' && profile !== 'k8s-legacy-read'

@@ -23,6 +23,9 @@ const MAX_CLOCK_SKEW_MS = 3_600_000
  */
 export class EntryReview<P extends KubeObject> {
   readonly #draft: PlanDraft<P>
+  readonly #rules: PlanDraft<P>['rules']
+  readonly #input: PlanDraft<P>['input']
+  readonly #situation: PlanDraft<P>['situation']
   readonly #waiting: ReadonlyMap<string, WaitingClaim<CloudCalls>>
   readonly #ledger: ExternalLedger<P>
   /** The entries that stay. */
@@ -39,13 +42,16 @@ export class EntryReview<P extends KubeObject> {
 
   constructor(draft: PlanDraft<P>, waiting: ReadonlyMap<string, WaitingClaim<CloudCalls>>) {
     this.#draft = draft
+    this.#rules = draft.rules
+    this.#input = draft.input
+    this.#situation = draft.situation
     this.#waiting = waiting
     this.#ledger = draft.input.ledger
     this.addressesVersion = draft.situation.reservations.addressesVersion
   }
 
   run(): void {
-    const before = this.#draft.situation.reservations
+    const before = this.#situation.reservations
     const review = before.entries.map((entry) => this.#dated(entry))
     for (const { address, uid } of review) {
       // the address of an entry is no other claim's, also before the entry names it
@@ -64,9 +70,7 @@ export class EntryReview<P extends KubeObject> {
 
   /** An entry with a time in the future was edited, and gets the present time. */
   #dated(entry: Reservation): Reservation {
-    return entry.atMs > this.#draft.input.nowMs + MAX_CLOCK_SKEW_MS
-      ? { ...entry, atMs: this.#draft.input.nowMs }
-      : entry
+    return entry.atMs > this.#input.nowMs + MAX_CLOCK_SKEW_MS ? { ...entry, atMs: this.#input.nowMs } : entry
   }
 
   /**
@@ -74,18 +78,19 @@ export class EntryReview<P extends KubeObject> {
    * cloud no longer has.
    */
   get created(): readonly string[] | undefined {
-    const before = this.#draft.situation.reservations.created
+    const before = this.#situation.reservations.created
     if (this.#created.length === 0) return before
     const kept = (before ?? []).filter((each) => this.#ledger.isCreated(each) || this.#ledger.isLive(each))
     return [...new Set([...kept, ...this.#created])]
   }
 
   /**
-   * The new state of an entry; `undefined`: it is not needed any more. @param gone collects the
-   * uids of claims that do not exist
+   * The new state of an entry; `undefined`: it is not needed any more.
+   *
+   * @param gone collects the uids of claims that do not exist
    */
   #review(entry: Reservation, gone: Set<string>): Reservation | undefined {
-    const { pool, claimOf } = this.#draft.input
+    const { pool, claimOf } = this.#input
     const object = this.#ledger.addressOf(pool.metadata.namespace, entry.claim)
     if (object !== undefined && isOwnedBy(object, entry.uid)) return this.#given(entry, object)
     if (claimOf(entry.claim)?.metadata.uid !== entry.uid) {
@@ -100,16 +105,16 @@ export class EntryReview<P extends KubeObject> {
     const version = metadata.resourceVersion ?? ''
     if (/^\d+$/.test(version) && BigInt(version) > BigInt(this.addressesVersion ?? 0)) this.addressesVersion = version
     const text = canonical(spec.address)
-    if (isNew === true && text !== undefined && this.#draft.rules.facts.marker === 'none') this.#created.push(text)
+    if (isNew === true && text !== undefined && this.#rules.facts.marker === 'none') this.#created.push(text)
     return undefined
   }
 
   /** An entry whose address is being created. */
   #unaddressed(entry: Reservation): Reservation {
-    const { facts } = this.#draft.rules
+    const { facts } = this.#rules
     const answer = this.#callOf(entry)?.answer
     if (answer?.ok === true) {
-      const created = readCreated(answer.value, this.#draft.situation.network)
+      const created = readCreated(answer.value, this.#situation.network)
       if (facts.marker === 'atomic' || !created.ok || this.reserved.has(created.address)) return entry
       // without a marker only this entry knows the claim of the address
       return withAddress(this.reserved, entry, created.address, true)
@@ -119,7 +124,7 @@ export class EntryReview<P extends KubeObject> {
 
   /** An entry whose address has to be created, and is not known to exist. */
   #begun(entry: Reservation): Reservation {
-    const { callMs, settleMs } = this.#draft.rules
+    const { callMs, settleMs } = this.#rules
     const { inventory } = this.#ledger
     const call = this.#callOf(entry)
     // of a claim that does not wait now it is not known which calls were sent
@@ -129,9 +134,9 @@ export class EntryReview<P extends KubeObject> {
       const address = call?.answer === undefined ? undefined : this.#ledger.take(this.reserved)
       if (address !== undefined) return withAddress(this.reserved, entry, address)
       // each call is sent within this time after its entry is written
-      return this.#draft.input.nowMs > entry.atMs + callMs / 2 ? { ...entry, atMs: this.#draft.input.nowMs } : entry
+      return this.#input.nowMs > entry.atMs + callMs / 2 ? { ...entry, atMs: this.#input.nowMs } : entry
     }
-    if (!isSettled(sinceMs, inventory, this.#draft.rules)) {
+    if (!isSettled(sinceMs, inventory, this.#rules)) {
       this.#draft.wantList(sinceMs + settleMs)
       return entry
     }
@@ -147,36 +152,34 @@ export class EntryReview<P extends KubeObject> {
   #spare(entry: Reservation): Reservation | undefined {
     const { uid, by, atMs } = entry
     const ledger = this.#ledger
-    const result = this.#draft.input.calls.of('createAddress', uid)
-    const created = result?.value === undefined ? undefined : readCreated(result.value, this.#draft.situation.network)
+    const result = this.#input.calls.of('createAddress', uid)
+    const created = result?.value === undefined ? undefined : readCreated(result.value, this.#situation.network)
     const marked = entry.address ?? ledger.inventory?.markedFor(uid)
     const object = created?.ok === true ? created.object : marked && ledger.inventory?.get(marked)
     const address = created?.ok === true ? created.address : marked
     if (object && address !== undefined) {
       if (!this.#isMarked(entry, address, object)) return entry
       if (created?.ok === true && ledger.inventory?.get(address) === undefined) {
-        ledger.answered(address, object, this.#draft.input.nowMs)
+        ledger.answered(address, object, this.#input.nowMs)
       }
       this.#free(address)
       return undefined
     }
     const isRefused = by === ledger.identity && result?.failure?.nothingDone === true
-    if (isRefused && !this.#ledger.wantsSpare(this.#draft.situation.policy, this.entries, this.reserved))
-      return undefined
+    if (isRefused && !this.#ledger.wantsSpare(this.#situation.policy, this.entries, this.reserved)) return undefined
     const wasAsked = (ledger.asked.get(uid) ?? Number.NEGATIVE_INFINITY) >= atMs
     if (isRefused || (by === ledger.identity && !wasAsked)) {
       this.#draft.askSpare(entry.uid)
-      return isRefused && this.#draft.input.nowMs > atMs + this.#draft.rules.callMs / 2
-        ? { ...entry, atMs: this.#draft.input.nowMs }
+      return isRefused && this.#input.nowMs > atMs + this.#rules.callMs / 2
+        ? { ...entry, atMs: this.#input.nowMs }
         : entry
     }
-    if (!isSettled(atMs, ledger.inventory, this.#draft.rules)) {
-      this.#draft.wantList(atMs + this.#draft.rules.settleMs)
+    if (!isSettled(atMs, ledger.inventory, this.#rules)) {
+      this.#draft.wantList(atMs + this.#rules.settleMs)
       return entry
     }
     // the call had no effect, or created an address without a marker
-    if (this.#draft.rules.facts.marker !== 'after' || ledger.unexplained(atMs, this.reserved).length === 0)
-      return undefined
+    if (this.#rules.facts.marker !== 'after' || ledger.unexplained(atMs, this.reserved).length === 0) return undefined
     this.#open.push(entry)
     return entry
   }
@@ -189,12 +192,12 @@ export class EntryReview<P extends KubeObject> {
     const { address = '', isNew, atMs } = entry
     const object = this.#ledger.inventory?.get(address)
     if (isNew === true) {
-      if (object !== undefined || !this.#draft.rules.facts.choosesAddress) return entry
+      if (object !== undefined || !this.#rules.facts.choosesAddress) return entry
       return this.#callOf(entry)?.answer?.ok === true ? entry : this.#begun(entry)
     }
     if (this.#ledger.isUsable(address)) return entry
     const listedMs = this.#ledger.inventory?.askedAtMs ?? 0
-    const overMs = atMs + this.#draft.rules.settleMs
+    const overMs = atMs + this.#rules.settleMs
     if (listedMs > overMs) return undefined
     this.#draft.wantList(overMs)
     return entry
@@ -205,7 +208,7 @@ export class EntryReview<P extends KubeObject> {
     if (gone.size === 0) return
     this.entries = this.entries.filter((entry) => {
       if (!gone.has(entry.uid) || !this.#isLeft(entry)) return true
-      const { namespace } = this.#draft.input.pool.metadata
+      const { namespace } = this.#input.pool.metadata
       const ref = { ...IPAddressClaim.info, namespace, name: entry.claim }
       const { apiVersion, kind, name } = ref
       const why = 'its claim must not exist any more'
@@ -221,7 +224,7 @@ export class EntryReview<P extends KubeObject> {
    */
   #isLeft(entry: Reservation): boolean {
     const { inventory } = this.#ledger
-    const overMs = entry.atMs + this.#draft.rules.settleMs
+    const overMs = entry.atMs + this.#rules.settleMs
     if (inventory === undefined || inventory.askedAtMs <= overMs) {
       this.#draft.wantList(overMs)
       return false
@@ -229,7 +232,7 @@ export class EntryReview<P extends KubeObject> {
     const { isNew, uid } = entry
     // an address without a marker may belong to the entry, also beside one that the claim had
     // before
-    const mayBeUnmarked = this.#draft.rules.facts.marker === 'after' && entry.address === undefined
+    const mayBeUnmarked = this.#rules.facts.marker === 'after' && entry.address === undefined
     if (mayBeUnmarked && this.#ledger.unexplained(entry.atMs, this.reserved).length > 0) {
       this.#open.push(entry)
       return false
@@ -238,10 +241,10 @@ export class EntryReview<P extends KubeObject> {
     const object = address === undefined ? undefined : inventory.get(address)
     if (address === undefined || object === undefined) return true
     if (!this.#isMarked(entry, address, object)) return false
-    const isKept = this.#draft.situation.policy.reclaim === 'Retain' || !this.#ledger.isCreated(address)
+    const isKept = this.#situation.policy.reclaim === 'Retain' || !this.#ledger.isCreated(address)
     if (isKept || object.isAttached || this.#ledger.isLive(address)) return true
-    if (this.#draft.input.calls.of('deleteAddress', object.id)?.value !== undefined) {
-      this.#ledger.answered(address, undefined, this.#draft.input.nowMs)
+    if (this.#input.calls.of('deleteAddress', object.id)?.value !== undefined) {
+      this.#ledger.answered(address, undefined, this.#input.nowMs)
       return true
     }
     const { id } = object
@@ -255,13 +258,12 @@ export class EntryReview<P extends KubeObject> {
    * the entry.
    */
   #isMarked({ uid }: Reservation, address: string, object: CloudAddress): boolean {
-    const { marker } = this.#draft.rules.facts
+    const { marker } = this.#rules.facts
     if (marker === 'none') this.#created.push(address)
-    if (marker !== 'after' || claimOfMarker(object.marker, this.#draft.situation.reservations.uids) !== undefined)
-      return true
+    if (marker !== 'after' || claimOfMarker(object.marker, this.#situation.reservations.uids) !== undefined) return true
     const text = this.#draft.markerOf(uid)
-    if (this.#draft.input.calls.of('markAddress', object.id)?.value !== undefined) {
-      this.#ledger.answered(address, { ...object, marker: text }, this.#draft.input.nowMs)
+    if (this.#input.calls.of('markAddress', object.id)?.value !== undefined) {
+      this.#ledger.answered(address, { ...object, marker: text }, this.#input.nowMs)
       return true
     }
     const { id } = object
@@ -284,7 +286,7 @@ export class EntryReview<P extends KubeObject> {
       return
     }
     const sinceMs = Math.min(...open.map(({ atMs }) => atMs))
-    const found = this.#draft.rules.facts.marker === 'after' ? this.#ledger.unexplained(sinceMs, this.reserved) : []
+    const found = this.#rules.facts.marker === 'after' ? this.#ledger.unexplained(sinceMs, this.reserved) : []
     const isAmbiguous = found.length > open.length
     this.#ledger.quarantined = isAmbiguous ? found : []
     if (isAmbiguous) return
@@ -294,10 +296,10 @@ export class EntryReview<P extends KubeObject> {
       const address = found[nth]
       if (address !== undefined) return withAddress(this.reserved, entry, address, true)
       const isThere = this.#ledger.inventory?.markedFor(entry.uid) !== undefined
-      const isGone = entry.claim === '' || this.#draft.input.claimOf(entry.claim)?.metadata.uid !== entry.uid
+      const isGone = entry.claim === '' || this.#input.claimOf(entry.claim)?.metadata.uid !== entry.uid
       // nothing is done for a paused claim
       const stays = isThere || isGone || !this.#waiting.has(entry.uid)
-      return stays ? entry : { ...entry, by: this.#ledger.identity, atMs: this.#draft.input.nowMs }
+      return stays ? entry : { ...entry, by: this.#ledger.identity, atMs: this.#input.nowMs }
     })
   }
 

@@ -56,6 +56,8 @@ function changed(before: Reservations, after: Reservations): Reservations {
 /** Makes entries beside the reviewed ones: for waiting claims, and for spare addresses. */
 class NewEntries<P extends KubeObject> {
   readonly #draft: PlanDraft<P>
+  readonly #input: PlanDraft<P>['input']
+  readonly #situation: PlanDraft<P>['situation']
   readonly #ledger: ExternalLedger<P>
   readonly #reserved: Set<string>
   /** The reviewed entries, and the new ones. */
@@ -66,6 +68,8 @@ class NewEntries<P extends KubeObject> {
 
   constructor(draft: PlanDraft<P>, { entries, reserved }: Pick<EntryReview<P>, 'entries' | 'reserved'>) {
     this.#draft = draft
+    this.#input = draft.input
+    this.#situation = draft.situation
     this.#ledger = draft.input.ledger
     this.#reserved = reserved
     this.entries = [...entries]
@@ -74,8 +78,8 @@ class NewEntries<P extends KubeObject> {
 
   /** @returns the names of the claims that get no entry */
   serve(waiting: readonly IPAddressClaim[]): readonly string[] {
-    const { pool } = this.#draft.input
-    const { wanted, network } = this.#draft.situation
+    const { pool } = this.#input
+    const { wanted, network } = this.#situation
     const known = new Set(this.entries.map(({ uid }) => uid))
     const wants = waiting.filter((claim) => {
       const { uid = '', name, namespace } = claim.metadata
@@ -104,15 +108,15 @@ class NewEntries<P extends KubeObject> {
 
   /** Whether the IPAddress objects of removed entries may be unknown yet. */
   #isBehind(): boolean {
-    const { addressesVersion } = this.#draft.situation.reservations
+    const { addressesVersion } = this.#situation.reservations
     const ledger = this.#ledger
-    if (addressesVersion === undefined || this.#draft.input.hasReached(addressesVersion)) {
+    if (addressesVersion === undefined || this.#input.hasReached(addressesVersion)) {
       ledger.behindSinceMs = undefined
       return false
     }
-    ledger.behindSinceMs ??= this.#draft.input.nowMs
-    const isLong = this.#draft.input.nowMs >= ledger.behindSinceMs + MAX_BEHIND_MS
-    this.#draft.planAgain(this.#draft.input.nowMs + (isLong ? LIST_PAUSE_MS : BEHIND_MS))
+    ledger.behindSinceMs ??= this.#input.nowMs
+    const isLong = this.#input.nowMs >= ledger.behindSinceMs + MAX_BEHIND_MS
+    this.#draft.planAgain(this.#input.nowMs + (isLong ? LIST_PAUSE_MS : BEHIND_MS))
     if (!isLong) return true
     const message = `the watch of IPAddress objects has not reached version ${addressesVersion}, which the annotation ${RESERVATIONS_ANNOTATION} names`
     this.shortage ??= invalid(message)
@@ -122,7 +126,7 @@ class NewEntries<P extends KubeObject> {
   #entryFor({ metadata: { name, uid = '' } }: IPAddressClaim): Reservation | undefined {
     if (this.entries.length >= MAX_RESERVATIONS) return undefined
     const { identity: by } = this.#ledger
-    const entry: Reservation = { claim: name, uid, by, atMs: this.#draft.input.nowMs }
+    const entry: Reservation = { claim: name, uid, by, atMs: this.#input.nowMs }
     this.#freeBytes -= sizeOfEntry(entry)
     if (this.#freeBytes < 0) {
       const message = `the annotations of the pool are as long as they may be: ${RESERVATIONS_ANNOTATION} has no room for a claim`
@@ -132,9 +136,9 @@ class NewEntries<P extends KubeObject> {
     const listedMs = this.#ledger.inventory?.askedAtMs ?? 0
     const address = this.#ledger.take(this.#reserved)
     if (address !== undefined) {
-      if (listedMs + LIST_PAUSE_MS >= this.#draft.input.nowMs) return withAddress(this.#reserved, entry, address)
+      if (listedMs + LIST_PAUSE_MS >= this.#input.nowMs) return withAddress(this.#reserved, entry, address)
       // the address may have been deleted by hand
-      this.#draft.wantList(this.#draft.input.nowMs)
+      this.#draft.wantList(this.#input.nowMs)
       return undefined
     }
     const unverifiedMs = this.#ledger.unverifiedUntilMs(this.#reserved)
@@ -147,9 +151,9 @@ class NewEntries<P extends KubeObject> {
 
   /** An entry for an address to create, if the pool may have one more. */
   #newEntry(entry: Reservation): Reservation | undefined {
-    const { max } = this.#draft.situation.policy
+    const { max } = this.#situation.policy
     if (this.entries.filter(({ address }) => address === undefined).length >= MAX_OPEN) {
-      this.#draft.planAgain(this.#draft.input.nowMs + BEHIND_MS)
+      this.#draft.planAgain(this.#input.nowMs + BEHIND_MS)
       return undefined
     }
     if (max !== undefined && this.#ledger.count(this.entries) >= max) {
@@ -157,7 +161,7 @@ class NewEntries<P extends KubeObject> {
       this.shortage = exhausted(message)
       return undefined
     }
-    const { ranges } = this.#draft.situation.policy
+    const { ranges } = this.#situation.policy
     if (!this.#draft.rules.facts.choosesAddress || ranges === undefined) return entry
     const address = this.#ledger.choose(ranges, this.#reserved)
     if (address !== undefined) return withAddress(this.#reserved, entry, address, true)
@@ -178,12 +182,12 @@ class NewEntries<P extends KubeObject> {
       this.#draft.call !== undefined
     )
       return
-    if (!this.#ledger.wantsSpare(this.#draft.situation.policy, this.entries, this.#reserved)) return
+    if (!this.#ledger.wantsSpare(this.#situation.policy, this.entries, this.#reserved)) return
     const entry = {
       claim: '',
       uid: `spare-${identity}-${++this.#ledger.spares}`,
       by: identity,
-      atMs: this.#draft.input.nowMs,
+      atMs: this.#input.nowMs,
     }
     if (this.#freeBytes < sizeOfEntry(entry)) return
     this.entries.push(entry)

@@ -94,7 +94,7 @@ export class SentEvents {
     return this.#causes.get(key)?.get(reason) === cause
   }
 
-  /** Returns whether the cause is new. */
+  /** @returns whether the cause is new */
   note(key: string, reason: string, cause: string): boolean {
     const causes = this.#causes.get(key) ?? new Map<string, string>()
     const isNew = causes.get(reason) !== cause

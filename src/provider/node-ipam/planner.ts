@@ -160,7 +160,7 @@ export function nodeIPAM(options: NodeIPAMOptions = {}): NodeIPAMPlanner {
       }
     },
     refused(key, { code, message }, context) {
-      const object = context.cache.nodes.entry(key.slice('Node '.length))?.object
+      const object = key.startsWith('Node ') ? context.cache.nodes.entry(key.slice('Node '.length))?.object : undefined
       if (object === undefined) return undefined
       const reason = 'CIDRAssignmentFailed'
       // the message of the store may contain the subnets of this try

@@ -10,6 +10,7 @@ import type { KubeObject } from '../../crd/meta/object.js'
 import type { ClusterCIDR } from '../../crd/node-ipam/index.js'
 import { assertParts } from '../../errors/checks.js'
 import { quote } from '../../errors/quote.js'
+import { compareText } from '../../plan/cached-objects.js'
 
 /** A prefix that is divided into subnets of one length. */
 export interface SubnetSpace {
@@ -143,9 +144,4 @@ function selectorText({ nodeSelectorTerms }: NodeSelector): string {
       }
     })
     .join(',')
-}
-
-/** Orders texts by their code units, as Go does where all of them are ASCII. */
-export function compareText(left: string, right: string): number {
-  return left < right ? -1 : left > right ? 1 : 0
 }

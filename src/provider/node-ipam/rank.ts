@@ -2,8 +2,9 @@ import { Prefix } from '../../cidr/index.js'
 import type { SelectableNode } from '../../crd/core/node-selector.js'
 import type { ClusterCIDR } from '../../crd/node-ipam/index.js'
 import { assertKube, assertObject, assertObjects, assertParts, assertString } from '../../errors/checks.js'
+import { compareText } from '../../plan/cached-objects.js'
 import { byAge } from '../../plan/index.js'
-import { compareText, type NodeRange, readRange } from './range.js'
+import { type NodeRange, readRange } from './range.js'
 
 /**
  * The order of ranges.

@@ -152,8 +152,7 @@ function knownOf(view: ServerView, address: string): KnownOfServer {
 
 /**
  * How long a call without an answer may still attach a floating IP, in seconds. 0: there is no
- * such call.
- * No call has an effect later than `callSeconds` after it was sent.
+ * such call. No call has an effect later than `callSeconds` after it was sent.
  */
 export function attachingFor(view: ServerView, address: string): number {
   const { unknownAttachAtMs: atMs } = knownOf(view, address)

@@ -163,8 +163,9 @@ export class SentWrites {
   }
 
   /**
-   * The last write did not happen, and cannot happen later. @returns false: an earlier write to
-   * that block may still be in flight
+   * The last write did not happen, and cannot happen later.
+   *
+   * @returns false: an earlier write to that block may still be in flight
    */
   forget(effect: Effect): boolean {
     const last = this.#last

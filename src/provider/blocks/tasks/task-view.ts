@@ -67,8 +67,9 @@ export class TaskView {
   }
 
   /**
-   * Relies only on what the task was shown itself, from now on. @returns false: it has done so
-   * before, or was shown all objects in the domains of these pools
+   * Relies only on what the task was shown itself, from now on.
+   *
+   * @returns false: it has done so before, or was shown all objects in the domains of these pools
    */
   lookAgain(pools: readonly string[]): boolean {
     const fresh = this.#hasLookedAgain ? undefined : this.known.fresh(pools, (kind, name) => this.#has(kind, name))
