@@ -44,8 +44,7 @@ describe('a sentence', () => {
   })
 
   test('each pattern refuses one of them', () => {
-    const unused = patterns.filter(([pattern]) => !SENTENCES.some(([refused]) => pattern.test(refused)))
-    expect(unused.map(([pattern]) => pattern.source)).toEqual([])
+    expect(withoutExample(patterns, SENTENCES)).toEqual([])
   })
 
   test.each([
@@ -163,8 +162,7 @@ describe('the name of a test', () => {
   })
 
   test('has an example of each pattern', () => {
-    const unused = namePatterns.filter(([pattern]) => !NAMES.some(([refused]) => pattern.test(refused)))
-    expect(unused.map(([pattern]) => pattern.source)).toEqual([])
+    expect(withoutExample(namePatterns, NAMES)).toEqual([])
   })
 
   test.each([
@@ -187,3 +185,13 @@ describe('the name of a test', () => {
     "/a/.test('nobody')",
   ])('is not %s', (text) => expect(inTests(text)).toEqual([]))
 })
+
+/** The patterns that refuse none of these examples. */
+function withoutExample(
+  all: readonly (readonly [pattern: RegExp, ...rest: unknown[]])[],
+  examples: readonly (readonly [refused: string, ...rest: unknown[]])[],
+): readonly string[] {
+  return all
+    .filter(([pattern]) => !examples.some(([refused]) => pattern.test(refused)))
+    .map(([pattern]) => pattern.source)
+}

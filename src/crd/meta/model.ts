@@ -84,16 +84,22 @@ function read<T extends KubeObject>(spec: ModelSpec<T>, reads: readonly string[]
   const stored = convert === undefined ? { ok: true as const, value: plain } : convert(plain)
   if (!stored.ok) {
     const { path, problem } = stored.failure.context
-    const issues = [{ path, message: problem }]
-    const { failure } = fail('INVALID_OBJECT', { kind: info.kind, name: nameOf(plain), issues })
     // a conversion names its field as text
-    return refused(failure, [{ message: `${path}: ${problem}` }])
+    return refused(invalid(info, plain, [{ path, message: problem }]), [{ message: `${path}: ${problem}` }])
   }
   const parsed = schema.safeParse(convert === undefined ? plain : { ...stored.value, apiVersion: info.apiVersion })
   if (parsed.success) return { ok: true, value: parsed.data }
   const issues = parsed.error.issues.slice(0, MAX_ISSUES).map(({ path, message }) => ({ path, message }))
   const fields = issues.map(({ path, message }) => ({ path: pathText(path), message }))
-  return refused(fail('INVALID_OBJECT', { kind: info.kind, name: nameOf(plain), issues: fields }).failure, issues)
+  return refused(invalid(info, plain, fields), issues)
+}
+
+function invalid(
+  { kind }: KindInfo,
+  object: JsonObject,
+  issues: Failure<'INVALID_OBJECT'>['context']['issues'],
+): ReadFailure {
+  return fail('INVALID_OBJECT', { kind, name: nameOf(object), issues }).failure
 }
 
 function refused(failed: ReadFailure, issues: readonly StandardIssue[]): Reading<never> {

@@ -68,9 +68,13 @@ export class EntryReview<P extends KubeObject> {
     this.#explain()
   }
 
+  #renewed(entry: Reservation): Reservation {
+    return { ...entry, atMs: this.#input.nowMs }
+  }
+
   /** An entry with a time in the future was edited, and gets the present time. */
   #dated(entry: Reservation): Reservation {
-    return entry.atMs > this.#input.nowMs + MAX_CLOCK_SKEW_MS ? { ...entry, atMs: this.#input.nowMs } : entry
+    return entry.atMs > this.#input.nowMs + MAX_CLOCK_SKEW_MS ? this.#renewed(entry) : entry
   }
 
   /**
@@ -134,7 +138,7 @@ export class EntryReview<P extends KubeObject> {
       const address = call?.answer === undefined ? undefined : this.#ledger.take(this.reserved)
       if (address !== undefined) return withAddress(this.reserved, entry, address)
       // each call is sent within this time after its entry is written
-      return this.#input.nowMs > entry.atMs + callMs / 2 ? { ...entry, atMs: this.#input.nowMs } : entry
+      return this.#input.nowMs > entry.atMs + callMs / 2 ? this.#renewed(entry) : entry
     }
     if (!isSettled(sinceMs, inventory, this.#rules)) {
       this.#draft.wantList(sinceMs + settleMs)
@@ -170,9 +174,7 @@ export class EntryReview<P extends KubeObject> {
     const wasAsked = (ledger.asked.get(uid) ?? Number.NEGATIVE_INFINITY) >= atMs
     if (isRefused || (by === ledger.identity && !wasAsked)) {
       this.#draft.askSpare(entry.uid)
-      return isRefused && this.#input.nowMs > atMs + this.#rules.callMs / 2
-        ? { ...entry, atMs: this.#input.nowMs }
-        : entry
+      return isRefused && this.#input.nowMs > atMs + this.#rules.callMs / 2 ? this.#renewed(entry) : entry
     }
     if (!isSettled(atMs, ledger.inventory, this.#rules)) {
       this.#draft.wantList(atMs + this.#rules.settleMs)
