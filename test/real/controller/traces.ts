@@ -3,8 +3,11 @@ import type { Depth, Report } from '../report.js'
 import { judge, type Leaf, type Objects, type Recording, type Rule, readScript, record } from '../traces.js'
 import { type Definitions, type Ground, startGround } from './ground.js'
 
-/** How long the controller has to come up, in milliseconds, beside others. */
-const STARTUP_MS = 5000
+/**
+ * How long the controller has to come up, in milliseconds. As many controllers as there are control
+ * planes come up at the same time, and the first case of each begins after that.
+ */
+const STARTUP_MS = 15_000
 /** A grace period of addresses, in seconds. */
 const GRACE = /^addressReuseGracePeriodSeconds$/
 const WITH_COLLECTOR = 'in-cluster-gc'

@@ -18,7 +18,8 @@ const FAULTS = [
 export class FaultyCloud {
   readonly fake: FakeCloud
   readonly #dice: Dice
-  readonly #share: number
+  /** The share of the calls that go wrong, 0 to 1. */
+  share: number
   readonly #network: string
   readonly #nodes: string
   #url = ''
@@ -27,14 +28,13 @@ export class FaultyCloud {
   /** How many calls have gone wrong. */
   faults = 0
 
-  /** @param share of the calls that go wrong, 0 to 1 */
   constructor(seed: number, share: number) {
     this.#dice = new Dice(seed)
-    this.#share = share
+    this.share = share
     this.fake = new FakeCloud({
       now: Date.now,
       latency: async (operation) => {
-        if (this.#dice.chance(this.#share)) {
+        if (this.#dice.chance(this.share)) {
           this.faults++
           // with the next one
           this.fake.inject(operation, this.#dice.pick(FAULTS))
