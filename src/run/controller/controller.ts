@@ -114,8 +114,9 @@ export interface ControllerOptions<O extends Outcome = Outcome> {
   /**
    * The number of plans that are carried out at a time, from 1. Default 8. For a planner without
    * `reserve`: 1. Plans that wait for an external call are not counted. Up to 8 times as many wait,
-   * for all planners together, and continue when they are answered. With an `identity`, one in 16
-   * of the waiting keys is begun at a time, calls included, and at least `concurrency`.
+   * for all planners together, and continue when they are answered. With an `identity`, one in 8 of
+   * the waiting keys is begun at a time, calls included, and at least twice this number. While more
+   * keys wait than that, the next ones are begun when three quarters of them have ended.
    */
   readonly concurrency?: number | undefined
   /**
@@ -136,6 +137,10 @@ export interface ControllerOptions<O extends Outcome = Outcome> {
  * outcome of a write, for each plan that is carried out at a time.
  */
 const WAITING_PER_PLAN = 8
+/** With several processes: the share of the waiting keys that is begun at a time. */
+const BEGUN_SHARE = 1 / 8
+/** The share of them that is still in progress when the next ones are begun. */
+const REFILL_SHARE = 1 / 4
 const DAY_MS = 86_400_000
 const OF = 'Controller'
 /** The interval in which stalled keys are looked for while there is work, in milliseconds. */
@@ -175,6 +180,8 @@ export class Controller<O extends Outcome = Outcome> {
   #cancelCheck: (() => void) | undefined
   #unsynced = 0
   #running = 0
+  /** Whether keys of a backlog are begun at present. */
+  #isFilling = false
   #unsettled = 0
   #calling = 0
   #state: 'new' | 'running' | 'stopping' | 'stopped' = 'new'
@@ -347,11 +354,15 @@ export class Controller<O extends Outcome = Outcome> {
 
   /**
    * With several processes: the fewer keys wait, the likelier another process has begun with the
-   * next one.
+   * next one. The keys of a backlog are begun together, so that their calls can share writes.
    */
   #mayBegin(): boolean {
     if (this.#options.identity === undefined) return true
-    return this.#running + this.#calling < Math.max(this.#concurrency, this.#queue.length / 16)
+    const busy = this.#running + this.#calling
+    const most = Math.max(2 * this.#concurrency, this.#queue.length * BEGUN_SHARE)
+    if (busy >= most) this.#isFilling = false
+    else if (busy <= most * REFILL_SHARE || this.#queue.length < most) this.#isFilling = true
+    return this.#isFilling
   }
 
   async #work(job: Job<O>): Promise<void> {

@@ -20,9 +20,9 @@ export interface TaskCallerOptions<I, O extends Outcome, V>
 
 /**
  * An {@link ExternalCaller} whose calls are tasks on the store, for planners that do not watch the
- * objects of their ledger. Calls of one group that arrive while its task runs join that task. If
- * the store refuses or does not answer a write, the call fails as retryable, and the planner makes
- * it again later.
+ * objects of their ledger. Calls of one group that are sent together, or that arrive while a task
+ * of the group runs, share a task. If the store refuses or does not answer a write, the call fails
+ * as retryable, and the planner makes it again later.
  */
 export function taskCaller<I, O extends Outcome, V>(options: TaskCallerOptions<I, O, V>): ExternalCaller<I, V> {
   assertParts('taskCaller', 'options', options, { store: 'object', tasks: 'object', now: 'function' })
@@ -44,6 +44,7 @@ export function taskCaller<I, O extends Outcome, V>(options: TaskCallerOptions<I
       const ref = { ...GROUP, name: key }
       if (holder.isLocked(ref)) await holder.wait(ref)
       else holder.acquire([ref])
+      for (let turn = 0; turn < JOIN_TURNS; turn++) await Promise.resolve()
       if (seat.answer !== undefined) return seat.answer
       group.lead(seat)
       const ended = await runTask(group, store, { ...limits, locks })
@@ -55,6 +56,12 @@ export function taskCaller<I, O extends Outcome, V>(options: TaskCallerOptions<I
     }
   }
 }
+
+/**
+ * How many turns of the queue of promises a group waits for more calls before it begins. A
+ * controller begins keys in such turns, and the calls of those keys can share a write.
+ */
+const JOIN_TURNS = 32
 
 /** The lock of a group: no store has objects of this kind. */
 const GROUP = { apiVersion: 'ipam-kit.dev/run', kind: 'CallGroup' }

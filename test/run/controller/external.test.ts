@@ -187,6 +187,45 @@ describe('a host that carries plans out', () => {
     await running
   })
 
+  test('the controller of one of several processes begins the keys of a backlog together', async () => {
+    const timers = new VirtualTimers()
+    const store = memoryStore({ now: () => timers.now(), kinds: [kind] })
+    await store.create(thing)
+    const answered = new Set<string>()
+    const planner: Planner = {
+      ...{ name: 'many', watches: [kind], isAggregate: () => false, reset: () => {}, reserve: () => () => [] },
+      observe: () => Array.from({ length: 64 }, (_, nth) => `${nth}`),
+      onResult: ({ call: { key } }) => {
+        answered.add(key)
+        return [key]
+      },
+      plan: (key) => (answered.has(key) ? plan() : plan({ ...ask, call: { ...call, key } } as Effect)),
+    }
+    const pending: ((answer: ExternalResult) => void)[] = []
+    const slow: ExternalCaller = () => new Promise((resolve) => pending.push(resolve))
+    const options = { store, timers, external: slow, onProblem: () => {} }
+    const controller = new Controller({ ...options, planners: [planner], concurrency: 4, identity: 'a' })
+    const running = controller.run()
+    const answerSome = async (count: number) => {
+      for (const resolve of pending.splice(0, count)) resolve(answer)
+      await timers.pass(1)
+    }
+    await timers.pass(1)
+    expect(pending.length).toBe(8)
+    await answerSome(5)
+    expect(pending.length).toBe(3)
+    await answerSome(1)
+    expect(pending.length).toBe(8)
+    // the last keys are begun as soon as there is room
+    while (controller.load.waiting >= 8) await answerSome(6)
+    const before = controller.load.waiting
+    await answerSome(1)
+    expect([before > 0, controller.load.waiting]).toEqual([true, before - 1])
+    controller.stop()
+    while (pending.length > 0) await answerSome(8)
+    await running
+  })
+
   test('both refuse to begin with a planner that makes calls, and no external caller', async () => {
     const store = memoryStore({ now: () => 0, kinds: [kind] })
     const planners = [new Asker()]

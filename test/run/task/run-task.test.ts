@@ -1,5 +1,5 @@
 import { fail, unwrap } from 'ipam-kit/errors'
-import type { Change, Step, Task } from 'ipam-kit/plan'
+import type { Change, ExternalResult, Step, Task } from 'ipam-kit/plan'
 import { runTask, taskCaller } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
@@ -226,6 +226,30 @@ describe('a call that is a task', () => {
       })
       const failure = { message: 'the group of the call ended without an answer', retryable: true }
       expect(await caller(call)).toMatchObject({ ok: false, failure })
+    })
+
+    test('shares the task with calls that are sent in the next turns', async () => {
+      const seats: { answer?: ExternalResult }[] = []
+      let tasksRun = 0
+      const group: CallGroup = {
+        ...groupOf(() => {
+          seats.push({})
+          return seats.at(-1)!
+        }),
+        next: () => {
+          tasksRun++
+          for (const each of seats) each.answer = { ok: true, value: seats.length }
+          return { kind: 'done', outcome: { kind: 'any', message: '' } }
+        },
+      }
+      const caller = taskCaller({ store, now, tasks: { ...tasks, groupOf: () => 'g', openGroup: () => group } })
+      const answers: Promise<ExternalResult>[] = []
+      for (let n = 0; n < 10; n++) {
+        answers.push(caller({ ...call, key: `${n}` }))
+        await Promise.resolve()
+      }
+      expect(await Promise.all(answers)).toEqual(Array(10).fill({ ok: true, value: 10 }))
+      expect(tasksRun).toBe(1)
     })
 
     test('that it cannot join leaves no group behind', async () => {
