@@ -114,9 +114,11 @@ export interface ControllerOptions<O extends Outcome = Outcome> {
   /**
    * The number of plans that are carried out at a time, from 1. Default 8. For a planner without
    * `reserve`: 1. Plans that wait for an external call are not counted. Up to 8 times as many wait,
-   * for all planners together, and continue when they are answered. With an `identity`, one in 8 of
-   * the waiting keys is begun at a time, calls included, and at least twice this number. While more
-   * keys wait than that, the next ones are begun when three quarters of them have ended.
+   * for all planners together, and continue when they are answered.
+   *
+   * With an `identity`, one in 8 of the waiting keys is begun at a time, calls included, but from 2
+   * to 8 times this number. While more keys wait than that, the next ones are begun when three
+   * quarters of them have ended, or after a second.
    */
   readonly concurrency?: number | undefined
   /**
@@ -141,6 +143,8 @@ const WAITING_PER_PLAN = 8
 const BEGUN_SHARE = 1 / 8
 /** The share of them that is still in progress when the next ones are begun. */
 const REFILL_SHARE = 1 / 4
+/** The time after which the next ones are begun in any case, in milliseconds. */
+const REFILL_MS = 1000
 const DAY_MS = 86_400_000
 const OF = 'Controller'
 /** The interval in which stalled keys are looked for while there is work, in milliseconds. */
@@ -180,8 +184,9 @@ export class Controller<O extends Outcome = Outcome> {
   #cancelCheck: (() => void) | undefined
   #unsynced = 0
   #running = 0
-  /** Whether keys of a backlog are begun at present. */
-  #isFilling = false
+  /** With several processes: whether keys of a backlog are begun at present. */
+  #isFilling = true
+  #cancelRefill: (() => void) | undefined
   #unsettled = 0
   #calling = 0
   #state: 'new' | 'running' | 'stopping' | 'stopped' = 'new'
@@ -307,6 +312,7 @@ export class Controller<O extends Outcome = Outcome> {
     this.#stalled.clear()
     for (const resync of this.#resyncs.values()) resync.stop()
     this.#cancelCheck?.()
+    this.#cancelRefill?.()
     this.#wakeWaits({ isFinal: false })
     this.#endIfDone()
   }
@@ -359,10 +365,23 @@ export class Controller<O extends Outcome = Outcome> {
   #mayBegin(): boolean {
     if (this.#options.identity === undefined) return true
     const busy = this.#running + this.#calling
-    const most = Math.max(2 * this.#concurrency, this.#queue.length * BEGUN_SHARE)
-    if (busy >= most) this.#isFilling = false
-    else if (busy <= most * REFILL_SHARE || this.#queue.length < most) this.#isFilling = true
+    const { length } = this.#queue
+    const limit =
+      this.#concurrency * Math.min(Math.max(2, (length * BEGUN_SHARE) / this.#concurrency), WAITING_PER_PLAN)
+    if (busy >= limit) this.#stopFilling()
+    else if (busy <= limit * REFILL_SHARE || length < limit) this.#isFilling = true
     return this.#isFilling
+  }
+
+  /** A few plans that take long do not keep others from being begun. */
+  #stopFilling(): void {
+    if (!this.#isFilling) return
+    this.#isFilling = false
+    this.#cancelRefill?.()
+    this.#cancelRefill = this.#options.timers.after(REFILL_MS, () => {
+      this.#isFilling = true
+      this.#pump()
+    })
   }
 
   async #work(job: Job<O>): Promise<void> {

@@ -17,9 +17,9 @@ import { changeOf, hasGrace, isHeld, sendPatch } from './send-patch.js'
  *
  * It must have a time limit of its own, and return a retryable failure after it: the outcome is
  * unknown, and the same call is made again under the same key. A promise that never settles keeps
- * its plan and one of the slots for calls of a `Controller` (8 for each concurrent plan). When all
- * slots are in use, nothing more is planned. `stop` waits for the call, and the lease is kept until
- * then.
+ * its plan and one of the slots for calls of a `Controller`: 8 for each concurrent plan, or from 2
+ * to 8 with an `identity`. When all slots are in use, nothing more is planned. `stop` waits for the
+ * call, and the lease is kept until then.
  */
 export type ExternalCaller<I = Json, V = Json> = (call: ExternalCall<I>) => Promise<ExternalResult<V>>
 

@@ -44,7 +44,7 @@ export function taskCaller<I, O extends Outcome, V>(options: TaskCallerOptions<I
       const ref = { ...GROUP, name: key }
       if (holder.isLocked(ref)) await holder.wait(ref)
       else holder.acquire([ref])
-      for (let turn = 0; turn < JOIN_TURNS; turn++) await Promise.resolve()
+      for (let turn = 0; turn < JOIN_TURNS && seat.answer === undefined; turn++) await Promise.resolve()
       if (seat.answer !== undefined) return seat.answer
       group.lead(seat)
       const ended = await runTask(group, store, { ...limits, locks })
@@ -59,7 +59,8 @@ export function taskCaller<I, O extends Outcome, V>(options: TaskCallerOptions<I
 
 /**
  * How many turns of the queue of promises a group waits for more calls before it begins. A
- * controller begins keys in such turns, and the calls of those keys can share a write.
+ * controller that begins many keys needs some turns between them, and their calls can share a
+ * write.
  */
 const JOIN_TURNS = 32
 

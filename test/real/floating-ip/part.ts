@@ -7,6 +7,7 @@ import { Dice } from 'ipam-kit/testing'
 import { bundle } from '../bundle.js'
 import { Client, eachOf } from '../controller/client.js'
 import { Ledger } from '../controller/ledger.js'
+import { paced } from '../pace.js'
 import type { Depth, Part } from '../report.js'
 import { installClients } from '../servers/install.js'
 import { waitFor } from '../servers/tools.js'
@@ -184,7 +185,12 @@ class Life {
 
   async end(): Promise<string> {
     const { fake } = this.#cloud
-    if (!this.#size.endsAtOnce) await this.#deletePools()
+    if (!this.#size.endsAtOnce) {
+      this.#cloud.share = FAULTY
+      await this.#deletePools()
+      await sleep(paced(10_000))
+      this.#cloud.share = 0
+    }
     let pools: readonly KubeObject[] = []
     await this.#until(
       async () => {

@@ -216,8 +216,13 @@ describe('a host that carries plans out', () => {
     expect(pending.length).toBe(3)
     await answerSome(1)
     expect(pending.length).toBe(8)
+    // calls that take long do not keep others from being made
+    await answerSome(5)
+    expect(pending.length).toBe(3)
+    await timers.pass(1000)
+    expect(pending.length).toBe(8)
     // the last keys are begun as soon as there is room
-    while (controller.load.waiting >= 8) await answerSome(6)
+    while (controller.load.waiting >= 8) await answerSome(8)
     const before = controller.load.waiting
     await answerSome(1)
     expect([before > 0, controller.load.waiting]).toEqual([true, before - 1])
