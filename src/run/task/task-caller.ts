@@ -22,40 +22,60 @@ export interface TaskCallerOptions<I, O extends Outcome, V>
  * An {@link ExternalCaller} whose calls are tasks on the store, for planners that do not watch the
  * objects of their ledger. Calls of one group that are sent together, or that arrive while a task
  * of the group runs, share a task. If the store refuses or does not answer a write, the call fails
- * as retryable, and the planner makes it again later.
+ * as retryable, and the planner makes it again later. If the store does not answer, all calls of
+ * the group fail.
  */
 export function taskCaller<I, O extends Outcome, V>(options: TaskCallerOptions<I, O, V>): ExternalCaller<I, V> {
   assertParts('taskCaller', 'options', options, { store: 'object', tasks: 'object', now: 'function' })
 
   const { store, tasks, locks = objectLocks(), ...limits } = options
-  const groups = new Map<string, CallGroup<I, V>>()
+  const groups = new Map<string, OpenGroup<I, V>>()
   return async (call) => {
     const key = tasks.groupOf?.(call)
     if (key === undefined || tasks.openGroup === undefined) {
       const ended = await runTask(tasks.taskFor(call), store, { ...limits, locks })
       return ended.kind === 'done' ? tasks.answerOf(call, ended.outcome, { nowMs: options.now() }) : failureOf(ended)
     }
-    const group = groups.get(key) ?? tasks.openGroup()
+    const open: OpenGroup<I, V> = groups.get(key) ?? { group: tasks.openGroup(), failed: undefined }
+    const { group } = open
     const seat = group.join(call)
-    groups.set(key, group)
+    groups.set(key, open)
     const holder = locks.begin()
     try {
       // a group is led by one call at a time
       const ref = { ...GROUP, name: key }
       if (holder.isLocked(ref)) await holder.wait(ref)
       else holder.acquire([ref])
-      for (let turn = 0; turn < JOIN_TURNS && seat.answer === undefined; turn++) await Promise.resolve()
-      if (seat.answer !== undefined) return seat.answer
+      const answered = () => seat.answer ?? open.failed
+      for (let turn = 0; turn < JOIN_TURNS && answered() === undefined; turn++) await Promise.resolve()
+      const answer = answered()
+      if (answer !== undefined) return answer
       group.lead(seat)
       const ended = await runTask(group, store, { ...limits, locks })
-      return seat.answer ?? (ended.kind === 'done' ? UNANSWERED : failureOf(ended))
+      if (ended.kind === 'done') return seat.answer ?? UNANSWERED
+      const failed = failureOf(ended)
+      if (!SILENT.has(ended.failure.code)) return seat.answer ?? failed
+      // the calls that wait would have to wait for a time limit each, one after the other
+      open.failed = failed
+      if (groups.get(key) === open) groups.delete(key)
+      return seat.answer ?? failed
     } finally {
       group.leave(seat)
-      if (group.size === 0 && groups.get(key) === group) groups.delete(key)
+      if (group.size === 0 && groups.get(key) === open) groups.delete(key)
       holder.release()
     }
   }
 }
+
+/** A group that calls can join. */
+interface OpenGroup<I, V> {
+  readonly group: CallGroup<I, V>
+  /** What its calls are answered after the store did not answer its task. */
+  failed: ExternalResult<V> | undefined
+}
+
+/** Codes of a store that does not answer. */
+const SILENT: ReadonlySet<string> = new Set(['STORE_IO', 'STORE_OUTCOME_UNKNOWN'])
 
 /**
  * How many turns of the queue of promises a group waits for more calls before it begins. A

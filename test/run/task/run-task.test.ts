@@ -252,6 +252,41 @@ describe('a call that is a task', () => {
       expect(tasksRun).toBe(1)
     })
 
+    test('fails with the others where the store does not answer, and the next call begins a new task', async () => {
+      let requests = 0
+      const silent = storeOver(store, {
+        create: async () => {
+          requests++
+          return fail('STORE_IO', { operation: 'create', problem: 'no answer in time' })
+        },
+      })
+      let opened = 0
+      const openGroup = (): CallGroup => {
+        opened++
+        const [seats, task] = [new Set<CallSeat>(), new CountTo()]
+        return {
+          ...groupOf(() => {
+            const joined = {}
+            seats.add(joined)
+            return joined
+          }),
+          get size() {
+            return seats.size
+          },
+          leave: (left) => void seats.delete(left),
+          observe: (change) => task.observe(change),
+          next: () => task.next(),
+        }
+      }
+      const caller = taskCaller({ store: silent, now, tasks: { ...tasks, groupOf: () => 'g', openGroup } })
+      const answers = await Promise.all(Array.from({ length: 12 }, (_, n) => caller({ ...call, key: `${n}` })))
+      const failure = { message: 'could not write the allocation: no answer in time', retryable: true }
+      expect(answers).toMatchObject(Array(12).fill({ ok: false, failure }))
+      expect([requests, opened]).toEqual([1, 1])
+      await caller(call)
+      expect([requests, opened]).toEqual([2, 2])
+    })
+
     test('that it cannot join leaves no group behind', async () => {
       let opened = 0
       const openGroup = () => {
