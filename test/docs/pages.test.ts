@@ -158,3 +158,16 @@ describe.each(pages)('%s', (page) => {
     }
   })
 })
+
+test('deviations that replays of recordings name have a heading in docs/reference/deviations.md', () => {
+  const page = read('docs/reference/deviations.md')
+  const rules = readdirSync(`${root}test/real`, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory() && entry.name !== 'node_modules')
+    .flatMap(({ name }) => ['traces.ts', 'rules.ts'].map((file) => `test/real/${name}/${file}`))
+    .filter((file) => existsSync(root + file))
+    .map(read)
+    .join('\n')
+  const headings = [...rules.matchAll(/(?:heading: |ruleAt\(\s*|READY = )'([^']+)'/g)].map((match) => match[1]!)
+  expect(headings.length).toBeGreaterThan(13)
+  expect(headings.filter((heading) => !page.includes(`\n### ${heading}\n`))).toEqual([])
+})

@@ -40,7 +40,7 @@ const rules: readonly Rule[] = [
     (theirs, ours) => BigInt(theirs ?? 0) > CAP - 1024n && Number(ours) === Number(2n ** 63n - 1024n),
   ),
   ruleAt(
-    'An address of another provider is never touched',
+    'An address of another claim is never changed',
     /^\.IPAddress\//,
     (theirs, _ours, object) => theirs === undefined && isUntouched(object),
   ),
