@@ -116,7 +116,7 @@ export interface ControllerOptions<O extends Outcome = Outcome> {
    * `reserve`: 1. Plans that wait for an external call are not counted. Up to 8 times as many wait,
    * for all planners together, and continue when they are answered.
    *
-   * With an `identity`, one in 8 of the waiting keys is begun at a time, calls included, but from 2
+   * With an `identity`, one in 8 of the waiting keys is begun at a time, calls included, but from 1
    * to 8 times this number. While more keys wait than that, the next ones are begun when three
    * quarters of them have ended, or after a second.
    */
@@ -367,7 +367,7 @@ export class Controller<O extends Outcome = Outcome> {
     const busy = this.#running + this.#calling
     const { length } = this.#queue
     const limit =
-      this.#concurrency * Math.min(Math.max(2, (length * BEGUN_SHARE) / this.#concurrency), WAITING_PER_PLAN)
+      this.#concurrency * Math.min(Math.max(1, (length * BEGUN_SHARE) / this.#concurrency), WAITING_PER_PLAN)
     if (busy >= limit) this.#stopFilling()
     else if (busy <= limit * REFILL_SHARE || length < limit) this.#isFilling = true
     return this.#isFilling

@@ -17,7 +17,7 @@ import { changeOf, hasGrace, isHeld, sendPatch } from './send-patch.js'
  *
  * It must have a time limit of its own, and return a retryable failure after it: the outcome is
  * unknown, and the same call is made again under the same key. A promise that never settles keeps
- * its plan and one of the slots for calls of a `Controller`: 8 for each concurrent plan, or from 2
+ * its plan and one of the slots for calls of a `Controller`: 8 for each concurrent plan, or from 1
  * to 8 with an `identity`. When all slots are in use, nothing more is planned. `stop` waits for the
  * call, and the lease is kept until then.
  */

@@ -204,7 +204,7 @@ describe('a host that carries plans out', () => {
     const pending: ((answer: ExternalResult) => void)[] = []
     const slow: ExternalCaller = () => new Promise((resolve) => pending.push(resolve))
     const options = { store, timers, external: slow, onProblem: () => {} }
-    const controller = new Controller({ ...options, planners: [planner], concurrency: 4, identity: 'a' })
+    const controller = new Controller({ ...options, planners: [planner], concurrency: 8, identity: 'a' })
     const running = controller.run()
     const answerSome = async (count: number) => {
       for (const resolve of pending.splice(0, count)) resolve(answer)
