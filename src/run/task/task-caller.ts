@@ -22,8 +22,8 @@ export interface TaskCallerOptions<I, O extends Outcome, V>
  * An {@link ExternalCaller} whose calls are tasks on the store, for planners that do not watch the
  * objects of their ledger. Calls of one group that are sent together, or that arrive while a task
  * of the group runs, share a task. If the store refuses or does not answer a write, the call fails
- * as retryable, and the planner makes it again later. If the store does not answer, all calls of
- * the group fail.
+ * as retryable, and the planner makes it again later. If the outcome of a write cannot be found
+ * out, all calls of the group fail.
  */
 export function taskCaller<I, O extends Outcome, V>(options: TaskCallerOptions<I, O, V>): ExternalCaller<I, V> {
   assertParts('taskCaller', 'options', options, { store: 'object', tasks: 'object', now: 'function' })
@@ -54,10 +54,11 @@ export function taskCaller<I, O extends Outcome, V>(options: TaskCallerOptions<I
       const ended = await runTask(group, store, { ...limits, locks })
       if (ended.kind === 'done') return seat.answer ?? UNANSWERED
       const failed = failureOf(ended)
-      if (!SILENT.has(ended.failure.code)) return seat.answer ?? failed
-      // the calls that wait would have to wait for a time limit each, one after the other
-      open.failed = failed
-      if (groups.get(key) === open) groups.delete(key)
+      if (ended.kind === 'unsettled') {
+        // the store does not answer: the calls that wait would meet its time limits one by one
+        open.failed = failed
+        if (groups.get(key) === open) groups.delete(key)
+      }
       return seat.answer ?? failed
     } finally {
       group.leave(seat)
@@ -70,12 +71,9 @@ export function taskCaller<I, O extends Outcome, V>(options: TaskCallerOptions<I
 /** A group that calls can join. */
 interface OpenGroup<I, V> {
   readonly group: CallGroup<I, V>
-  /** What its calls are answered after the store did not answer its task. */
+  /** What its calls are answered after the outcome of a write could not be found out. */
   failed: ExternalResult<V> | undefined
 }
-
-/** Codes of a store that does not answer. */
-const SILENT: ReadonlySet<string> = new Set(['STORE_IO', 'STORE_OUTCOME_UNKNOWN'])
 
 /**
  * How many turns of the queue of promises a group waits for more calls before it begins. A

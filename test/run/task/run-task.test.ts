@@ -252,13 +252,19 @@ describe('a call that is a task', () => {
       expect(tasksRun).toBe(1)
     })
 
-    test('fails with the others where the store does not answer, and the next call begins a new task', async () => {
+    test('fails with the others where the outcome of a write is not found out, and the next call begins a new task', async () => {
       let requests = 0
       const silent = storeOver(store, {
         create: async () => {
           requests++
-          return fail('STORE_IO', { operation: 'create', problem: 'no answer in time' })
+          return fail('STORE_OUTCOME_UNKNOWN', {
+            operation: 'create',
+            object: 'ConfigMap default/a',
+            problem: 'no answer in time',
+          })
         },
+        get: async (wanted) =>
+          requests > 0 ? fail('STORE_IO', { operation: 'get', problem: 'no answer in time' }) : store.get(wanted),
       })
       let opened = 0
       const openGroup = (): CallGroup => {
@@ -280,11 +286,11 @@ describe('a call that is a task', () => {
       }
       const caller = taskCaller({ store: silent, now, tasks: { ...tasks, groupOf: () => 'g', openGroup } })
       const answers = await Promise.all(Array.from({ length: 12 }, (_, n) => caller({ ...call, key: `${n}` })))
-      const failure = { message: 'could not write the allocation: no answer in time', retryable: true }
-      expect(answers).toMatchObject(Array(12).fill({ ok: false, failure }))
-      expect([requests, opened]).toEqual([1, 1])
+      expect(answers).toMatchObject(Array(12).fill({ ok: false, failure: { retryable: true } }))
+      // one write, and five attempts to find out its outcome
+      expect([requests, opened]).toEqual([6, 1])
       await caller(call)
-      expect([requests, opened]).toEqual([2, 2])
+      expect(opened).toBe(2)
     })
 
     test('that it cannot join leaves no group behind', async () => {
