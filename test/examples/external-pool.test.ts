@@ -417,12 +417,12 @@ describe('the rules find a provider', () => {
     const [first] = ipam.records
     const deleting = (call: ExternalCall): ExternalCall =>
       call.operation === 'deleteAddress' ? { ...call, input: { ...(call.input as object), id: first?.id ?? '' } } : call
-    expect((await problemsOf(share(20), deleting)).join('\n')).toMatch(/was there before/)
+    expect((await problemsOf(share(20, 4), deleting)).join('\n')).toMatch(/was there before/)
   })
 
   test('whose records have no marker', async () => {
     const unmarked = (call: ExternalCall): ExternalCall =>
       call.operation === 'createAddress' ? { ...call, input: { ...(call.input as object), marker: '' } } : call
-    expect((await problemsOf(share(20), unmarked)).join('\n')).toMatch(/no pool has/)
+    expect((await problemsOf(share(20, 4), unmarked)).join('\n')).toMatch(/no pool has/)
   })
 })

@@ -26,7 +26,7 @@ export function runs(factor: number): number {
  * The number of schedules, steps or rounds: `count` of them when the suite runs deep, otherwise one
  * of `parts`.
  */
-export function share(count: number, parts = 4): number {
+export function share(count: number, parts = 10): number {
   return isDeep ? count : Math.ceil(count / parts)
 }
 

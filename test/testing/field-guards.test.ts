@@ -123,7 +123,7 @@ describe('numbers that are given by patches under a field guard', () => {
   })
 
   test('are given twice if the guard is on another field: such a patch cannot be sent again to find out', async () => {
-    const found = await failing(share(150), { system: system((name) => ({ 'metadata.name': name })), ...late })
+    const found = await failing(share(150, 4), { system: system((name) => ({ 'metadata.name': name })), ...late })
     expect(found.size).toBeGreaterThan(0)
     expect([...found.values()].flat().join('\n')).toMatch(/was given to/)
   })

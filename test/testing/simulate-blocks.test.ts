@@ -16,25 +16,25 @@ async function problems(seeds: number, options: Partial<BlocksSimulationOptions>
 
 describe('writers of blocks', () => {
   test.each([2, 5, 16])('give no address twice and lose none: %i of them', async (writers) => {
-    expect(await problems(share(writers === 16 ? 8 : 25), { writers })).toEqual([])
+    expect(await problems(share(writers === 16 ? 8 : 25, 4), { writers })).toEqual([])
   })
 
   test('meet every kind of fault', async () => {
     let schedule = ''
     let faults = 0
-    for (let seed = 1; seed <= share(25); seed++) {
+    for (let seed = 1; seed <= share(25, 4); seed++) {
       const result = await simulateBlocks({ seed, faultProbability: 0.3 })
       expect(result.problems).toEqual([])
       schedule += result.schedule.join('\n')
       faults += result.faults
     }
-    expect(faults).toBeGreaterThan(12 * share(25))
+    expect(faults).toBeGreaterThan(12 * share(25, 4))
     for (const fault of ALL_FAULTS) expect(schedule).toContain(`  ${fault}`)
   })
 
   test('give addresses twice if they write without conditions', async () => {
-    const found = await problems(share(25), { dropsConditions: true, faults: [] })
-    expect(found.length).toBeGreaterThan(share(25) / 9)
+    const found = await problems(share(25, 4), { dropsConditions: true, faults: [] })
+    expect(found.length).toBeGreaterThan(share(25, 4) / 9)
     expect(found.join('\n')).toMatch(/lost what it had|was told of/)
   })
 

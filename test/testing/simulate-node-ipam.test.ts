@@ -105,7 +105,7 @@ describe('a simulation finds a planner that', () => {
         ),
       { shared: true, ranges: 'flags', services: 'fixed' },
     )
-    expect((await problems(share(160), { ...SHARED, system })).join('\n')).toMatch(
+    expect((await problems(share(160, 4), { ...SHARED, system })).join('\n')).toMatch(
       /was given what Node node-\d was given/,
     )
   })

@@ -19,6 +19,15 @@ async function failing(
   return found
 }
 
+/** What is found by the first of the seeds from 1 that goes wrong. */
+async function firstFailing(seeds: number, options: Partial<SimulationOptions>): Promise<readonly string[]> {
+  for (let seed = 1; seed <= seeds; seed++) {
+    const { problems } = await simulate({ system: inClusterSystem(), seed, ...options })
+    if (problems.length > 0) return problems
+  }
+  return []
+}
+
 /** The in-cluster system with a planner that does something else. */
 function systemWith(own: (planner: Planner) => Partial<Planner>): SimulatedSystem {
   const planner = () => {
@@ -84,8 +93,8 @@ describe('the in-cluster provider', () => {
 
     test('has two objects with one address for a while', async () => {
       const system = inClusterSystem({ sweepAfterSeconds: 1 })
-      const found = await failing(240, { ...options, system, concurrency: 4 })
-      expect([...found.values()].flat().join('\n')).toMatch(/was given to 2 claims/)
+      const found = await firstFailing(240, { ...options, system, concurrency: 4 })
+      expect(found.join('\n')).toMatch(/was given to 2 claims/)
     })
   })
 
@@ -149,12 +158,6 @@ describe('simulate', () => {
     }
     expect(waits.filter((lines) => lines < 8).length).toBeGreaterThan(5)
     expect(waits.filter((lines) => lines > 10).length).toBeGreaterThan(5)
-    console.log(
-      waits
-        .map(Math.round)
-        .sort((a, b) => a - b)
-        .join(' '),
-    )
   })
 
   test('reports a planner that throws', async () => {

@@ -66,10 +66,11 @@ describe('what a caller without types passes', () => {
 })
 
 test('the order of releases outlasts the memory of sticky keys', () => {
-  const count = 2 ** 17
+  // all of the pool, and more than is remembered
+  const count = 2 ** 16 + 2 ** 10
   const first = (isSticky: boolean) => {
     const pool = new AddressPool({
-      ranges: ['10.0.0.0/15'],
+      ranges: ['10.0.0.0/16', '10.1.0.0/22'],
       reserve: 'none',
       strategy: { kind: 'least-recently-released' },
     })
@@ -80,6 +81,5 @@ test('the order of releases outlasts the memory of sticky keys', () => {
     const outcome = pool.allocate({ owner: { uid: 'new' } })
     return outcome.kind === 'allocated' ? Address.format(outcome.address) : outcome.kind
   }
-  expect(first(true)).toBe('10.0.0.0')
-  expect(first(true)).toBe(first(false))
+  expect([first(true), first(false)]).toEqual(['10.0.0.0', '10.0.0.0'])
 })

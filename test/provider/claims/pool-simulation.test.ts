@@ -115,7 +115,7 @@ describe('pools with addresses of their own in an external system', () => {
     ['that is slow, repeats calls, or does not answer', EXTERNAL_FAULTS],
     ['with everything else that goes wrong', all],
   ])('%s: none is made twice, and none is left', async (_, faults) => {
-    const { found, schedule } = await failing(share(100), faults, () => system(new External(true)))
+    const { found, schedule } = await failing(share(100, 4), faults, () => system(new External(true)))
     expect(found).toEqual(new Map())
     for (const fault of EXTERNAL_FAULTS) expect(schedule).toContain(`  ${fault}`)
   })
