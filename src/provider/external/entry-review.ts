@@ -9,11 +9,8 @@ import type { CloudAddress, CloudCalls } from './cloud.js'
 import { claimOfMarker } from './inventory.js'
 import { canonical, type ExternalLedger } from './ledger.js'
 import type { PlanDraft } from './plan-draft.js'
-import { type Reservation, withAddress } from './reservations.js'
+import { MAX_CLOCK_SKEW_MS, type Reservation, withAddress } from './reservations.js'
 import { isSettled, unknownSince } from './unknown.js'
-
-/** The maximum difference between the clocks of processes. */
-const MAX_CLOCK_SKEW_MS = 3_600_000
 
 /**
  * Decides about each entry of a pool: whether it stays, which address it has, and whether its call
@@ -68,6 +65,15 @@ export class EntryReview<P extends KubeObject> {
     this.#explain()
   }
 
+  /** `createdMs` of the reservations. */
+  get createdMs(): number | undefined {
+    const { entries, createdMs } = this.#situation.reservations
+    const stay = new Set(this.entries.map(({ uid }) => uid))
+    const removed = entries.filter(({ uid }) => !stay.has(uid))
+    const isCreated = removed.some(({ address, isNew }) => address === undefined || isNew === true)
+    return isCreated ? this.#input.nowMs : createdMs
+  }
+
   #renewed(entry: Reservation): Reservation {
     return { ...entry, atMs: this.#input.nowMs }
   }
@@ -84,7 +90,7 @@ export class EntryReview<P extends KubeObject> {
   get created(): readonly string[] | undefined {
     const before = this.#situation.reservations.created
     if (this.#created.length === 0) return before
-    const kept = (before ?? []).filter((each) => this.#ledger.isCreated(each) || this.#ledger.isLive(each))
+    const kept = (before ?? []).filter((each) => !this.#ledger.hasLost(each))
     return [...new Set([...kept, ...this.#created])]
   }
 

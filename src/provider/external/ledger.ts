@@ -8,7 +8,7 @@ import type { CloudAddress, CloudFacts } from './cloud.js'
 import { type Candidate, FreeAddresses } from './free-addresses.js'
 import { claimOfMarker, Inventory } from './inventory.js'
 import type { ExternalPolicy, FailedAddress, Shortage } from './pool-kind.js'
-import type { Reservation, Reservations } from './reservations.js'
+import { MAX_CLOCK_SKEW_MS, type Reservation, type Reservations } from './reservations.js'
 
 /** A pool at the moment: its policy, and its reservations. */
 export interface PoolNow {
@@ -57,6 +57,8 @@ export class ExternalLedger<P extends KubeObject> extends AddressLedger<P> {
   #preallocated = new Map<string, Candidate>()
   #adopted = new Set<string>()
   #created = new Set<string>()
+  /** When this process first read that the pool has created an address without a marker. */
+  #knownMs = new Map<string, number>()
   /** The addresses of IPAddress objects: by object, and their number by address. */
   readonly #texts = new Map<string, string>()
   readonly #live = new Map<string, number>()
@@ -69,6 +71,8 @@ export class ExternalLedger<P extends KubeObject> extends AddressLedger<P> {
   readonly #gone = new Map<string, number>()
   readonly #justGone = new Set<string>()
   #startMs: number | undefined
+  /** `createdMs` of the reservations as it was at the start. */
+  #createdMs: number | undefined
   /** The addresses that the last plan has reserved, as far as they were written. */
   #taken: readonly string[] = []
   /** The spare entries for which this process has sent the call, by uid, and when. */
@@ -129,6 +133,7 @@ export class ExternalLedger<P extends KubeObject> extends AddressLedger<P> {
     nowMs: number,
   ): void {
     this.#startMs ??= nowMs
+    this.#createdMs ??= createdBefore(now.reservations, nowMs)
     for (const address of this.#justGone) this.#gone.set(address, nowMs)
     this.#justGone.clear()
     const keyBefore = this.#now?.key
@@ -144,7 +149,7 @@ export class ExternalLedger<P extends KubeObject> extends AddressLedger<P> {
         if (listed !== undefined && atMs + lagMs < listed.askedAtMs) this.#gone.delete(address)
       }
     }
-    if (isNew || now.key !== keyBefore) this.#rebuild(now)
+    if (isNew || now.key !== keyBefore) this.#rebuild(now, nowMs)
     else for (const address of this.#taken) this.returned(address)
     this.#taken = []
   }
@@ -269,16 +274,51 @@ export class ExternalLedger<P extends KubeObject> extends AddressLedger<P> {
   }
 
   /**
+   * When to request a list that shows everything that was created before the start; `undefined`:
+   * the last list does. The addresses of other processes are known by IPAddress objects since.
+   */
+  get unlistedUntilMs(): number | undefined {
+    const untilMs = (this.#createdMs ?? 0) + this.#options.lagMs
+    return (this.#inventory?.askedAtMs ?? 0) > untilMs ? undefined : untilMs
+  }
+
+  /**
    * How many addresses count towards the limit: those of claims, those that the pool has created,
-   * and those that are reserved or being created. O(entries)
+   * those that were released and may be in the cloud, and those that are reserved or being created.
+   * O(entries + releases since the last list)
    */
   count(entries: readonly Reservation[]): number {
     let count = this.#live.size + this.#created.size - this.#both
+    count += this.unlisted.length
     for (const { uid, address } of entries) {
       const known = address ?? this.#inventory?.markedFor(uid)
       if (known === undefined || !(this.#live.has(known) || this.#created.has(known))) count++
     }
     return count
+  }
+
+  /**
+   * For each address that was released and that the last list does not show: when to request one
+   * that does, if it is in the cloud. Other processes have created them since. O(releases since the
+   * last list)
+   */
+  get unlisted(): readonly number[] {
+    const untilMs: number[] = []
+    for (const [address, atMs] of this.#gone) {
+      const isKnown = this.isOfPool(address) || this.#inventory?.get(address) !== undefined
+      if (!isKnown && !this.#live.has(address)) untilMs.push(atMs + this.#options.lagMs)
+    }
+    return untilMs
+  }
+
+  /**
+   * Whether an address that the pool has created is in the cloud no more: a list does not show it
+   * that was requested after it was created.
+   */
+  hasLost(address: string): boolean {
+    const knownMs = this.#knownMs.get(address) ?? Number.POSITIVE_INFINITY
+    const isListed = (this.#inventory?.askedAtMs ?? 0) > knownMs + this.#options.lagMs
+    return isListed && !this.#created.has(address) && !this.#live.has(address)
   }
 
   /** Whether the pool creates one more address in advance. O(entries) */
@@ -372,8 +412,9 @@ export class ExternalLedger<P extends KubeObject> extends AddressLedger<P> {
     return isDeleted && this.#gone.has(address) ? 'NotFound' : undefined
   }
 
-  #rebuild({ policy, reservations }: PoolNow): void {
+  #rebuild({ policy, reservations }: PoolNow, nowMs: number): void {
     const { uids, created = [], adopted = [] } = reservations
+    this.#knownMs = new Map(created.map((text) => [text, this.#knownMs.get(text) ?? nowMs]))
     const candidates = new Map<string, Candidate>()
     const before = [...this.#preallocated.keys(), ...this.#adopted, ...this.#created]
     this.#preallocated = new Map()
@@ -434,6 +475,11 @@ export class ExternalLedger<P extends KubeObject> extends AddressLedger<P> {
     this.#justGone.add(text)
     if (this.#now !== undefined) this.returned(text)
   }
+}
+
+/** When the last address was created before a start. A time in the future was edited, and is none. */
+function createdBefore({ createdMs = 0 }: Reservations, startMs: number): number {
+  return createdMs > startMs + MAX_CLOCK_SKEW_MS ? 0 : Math.min(createdMs, startMs)
 }
 
 /** The canonical form of an address; `undefined` for a text that is not an address. */

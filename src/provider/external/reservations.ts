@@ -11,6 +11,9 @@ export const RESERVATIONS_ANNOTATION = 'ipam-kit.dev/reservations'
 /** The maximum number of reservations of a pool: an annotation is limited to 256 KiB. */
 export const MAX_RESERVATIONS = 500
 
+/** The maximum difference between the clocks of processes. */
+export const MAX_CLOCK_SKEW_MS = 3_600_000
+
 /**
  * Addresses that a pool is about to give to claims. They are written before anything is created in
  * the cloud and before an IPAddress is, in a patch that requires the version of the pool. Two
@@ -40,6 +43,11 @@ export interface Reservations {
    */
   readonly network?: string | undefined
   readonly entries: readonly Reservation[]
+  /**
+   * When an entry of a created address was last removed, in milliseconds since 1970: a list that
+   * was requested before may not show that address.
+   */
+  readonly createdMs?: number | undefined
   /** Addresses that the pool has created, if the cloud stores no markers. */
   readonly created?: readonly string[] | undefined
   /** Addresses of another controller of this pool, listed when this one adopted it. */
@@ -142,12 +150,13 @@ function parse(text: string): Reservations | undefined {
     return undefined
   }
   if (!isRecord(read)) return undefined
-  const { pool, uids, addressesVersion, network, entries, created, adopted } = read
+  const { pool, uids, addressesVersion, network, entries, createdMs, created, adopted } = read
   const isRight =
     typeof pool === 'string' &&
     isTexts(uids) &&
     (addressesVersion === undefined || (typeof addressesVersion === 'string' && /^\d{1,20}$/.test(addressesVersion))) &&
     (network === undefined || (typeof network === 'string' && network !== '')) &&
+    (createdMs === undefined || Number.isFinite(createdMs)) &&
     Array.isArray(entries) &&
     entries.length <= MAX_RESERVATIONS &&
     entries.every(isEntry) &&

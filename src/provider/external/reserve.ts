@@ -40,10 +40,10 @@ export function reserve<P extends KubeObject>(rules: ExternalRules<P>, input: In
   const made = new NewEntries(draft, review)
   const unserved = made.serve([...waiting.values()].map(({ claim }) => claim))
   made.addSpare()
-  const { proofs, addressesVersion, created } = review
+  const { proofs, addressesVersion, createdMs, created } = review
   const { entries, shortage } = made
   const { reservations: before, network } = situation
-  const reservations = changed(before, { ...before, network, entries, addressesVersion, created })
+  const reservations = changed(before, { ...before, network, entries, addressesVersion, createdMs, created })
   return { reservations, proofs, shortage, unserved, draft }
 }
 
@@ -138,7 +138,7 @@ class NewEntries<P extends KubeObject> {
     if (address !== undefined) {
       if (listedMs + LIST_PAUSE_MS >= this.#input.nowMs) return withAddress(this.#reserved, entry, address)
       // the address may have been deleted by hand
-      this.#draft.wantList(this.#input.nowMs)
+      this.#draft.wantList(listedMs + LIST_PAUSE_MS)
       return undefined
     }
     const unverifiedMs = this.#ledger.unverifiedUntilMs(this.#reserved)
@@ -147,6 +147,13 @@ class NewEntries<P extends KubeObject> {
       return undefined
     }
     return this.#newEntry(entry)
+  }
+
+  /** Whether an address may be missing in the last list that counts towards the limit. */
+  #isListOlder(): boolean {
+    const { unlistedUntilMs } = this.#ledger
+    if (unlistedUntilMs !== undefined) this.#draft.wantList(unlistedUntilMs)
+    return unlistedUntilMs !== undefined
   }
 
   /** An entry for an address to create, if the pool may have one more. */
@@ -159,8 +166,10 @@ class NewEntries<P extends KubeObject> {
     if (max !== undefined && this.#ledger.count(this.entries) >= max) {
       const message = `no free address: the pool has ${max} addresses, which is its limit`
       this.shortage = exhausted(message)
+      for (const untilMs of this.#ledger.unlisted) this.#draft.wantList(untilMs)
       return undefined
     }
+    if (max !== undefined && this.#isListOlder()) return undefined
     const { ranges } = this.#situation.policy
     if (!this.#draft.rules.facts.choosesAddress || ranges === undefined) return entry
     const address = this.#ledger.choose(ranges, this.#reserved)
@@ -183,6 +192,7 @@ class NewEntries<P extends KubeObject> {
     )
       return
     if (!this.#ledger.wantsSpare(this.#situation.policy, this.entries, this.#reserved)) return
+    if (this.#situation.policy.max !== undefined && this.#isListOlder()) return
     const entry = {
       claim: '',
       uid: `spare-${identity}-${++this.#ledger.spares}`,

@@ -218,6 +218,7 @@ test.each([
       entries: [{ claim: 'c', uid: 'u', by: 'b', atMs: 0, address: 'x' }],
     }),
   ],
+  ['a time that is none', JSON.stringify({ pool: 'team-a/blue', uids: [], entries: [], createdMs: 'x' })],
   [
     '501 entries',
     JSON.stringify({

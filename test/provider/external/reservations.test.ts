@@ -94,6 +94,14 @@ describe('an entry that people have written', () => {
   })
 })
 
+test('a time of the last created address that is still to come does not hold up a claim', async () => {
+  const world = await withPool({ maxIPs: 2 })
+  await edit(world, () => ({ createdMs: 1e18 }))
+  await world.create(claim('c1'))
+  await world.runFor(60)
+  expect((await world.claims()).c1).toMatch(/^203\.0\.113\./)
+})
+
 describe('the version that the watch of IPAddress objects has to reach', () => {
   const addressesVersion = '9999999999'
 
