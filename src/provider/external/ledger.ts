@@ -477,7 +477,10 @@ export class ExternalLedger<P extends KubeObject> extends AddressLedger<P> {
   }
 }
 
-/** When the last address was created before a start. A time in the future was edited, and is none. */
+/**
+ * When the last address was created before a start. A time in the future was edited: it says
+ * nothing.
+ */
 function createdBefore({ createdMs = 0 }: Reservations, startMs: number): number {
   return createdMs > startMs + MAX_CLOCK_SKEW_MS ? 0 : Math.min(createdMs, startMs)
 }
