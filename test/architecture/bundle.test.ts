@@ -62,9 +62,12 @@ describe('bundles', () => {
     expect(hosts).not.toContain('ip-address')
   })
 
-  test.each(entries())('$specifier: an import that is not used leaves nothing behind', async ({ specifier }) => {
-    expect(await bundled(`import '${specifier}'`)).toEqual([])
-    expect(await bundled(`import * as all from '${specifier}'\nexport const used = 1`)).toEqual([])
+  test('an import of any entry that is not used leaves nothing behind', async () => {
+    const imports = entries().flatMap(({ specifier }, nth) => [
+      `import '${specifier}'`,
+      `import * as all${nth} from '${specifier}'`,
+    ])
+    expect(await bundled([...imports, 'export const used = 1'].join('\n'))).toEqual([])
   })
 
   test.each(['Address', 'Prefix', 'Range', 'RangeSet'])(
@@ -90,13 +93,14 @@ describe('bundles', () => {
     )
   })
 
-  test.each(entries().filter(({ specifier }) => specifier !== 'ipam-kit/node'))(
-    '$specifier carries nothing of ipam-kit/node',
-    async ({ specifier }) => {
-      const files = await bundled(`export * from '${specifier}'`)
-      expect(files.filter((file) => file.startsWith('src/node/'))).toEqual([])
-    },
-  )
+  test('no other entry carries anything of ipam-kit/node', async () => {
+    const others = entries().filter(({ specifier }) => specifier !== 'ipam-kit/node')
+    const files = await bundled(
+      others.map(({ specifier }, nth) => `export * as e${nth} from '${specifier}'`).join('\n'),
+    )
+    expect(files.length).toBeGreaterThan(others.length)
+    expect(files.filter((file) => file.startsWith('src/node/'))).toEqual([])
+  })
 
   test('one function of a namespace does not carry the other nouns', async () => {
     const files = await bundled("import { Address } from 'ipam-kit/cidr'\nexport const format = Address.format")

@@ -7,6 +7,7 @@ import { Controller } from 'ipam-kit/run'
 import { memoryStore } from 'ipam-kit/store/memory'
 import { describe, expect, test } from 'vitest'
 import { PoolFigures } from '../../docs/examples/in-cluster-controller/figures.js'
+import { COMMON_FLAGS, FlagError, parseFlags, readSettings } from '../../docs/examples/program/flags.js'
 import { claim, claimRef, kinds, pool, poolRef } from '../provider/in-cluster/world.js'
 import { VirtualTimers } from '../run/controller/virtual-timers.js'
 import { isDeep } from '../setup/depth.js'
@@ -25,21 +26,16 @@ function start(...flags: readonly string[]): Promise<{ readonly status: unknown;
 }
 
 describe('the flags of the in-cluster controller', () => {
-  const mistaken = [
+  const settings = (...flags: readonly string[]) => readSettings(parseFlags(COMMON_FLAGS, flags))
+
+  test.each([
     ['6', '5'],
     ['6', '4.5'],
     ['6', 'five'],
-  ]
-  test.each(isDeep ? mistaken : mistaken.slice(0, 1))(
-    'a lease of %s s and a deadline of %s s leave no time in which writes end',
-    async (duration, deadline) => {
-      const ended = await start('--leader-elect', '--lease-duration', duration, '--renew-deadline', deadline)
-      expect(ended.status).toBe(2)
-      const words = `--lease-duration (${duration}) must be 2 s or more above --renew-deadline (${deadline})`
-      expect(ended.err).toMatch(/^[^\n]*\n$/)
-      expect(ended.err).toContain(words)
-    },
-  )
+  ])('a lease of %s s and a deadline of %s s leave no time in which writes end', (duration, deadline) => {
+    const words = `--lease-duration (${duration}) must be 2 s or more above --renew-deadline (${deadline})`
+    expect(() => settings('--leader-elect', '--lease-duration', duration, '--renew-deadline', deadline)).toThrow(words)
+  })
 
   test.each([
     ['--nope'],
@@ -49,12 +45,19 @@ describe('the flags of the in-cluster controller', () => {
     ['--lease-duration', '20.5'],
     ['--retry-period', '10'],
     ['--namespace', 'No_1'],
-    ['--ledger', 'paper'],
-  ])('%s %s is one line and status 2', async (...flags) => {
-    const ended = await start(...flags)
-    expect(ended.status).toBe(2)
-    expect(ended.err).toMatch(/^[^\n]+\n$/)
+  ])('%s %s is refused in one sentence', (...flags) => {
+    expect(() => settings(...flags)).toThrow(FlagError)
+    expect(() => settings(...flags)).toThrow(/^[^\n]+$/)
   })
+
+  test.each(isDeep ? [['--nope'], ['--metrics', '65536'], ['--ledger', 'paper']] : [['--ledger', 'paper']])(
+    '%s %s ends the program with one line and status 2',
+    async (...flags) => {
+      const ended = await start(...flags)
+      expect(ended.status).toBe(2)
+      expect(ended.err).toMatch(/^[^\n]+\n$/)
+    },
+  )
 
   test('two seconds are enough', async () => {
     const ended = await start('--leader-elect', '--lease-duration', '6', '--renew-deadline', '4')

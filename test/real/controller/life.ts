@@ -17,7 +17,6 @@ const OWNERS = `/api/v1/namespaces/${NAMESPACE}/configmaps`
 const PATIENCE_SECONDS = 120
 const AT_ONCE = 8
 
-const CLAIMS_OF_A_POOL = 100
 const CLAIMS_OF_AN_OWNER = 10
 /** The lease of Kubernetes' own components, longer where requests take longer. */
 const LEASE = { 'lease-duration': paced(15), 'renew-deadline': paced(10), 'retry-period': paced(2) }
@@ -47,16 +46,21 @@ interface Pool {
   readonly size: number
 }
 
-const SCARCE = 60
-const scarce: Pool = {
-  kind: 'InClusterIPPool',
-  plural: 'inclusterippools',
-  name: 'scarce',
-  namespaced: true,
-  spec: { addresses: [`10.0.4.10-10.0.4.${9 + SCARCE}`], prefix: 24, gateway: '10.0.4.1' },
-  size: SCARCE,
+/** A pool of three fifths of the addresses that its claims want. */
+function scarcePool(claims: number): Pool {
+  const size = (claims * 3) / 5
+  return {
+    kind: 'InClusterIPPool',
+    plural: 'inclusterippools',
+    name: 'scarce',
+    namespaced: true,
+    spec: { addresses: [`10.0.4.10-10.0.4.${9 + size}`], prefix: 24, gateway: '10.0.4.1' },
+    size,
+  }
 }
-const pools: readonly Pool[] = [
+/** How many it has when it is enlarged. */
+const ENLARGED = 241
+const amplePools: readonly Pool[] = [
   {
     kind: 'InClusterIPPool',
     plural: 'inclusterippools',
@@ -90,7 +94,6 @@ const pools: readonly Pool[] = [
     spec: { addresses: ['10.0.3.10-10.0.3.250'], prefix: 24 },
     size: 241,
   },
-  scarce,
 ]
 
 function poolPath({ plural, name, namespaced }: Pool): string {
@@ -102,15 +105,20 @@ export interface Lives {
   readonly ledger: LedgerKind
   /** An even number. */
   readonly kills: number
+  /** A multiple of 10. */
+  readonly claimsOfAPool: number
+  /** Blocks: after how many seconds a row without a claim goes. */
+  readonly sweepSeconds: number
 }
 
 /**
- * 500 claims over five pools, from the first to the last of them, while the controller is killed
+ * Claims over five pools, from the first to the last of them, while the controller is killed
  * over and over.
  */
-export async function lives(report: Report, program: string, { definitions, ledger, kills }: Lives): Promise<void> {
+export async function lives(report: Report, program: string, { definitions, ...rest }: Lives): Promise<void> {
   const ground = await startGround(definitions)
-  const life = new Life({ ground, program, ledger, kills })
+  const { ledger } = rest
+  const life = new Life({ ground, program, ...rest })
   const about = (what: string) =>
     `${ledger === 'blocks' ? 'blocks, three at once' : `${definitions} definitions`}: ${what}`
   const killed = ledger === 'blocks' ? 'one of them' : 'the leader'
@@ -139,6 +147,10 @@ class Life {
   readonly #program: string
   readonly #client: Client
   readonly #kind: LedgerKind
+  readonly #claimsOfAPool: number
+  readonly #sweepSeconds: number
+  readonly #scarce: Pool
+  readonly #pools: readonly Pool[]
   readonly #ledger = new Ledger()
   #controllers: ControllerProcess[] = []
   readonly #waves: number
@@ -152,17 +164,26 @@ class Life {
   /** Why controllers are not started any more. */
   #fault: string | undefined
 
-  constructor({ ground, program, ledger, kills }: LifeOptions) {
+  constructor({ ground, program, ledger, kills, claimsOfAPool, sweepSeconds }: LifeOptions) {
     this.#kind = ledger
+    this.#claimsOfAPool = claimsOfAPool
+    this.#sweepSeconds = sweepSeconds
+    this.#scarce = scarcePool(claimsOfAPool)
+    this.#pools = [...amplePools, this.#scarce]
     this.#waves = kills / 2
     this.#ground = ground
     this.#program = program
     this.#client = new Client(ground.server, AT_ONCE)
   }
 
+  /** How many claims of the scarce pool have to wait. */
+  get #waiting(): number {
+    return this.#claimsOfAPool - this.#scarce.size
+  }
+
   async begin(): Promise<void> {
     await this.#client.send('POST', '/api/v1/namespaces', { body: { metadata: { name: NAMESPACE } } })
-    for (const { kind, name, spec, ...pool } of pools) {
+    for (const { kind, name, spec, ...pool } of this.#pools) {
       const body = { apiVersion: 'ipam.cluster.x-k8s.io/v1alpha2', kind, metadata: { name }, spec }
       await this.#client.send('POST', poolPath({ kind, spec, ...pool, name: '' }), { body })
     }
@@ -176,41 +197,41 @@ class Life {
   async bind(): Promise<string> {
     const waves = this.#waves
     for (let wave = 0; wave < waves; wave++) {
-      const from = (CLAIMS_OF_A_POOL / waves) * wave
-      const numbers = Array.from({ length: CLAIMS_OF_A_POOL / waves }, (_, index) => from + index)
+      const from = (this.#claimsOfAPool / waves) * wave
+      const numbers = Array.from({ length: this.#claimsOfAPool / waves }, (_, index) => from + index)
       const before = this.#ledger.size
       const making = this.#make(numbers)
       await this.#until(() => this.#ledger.size > before + 20 || undefined, 'addresses come')
       await this.#killLeader()
       await making
     }
-    const room = pools.map(({ size }) => Math.min(size, CLAIMS_OF_A_POOL))
-    await this.#rests(room, CLAIMS_OF_A_POOL - SCARCE)
-    return `${this.#claims} claims over ${pools.length} pools, ${this.#kills} kills; ${CLAIMS_OF_A_POOL - SCARCE} wait for room`
+    const room = this.#pools.map(({ size }) => Math.min(size, this.#claimsOfAPool))
+    await this.#rests(room, this.#waiting)
+    return `${this.#claims} claims over ${this.#pools.length} pools, ${this.#kills} kills; ${this.#waiting} wait for room`
   }
 
   async enlarge(): Promise<string> {
     const body = { spec: { addresses: ['10.0.4.10-10.0.4.250'] } }
-    await this.#client.send('PATCH', poolPath(scarce), { body, patch: 'merge' })
+    await this.#client.send('PATCH', poolPath(this.#scarce), { body, patch: 'merge' })
     await this.#rests(
-      pools.map(() => CLAIMS_OF_A_POOL),
+      this.#pools.map(() => this.#claimsOfAPool),
       0,
-      241,
+      ENLARGED,
     )
-    return `${CLAIMS_OF_A_POOL - SCARCE} more are bound`
+    return `${this.#waiting} more are bound`
   }
 
   /** The first half of the claims of each pool, by hand. */
   async release(): Promise<string> {
-    const names = pools.flatMap(({ name }) =>
-      Array.from({ length: CLAIMS_OF_A_POOL / 2 }, (_, index) => nameOf(name, index)),
+    const names = this.#pools.flatMap(({ name }) =>
+      Array.from({ length: this.#claimsOfAPool / 2 }, (_, index) => nameOf(name, index)),
     )
     await eachOf(names, AT_ONCE, (name) => this.#client.send('DELETE', `${CLAIMS}/${name}`))
     this.#claims -= names.length
     await this.#rests(
-      pools.map(() => CLAIMS_OF_A_POOL / 2),
+      this.#pools.map(() => this.#claimsOfAPool / 2),
       0,
-      241,
+      ENLARGED,
     )
     return `${names.length} deleted`
   }
@@ -228,9 +249,9 @@ class Life {
     }
     this.#claims = 0
     await this.#rests(
-      pools.map(() => 0),
+      this.#pools.map(() => 0),
       0,
-      241,
+      ENLARGED,
     )
     if (this.#kind === 'objects') assert.ok(this.#heirs > 0, 'a controller that waits for the lease never gets it')
     const heirs = this.#kind === 'objects' ? `, and ${this.#heirs} times who had waited went on` : ''
@@ -238,9 +259,9 @@ class Life {
   }
 
   async end(): Promise<string> {
-    await eachOf(pools, AT_ONCE, (pool) => this.#client.send('DELETE', poolPath(pool)))
+    await eachOf(this.#pools, AT_ONCE, (pool) => this.#client.send('DELETE', poolPath(pool)))
     await this.#until(async () => {
-      const left = await Promise.all(pools.map((pool) => this.#client.list(poolPath({ ...pool, name: '' }))))
+      const left = await Promise.all(this.#pools.map((pool) => this.#client.list(poolPath({ ...pool, name: '' }))))
       return left.flat().length === 0 || undefined
     }, 'pools are left')
     if (this.#kind === 'blocks') await this.#untilNoBlockIsLeft()
@@ -275,7 +296,7 @@ class Life {
   }
 
   #start(): void {
-    const args = this.#kind === 'blocks' ? ['--ledger', 'blocks', '--sweep-after', '30'] : ELECTION
+    const args = this.#kind === 'blocks' ? ['--ledger', 'blocks', '--sweep-after', `${this.#sweepSeconds}`] : ELECTION
     const controller = new ControllerProcess(this.#program, this.#ground.kubeconfig, args)
     this.#controllers.push(controller)
     controller.whenItEndsItself((code) => this.#restart(controller, code))
@@ -313,7 +334,7 @@ class Life {
 
   /** A claim of each of these numbers, of each pool. */
   async #make(numbers: readonly number[]): Promise<void> {
-    const wanted = numbers.flatMap((number) => pools.map((pool) => ({ pool, number })))
+    const wanted = numbers.flatMap((number) => this.#pools.map((pool) => ({ pool, number })))
     const owners = new Map<string, Promise<KubeObject>>()
     await eachOf(wanted, AT_ONCE, async ({ pool, number }) => {
       const ownerName = `owner-${pool.name}-${Math.floor(number / CLAIMS_OF_AN_OWNER)}`
@@ -339,7 +360,7 @@ class Life {
    * Waits until so many addresses of each pool are given and everything says so, to the last digit:
    * claims, addresses and the counts of the pools.
    */
-  async #rests(given: readonly number[], waiting: number, scarceSize = SCARCE): Promise<void> {
+  async #rests(given: readonly number[], waiting: number, scarceSize = this.#scarce.size): Promise<void> {
     let problems: readonly string[] = []
     await this.#until(
       async () => {
@@ -354,7 +375,7 @@ class Life {
   async #problems(given: readonly number[], waiting: number, scarceSize: number): Promise<readonly string[]> {
     const claims = (await this.#client.list(CLAIMS)) as readonly IPAddressClaim[]
     const addresses = (await this.#client.list(ADDRESSES)).map((object) => IPAddress.parse(object))
-    const states = await Promise.all(pools.map((pool) => this.#client.send<PoolState>('GET', poolPath(pool))))
+    const states = await Promise.all(this.#pools.map((pool) => this.#client.send<PoolState>('GET', poolPath(pool))))
     const problems: string[] = []
     const expect = (what: string, actual: unknown, wanted: unknown) => {
       if (actual !== wanted) problems.push(`${what}: ${actual} instead of ${wanted}`)
@@ -372,8 +393,8 @@ class Life {
     }
     const texts = addresses.map(({ spec }) => `${spec.poolRef.kind}/${spec.poolRef.name} ${spec.address}`)
     expect('different addresses', new Set(texts).size, texts.length)
-    for (const [index, { name, size }] of pools.entries()) {
-      const total = name === scarce.name ? scarceSize : size
+    for (const [index, { name, size }] of this.#pools.entries()) {
+      const total = name === this.#scarce.name ? scarceSize : size
       const used = given[index]!
       expect(`addresses of ${name}`, addresses.filter(({ spec }) => spec.poolRef.name === name).length, used)
       const counts = JSON.stringify(sorted(states[index]!.status?.ipAddresses))

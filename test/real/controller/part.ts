@@ -12,10 +12,13 @@ const LIVES: {
     readonly definitions: readonly Definitions[]
     /** Half of them while claims bind, half while they go. */
     readonly kills: number
+    readonly claimsOfAPool: number
+    /** Blocks: after how many seconds a row without a claim goes. */
+    readonly sweepSeconds: number
   }
 } = {
-  full: { definitions: ['upstream', 'generated'], kills: 10 },
-  short: { definitions: ['generated'], kills: 2 },
+  full: { definitions: ['upstream', 'generated'], kills: 10, claimsOfAPool: 100, sweepSeconds: 30 },
+  short: { definitions: ['generated'], kills: 2, claimsOfAPool: 40, sweepSeconds: 10 },
 }
 
 /**
@@ -29,11 +32,11 @@ export const controller: Part = {
   async run(report, depth) {
     await installClients()
     const program = await bundle(MAIN, 'controller')
-    const { definitions, kills } = LIVES[depth]
+    const { definitions, ...size } = LIVES[depth]
     await Promise.all(
-      definitions.map((each) => lives(report, program, { definitions: each, kills, ledger: 'objects' })),
+      definitions.map((each) => lives(report, program, { definitions: each, ledger: 'objects', ...size })),
     )
-    await lives(report, program, { definitions: 'generated', kills, ledger: 'blocks' })
+    await lives(report, program, { definitions: 'generated', ledger: 'blocks', ...size })
     await report.test(
       'a leader that is stopped, and continues while another one leads, binds no claim to the address of another',
       () => standsStill(program, depth),

@@ -10,7 +10,7 @@ import { type Ground, startGround } from './ground.js'
 import { ControllerProcess } from './process.js'
 
 /** How often the leader is stopped, and continued when another one leads. */
-const ROUNDS: { readonly [D in Depth]: number } = { full: 30, short: 3 }
+const ROUNDS: { readonly [D in Depth]: number } = { full: 30, short: 2 }
 /**
  * How long after another one leads the former leader goes on, in milliseconds: one of these in each
  * round.
