@@ -32,11 +32,15 @@ const blocks = (file: string, language: string) =>
 
 afterEach(() => vi.restoreAllMocks())
 
+let runs = 0
+
+/** Runs a program anew, on modules of the library that may have been loaded before. */
 async function printedBy(example: string): Promise<string[]> {
   const log = vi.spyOn(console, 'log').mockImplementation(() => {})
-  vi.resetModules()
-  await import(/* @vite-ignore */ root + example)
-  return log.mock.calls.map((call) => format(...call))
+  await import(/* @vite-ignore */ `${root}${example}?run=${++runs}`)
+  const printed = log.mock.calls.map((call) => format(...call))
+  log.mockRestore()
+  return printed
 }
 
 const quickstarts = ['cidr', 'pool', 'claim'].map((name) => `docs/examples/quickstart-${name}.ts`)
@@ -116,11 +120,7 @@ test.each([
 ])('docs/guides/%s.md shows what its examples print', async (name, shown) => {
   const printed: string[] = []
   for (const example of shown) {
-    const log = vi.spyOn(console, 'log').mockImplementation(() => {})
-    vi.resetModules()
-    await import(/* @vite-ignore */ `${root}docs/examples/${example}.ts`)
-    printed.push(log.mock.calls.map((call) => format(...call)).join('\n'))
-    log.mockRestore()
+    printed.push((await printedBy(`docs/examples/${example}.ts`)).join('\n'))
   }
   // what a program prints stands beside its steps, or all of it in one place
   const texts = blocks(`docs/guides/${name}.md`, 'text').map((text) => text.trimEnd())

@@ -90,18 +90,11 @@ async function main(args: string[]): Promise<number> {
   console.log(`limits of time are ${slowness.toFixed(1)} times those of a quiet machine`)
   const chosen = parts.filter(({ name }) => wanted.length === 0 || wanted.includes(name))
   const [waiting, others] = [chosen.filter((part) => part.waits), chosen.filter((part) => !part.waits)]
-  const inOrder = async (some: readonly Part[]) => {
-    for (const part of some) await report.run(part, depth)
-  }
-  const beside = (lanes: number) => runBeside(report, waiting, { depth, results: values.results, lanes })
-  // when the servers have been started, all that the others need is there: it is not built twice
-  const prepared = waiting.length > 1 ? others.indexOf(servers) + 1 : 0
-  await inOrder(others.slice(0, prepared))
-  const later = others.slice(prepared)
-  if (prepared === 0) await inOrder([...later, ...waiting])
-  // figures are measured with nothing beside them
-  else if (depth === 'full') await inOrder(later).then(() => beside(2))
-  else await Promise.all([inOrder(later), beside(1)])
+  for (const part of others) await report.run(part, depth)
+  // all that they need is there: it is not built twice
+  if (waiting.length > 1 && chosen.includes(servers))
+    await runBeside(report, waiting, { depth, results: values.results })
+  else for (const part of waiting) await report.run(part, depth)
   if (values.results !== undefined) writeResults(values.results, report.results)
   if (values.page !== undefined) {
     for (const { heading, ...findings } of report.sections) writeSection(values.page, heading, findings)
@@ -113,12 +106,10 @@ async function main(args: string[]): Promise<number> {
 interface Arguments {
   readonly depth: Depth
   readonly results: string | undefined
-  /** How many parts run at a time. */
-  readonly lanes: number
 }
 
 /**
- * Runs each part in a process of its own, some of them at a time, and says what it has said when it has
+ * Runs each part in a process of its own, two at a time, and says what it has said when it has
  * ended.
  */
 async function runBeside(report: Report, waiting: readonly Part[], args: Arguments): Promise<void> {
@@ -129,10 +120,10 @@ async function runBeside(report: Report, waiting: readonly Part[], args: Argumen
       await report.guard(name, async () => report.add(await inItsOwnProcess(name, args)))
     }
   }
-  await Promise.all(Array.from({ length: args.lanes }, lane))
+  await Promise.all([lane(), lane()])
 }
 
-async function inItsOwnProcess(name: string, { depth, results }: Omit<Arguments, 'lanes'>): Promise<string> {
+async function inItsOwnProcess(name: string, { depth, results }: Arguments): Promise<string> {
   const program = [...process.execArgv, fileURLToPath(import.meta.url)]
   const args = [
     ...(depth === 'short' ? ['--short'] : []),

@@ -30,6 +30,11 @@ export function share(count: number, parts = 10): number {
   return isDeep ? count : Math.ceil(count / parts)
 }
 
+/** All cases when the suite runs deep, otherwise the first of each `parts` in a row. */
+export function some<T>(cases: readonly T[], parts = 4): readonly T[] {
+  return isDeep ? cases : cases.filter((_, at) => at % parts === 0)
+}
+
 /**
  * The places of 1 to `count` at which a run is cut: all of them when the suite runs deep, otherwise
  * every third one, the first and the last among them.

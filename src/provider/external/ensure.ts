@@ -82,7 +82,9 @@ function confirmNew<P extends KubeObject>(
     const call = { ...about(input.pool, input.offer), id: object.id, marker }
     return { kind: 'call', operation: 'markAddress', input: call, why: 'sets the marker of the claim' }
   }
+  // the address can be released before a list shows it
   if (mode === 'after' && object.marker !== marker) ledger.answered(address, { ...object, marker }, nowMs)
+  else if (result?.ok === true) ledger.answered(address, object, nowMs)
   return offer(input, address, 'it was created for the claim')
 }
 

@@ -9,7 +9,7 @@ import type { CloudAddress, CloudCalls } from './cloud.js'
 import { claimOfMarker } from './inventory.js'
 import { canonical, type ExternalLedger } from './ledger.js'
 import type { PlanDraft } from './plan-draft.js'
-import { MAX_CLOCK_SKEW_MS, type Reservation, withAddress } from './reservations.js'
+import { isEdited, type Reservation, withAddress } from './reservations.js'
 import { isSettled, unknownSince } from './unknown.js'
 
 /**
@@ -65,13 +65,15 @@ export class EntryReview<P extends KubeObject> {
     this.#explain()
   }
 
-  /** `createdMs` of the reservations. */
+  /** `createdMs` of the reservations: another one each time. */
   get createdMs(): number | undefined {
     const { entries, createdMs } = this.#situation.reservations
     const stay = new Set(this.entries.map(({ uid }) => uid))
     const removed = entries.filter(({ uid }) => !stay.has(uid))
     const isCreated = removed.some(({ address, isNew }) => address === undefined || isNew === true)
-    return isCreated ? this.#input.nowMs : createdMs
+    if (!isCreated) return createdMs
+    const { nowMs } = this.#input
+    return createdMs === undefined || isEdited(createdMs, nowMs) ? nowMs : Math.max(nowMs, createdMs + 1)
   }
 
   #renewed(entry: Reservation): Reservation {
@@ -80,7 +82,7 @@ export class EntryReview<P extends KubeObject> {
 
   /** An entry with a time in the future was edited, and gets the present time. */
   #dated(entry: Reservation): Reservation {
-    return entry.atMs > this.#input.nowMs + MAX_CLOCK_SKEW_MS ? this.#renewed(entry) : entry
+    return isEdited(entry.atMs, this.#input.nowMs) ? this.#renewed(entry) : entry
   }
 
   /**

@@ -8,7 +8,7 @@ import type { CloudAddress, CloudFacts } from './cloud.js'
 import { type Candidate, FreeAddresses } from './free-addresses.js'
 import { claimOfMarker, Inventory } from './inventory.js'
 import type { ExternalPolicy, FailedAddress, Shortage } from './pool-kind.js'
-import { MAX_CLOCK_SKEW_MS, type Reservation, type Reservations } from './reservations.js'
+import { isEdited, type Reservation, type Reservations } from './reservations.js'
 
 /** A pool at the moment: its policy, and its reservations. */
 export interface PoolNow {
@@ -71,8 +71,11 @@ export class ExternalLedger<P extends KubeObject> extends AddressLedger<P> {
   readonly #gone = new Map<string, number>()
   readonly #justGone = new Set<string>()
   #startMs: number | undefined
-  /** `createdMs` of the reservations as it was at the start. */
+  /** `createdMs` as it was last read, and as this process has last written it. */
   #createdMs: number | undefined
+  #ownCreatedMs: number | undefined
+  /** Another process had created an address by this time: a list from before may not show it. */
+  #unlistedMs = 0
   /** The addresses that the last plan has reserved, as far as they were written. */
   #taken: readonly string[] = []
   /** The spare entries for which this process has sent the call, by uid, and when. */
@@ -133,7 +136,7 @@ export class ExternalLedger<P extends KubeObject> extends AddressLedger<P> {
     nowMs: number,
   ): void {
     this.#startMs ??= nowMs
-    this.#createdMs ??= createdBefore(now.reservations, nowMs)
+    this.#noteCreated(now.reservations, nowMs)
     for (const address of this.#justGone) this.#gone.set(address, nowMs)
     this.#justGone.clear()
     const keyBefore = this.#now?.key
@@ -152,6 +155,13 @@ export class ExternalLedger<P extends KubeObject> extends AddressLedger<P> {
     if (isNew || now.key !== keyBefore) this.#rebuild(now, nowMs)
     else for (const address of this.#taken) this.returned(address)
     this.#taken = []
+  }
+
+  #noteCreated(reservations: Reservations, nowMs: number): void {
+    const { createdMs = 0 } = reservations
+    if (this.#createdMs === undefined) this.#unlistedMs = createdBefore(reservations, nowMs)
+    else if (createdMs !== this.#createdMs && createdMs !== this.#ownCreatedMs) this.#unlistedMs = nowMs
+    this.#createdMs = createdMs
   }
 
   /** Stores the answer to a call. */
@@ -274,41 +284,30 @@ export class ExternalLedger<P extends KubeObject> extends AddressLedger<P> {
   }
 
   /**
-   * When to request a list that shows everything that was created before the start; `undefined`:
-   * the last list does. The addresses of other processes are known by IPAddress objects since.
+   * When to request a list that shows every address that other processes have created; `undefined`:
+   * the last list does.
    */
   get unlistedUntilMs(): number | undefined {
-    const untilMs = (this.#createdMs ?? 0) + this.#options.lagMs
+    const untilMs = this.#unlistedMs + this.#options.lagMs
     return (this.#inventory?.askedAtMs ?? 0) > untilMs ? undefined : untilMs
+  }
+
+  /** Notes the value of `createdMs` that this process writes. */
+  wrote({ createdMs }: Reservations): void {
+    this.#ownCreatedMs = createdMs
   }
 
   /**
    * How many addresses count towards the limit: those of claims, those that the pool has created,
-   * those that were released and may be in the cloud, and those that are reserved or being created.
-   * O(entries + releases since the last list)
+   * and those that are reserved or being created. O(entries)
    */
   count(entries: readonly Reservation[]): number {
     let count = this.#live.size + this.#created.size - this.#both
-    count += this.unlisted.length
     for (const { uid, address } of entries) {
       const known = address ?? this.#inventory?.markedFor(uid)
       if (known === undefined || !(this.#live.has(known) || this.#created.has(known))) count++
     }
     return count
-  }
-
-  /**
-   * For each address that was released and that the last list does not show: when to request one
-   * that does, if it is in the cloud. Other processes have created them since. O(releases since the
-   * last list)
-   */
-  get unlisted(): readonly number[] {
-    const untilMs: number[] = []
-    for (const [address, atMs] of this.#gone) {
-      const isKnown = this.isOfPool(address) || this.#inventory?.get(address) !== undefined
-      if (!isKnown && !this.#live.has(address)) untilMs.push(atMs + this.#options.lagMs)
-    }
-    return untilMs
   }
 
   /**
@@ -477,12 +476,9 @@ export class ExternalLedger<P extends KubeObject> extends AddressLedger<P> {
   }
 }
 
-/**
- * When the last address was created before a start. A time in the future was edited: it says
- * nothing.
- */
+/** When the last address was created before a start. A time that was edited says nothing. */
 function createdBefore({ createdMs = 0 }: Reservations, startMs: number): number {
-  return createdMs > startMs + MAX_CLOCK_SKEW_MS ? 0 : Math.min(createdMs, startMs)
+  return isEdited(createdMs, startMs) ? 0 : Math.min(createdMs, startMs)
 }
 
 /** The canonical form of an address; `undefined` for a text that is not an address. */

@@ -49,7 +49,7 @@ export class PlanDraft<P extends KubeObject> {
   }
 
   wantList(atMs: number): void {
-    if (atMs <= (this.input.ledger.inventory?.askedAtMs ?? 0)) return
+    if (atMs < (this.input.ledger.inventory?.askedAtMs ?? 0)) return
     this.listMs = Math.min(this.listMs ?? Number.POSITIVE_INFINITY, atMs + 1)
   }
 

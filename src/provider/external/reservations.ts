@@ -12,7 +12,12 @@ export const RESERVATIONS_ANNOTATION = 'ipam-kit.dev/reservations'
 export const MAX_RESERVATIONS = 500
 
 /** The maximum difference between the clocks of processes. */
-export const MAX_CLOCK_SKEW_MS = 3_600_000
+const MAX_CLOCK_SKEW_MS = 3_600_000
+
+/** Whether a time is so far in the future that no process has written it. */
+export function isEdited(atMs: number, nowMs: number): boolean {
+  return atMs > nowMs + MAX_CLOCK_SKEW_MS
+}
 
 /**
  * Addresses that a pool is about to give to claims. They are written before anything is created in
@@ -44,8 +49,8 @@ export interface Reservations {
   readonly network?: string | undefined
   readonly entries: readonly Reservation[]
   /**
-   * When an entry of a created address was last removed, in milliseconds since 1970: a list that
-   * was requested before may not show that address.
+   * When an entry of a created address was last removed, in milliseconds since 1970, and different
+   * each time: a list that was requested before may not show that address.
    */
   readonly createdMs?: number | undefined
   /** Addresses that the pool has created, if the cloud stores no markers. */

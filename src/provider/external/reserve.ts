@@ -44,6 +44,7 @@ export function reserve<P extends KubeObject>(rules: ExternalRules<P>, input: In
   const { entries, shortage } = made
   const { reservations: before, network } = situation
   const reservations = changed(before, { ...before, network, entries, addressesVersion, createdMs, created })
+  if (reservations !== before) input.ledger.wrote(reservations)
   return { reservations, proofs, shortage, unserved, draft }
 }
 
@@ -149,7 +150,7 @@ class NewEntries<P extends KubeObject> {
     return this.#newEntry(entry)
   }
 
-  /** Whether an address may be missing in the last list that counts towards the limit. */
+  /** Whether the last list may lack an address that counts towards the limit. */
   #isListOlder(): boolean {
     const { unlistedUntilMs } = this.#ledger
     if (unlistedUntilMs !== undefined) this.#draft.wantList(unlistedUntilMs)
@@ -166,7 +167,6 @@ class NewEntries<P extends KubeObject> {
     if (max !== undefined && this.#ledger.count(this.entries) >= max) {
       const message = `no free address: the pool has ${max} addresses, which is its limit`
       this.shortage = exhausted(message)
-      for (const untilMs of this.#ledger.unlisted) this.#draft.wantList(untilMs)
       return undefined
     }
     if (max !== undefined && this.#isListOlder()) return undefined

@@ -1,11 +1,14 @@
-import { IPAddress, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
+import { Cluster, IPAddress, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
 import { type KubeObject, refOf } from 'ipam-kit/crd/meta'
+import { OpenStackFloatingIPPool } from 'ipam-kit/crd/openstack'
 import { type CloudFacts, RESERVATIONS_ANNOTATION, reservationsOf } from 'ipam-kit/provider/external'
 import { describe, expect, test } from 'vitest'
 import { keyOf, Watcher } from './watcher.js'
 import { claim, NAMESPACE, pool, World } from './world.js'
 
 const keyOfClaim = (name: string) => `IPAddressClaim ${NAMESPACE}/${name}`
+
+const NO_ANSWER = { ok: false, failure: { message: 'no answer', retryable: true } } as const
 
 function addressOf({ name, uid = '' }: KubeObject['metadata'], address: string): KubeObject {
   const { apiVersion, kind } = IPAddress.info
@@ -62,6 +65,88 @@ describe.each(['atomic', 'after', 'none'] as const)('a list older than an addres
     expect(await third.reserves()).toBeUndefined()
     world.nowMs += 31_000
     expect((await third.writes())?.entries).toMatchObject([{ claim: 'c2', address: world.outside[0] }])
+  })
+})
+
+describe('a pool at its limit, of which another process creates the last address', () => {
+  /** The cloud, with something that happens before each call of a kind. */
+  function preceded(world: World, operation: string, action: () => Promise<void>): World['external'] {
+    return async (call) => {
+      if (call.operation === operation) await action()
+      return world.external(call)
+    }
+  }
+
+  async function listed(process: Watcher) {
+    await process.hearsAll()
+    await process.plan(keyOf('blue'))
+  }
+
+  async function expectNothing(process: Watcher, world: World) {
+    await world.create(claim('c2'))
+    await process.hearsAll()
+    await process.plan(keyOfClaim('c2'))
+    expect((await process.writes())?.entries).toBeUndefined()
+    expect(world.outside).toHaveLength(1)
+  }
+
+  test('as a spare one', async () => {
+    const world = new World()
+    const spare = { annotations: { 'ipam-kit.dev/min-free': '1' } }
+    await world.create(pool({ maxIPs: 1, reclaimPolicy: 'Retain' }, spare))
+    const second = new Watcher(world)
+    await world.run({ external: preceded(world, 'createAddress', () => listed(second)) })
+    await expectNothing(second, world)
+  })
+
+  test('for a claim that is deleted, in a call without an answer', async () => {
+    const world = new World()
+    await world.create(pool({ maxIPs: 1, reclaimPolicy: 'Retain' }), claim('c1'))
+    const second = new Watcher(world)
+    const external = preceded(world, 'createAddress', () => listed(second))
+    await world.run({
+      external: async (call) => {
+        const answer = await external(call)
+        return call.operation === 'createAddress' ? NO_ANSWER : answer
+      },
+    })
+    await world.remove(IPAddressClaim, 'c1')
+    world.nowMs += 25_000
+    await listed(second)
+    // both lists are due at this time, and the other process has its answer first
+    world.nowMs++
+    await world.run()
+    await expectNothing(second, world)
+  })
+
+  test('and marks it later', async () => {
+    const world = new World({ marker: 'after' })
+    await world.create(pool({ maxIPs: 1, reclaimPolicy: 'Retain' }), claim('c1'))
+    const first = world.start()
+    const second = new Watcher(world)
+    await world.run({ planner: first, external: preceded(world, 'markAddress', () => listed(second)) })
+    await second.hearsAll()
+    await world.remove(IPAddressClaim, 'c1')
+    await world.run({ planner: first })
+    await expectNothing(second, world)
+  })
+
+  test('after a process that starts has listed pools', async () => {
+    const world = new World()
+    await world.create(pool({ maxIPs: 1, reclaimPolicy: 'Retain' }), claim('c1'))
+    const first = world.start()
+    const third = new Watcher(world)
+    await world.run({
+      planner: first,
+      external: preceded(world, 'createAddress', () => third.hears(OpenStackFloatingIPPool)),
+    })
+    await world.remove(IPAddressClaim, 'c1')
+    await world.run({ planner: first })
+    for (const model of [Cluster, IPAddressClaim, IPAddress]) await third.hears(model)
+    world.cloud.listLagMs = 5000
+    world.nowMs += 1000
+    await third.plan(keyOf('blue'))
+    await expectNothing(third, world)
   })
 })
 

@@ -36,12 +36,17 @@ export const controller: Part = {
     await Promise.all(
       definitions.map((each) => lives(report, program, { definitions: each, ledger: 'objects', ...size })),
     )
-    await lives(report, program, { definitions: 'generated', ledger: 'blocks', ...size })
-    await report.test(
-      'a leader that is stopped, and continues while another one leads, binds no claim to the address of another',
-      () => standsStill(program, depth),
-    )
-    await report.test('a database that is restored to an earlier state ends the controller', () => restores(program))
+    const onBlocks = () => lives(report, program, { definitions: 'generated', ledger: 'blocks', ...size })
+    const faults = async () => {
+      await report.test(
+        'a leader that is stopped, and continues while another one leads, binds no claim to the address of another',
+        () => standsStill(program, depth),
+      )
+      await report.test('a database that is restored to an earlier state ends the controller', () => restores(program))
+    }
+    if (depth === 'full') await onBlocks().then(faults)
+    // most of both is waiting
+    else await Promise.all([onBlocks(), faults()])
     await replays(report, program, depth)
   },
 }
