@@ -57,8 +57,6 @@ export class ExternalLedger<P extends KubeObject> extends AddressLedger<P> {
   #preallocated = new Map<string, Candidate>()
   #adopted = new Set<string>()
   #created = new Set<string>()
-  /** When this process first read that the pool has created an address without a marker. */
-  #knownMs = new Map<string, number>()
   /** The addresses of IPAddress objects: by object, and their number by address. */
   readonly #texts = new Map<string, string>()
   readonly #live = new Map<string, number>()
@@ -152,7 +150,7 @@ export class ExternalLedger<P extends KubeObject> extends AddressLedger<P> {
         if (listed !== undefined && atMs + lagMs < listed.askedAtMs) this.#gone.delete(address)
       }
     }
-    if (isNew || now.key !== keyBefore) this.#rebuild(now, nowMs)
+    if (isNew || now.key !== keyBefore) this.#rebuild(now)
     else for (const address of this.#taken) this.returned(address)
     this.#taken = []
   }
@@ -315,9 +313,7 @@ export class ExternalLedger<P extends KubeObject> extends AddressLedger<P> {
    * that was requested after it was created.
    */
   hasLost(address: string): boolean {
-    const knownMs = this.#knownMs.get(address) ?? Number.POSITIVE_INFINITY
-    const isListed = (this.#inventory?.askedAtMs ?? 0) > knownMs + this.#options.lagMs
-    return isListed && !this.#created.has(address) && !this.#live.has(address)
+    return this.unlistedUntilMs === undefined && !this.#created.has(address) && !this.#live.has(address)
   }
 
   /** Whether the pool creates one more address in advance. O(entries) */
@@ -411,9 +407,8 @@ export class ExternalLedger<P extends KubeObject> extends AddressLedger<P> {
     return isDeleted && this.#gone.has(address) ? 'NotFound' : undefined
   }
 
-  #rebuild({ policy, reservations }: PoolNow, nowMs: number): void {
+  #rebuild({ policy, reservations }: PoolNow): void {
     const { uids, created = [], adopted = [] } = reservations
-    this.#knownMs = new Map(created.map((text) => [text, this.#knownMs.get(text) ?? nowMs]))
     const candidates = new Map<string, Candidate>()
     const before = [...this.#preallocated.keys(), ...this.#adopted, ...this.#created]
     this.#preallocated = new Map()

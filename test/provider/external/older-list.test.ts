@@ -191,7 +191,8 @@ describe('the addresses that a pool has created in a cloud without markers', () 
     await world.create(addressOf(metadata, entry.address))
     const read = reservationsOf(stored)
     if (!read.ok) throw new Error(read.problem)
-    const reservations = { ...read.value, entries: [entry], created: ['203.0.113.8'], addressesVersion: '1000' }
+    const made = { created: ['203.0.113.8'], createdMs: world.nowMs, addressesVersion: '1000' }
+    const reservations = { ...read.value, entries: [entry], ...made }
     const annotations = { [RESERVATIONS_ANNOTATION]: JSON.stringify(reservations) }
     await world.patch(refOf(stored), { metadata: { annotations } })
     await process.hearsAll()
