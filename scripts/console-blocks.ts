@@ -8,12 +8,19 @@ const BLOCK = /```console\n\$ npm run -s demo -- ([^\n]*)\n[\s\S]*?```/g
 /**
  * A page with the output of every `$ npm run -s demo -- ...` block made anew, one after the other:
  * what `--store pglite:DIR` keeps is there for the next block, and nothing of it in the folder.
+ *
+ * @param isLeft tells from its parameters a block that stays as it is
  */
-export async function renderConsoleBlocks(markdown: string, folder: string): Promise<string> {
+export async function renderConsoleBlocks(
+  markdown: string,
+  folder: string,
+  isLeft = (_parameters: string) => false,
+): Promise<string> {
   const data = mkdtempSync(join(tmpdir(), 'console-blocks-'))
   try {
     let page = markdown
     for (const [block, parameters] of markdown.matchAll(BLOCK)) {
+      if (isLeft(parameters as string)) continue
       const output = await demoOutput((parameters as string).split(' '), { folder, data })
       page = page.replace(block, () => `\`\`\`console\n$ npm run -s demo -- ${parameters}\n${output.trimEnd()}\n\`\`\``)
     }

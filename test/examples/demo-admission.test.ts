@@ -1,28 +1,23 @@
 import { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
-import { PGlite } from '@electric-sql/pglite'
+import type { PGlite } from '@electric-sql/pglite'
 import type { Meta } from 'ipam-kit/crd'
 import { IPDomain } from 'ipam-kit/crd/ipam-kit'
 import { unwrap } from 'ipam-kit/errors'
 import { migratePostgres, postgresStore } from 'ipam-kit/store/postgres'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { kinds as blocksKinds } from '../../docs/examples/demo/blocks/cast.js'
 import { runDemo } from '../../docs/examples/demo/run.js'
 import type { Load } from '../../docs/examples/open-store.js'
 import { API_VERSION } from '../../src/crd/ipam-kit/names.js'
 import { some } from '../setup/depth.js'
+import { emptyDatabase } from '../setup/pglite.js'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 let database: PGlite
 
-beforeAll(async () => {
-  database = await PGlite.create()
-})
-
-afterAll(() => database.close())
-
 beforeEach(async () => {
-  await database.exec('drop schema public cascade; create schema public')
+  database = await emptyDatabase()
 })
 
 /** A database that outlives the run. */

@@ -1,13 +1,13 @@
 import { execFile } from 'node:child_process'
 import { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
-import { PGlite } from '@electric-sql/pglite'
+import type { PGlite } from '@electric-sql/pglite'
 import { Prefix } from 'ipam-kit/cidr'
 import { blockName, IPBlock, type IPPool } from 'ipam-kit/crd/ipam-kit'
 import { unwrap } from 'ipam-kit/errors'
 import type { Store } from 'ipam-kit/store'
 import { migratePostgres, postgresStore } from 'ipam-kit/store/postgres'
-import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { parse } from 'yaml'
 import { casts, kinds, pools } from '../../docs/examples/demo/blocks/cast.js'
 import { checksOf, type Evidence } from '../../docs/examples/demo/blocks/checks.js'
@@ -17,18 +17,13 @@ import type { Load } from '../../docs/examples/open-store.js'
 import type { IPBlockRow } from '../../src/crd/ipam-kit/ip-block.js'
 import { API_VERSION } from '../../src/crd/ipam-kit/names.js'
 import { isDeep } from '../setup/depth.js'
+import { emptyDatabase } from '../setup/pglite.js'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 let database: PGlite
 
-beforeAll(async () => {
-  database = await PGlite.create()
-})
-
-afterAll(() => database.close())
-
 beforeEach(async () => {
-  await database.exec('drop schema public cascade; create schema public')
+  database = await emptyDatabase()
 })
 
 /** A server of PostgreSQL that outlives the run, and is gone after so many queries. */

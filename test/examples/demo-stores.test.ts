@@ -2,26 +2,21 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
-import { PGlite } from '@electric-sql/pglite'
+import type { PGlite } from '@electric-sql/pglite'
 import type { Meta } from 'ipam-kit/crd'
 import { migratePostgres, postgresStore } from 'ipam-kit/store/postgres'
-import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { watchedKinds } from '../../docs/examples/demo/in-cluster/kinds.js'
 import { runDemo } from '../../docs/examples/demo/run.js'
 import type { Load } from '../../docs/examples/open-store.js'
+import { emptyDatabase } from '../setup/pglite.js'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const options = { now: Date.now, uid: () => crypto.randomUUID(), kinds: watchedKinds, sleep: async () => {} }
 let database: PGlite
 
-beforeAll(async () => {
-  database = await PGlite.create()
-})
-
-afterAll(() => database.close())
-
 beforeEach(async () => {
-  await database.exec('drop schema public cascade; create schema public')
+  database = await emptyDatabase()
 })
 
 /** A database that outlives the run, in the place of that in a folder. */

@@ -408,7 +408,7 @@ async function problemsOf(seeds: number, translate = (call: ExternalCall) => cal
 }
 
 test('whatever goes wrong: no address twice, none lost, and none deleted that was there before', async () => {
-  expect(await problemsOf(share(60))).toEqual([])
+  expect(await problemsOf(share(60, 20))).toEqual([])
 })
 
 describe('the rules find a provider', () => {

@@ -107,17 +107,6 @@ describe.concurrent('the in-cluster controller ends with one line and status 1',
     await expectLine(start(kubeconfig(await cluster()), '--metrics', `${port}`), words)
   })
 
-  test('when the kubeconfig is broken, and names the file', async () => {
-    const words = /^kubernetes cannot be opened: the kubeconfig cannot be read: \S+kubeconfig-\d+: .*at line \d+/
-    await expectLine(start('clusters: [{name: here\n  contexts'), words)
-  })
-
-  test('when the server is away, and says where', async () => {
-    const port = await freePort()
-    const words = new RegExp(`^kubernetes cannot be opened: .*ECONNREFUSED 127\\.0\\.0\\.1:${port}$`)
-    await expectLine(start(kubeconfig(port)), words)
-  })
-
   test('when kinds are missing, and names each', async () => {
     const port = await cluster(KINDS.filter((kind) => !['IPAddress', 'Lease'].includes(kind)))
     const words =
@@ -133,6 +122,16 @@ describe.concurrent('the in-cluster controller ends with one line and status 1',
         return start(kubeconfig(await cluster()), '--leader-elect', '--metrics', `${port}`)
       },
       /^metrics cannot be served on port \d+: listen EADDRINUSE/,
+    ],
+    [
+      'when the kubeconfig is broken, and names the file',
+      () => start('clusters: [{name: here\n  contexts'),
+      /^kubernetes cannot be opened: the kubeconfig cannot be read: \S+kubeconfig-\d+: .*at line \d+/,
+    ],
+    [
+      'when the server is away, and says where',
+      async () => start(kubeconfig(await freePort())),
+      /^kubernetes cannot be opened: .*ECONNREFUSED 127\.0\.0\.1:\d+$/,
     ],
     ['when the kubeconfig is empty', () => start(''), /the kubeconfig cannot be read: \S+kubeconfig-\d+: /],
     ['when the kubeconfig is a folder', () => startWith(folder), /the kubeconfig cannot be read: \S+: EISDIR/],

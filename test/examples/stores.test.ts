@@ -1,7 +1,7 @@
-import { PGlite } from '@electric-sql/pglite'
 import type { Store } from 'ipam-kit/store'
 import { expect, test } from 'vitest'
 import { inMemory, onEtcd, onPostgres } from '../../docs/examples/stores.js'
+import { emptyDatabase } from '../setup/pglite.js'
 
 const claim = {
   apiVersion: 'ipam.cluster.x-k8s.io/v1beta2',
@@ -19,9 +19,7 @@ async function expectKinds(store: Store): Promise<void> {
 
 test('the stores of the guide take a claim, and refuse one without a namespace', async () => {
   await expectKinds(inMemory())
-  const database = await PGlite.create()
-  await expectKinds(await onPostgres(database))
-  await database.close()
+  await expectKinds(await onPostgres(await emptyDatabase()))
 })
 
 test('a server that cannot be reached is a failure of the call', async () => {

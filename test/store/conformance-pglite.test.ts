@@ -1,19 +1,19 @@
 import { randomUUID } from 'node:crypto'
-import { PGlite } from '@electric-sql/pglite'
+import type { PGlite } from '@electric-sql/pglite'
 import { migratePostgres, postgresStore } from 'ipam-kit/store/postgres'
 import { conformanceKinds, storeConformance } from 'ipam-kit/testing'
-import { afterAll, beforeAll, describe, it } from 'vitest'
+import { beforeAll, describe, it } from 'vitest'
+import { emptyDatabase } from '../setup/pglite.js'
 
 const sleep = (ms: number) => new Promise((done) => setTimeout(done, ms))
 
 describe('PGlite', () => {
   let db: PGlite
   beforeAll(async () => {
-    db = await PGlite.create()
+    db = await emptyDatabase()
     await migratePostgres(db)
     await db.query('listen ipam_kit_changes')
   })
-  afterAll(() => db.close())
 
   // watches are woken by notifications alone
   const open = () =>

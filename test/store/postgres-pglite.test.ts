@@ -1,13 +1,14 @@
-import { PGlite } from '@electric-sql/pglite'
+import type { PGlite } from '@electric-sql/pglite'
 import { unwrap } from 'ipam-kit/errors'
 import type { Store, WatchEvent } from 'ipam-kit/store'
 import { migratePostgres, type PostgresClient, postgresMigrations, postgresStore } from 'ipam-kit/store/postgres'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { postgresEngine } from '../../src/store/postgres/engine.js'
 import type { PostgresStoreOptions } from '../../src/store/postgres/postgres-store.js'
 import { tablesIn } from '../../src/store/postgres/tables.js'
 import type { SqlEngine } from '../../src/store/sql/engine.js'
 import { historyOf } from '../../src/store/sql/history.js'
+import { emptyDatabase } from '../setup/pglite.js'
 import { failureOf } from './failure-of.js'
 import { createIn, pool, query, ref } from './memory-fixture.js'
 import { sqlEngineTests } from './sql-engine-tests.js'
@@ -21,9 +22,8 @@ let schema: string
 let schemas = 0
 
 beforeAll(async () => {
-  db = await PGlite.create()
+  db = await emptyDatabase()
 })
-afterAll(() => db.close())
 
 beforeEach(async () => {
   schema = `s${++schemas}`

@@ -49,12 +49,12 @@ describe('the in-cluster provider', () => {
   test.each([2, 3, 5, 8])(
     'gives no address twice and loses none, with %i writers of whom one rules',
     async (writers) => {
-      expect(await failing(share(60), { writers })).toEqual(new Map())
+      expect(await failing(share(60, 20), { writers })).toEqual(new Map())
     },
   )
 
   test.each([2, 4, 8])('gives no address twice and loses none, with %i plans at a time', async (concurrency) => {
-    expect(await failing(share(100), { concurrency, actions: 20 })).toEqual(new Map())
+    expect(await failing(share(100, 20), { concurrency, actions: 20 })).toEqual(new Map())
   })
 
   test('gives an address twice with several plans at a time if what they are about to write is not reserved', async () => {
@@ -65,9 +65,9 @@ describe('the in-cluster provider', () => {
   })
 
   test('gives no address twice when writes arrive after they were given up', async () => {
-    expect(await failing(share(120), { writers: 2, faults: ['late-call', 'down'], faultProbability: 0.25 })).toEqual(
-      new Map(),
-    )
+    expect(
+      await failing(share(120, 20), { writers: 2, faults: ['late-call', 'down'], faultProbability: 0.25 }),
+    ).toEqual(new Map())
   })
 
   test('gives an address twice if what was not found counts as not written, and never if it is settled', async () => {
@@ -75,7 +75,7 @@ describe('the in-cluster provider', () => {
     const found = await failing(share(240), { ...options, settlesByReading: true })
     expect(found.size).toBeGreaterThan(share(240) / 48)
     expect([...found.values()].flat().join('\n')).toMatch(/was given to 2 claims/)
-    expect(await failing(share(240), options)).toEqual(new Map())
+    expect(await failing(share(240, 20), options)).toEqual(new Map())
   })
 
   describe('with writers that stand still between their check that they may write and the write', () => {
@@ -85,9 +85,9 @@ describe('the in-cluster provider', () => {
       'binds no two claims to one address, and repairs the rest, with %i plans at a time',
       async (concurrency) => {
         const system = inClusterSystem({ standing: true })
-        expect(await failing(share(120), { ...options, system, concurrency })).toEqual(new Map())
+        expect(await failing(share(120, 20), { ...options, system, concurrency })).toEqual(new Map())
         const all = [...ALL_FAULTS, 'stand-still'] as const
-        expect(await failing(share(120), { system, concurrency, actions: 20, faults: all })).toEqual(new Map())
+        expect(await failing(share(120, 20), { system, concurrency, actions: 20, faults: all })).toEqual(new Map())
       },
     )
 

@@ -1,12 +1,12 @@
-import { PGlite } from '@electric-sql/pglite'
+import type { PGlite } from '@electric-sql/pglite'
 import type { NamingClient } from '../../../src/store/postgres/named-statements.js'
+import { emptyDatabase } from '../../setup/pglite.js'
 import type { Clients } from './clients.js'
 
 let db: Promise<PGlite> | undefined
 
-/** One in memory for all: it takes seconds to start. */
 function openDatabase(): Promise<PGlite> {
-  db ??= PGlite.create()
+  db ??= emptyDatabase()
   return db
 }
 

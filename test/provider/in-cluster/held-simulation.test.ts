@@ -2,6 +2,7 @@ import { simulate } from 'ipam-kit/testing'
 import { expect, test } from 'vitest'
 import { inClusterBlocksSystem } from '../../../src/testing/simulation/in-cluster-blocks-system.js'
 import { inClusterSystem } from '../../../src/testing/simulation/in-cluster-system.js'
+import { share } from '../../setup/depth.js'
 
 const systems = {
   objects: () => inClusterSystem({ consumers: true }),
@@ -15,7 +16,7 @@ test.each(Object.keys(systems) as (keyof typeof systems)[])(
     const found: { [seed: number]: readonly string[] } = {}
     let faults = 0
     const mayWrite = name === 'blocks' ? 'all' : 'one'
-    for (let seed = 1; seed <= 15; seed++) {
+    for (let seed = 1; seed <= share(15, 5); seed++) {
       const result = await simulate({ system: systems[name](), seed, writers: 2, mayWrite, actions: 40 })
       faults += result.faults
       if (result.problems.length > 0) found[seed] = result.problems

@@ -63,7 +63,7 @@ const MEANWHILE: { readonly [name: string]: (world: World, dialect: Dialect) => 
 const TIMES = isDeep ? [0, 1, 2, 3, 4, 5, 6, 8, Number.POSITIVE_INFINITY] : [0, 2, Number.POSITIVE_INFINITY]
 
 /** A case stands still at each write when the suite runs deep, otherwise at one of so many. */
-const STEP = isDeep ? 1 : 3
+const STEP = isDeep ? 1 : 5
 
 function claimOf(name: string, { kind }: Dialect) {
   return claim(name, { poolRef: { kind } })

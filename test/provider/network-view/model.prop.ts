@@ -3,7 +3,7 @@ import { Address, Prefix, RangeSet } from 'ipam-kit/cidr'
 import { LiveNetworkView, networkView, usedBeforeKnown } from 'ipam-kit/provider/network-view'
 import { expect, test } from 'vitest'
 import type { NamedRanges } from '../../../src/provider/network-view/view.js'
-import { runs } from '../../setup/depth.js'
+import { isDeep, runs } from '../../setup/depth.js'
 import { clusterCIDR, known, node, plain } from './world.js'
 
 // 64 addresses of each family, as a bitmap: what is known is found address by address.
@@ -182,7 +182,7 @@ test('a view is exact and minimal after each event, has each used subnet, and is
       }
       expect(known(live)).toEqual(known(rebuild(world)))
     }),
-    { numRuns: runs(10) },
+    { numRuns: runs(isDeep ? 10 : 4) },
   )
 })
 
@@ -220,6 +220,6 @@ test('two subnets conflict when they have an address in common, each pair once',
       )
       expect(toldClashes.sort()).toEqual(clashes.sort())
     }),
-    { numRuns: runs(10) },
+    { numRuns: runs(isDeep ? 10 : 4) },
   )
 })

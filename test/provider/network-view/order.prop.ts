@@ -9,7 +9,7 @@ import { acceptedRanges, networkView, networkViewPlanner } from 'ipam-kit/provid
 import { runKey } from 'ipam-kit/run'
 import { memoryStore } from 'ipam-kit/store/memory'
 import { expect, test } from 'vitest'
-import { runs } from '../../setup/depth.js'
+import { isDeep, runs } from '../../setup/depth.js'
 import { clusterCIDR, node, plain } from './world.js'
 
 // The rule: an address is published before its first use, and until its last use. Watches of Nodes
@@ -204,6 +204,6 @@ test('an address is published before its first use and until its last use', asyn
       const published = (status?.families ?? []).flatMap(({ known }) => known)
       expect(published).toEqual(RangeSet.formatPrefixes(stored.known))
     }),
-    { numRuns: runs(10) },
+    { numRuns: runs(isDeep ? 10 : 4) },
   )
 })

@@ -26,10 +26,10 @@ async function failing(seeds: number, writers: number, mayWrite: 'one' | 'all') 
 test.each([2, 3])(
   '%i writers that all write at once: no address twice, none lost, no range ends too early',
   async (writers) => {
-    expect(await failing(share(200), writers, 'all')).toEqual(new Map())
+    expect(await failing(share(200, 25), writers, 'all')).toEqual(new Map())
   },
 )
 
 test('writers of whom one writes at a time', async () => {
-  expect(await failing(share(100), 2, 'one')).toEqual(new Map())
+  expect(await failing(share(100, 25), 2, 'one')).toEqual(new Map())
 })

@@ -8,6 +8,7 @@ import { runTask } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { IPPoolFamilyStatus } from '../../../../src/crd/ipam-kit/ip-pool.js'
+import { isDeep } from '../../../setup/depth.js'
 import { blockStore, blocksIn, countingStore, poolIn, type Requests, request } from '../world.js'
 
 const NOW_MS = 1_000_000
@@ -69,13 +70,17 @@ function grid(full: string, blockPrefixLength: number, allocationPrefixLength: n
   return { blockPrefixLength, allocationPrefixLength, full: [full] }
 }
 
+const LARGE = isDeep
+  ? (['16,777,214 IPv4 addresses', '10.0.0.0/8', 4, { ipv4: grid('10.0.0.0/9', 22, 32) }, 22, 8192] as const)
+  : (['1,048,574 IPv4 addresses', '10.0.0.0/12', 4, { ipv4: grid('10.0.0.0/13', 22, 32) }, 22, 512] as const)
+
 /**
  * Pools of which the status says where there is room, and of which length and how many the first
  * blocks are that are full, for who knows them.
  */
 const POOLS = [
   ['16,382 IPv4 addresses', '10.0.0.0/18', 4, { ipv4: grid('10.0.0.0/19', 24, 32) }, 24, 32],
-  ['16,777,214 IPv4 addresses', '10.0.0.0/8', 4, { ipv4: grid('10.0.0.0/9', 22, 32) }, 22, 8192],
+  LARGE,
   // nobody has that many blocks: to who knows all, half of it is not full
   ['an IPv6 /64', 'fd00::/64', 6, { ipv6: grid('fd00::/65', 120, 128) }, 24, 0],
 ] as const
