@@ -16,7 +16,7 @@ async function problems(seeds: number, options: Partial<BlocksSimulationOptions>
 
 describe('writers of blocks', () => {
   test.each([2, 5, 16])('give no address twice and lose none: %i of them', async (writers) => {
-    expect(await problems(share(writers === 16 ? 8 : 25, 4), { writers })).toEqual([])
+    expect(await problems(share(writers === 16 ? 8 : 25, 8), { writers })).toEqual([])
   })
 
   test('meet every kind of fault', async () => {
@@ -54,7 +54,7 @@ describe('writers of blocks', () => {
 
 describe('claims on blocks', () => {
   test.each([2, 4])('are Bound to no address twice, with %i providers that all serve them', async (writers) => {
-    for (let seed = 1; seed <= share(40, 10); seed++) {
+    for (let seed = 1; seed <= share(40, 20); seed++) {
       const concurrency = 2 ** (seed % 3)
       const options = { seed, writers, concurrency, mayWrite: 'all', actions: 24, maxTurns: 60_000 } as const
       expect((await simulate({ system: blockClaimsSystem(), ...options })).problems).toEqual([])

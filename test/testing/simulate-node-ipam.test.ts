@@ -76,16 +76,16 @@ describe('node IPAM, simulated', () => {
     ['a ClusterCIDR that is made from flags', { ranges: 'default' }, 3],
     ['flags in place of ClusterCIDRs', { ranges: 'flags' }, 2],
   ] as const)('gives no subnet twice and lets no Node wait for nothing, with %s', async (_, options, writers) => {
-    expect(await problems(share(100), { system: nodeIPAMSystem(options), writers })).toEqual([])
+    expect(await problems(share(100, 20), { system: nodeIPAMSystem(options), writers })).toEqual([])
   })
 
   test('gives no subnet twice with several controllers that stand still before their writes', async () => {
     const system = nodeIPAMSystem({ shared: true })
-    expect(await problems(share(100), { ...SHARED, system })).toEqual([])
+    expect(await problems(share(100, 20), { ...SHARED, system })).toEqual([])
   })
 
   test('gives subnets of ranges that are published and accepted, and are published until their last use', async () => {
-    expect(await problems(share(100), { system: nodeIPAMSystem({ network: true }) })).toEqual([])
+    expect(await problems(share(100, 20), { system: nodeIPAMSystem({ network: true }) })).toEqual([])
   })
 
   test('meets every kind of fault, and runs the same for the same seed', async () => {

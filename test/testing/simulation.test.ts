@@ -59,9 +59,8 @@ describe('the in-cluster provider', () => {
 
   test('gives an address twice with several plans at a time if what they are about to write is not reserved', async () => {
     const system = systemWith(() => ({}))
-    const found = await failing(share(60), { system, writers: 1, concurrency: 4, faults: [] })
-    expect(found.size).toBeGreaterThan(share(60) / 12)
-    expect([...found.values()].flat().join('\n')).toMatch(/was given to 2 claims/)
+    const found = await firstFailing(60, { system, writers: 1, concurrency: 4, faults: [] })
+    expect(found.join('\n')).toMatch(/was given to 2 claims/)
   })
 
   test('gives no address twice when writes arrive after they were given up', async () => {
@@ -72,9 +71,8 @@ describe('the in-cluster provider', () => {
 
   test('gives an address twice if what was not found counts as not written, and never if it is settled', async () => {
     const options = { writers: 2, faults: ['late-call', 'down'], faultProbability: 0.5, actions: 40 } as const
-    const found = await failing(share(240), { ...options, settlesByReading: true })
-    expect(found.size).toBeGreaterThan(share(240) / 48)
-    expect([...found.values()].flat().join('\n')).toMatch(/was given to 2 claims/)
+    const found = await firstFailing(240, { ...options, settlesByReading: true })
+    expect(found.join('\n')).toMatch(/was given to 2 claims/)
     expect(await failing(share(240, 20), options)).toEqual(new Map())
   })
 
@@ -102,16 +100,14 @@ describe('the in-cluster provider', () => {
   // address
   test('gives an address twice if it is not shown its own writes, and never if it is', async () => {
     const options = { writers: 1, faults: [] }
-    const found = await failing(share(60), { ...options, showsOwnWrites: false })
-    expect(found.size).toBeGreaterThan(share(60) / 12)
-    expect([...found.values()].flat().join('\n')).toMatch(/was given to 2 claims/)
+    const found = await firstFailing(60, { ...options, showsOwnWrites: false })
+    expect(found.join('\n')).toMatch(/was given to 2 claims/)
     expect(await failing(share(60), options)).toEqual(new Map())
   })
 
   test('gives an address twice if two write at once', async () => {
-    const found = await failing(share(80), { writers: 3, mayWrite: 'all', faults: [] })
-    expect(found.size).toBeGreaterThan(share(80) / 27)
-    expect([...found.values()].flat().join('\n')).toMatch(/was given to 2 claims/)
+    const found = await firstFailing(80, { writers: 3, mayWrite: 'all', faults: [] })
+    expect(found.join('\n')).toMatch(/was given to 2 claims/)
   })
 })
 
@@ -142,7 +138,8 @@ describe('simulate', () => {
 
   test('lets writes arrive soon in some simulations, and long after others in some', async () => {
     const waits: number[] = []
-    for (let seed = 1; seed <= 40; seed++) {
+    const seeds = share(40, 2)
+    for (let seed = 1; seed <= seeds; seed++) {
       const options = { seed, faults: ['late-call'], faultProbability: 0.3, actions: 40 } as const
       const { schedule } = await simulate({ system: inClusterSystem(), ...options })
       const sent: number[] = []
@@ -156,8 +153,8 @@ describe('simulate', () => {
       })
       if (late > 0) waits.push(turns / late)
     }
-    expect(waits.filter((lines) => lines < 8).length).toBeGreaterThan(5)
-    expect(waits.filter((lines) => lines > 10).length).toBeGreaterThan(5)
+    expect(waits.filter((lines) => lines < 8).length).toBeGreaterThan(seeds / 8)
+    expect(waits.filter((lines) => lines > 10).length).toBeGreaterThan(seeds / 8)
   })
 
   test('reports a planner that throws', async () => {
