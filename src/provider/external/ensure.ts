@@ -71,7 +71,8 @@ function confirmNew<P extends KubeObject>(
   const { ledger, results, nowMs } = input
   const { marker: mode } = rules.facts
   const { address = '', uid } = entry
-  const result = input.callOf('createAddress')?.answer
+  const call = input.callOf('createAddress')
+  const result = call?.answer
   const object = (result?.ok === true ? result.value : undefined) ?? ledger.inventory?.get(address)
   if (object === undefined) {
     if (rules.facts.choosesAddress) return creation(rules, input, entry, { network, address })
@@ -79,12 +80,12 @@ function confirmNew<P extends KubeObject>(
   }
   const marker = markerText(input.pool.metadata.uid ?? '', uid)
   if (mode === 'after' && object.marker !== marker && results.markAddress === undefined) {
-    const call = { ...about(input.pool, input.offer), id: object.id, marker }
-    return { kind: 'call', operation: 'markAddress', input: call, why: 'sets the marker of the claim' }
+    const marked = { ...about(input.pool, input.offer), id: object.id, marker }
+    return { kind: 'call', operation: 'markAddress', input: marked, why: 'sets the marker of the claim' }
   }
   // the address can be released before a list shows it
   if (mode === 'after' && object.marker !== marker) ledger.answered(address, { ...object, marker }, nowMs)
-  else if (result?.ok === true) ledger.answered(address, object, nowMs)
+  else if ((call?.answeredAtMs ?? 0) >= (ledger.inventory?.askedAtMs ?? 0)) ledger.answered(address, object, nowMs)
   return offer(input, address, 'it was created for the claim')
 }
 

@@ -3,8 +3,9 @@ import { type KubeObject, refOf } from 'ipam-kit/crd/meta'
 import { OpenStackFloatingIPPool } from 'ipam-kit/crd/openstack'
 import { type CloudFacts, RESERVATIONS_ANNOTATION, reservationsOf } from 'ipam-kit/provider/external'
 import { describe, expect, test } from 'vitest'
+import { running } from './running.js'
 import { keyOf, Watcher } from './watcher.js'
-import { claim, NAMESPACE, pool, World } from './world.js'
+import { claim, NAMESPACE, pool, unwrap, World } from './world.js'
 
 const keyOfClaim = (name: string) => `IPAddressClaim ${NAMESPACE}/${name}`
 
@@ -149,6 +150,26 @@ describe('a pool at its limit, of which another process creates the last address
     await expectNothing(third, world)
   })
 })
+
+test.each(['atomic', 'after', 'none'] as const)(
+  'the own addresses of a process count before a list shows them, with markers: %s',
+  async (marker) => {
+    const { store, timers, cloud, remove, stop } = await running(
+      { maxIPs: 1, reclaimPolicy: 'Retain' },
+      { facts: { marker }, metadata: {} },
+    )
+    await timers.pass(2000)
+    unwrap(await store.create(claim('c1')))
+    await timers.pass(2000)
+    await remove(IPAddressClaim, 'c1')
+    await timers.pass(2000)
+    unwrap(await store.create(claim('c2')))
+    await timers.pass(2000)
+    expect(cloud.calls.get('createAddress')).toBe(1)
+    expect(unwrap(await store.list(IPAddress.info)).items.map(({ metadata }) => metadata.name)).toEqual(['c2'])
+    await stop()
+  },
+)
 
 test('a claim for a free address does not wait when the last list is older than half a minute', async () => {
   const world = new World()
