@@ -34,7 +34,7 @@ export const systems: { readonly [name: string]: System } = {
     },
   },
   blocks: {
-    schedules: { full: 10_000, short: 300 },
+    schedules: { full: 10_000, short: 500 },
     run: (seed, writers) => simulateBlocks({ seed, writers, faults: faultsOf(seed) }),
   },
   'block-claims': {
@@ -46,7 +46,7 @@ export const systems: { readonly [name: string]: System } = {
     run: (seed, writers) => simulateAll(inClusterBlocksSystem({ consumers: seed % 5 < 2 }), seed, writers),
   },
   'node-ipam': {
-    schedules: { full: 10_000, short: 300 },
+    schedules: { full: 10_000, short: 500 },
     run: (seed, writers = 1 + (seed % 3)) => {
       const ranges = pickBySeed(['objects', 'default', 'objects', 'flags', 'objects'] as const, seed)
       const system = nodeIPAMSystem({
@@ -81,7 +81,7 @@ export const systems: { readonly [name: string]: System } = {
     },
   },
   'service-ip': {
-    schedules: { full: 10_000, short: 300 },
+    schedules: { full: 10_000, short: 500 },
     run: (seed, writers = 1 + (seed % 3)) => {
       const mayWrite = seed % 4 === 0 ? 'one' : 'all'
       const concurrency = 2 ** (Math.floor(seed / 3) % 3)
