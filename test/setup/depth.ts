@@ -15,7 +15,7 @@ declare module 'vitest' {
 export const isDeep: boolean = inject('isDeep')
 
 /** How often a property is run when nothing else is said. FC_NUM_RUNS says something else. */
-export const defaultRuns = isDeep ? 100 : 12
+export const defaultRuns = isDeep ? 100 : 20
 
 /** The number of runs of a property that needs `factor` times as many as others. */
 export function runs(factor: number): number {
