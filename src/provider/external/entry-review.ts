@@ -143,7 +143,8 @@ export class EntryReview<P extends KubeObject> {
     if (entry.by === this.#ledger.identity && entry.claim !== '' && !this.#waiting.has(entry.uid)) return entry
     const sinceMs = unknownSince(entry, call, this.#ledger.identity)
     if (sinceMs === undefined) {
-      const address = call?.answer === undefined ? undefined : this.#ledger.take(this.reserved)
+      const mayTake = call?.answer !== undefined && this.#isInformed()
+      const address = mayTake ? this.#ledger.take(this.reserved) : undefined
       if (address !== undefined) return withAddress(this.reserved, entry, address)
       // each call is sent within this time after its entry is written
       return this.#input.nowMs > entry.atMs + callMs / 2 ? this.#renewed(entry) : entry
@@ -154,6 +155,12 @@ export class EntryReview<P extends KubeObject> {
     }
     this.#open.push(entry)
     return entry
+  }
+
+  /** Whether the IPAddress objects of removed entries are known: else an address may not be free. */
+  #isInformed(): boolean {
+    const { addressesVersion } = this.#situation.reservations
+    return addressesVersion === undefined || this.#input.hasReached(addressesVersion)
   }
 
   #callOf({ uid }: Reservation) {
@@ -195,8 +202,8 @@ export class EntryReview<P extends KubeObject> {
   }
 
   /**
-   * An entry with an address that may not exist any more. Then the claim gets another one, once no
-   * IPAddress for it can be in flight.
+   * An entry with an address that may not exist any more, or that another claim has. Then the claim
+   * gets another one, once no IPAddress for it can be in flight.
    */
   #addressed(entry: Reservation): Reservation | undefined {
     const { address = '', isNew, atMs } = entry
@@ -205,7 +212,7 @@ export class EntryReview<P extends KubeObject> {
       if (object !== undefined || !this.#rules.facts.choosesAddress) return entry
       return this.#callOf(entry)?.answer?.ok === true ? entry : this.#begun(entry)
     }
-    if (this.#ledger.isUsable(address)) return entry
+    if (this.#ledger.isUsable(address) && !this.#ledger.isLive(address)) return entry
     const listedMs = this.#ledger.inventory?.askedAtMs ?? 0
     const overMs = atMs + this.#rules.settleMs
     if (listedMs > overMs) return undefined

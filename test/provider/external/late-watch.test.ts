@@ -1,5 +1,7 @@
 import { Cluster, IPAddress, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
+import { refOf } from 'ipam-kit/crd/meta'
 import { OpenStackFloatingIPPool } from 'ipam-kit/crd/openstack'
+import { RESERVATIONS_ANNOTATION } from 'ipam-kit/provider/external'
 import { expect, test } from 'vitest'
 import { keyOf, Watcher } from './watcher.js'
 import { claim, NAMESPACE, pool, World } from './world.js'
@@ -58,4 +60,32 @@ test('of two pools that name an address the younger one reserves it for nothing,
   expect(await second.reserves('green')).toBeUndefined()
   await second.plan(`IPAddressClaim ${NAMESPACE}/of-blue`)
   expect(await second.reserves('blue')).toEqual(['of-blue'])
+})
+
+test('a process whose watch of IPAddress objects is late gives no address to an entry that it has made before', async () => {
+  const world = new World()
+  await world.create(pool({ reclaimPolicy: 'Retain' }))
+  const first = world.start()
+  await world.run({ planner: first })
+  await world.create(claim('c1'))
+  const second = new Watcher(world)
+  await second.hearsAll()
+  await second.plan(keyOf('blue'))
+  await second.plan(`IPAddressClaim ${NAMESPACE}/c1`)
+  const annotations = { [RESERVATIONS_ANNOTATION]: JSON.stringify(await second.writes()) }
+  const stored = (await world.pool())!
+  await world.patch(refOf(stored), { metadata: { annotations } })
+  await second.hearsAll()
+  world.cloud.inject('createAddress', 'quota')
+  await second.plan(`IPAddressClaim ${NAMESPACE}/c1`)
+  await world.create(claim('c2'))
+  await world.run({ planner: first })
+  expect(await world.claims()).toMatchObject({ c2: '203.0.113.2' })
+  // a list shows the address of c2, whose IPAddress is not known yet
+  world.nowMs += 301_000
+  for (const model of [OpenStackFloatingIPPool, IPAddressClaim]) await second.hears(model)
+  world.cloud.inject('createAddress', 'quota')
+  await second.plan(`IPAddressClaim ${NAMESPACE}/c1`)
+  const entries = (await second.writes())?.entries ?? []
+  expect(entries.filter(({ address }) => address !== undefined)).toEqual([])
 })
