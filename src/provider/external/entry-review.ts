@@ -157,7 +157,7 @@ export class EntryReview<P extends KubeObject> {
     return entry
   }
 
-  /** Whether the IPAddress objects of removed entries are known: else an address may not be free. */
+  /** Whether the IPAddress objects of removed entries are known: else a free one may be in use. */
   #isInformed(): boolean {
     const { addressesVersion } = this.#situation.reservations
     return addressesVersion === undefined || this.#input.hasReached(addressesVersion)
