@@ -143,7 +143,7 @@ export class EntryReview<P extends KubeObject> {
     if (entry.by === this.#ledger.identity && entry.claim !== '' && !this.#waiting.has(entry.uid)) return entry
     const sinceMs = unknownSince(entry, call, this.#ledger.identity)
     if (sinceMs === undefined) {
-      const mayTake = call?.answer !== undefined && this.#isInformed()
+      const mayTake = call?.answer !== undefined && this.#draft.isInformed
       const address = mayTake ? this.#ledger.take(this.reserved) : undefined
       if (address !== undefined) return withAddress(this.reserved, entry, address)
       // each call is sent within this time after its entry is written
@@ -155,12 +155,6 @@ export class EntryReview<P extends KubeObject> {
     }
     this.#open.push(entry)
     return entry
-  }
-
-  /** Whether the IPAddress objects of removed entries are known: else a free one may be in use. */
-  #isInformed(): boolean {
-    const { addressesVersion } = this.#situation.reservations
-    return addressesVersion === undefined || this.#input.hasReached(addressesVersion)
   }
 
   #callOf({ uid }: Reservation) {
@@ -302,6 +296,8 @@ export class EntryReview<P extends KubeObject> {
       this.#ledger.quarantined = []
       return
     }
+    // an address without a marker may be in use
+    if (!this.#draft.isInformed) return
     const sinceMs = Math.min(...open.map(({ atMs }) => atMs))
     const found = this.#rules.facts.marker === 'after' ? this.#ledger.unexplained(sinceMs, this.reserved) : []
     const isAmbiguous = found.length > open.length

@@ -57,6 +57,12 @@ export class PlanDraft<P extends KubeObject> {
     this.againMs = Math.min(this.againMs ?? Number.POSITIVE_INFINITY, atMs)
   }
 
+  /** Whether the IPAddress objects of removed entries are known: else a free one may be in use. */
+  get isInformed(): boolean {
+    const { addressesVersion } = this.situation.reservations
+    return addressesVersion === undefined || this.input.hasReached(addressesVersion)
+  }
+
   get about() {
     return about(this.input.pool, this.situation.policy)
   }

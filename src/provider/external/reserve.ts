@@ -111,7 +111,7 @@ class NewEntries<P extends KubeObject> {
   #isBehind(): boolean {
     const { addressesVersion } = this.#situation.reservations
     const ledger = this.#ledger
-    if (addressesVersion === undefined || this.#input.hasReached(addressesVersion)) {
+    if (this.#draft.isInformed) {
       ledger.behindSinceMs = undefined
       return false
     }

@@ -89,3 +89,27 @@ test('a process whose watch of IPAddress objects is late gives no address to an 
   const entries = (await second.writes())?.entries ?? []
   expect(entries.filter(({ address }) => address !== undefined)).toEqual([])
 })
+
+test('a process whose watch of IPAddress objects is late takes no address without a marker for that of a call without an answer', async () => {
+  const world = new World({ marker: 'after' })
+  await world.create(pool({ reclaimPolicy: 'Retain' }), claim('c1'))
+  // the call for c1 has no effect, and no answer
+  await world.run({
+    external: async (call) => (call.operation === 'createAddress' ? NO_ANSWER : world.external(call)),
+  })
+  world.nowMs += 26_000
+  const second = new Watcher(world)
+  await second.hearsAll()
+  const first = world.start()
+  await world.create(claim('c2'))
+  // the address of c2 is listed before it has its marker
+  const external: World['external'] = async (call) => {
+    if (call.operation === 'markAddress') await second.plan(keyOf('blue'))
+    return world.external(call)
+  }
+  await world.run({ planner: first, external })
+  for (const model of [OpenStackFloatingIPPool, IPAddressClaim]) await second.hears(model)
+  await second.plan(`IPAddressClaim ${NAMESPACE}/c1`)
+  const entries = (await second.writes())?.entries ?? []
+  expect(entries.filter(({ address }) => address !== undefined)).toEqual([])
+})
