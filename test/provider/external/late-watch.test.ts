@@ -97,14 +97,17 @@ test('a process whose watch of IPAddress objects is late takes no address withou
   await world.run({
     external: async (call) => (call.operation === 'createAddress' ? NO_ANSWER : world.external(call)),
   })
-  world.nowMs += 26_000
+  world.nowMs += 10_000
   const second = new Watcher(world)
   await second.hearsAll()
   const first = world.start()
   await world.create(claim('c2'))
   // the address of c2 is listed before it has its marker
   const external: World['external'] = async (call) => {
-    if (call.operation === 'markAddress') await second.plan(keyOf('blue'))
+    if (call.operation === 'markAddress') {
+      world.nowMs += 16_000
+      await second.plan(keyOf('blue'))
+    }
     return world.external(call)
   }
   await world.run({ planner: first, external })
