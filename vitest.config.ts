@@ -42,6 +42,7 @@ export default defineConfig(({ mode }) => ({
           isolate: false,
           typecheck: {
             enabled: true,
+            checker: './node_modules/typescript-7/bin/tsc',
             include: ['test/**/*.test-d.ts'],
             exclude,
             tsconfig: './tsconfig.types.json',

@@ -8,7 +8,10 @@ import { fileURLToPath } from 'node:url'
 import { relativeLinks } from './markdown-links.js'
 import { programsOf, runPrograms, withPackage } from './packed.js'
 
-const tsc = fileURLToPath(new URL('../node_modules/typescript/bin/tsc', import.meta.url))
+/** The compilers that users have: 7, and 5.9, whose API the tools of this project use. */
+const compilers = ['typescript-7', 'typescript'].map((name) =>
+  fileURLToPath(new URL(`../node_modules/${name}/bin/tsc`, import.meta.url)),
+)
 
 function problemsOfPages(folder: string): string[] {
   const pages = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.md'))
@@ -27,12 +30,14 @@ function problemsOfTypes(dir: string): string[] {
     return `typed-${i + 1}.ts`
   })
   const options = ['--noEmit', '--strict', '--target', 'es2022', '--module', 'nodenext', '--lib', 'es2023,dom']
-  try {
-    execFileSync(process.execPath, [tsc, ...options, ...files], { cwd: dir, encoding: 'utf8' })
-    return []
-  } catch (error) {
-    return [`TypeScript refuses a program of the README\n${(error as { readonly stdout: string }).stdout}`]
-  }
+  return compilers.flatMap((tsc) => {
+    try {
+      execFileSync(process.execPath, [tsc, ...options, ...files], { cwd: dir, encoding: 'utf8' })
+      return []
+    } catch (error) {
+      return [`TypeScript refuses a program of the README\n${(error as { readonly stdout: string }).stdout}`]
+    }
+  })
 }
 
 const problems = withPackage((dir) => [

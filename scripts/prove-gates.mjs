@@ -14,6 +14,7 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 const bin = (name) => join('node_modules', '.bin', name)
 
 const layers = [bin('depcruise'), '--config', '.dependency-cruiser.cjs', '--output-type', 'err', 'src/**/*.ts']
+const tsc = [process.execPath, join('node_modules', 'typescript-7', 'bin', 'tsc')]
 const vitest = (...args) => [bin('vitest'), 'run', ...args]
 const noIo = vitest('test/architecture/no-io.test.ts')
 const attw = [bin('attw'), '--pack', '--profile', 'esm-only']
@@ -156,7 +157,7 @@ const proofs = [
     gate: 'types',
     fault: 'setTimeout in src/',
     plant: (tree) => tree.append('src/cidr/index.ts', 'export const planted = (f: () => void) => setTimeout(f, 1)\n'),
-    command: [bin('tsc'), '-p', 'tsconfig.src.json'],
+    command: [...tsc, '-p', 'tsconfig.src.json'],
     expect: [/src\/cidr\/index\.ts.*Cannot find name 'setTimeout'/],
   },
   {
@@ -359,7 +360,7 @@ const proofs = [
     gate: 'types of test/real',
     fault: 'a part without a name',
     plant: (tree) => tree.edit('test/real/browser/part.ts', (text) => text.replace(/name: 'browser',/, '')),
-    command: [bin('tsc'), '-p', 'test/real'],
+    command: [...tsc, '-p', 'test/real'],
     expect: [/test\/real\/browser\/part\.ts.*'name' is missing/],
   },
   {
@@ -597,7 +598,7 @@ async function main() {
     if (built !== undefined) {
       for (const command of [
         [bin('tsup'), '--silent'],
-        [bin('tsc'), '-p', 'tsconfig.build.json'],
+        [...tsc, '-p', 'tsconfig.build.json'],
       ]) {
         const { status, output } = await run(command, built)
         if (status !== 0) throw new Error(`${command.join(' ')} failed\n${output}`)
