@@ -7,7 +7,7 @@ import * as Range from '../../cidr/nouns/range.js'
 import * as RangeSet from '../../cidr/nouns/range-set.js'
 import { assertObjects, assertParts } from '../../errors/checks.js'
 import { refuse } from '../../errors/refuse.js'
-import { bandsOf, familyName, hostPrefix, type ServiceRange, usableRange } from './ranges.js'
+import { bandsOf, canHold, familyName, hostPrefix, type ServiceRange } from './ranges.js'
 
 type Address = Address.Address
 type Range = Range.Range
@@ -80,7 +80,7 @@ export function nextServiceAddress(
   const name = familyName(family)
   if (ofFamily.length === 0) return { kind: 'mismatchedNetwork', message: `no ServiceCIDR has an ${name} range` }
   const kind = ready.length > 0 ? 'full' : 'notReady'
-  const listed = (ready.length > 0 ? ready : ofFamily).map(({ prefix }) => Prefix.format(prefix)).join(', ')
+  const listed = listOf(ready.length > 0 ? ready : ofFamily)
   return kind === 'full'
     ? { kind, message: `no free ${name} address in ${listed}` }
     : { kind, message: `no ServiceCIDR with an ${name} range is ready (${listed})` }
@@ -105,22 +105,21 @@ export function namedServiceAddress(
   const text = Address.format(address)
   const around = ranges.filter(({ prefix }) => Prefix.contains(prefix, address))
   if (around.length === 0) return { kind: 'mismatchedNetwork', message: `${text} is in no range of a ServiceCIDR` }
-  const listed = around.map(({ prefix }) => Prefix.format(prefix)).join(', ')
-  const ready = around.filter(({ isReady }) => isReady)
-  if (ready.length === 0) return { kind: 'notReady', message: `${text} is in ${listed}, which is not ready` }
-  const range = ready.find(({ prefix }) => hasUsable(prefix, address))
+  const holding = around.filter(({ prefix }) => canHold(prefix)(address))
+  if (holding.length === 0) {
+    return { kind: 'notInRange', message: `${text} is the network or broadcast address of ${listOf(around)}` }
+  }
+  const range = holding.find(({ isReady }) => isReady)
   if (range === undefined) {
-    return { kind: 'notInRange', message: `${text} is the network or broadcast address of ${listed}` }
+    return { kind: 'notReady', message: `${text} is in ${listOf(holding)}, which is not ready` }
   }
   const [blocker] = ledger.blockers(hostPrefix(address))
   if (blocker !== undefined) return { kind: 'allocated', message: `${text} is in use by ${blocker.holder.key}` }
   return { kind: 'free', address, range }
 }
 
-/** Whether a Service can have an address of a range. */
-export function hasUsable(prefix: Prefix.Prefix, address: Address): boolean {
-  const usable = usableRange(prefix)
-  return usable !== undefined && Range.contains(usable, address)
+function listOf(ranges: readonly ServiceRange[]): string {
+  return ranges.map(({ prefix }) => Prefix.format(prefix)).join(', ')
 }
 
 /** The address at a fraction of a range. */

@@ -1,5 +1,3 @@
-import * as Prefix from '../../cidr/nouns/prefix.js'
-import * as RangeSet from '../../cidr/nouns/range-set.js'
 import { findCondition, setCondition } from '../../claim/index.js'
 import { hasFinalizer, isDeleting } from '../../crd/meta/object.js'
 import { READY, SERVICE_CIDR_FINALIZER, TERMINATING } from '../../crd/networking/names.js'
@@ -14,7 +12,7 @@ import {
   removeFinalizer,
 } from '../../plan/index.js'
 import type { ServiceIPOutcome } from './outcome.js'
-import { addressText, prefixesOf, serviceCIDRProblem } from './ranges.js'
+import { addressText, canHold, type ServiceRange, serviceCIDRProblem } from './ranges.js'
 import { rangeKey, reportProblems, type ServiceContext } from './state.js'
 
 /**
@@ -69,7 +67,7 @@ export function planRange(
 
 /**
  * Plans a ServiceCIDR that is being deleted. It is kept only by addresses that no other ServiceCIDR
- * contains. A ServiceCIDR that is being deleted as well does not count as another one, so that two
+ * can hold. A ServiceCIDR that is being deleted as well does not count as another one, so that two
  * of them never rely on each other.
  *
  * Source: KEP-1880 and `canDeleteCIDR` of Kubernetes 1.36.
@@ -82,7 +80,7 @@ function planEnd(
 ): Plan<ServiceIPOutcome> {
   const message = 'it is being deleted'
   if (!hasFinalizer(object, SERVICE_CIDR_FINALIZER)) return { outcome: { kind: 'terminating', message }, effects: [] }
-  const why = 'it gives no new addresses, and stays while addresses depend on it that no other ServiceCIDR contains'
+  const why = 'it gives no new addresses, and stays while addresses depend on it that no other ServiceCIDR can hold'
   const status = writeReady(object, TERMINATING, why, time)
   const sinceMs = Date.parse(object.metadata.deletionTimestamp ?? '')
   const { left, others } = dependentsOf(object, context)
@@ -97,28 +95,33 @@ function planEnd(
   const waitSeconds = DELETION_GRACE_SECONDS - Math.floor((time.nowMs - sinceMs) / 1000)
   if (waitSeconds > 0)
     return { outcome: { kind: 'terminating', message }, effects: status, requeueAfterSeconds: waitSeconds }
-  const guards = others.map((other) => guard(other, 'it contains the addresses'))
+  const guards = [...others].map((other) => guard(other, 'it can hold the addresses'))
   const end = removeFinalizer(object, SERVICE_CIDR_FINALIZER, 'no address depends on it')
   return { outcome: { kind: 'terminating', message: 'no address depends on it' }, effects: [...status, ...guards, end] }
 }
 
 /**
- * The addresses that keep a ServiceCIDR, and the other objects that contain the rest. O(addresses
- * of it + ServiceCIDRs).
+ * The addresses that keep a ServiceCIDR, and the other objects that can hold the rest. O(addresses
+ * of it x ranges).
  */
-function dependentsOf(object: ServiceCIDR, { cache, state }: ServiceContext) {
-  const held = prefixesOf(object).flatMap((prefix) => state.ledger.holders(prefix))
-  const isAround = (other: ServiceCIDR) =>
-    prefixesOf(other).some((prefix) => held.some((entry) => Prefix.contains(prefix, entry.prefix)))
+function dependentsOf({ metadata: { name } }: ServiceCIDR, { state: { ledger, ranges } }: ServiceContext) {
+  const isOf = ({ objects }: ServiceRange) => objects.some(({ metadata }) => metadata.name === name)
+  const held = ranges.filter(isOf).flatMap(({ prefix }) => {
+    const canHoldIt = canHold(prefix)
+    return ledger.holders(prefix).filter((entry) => canHoldIt(entry.prefix.address))
+  })
   // a ServiceCIDR without the finalizer would be deleted at once, and leave its addresses in no
   // range
-  const stays = (other: ServiceCIDR) => !isDeleting(other) && hasFinalizer(other, SERVICE_CIDR_FINALIZER)
-  const others = [...cache.ranges].filter(
-    (other) => other.metadata.name !== object.metadata.name && stays(other) && isAround(other),
-  )
-  const covered = RangeSet.fromPrefixes(others.flatMap(prefixesOf))
-  const left = held.filter(({ prefix }) => !RangeSet.contains(covered, prefix))
-  return { left: left.map(({ prefix, holder }) => `${addressText(prefix)} of ${holder.key}`), others }
+  const stays = (other: ServiceCIDR) =>
+    other.metadata.name !== name && !isDeleting(other) && hasFinalizer(other, SERVICE_CIDR_FINALIZER)
+  const around = ranges
+    .map(({ prefix, objects }) => ({ canHoldIt: canHold(prefix), others: objects.filter(stays) }))
+    .filter(({ canHoldIt, others }) => others.length > 0 && held.some(({ prefix }) => canHoldIt(prefix.address)))
+  const left = held.filter(({ prefix }) => !around.some(({ canHoldIt }) => canHoldIt(prefix.address)))
+  return {
+    left: left.map(({ prefix, holder }) => `${addressText(prefix)} of ${holder.key}`),
+    others: new Set(around.flatMap(({ others }) => others)),
+  }
 }
 
 /** The condition `Ready`, if its status or reason changes: messages of other controllers stay. */

@@ -92,6 +92,17 @@ export function usableRange(prefix: Prefix): Range | undefined {
 }
 
 /**
+ * Tells whether a range can hold an address: whether a Service can have it, ready or not. The
+ * choice, the repair and the end of a ServiceCIDR all ask this function.
+ *
+ * Source: `PrefixContainsIP` of Kubernetes 1.36.
+ */
+export function canHold(prefix: Prefix): (address: Address) => boolean {
+  const usable = usableRange(prefix)
+  return (address) => usable !== undefined && Range.contains(usable, address)
+}
+
+/**
  * The addresses that Services can have of any of these ranges: a range may use the network address
  * of another one inside it.
  */

@@ -5,9 +5,9 @@ import type { Service } from '../../crd/core/service.js'
 import { isDeleting, type KubeObject } from '../../crd/meta/object.js'
 import type { ServiceCIDR } from '../../crd/networking/service-cidr.js'
 import { Absences, byAge, type EventEffect, eventAbout, type PlannerContext } from '../../plan/index.js'
-import { hasUsable } from './choose.js'
 import {
   addressText,
+  canHold,
   hostPrefix,
   isReadyObject,
   prefixesOf,
@@ -132,9 +132,9 @@ function keysAt(text: string, { cache }: ServiceContext): readonly string[] {
   ]
 }
 
-/** Whether a range contains an address that a Service can have, ready or not. O(ranges). */
+/** Whether any range can hold an address ({@link canHold}). O(ranges). */
 export function isInRange(address: Address, { ranges }: ServiceIPState): boolean {
-  return ranges.some(({ prefix }) => hasUsable(prefix, address))
+  return ranges.some(({ prefix }) => canHold(prefix)(address))
 }
 
 /** A problem that a user has to solve. */

@@ -67,6 +67,12 @@ async function people(store: Store, dice: Dice): Promise<void> {
   else await store.create(rangeNamed(dice.pick(RANGE_NAMES)))
 }
 
+/** Whether a Service can have an address of a range: not its first, and of IPv4 not its last one. */
+function canHave(prefix: Prefix, address: Address): boolean {
+  const isLast = address.family === 4 && Address.equals(address, Prefix.last(prefix))
+  return Prefix.contains(prefix, address) && !isLast && !Address.equals(address, Prefix.first(prefix))
+}
+
 class ServiceRules implements SimulationRules {
   readonly #objects = new Map<string, KubeObject>()
   /** By the name of an IPAddress: the number of the change that has created it. */
@@ -125,7 +131,7 @@ class ServiceRules implements SimulationRules {
     if (change.kind !== 'absent' || before === undefined || !ServiceCIDR.is(before)) return undefined
     const ranges = [...this.#objects.values()].filter((object) => ServiceCIDR.is(object))
     const isIn = (object: KubeObject, address: Address) =>
-      ServiceCIDR.parse(object).spec.cidrs.some((cidr) => Prefix.contains(Prefix.parse(cidr), address))
+      ServiceCIDR.parse(object).spec.cidrs.some((cidr) => canHave(Prefix.parse(cidr), address))
     for (const object of this.#objects.values()) {
       if (!IPAddress.is(object) || this.#since.get(object.metadata.name)! >= knows) continue
       const address = Address.parse(object.metadata.name)

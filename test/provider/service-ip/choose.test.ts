@@ -169,4 +169,10 @@ describe('a named address', () => {
     expect(text(namedServiceAddress(grown.slice(0, 1), ledgerOf(grown.slice(0, 1)), address))).toMatch(/^notInRange/)
     expect(text(namedServiceAddress(grown, ledgerOf(grown), address))).toBe('192.168.1.0')
   })
+
+  test('is not ready where the only range that can hold it is not', () => {
+    const grown = serviceRanges([cidr('a', ['192.168.1.0/24']), cidr('b', ['192.168.0.0/16'], 'False')])
+    const answer = namedServiceAddress(grown, ledgerOf(grown), Address.parse('192.168.1.0'))
+    expect(text(answer)).toBe('notReady: 192.168.1.0 is in 192.168.0.0/16, which is not ready')
+  })
 })

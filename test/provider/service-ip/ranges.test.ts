@@ -219,6 +219,48 @@ describe('a ServiceCIDR that is deleted', () => {
     expect([await readyOf('one'), await readyOf('two')]).toEqual([undefined, undefined])
   })
 
+  test.each([
+    ['the broadcast address', '10.0.0.255'],
+    ['the network address', '10.0.1.0'],
+  ])('stays while only it can hold an address that is %s of a smaller one beside it', async (_, clusterIP) => {
+    await world.create(range('wide', '10.0.0.0/23'), service('web', { clusterIP }))
+    world.start()
+    await world.pass(1)
+    await world.create(range('low', '10.0.0.0/24'), range('high', '10.0.1.0/24'))
+    await world.delete(range('wide'))
+    await world.pass(3600)
+    const message = `it is being deleted, and kept by ${clusterIP} of Service a/web`
+    expect([await readyOf('wide'), world.outcomes.get('ServiceCIDR wide')]).toEqual([
+      'False Terminating',
+      `terminating: ${message}`,
+    ])
+    // the repair finds nothing wrong: the range that has the address is still there
+    expect(world.events).toEqual([`Warning ServiceCIDR wide ServiceCIDRNotReady: ${message}`])
+    await world.delete(service('web'))
+    await world.pass(70)
+    expect(await readyOf('wide')).toBeUndefined()
+  })
+
+  test('stays while the other one around its addresses cannot be used', async () => {
+    await world.create(range('good', '10.0.1.0/24'), service('web', { clusterIP: '10.0.1.9' }))
+    world.start()
+    await world.pass(1)
+    await world.create(range('host-bits', '10.0.0.1/16'))
+    await world.delete(range('good'))
+    await world.pass(60)
+    expect(await readyOf('good')).toBe('False Terminating')
+  })
+
+  test('is not kept by an address that it cannot hold: its own network or broadcast address', async () => {
+    const others = ['10.0.1.0', '10.0.1.255'].map((name) => address(name, 'x', { managedBy: 'example.com' }))
+    await world.create(range('narrow', '10.0.1.0/24'), ...others)
+    world.start()
+    await world.pass(1)
+    await world.delete(range('narrow'))
+    await world.pass(12)
+    expect(await readyOf('narrow')).toBeUndefined()
+  })
+
   test('goes of a dual one when the addresses of both families are gone', async () => {
     await world.create(range('kubernetes', '10.0.0.0/24', 'fd00::/112'))
     await world.create(service('web', { ipFamilies: ['IPv6'] }))
