@@ -79,11 +79,19 @@ export interface ClusterNetworkRange {
   readonly cidr: string
   readonly state: 'Proposed' | 'Active' | 'Terminating'
   /**
+   * Of a `Terminating` range: whether it was accepted. If it is configured again, it is `Active` at
+   * once.
+   */
+  readonly accepted?: boolean | undefined
+  /**
    * What configures the range: the kind and the name of an object, or `Flag` and the name of the
    * flag.
    */
   readonly source: { readonly kind: string; readonly name: string }
-  /** When the range was added to the view. The time limit of acceptance begins then. */
+  /**
+   * When the range was proposed: added to the view, or configured again without acceptance. The
+   * time limit of acceptance begins then.
+   */
   readonly proposedAt: string
 }
 
@@ -130,6 +138,7 @@ const schema: z.ZodType<ClusterNetwork> = objectSchema({
           z.looseObject({
             cidr: z.string(),
             state: z.enum(['Proposed', 'Active', 'Terminating']),
+            accepted: z.boolean().optional(),
             source: z.looseObject({ kind: z.string(), name: z.string() }),
             proposedAt: timestamp(),
           }),

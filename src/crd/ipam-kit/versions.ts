@@ -372,11 +372,17 @@ function networkStatus() {
       'Proposed: waits for acceptance. Active: nodes can get subnets from it. Terminating: nodes get no more subnets from it, and still have some.',
       { enum: ['Proposed', 'Active', 'Terminating'] },
     ),
+    accepted: flag(
+      'Of a Terminating range: whether it was accepted. If it is configured again, it is Active at once.',
+    ).optional(),
     source: object('What configures the range.', {
       kind: text('Kind of the object, or Flag.', { minLength: 1, maxLength: 63, pattern: KIND_PATTERN }),
       name: text('Name of the object, or of the flag.', { minLength: 1, maxLength: 253 }),
     }),
-    proposedAt: text('When the range was added to the view. The time limit of acceptance begins then.', TIME),
+    proposedAt: text(
+      'When the range was proposed: added to the view, or configured again without acceptance. The time limit of acceptance begins then.',
+      TIME,
+    ),
   })
   const answer = object('The answer of one component about one range.', {
     cidr: canonical('The range, as ranges has it.'),

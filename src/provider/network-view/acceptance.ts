@@ -15,8 +15,8 @@ export interface ListedRanges {
 }
 
 /**
- * The ranges that their consumers have accepted, as canonical CIDR: only these may give subnets to
- * Nodes. `undefined`: the network names no consumers, so all ranges are accepted.
+ * The ranges that are `Active`, as canonical CIDR: only these may give subnets to Nodes.
+ * `undefined`: the network names no consumers, so all ranges are accepted.
  *
  * O(ranges of the status).
  */
@@ -25,7 +25,7 @@ export function acceptedRanges(network: ClusterNetwork | undefined): ReadonlySet
 
   if (network === undefined || consumersOf(network).length === 0) return undefined
   const ranges = network.status?.ranges ?? []
-  return new Set(ranges.filter(({ state }) => state !== 'Proposed').map(({ cidr }) => cidr))
+  return new Set(ranges.filter(({ state }) => state === 'Active').map(({ cidr }) => cidr))
 }
 
 /**
@@ -36,6 +36,9 @@ export function acceptedRanges(network: ClusterNetwork | undefined): ReadonlySet
  *   never does.
  * - An active range stays active: Nodes use it. So does a range that Nodes use when the status is
  *   written for the first time.
+ * - A terminating range keeps whether it was accepted. If it is configured again, an accepted one
+ *   that no consumer rejects is active at once. Any other one is proposed again, and its time limit
+ *   begins again.
  * - Of two configured ranges of one CIDR, one of which is deleted, the other one counts.
  */
 export function listRanges(ranges: readonly NetworkRange[], network: ClusterNetwork, nowMs: number): ListedRanges {
@@ -52,35 +55,48 @@ export function listRanges(ranges: readonly NetworkRange[], network: ClusterNetw
   const listed = cidrs.map((cidr) => {
     const same = byCidr.get(cidr)!
     const range = same.find(({ phase }) => phase !== 'terminating') ?? same[0]!
-    const proposedAt = before.get(cidr)?.proposedAt ?? new Date(nowMs).toISOString()
-    const { isAccepted, limitMs } = acceptanceOf(cidr, same, proposedAt, before.get(cidr), network, nowMs)
     const isTerminating = range.phase === 'terminating'
-    if (!isTerminating && !isAccepted && limitMs !== undefined) nextLimitMs = Math.min(nextLimitMs ?? limitMs, limitMs)
+    const isUsed = same.some(({ users }) => users > 0)
+    const answer = answerOf(cidr, before.get(cidr), isUsed, network)
+    const proposedAt =
+      proposalOf(before.get(cidr), isTerminating || answer === 'accepted') ?? new Date(nowMs).toISOString()
+    const limitMs = answer === 'open' && !isTerminating ? limitOf(proposedAt, network) : undefined
+    const isAccepted = answer === 'accepted' || (limitMs !== undefined && nowMs >= limitMs)
+    if (!isAccepted && limitMs !== undefined) nextLimitMs = Math.min(nextLimitMs ?? limitMs, limitMs)
     const state = isTerminating ? 'Terminating' : isAccepted ? 'Active' : 'Proposed'
-    return { prefix: range.prefix, range: { cidr, state, source: sourceOf(range), proposedAt } as const }
+    const kept = isTerminating && isAccepted ? { accepted: true } : {}
+    return { prefix: range.prefix, range: { cidr, state, ...kept, source: sourceOf(range), proposedAt } as const }
   })
   listed.sort((left, right) => Prefix.compare(left.prefix, right.prefix))
   return { ranges: listed.map(({ range }) => range), omitted: byCidr.size - cidrs.length, nextLimitMs }
 }
 
-function acceptanceOf(
+/**
+ * What the consumers of a range have answered in all. `open`: an answer is missing, and none is a
+ * rejection.
+ */
+function answerOf(
   cidr: string,
-  same: readonly NetworkRange[],
-  proposedAt: string,
   before: ClusterNetworkRange | undefined,
+  isUsed: boolean,
   network: ClusterNetwork,
-  nowMs: number,
-): { readonly isAccepted: boolean; readonly limitMs?: number | undefined } {
-  const { acceptanceSeconds } = network.spec
-  if (before !== undefined && before.state !== 'Proposed') return { isAccepted: true }
-  if (network.status?.ranges === undefined && same.some(({ users }) => users > 0)) return { isAccepted: true }
+): 'accepted' | 'rejected' | 'open' {
+  if (before?.state === 'Active' || (isUsed && network.status?.ranges === undefined)) return 'accepted'
   const answers = (network.status?.answers ?? []).filter((answer) => answer.cidr === cidr)
   const answered = consumersOf(network).map((name) => answers.find(({ consumer }) => consumer === name)?.accepted)
-  if (answered.includes(false)) return { isAccepted: false }
-  if (answered.every((accepted) => accepted === true)) return { isAccepted: true }
-  if (acceptanceSeconds === undefined) return { isAccepted: false }
-  const limitMs = Date.parse(proposedAt) + acceptanceSeconds * 1000
-  return { isAccepted: nowMs >= limitMs, limitMs }
+  if (answered.includes(false)) return 'rejected'
+  // the range has been published since it was accepted
+  const wasAccepted = before?.state === 'Terminating' && before.accepted === true
+  return wasAccepted || answered.every((accepted) => accepted === true) ? 'accepted' : 'open'
+}
+
+/** A range that returns without acceptance is proposed again: its time limit begins now. */
+function proposalOf(before: ClusterNetworkRange | undefined, isKept: boolean): string | undefined {
+  return isKept || before?.state === 'Proposed' ? before?.proposedAt : undefined
+}
+
+function limitOf(proposedAt: string, { spec: { acceptanceSeconds } }: ClusterNetwork): number | undefined {
+  return acceptanceSeconds === undefined ? undefined : Date.parse(proposedAt) + acceptanceSeconds * 1000
 }
 
 function consumersOf({ spec }: ClusterNetwork): readonly string[] {

@@ -167,7 +167,8 @@ export function networkViewPlanner(options: NetworkViewOptions = {}): NetworkVie
           ),
         ),
       networks({ now, before }, { state: { view } }) {
-        view.setAccepted(acceptedRanges(now?.ok === true ? now.value : undefined))
+        // one that cannot be read, or is deleted, has accepted no other ranges
+        if (now?.ok === true) view.setAccepted(acceptedRanges(now.value))
         return woken(now !== before)
       },
       ...Object.fromEntries(

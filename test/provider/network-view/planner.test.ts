@@ -3,7 +3,7 @@ import { Node } from 'ipam-kit/crd/core'
 import { ClusterNetwork } from 'ipam-kit/crd/ipam-kit'
 import type { KubeObject } from 'ipam-kit/crd/meta'
 import { ClusterCIDR } from 'ipam-kit/crd/node-ipam'
-import type { Change, EventEffect } from 'ipam-kit/plan'
+import type { Change, EventEffect, Planner } from 'ipam-kit/plan'
 import {
   acceptedRanges,
   type NetworkViewOptions,
@@ -273,11 +273,98 @@ describe('acceptance', () => {
     expect(await states()).toEqual(['10.0.0.0/16 Active', '10.1.0.0/16 Proposed'])
   })
 
+  describe('of a range that is deleted and created again within the grace period', () => {
+    const cidr = '10.0.0.0/16'
+    const bare = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'n' }, spec: {} }
+    const give = () => {
+      const planners: readonly Planner[] = [networkViewPlanner(), nodeIPAM({ network: 'pods' })]
+      return runUntilQuiet(store, planners, { now, onEvent: () => {} })
+    }
+    const subnets = async () => {
+      const read = await store.get({ ...Node.info, name: 'n' })
+      return read.ok ? Node.parse(read.value).spec.podCIDRs : undefined
+    }
+    const recreate = async () => {
+      await store.delete({ ...clusterRef, name: 'a' })
+      await give()
+      expect(await states()).toEqual([`${cidr} Terminating`])
+      nowMs += 20_000
+      await create(clusterCIDR('a', cidr))
+      await give()
+    }
+
+    test.each([
+      ['was rejected', false],
+      ['has no answer', undefined],
+    ])('a range that %s stays proposed, and Nodes get no subnets of it', async (_, accepted) => {
+      await create(network({ consumers: [{ name: 'flannel' }] }), clusterCIDR('a', cidr), bare)
+      await give()
+      if (accepted !== undefined) await answer('flannel', cidr, accepted)
+      await give()
+      await recreate()
+      expect([await states(), await subnets()]).toEqual([[`${cidr} Proposed`], undefined])
+      await answer('flannel', cidr, true)
+      await give()
+      expect([await states(), await subnets()]).toEqual([[`${cidr} Active`], [expect.any(String)]])
+    })
+
+    test('an accepted range is active at once, also if its answers have been removed', async () => {
+      await create(network({ consumers }), clusterCIDR('a', cidr))
+      await give()
+      for (const { name } of consumers) await answer(name, cidr, true)
+      await give()
+      await store.patch(networkRef, { status: { answers: null } }, { subresource: 'status' })
+      await recreate()
+      expect(await states()).toEqual([`${cidr} Active`])
+    })
+
+    test('an active range that a consumer rejects is proposed again', async () => {
+      await create(network({ consumers }), clusterCIDR('a', cidr))
+      await give()
+      for (const { name } of consumers) await answer(name, cidr, true)
+      await give()
+      await answer('flannel', cidr, false)
+      await recreate()
+      expect(await states()).toEqual([`${cidr} Proposed`])
+    })
+
+    test('the time limit begins again', async () => {
+      await create(network({ consumers, acceptanceSeconds: 30 }), clusterCIDR('a', cidr))
+      await give()
+      nowMs += 20_000
+      await recreate()
+      expect([await states(), (await give()).requeueAfterSeconds]).toEqual([[`${cidr} Proposed`], 30])
+      nowMs += 30_000
+      await give()
+      expect(await states()).toEqual([`${cidr} Active`])
+    })
+  })
+
+  test('while the object cannot be read, and after its deletion, a proposed range is not shown as active', async () => {
+    await create(network({ consumers }), clusterCIDR('a', '10.0.0.0/16'))
+    const planner = networkViewPlanner()
+    const proposed = async () => {
+      await runUntilQuiet(store, [planner], { now, onEvent: () => {} })
+      return planner.view.ipv4.proposed.map(({ name }) => name)
+    }
+    expect(await proposed()).toEqual(['a'])
+    const read = await store.get(networkRef)
+    if (!read.ok) throw new Error('no ClusterNetwork')
+    planner.observe({
+      kind: 'present',
+      object: { ...read.value, metadata: { ...read.value.metadata, resourceVersion: '1000' }, spec: 7 } as never,
+    })
+    expect(planner.view.ipv4.proposed.map(({ name }) => name)).toEqual(['a'])
+    planner.observe({ kind: 'absent', ref: networkRef, uid: read.value.metadata.uid })
+    expect(planner.view.ipv4.proposed.map(({ name }) => name)).toEqual(['a'])
+  })
+
   test('which ranges are accepted is for what gives subnets to Nodes', () => {
     const at = { source: { kind: 'Flag', name: 'x' }, proposedAt: '2026-01-01T00:00:00Z' }
     const ranges = [
       { cidr: '10.0.0.0/16', state: 'Active', ...at },
       { cidr: '10.1.0.0/16', state: 'Proposed', ...at },
+      { cidr: '10.2.0.0/16', state: 'Terminating', accepted: true, ...at },
     ]
     const parse = (spec: object, more = {}) => ClusterNetwork.parse({ ...network(spec), ...more })
     expect(acceptedRanges(undefined)).toBeUndefined()
