@@ -32,6 +32,11 @@ export const nodeIPAMWorks: readonly Work[] = [
     ours: () => heartbeats(NODES),
     peers: { 'the same with 50 nodes': () => heartbeats(50) },
   },
+  {
+    name: 'node IPAM: start with 4,000 nodes of one subnet, each',
+    ours: () => oneSubnet(4000),
+    peers: { 'the same with 400 nodes': () => oneSubnet(400) },
+  },
 ]
 
 const ranges = once(() =>
@@ -172,6 +177,28 @@ function heartbeats(count: number): Side {
     return planner.observe({ kind: 'present', object: { ...nodeOf(next, ++version), status } as Node }).length
   }
   return { run, operations: 1, answer: () => run() }
+}
+
+/** The first list of Nodes that all have one subnet, and a plan for each: an Event for each Node. */
+function oneSubnet(count: number): Side {
+  const objects = Array.from({ length: count }, (_, nth) => {
+    return { ...nodeOf(nth, nth + 1), spec: { podCIDR: '10.0.0.0/24', podCIDRs: ['10.0.0.0/24'] } }
+  })
+  const start = () => {
+    const planner = nodeIPAM()
+    const keys = new Set<string>()
+    for (const object of [...ranges(), ...objects]) {
+      for (const key of planner.observe({ kind: 'present', object })) keys.add(key)
+    }
+    let sent = 0
+    for (const key of keys) {
+      const plan = planner.plan(key, { nowMs: 0 })
+      if (plan !== undefined) planner.reserve?.(plan)
+      sent += plan?.effects.length ?? 0
+    }
+    return sent
+  }
+  return { run: start, operations: count, answer: () => start() / count }
 }
 
 function plannerOf(count: number) {

@@ -7,6 +7,19 @@ export function listed(texts: readonly string[], separator: string): string {
   return [...texts.slice(0, MOST_NAMED), ...(more > 0 ? [`${more} more`] : [])].join(separator)
 }
 
+/**
+ * The first five of some things as one text, and whether there are more: for a message that stays
+ * the same while others come and go. It reads and formats no more than it names.
+ */
+export function firstFew<T>(things: Iterable<T>, separator: string, format: (thing: T) => string): string {
+  const texts: string[] = []
+  for (const thing of things) {
+    if (texts.length === MOST_NAMED) return [...texts, 'and more'].join(separator)
+    texts.push(format(thing))
+  }
+  return texts.join(separator)
+}
+
 /** Names as one text: the first five in order, and the number of the others. O(n). */
 export function listedInOrder(names: readonly string[], separator: string): string {
   const first: string[] = []

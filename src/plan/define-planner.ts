@@ -5,7 +5,7 @@ import type { Change } from './change.js'
 import type { Refusal } from './effect.js'
 import { type Applied, ObjectCache } from './object-cache.js'
 import type { Outcome, Plan } from './plan.js'
-import type { AnyResult, Planner, PlanTime } from './planner.js'
+import type { AnyResult, Planner, PlanTime, RefusedPlan } from './planner.js'
 import type { Selection, TrimmedObject } from './selection.js'
 
 /** The watches of a planner, by the names under which it reads them. */
@@ -65,7 +65,7 @@ export interface PlannerDefinition<O extends Outcome, W extends Watches, S> {
   readonly onResult?: ((answered: AnyResult, context: PlannerContext<W, S>) => readonly string[]) | undefined
   /** {@link Planner.refused}. */
   readonly refused?:
-    | ((key: string, refusal: Refusal, context: PlannerContext<W, S>, time: PlanTime) => Plan<O> | undefined)
+    | ((key: string, refusal: Refusal, context: PlannerContext<W, S>, time: PlanTime) => RefusedPlan<O> | undefined)
     | undefined
   /** {@link Planner.reserve}. */
   readonly reserve?: ((plan: Plan, context: PlannerContext<W, S>) => () => readonly string[]) | undefined

@@ -65,6 +65,15 @@ export interface PlanTime {
   readonly nowMs: number
 }
 
+/** How a planner answers a refusal: {@link Planner.refused}. */
+export interface RefusedPlan<O extends Outcome = Outcome> extends Plan<O> {
+  /**
+   * The keys to plan again: what has waited for the write may be served in another way, or has to
+   * report it.
+   */
+  readonly wakes?: readonly string[] | undefined
+}
+
 /**
  * A provider as a machine without I/O. It observes changes, returns the keys to plan again, and
  * makes the plan for a key.
@@ -127,7 +136,7 @@ export interface Planner<O extends Outcome = Outcome> {
    * carries it out at once. The key itself has failed, and is planned again after a while. Left
    * out, or `undefined`: an event about the object of the effect reports it.
    */
-  refused?(key: string, refusal: Refusal, time: PlanTime): Plan<O> | undefined
+  refused?(key: string, refusal: Refusal, time: PlanTime): RefusedPlan<O> | undefined
   /**
    * Counts what a plan is about to create as in use, so that no concurrent plan for another key
    * allocates it. `runKey` calls it. The plans of a planner without this method are carried out one

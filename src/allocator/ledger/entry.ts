@@ -47,6 +47,15 @@ export interface LedgerSpec {
   readonly length?: number | undefined
 }
 
+/** What a ledger tells its caller. */
+export interface LedgerOptions<H extends LedgerHolder = LedgerHolder> {
+  /**
+   * Called with each recorded `held` entry that begins to overlap another held entry, or does not
+   * overlap one any more. An entry that is removed is not reported.
+   */
+  readonly onConflict?: ((entry: LedgerEntry<H>) => void) | undefined
+}
+
 /** Narrows {@link Ledger.next}. */
 export interface LedgerQuery {
   /** Default: IPv4 before IPv6, or the family of `from`. */

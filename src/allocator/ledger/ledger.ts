@@ -8,7 +8,15 @@ import { refuse } from '../../errors/refuse.js'
 import { PrefixTree } from '../prefixes/prefix-tree.js'
 import { Deadlines } from '../util/deadlines.js'
 import { MultiMap } from '../util/multi-map.js'
-import type { HoldReason, LedgerCounts, LedgerEntry, LedgerHolder, LedgerQuery, LedgerSpec } from './entry.js'
+import type {
+  HoldReason,
+  LedgerCounts,
+  LedgerEntry,
+  LedgerHolder,
+  LedgerOptions,
+  LedgerQuery,
+  LedgerSpec,
+} from './entry.js'
 import { randomUnit, type Units, unitsOf } from './random.js'
 
 type Address = Address.Address
@@ -66,9 +74,12 @@ export class Ledger<H extends LedgerHolder = LedgerHolder> {
   readonly #expiring = new Deadlines<LedgerEntry<H>>()
   /** Held entries that overlap another held entry. */
   readonly #conflicts = new Set<LedgerEntry<H>>()
+  readonly #onConflict: LedgerOptions<H>['onConflict']
   readonly #counts = { held: 0, pending: 0, kept: 0, cooldown: 0, former: 0, foreign: 0, outOfRange: 0 }
 
-  constructor(spec: LedgerSpec) {
+  constructor(spec: LedgerSpec, options: LedgerOptions<H> = {}) {
+    assertObject('Ledger', 'options', options)
+    this.#onConflict = options.onConflict
     const extents = this.#extents
     this.#byExtent = new MultiMap((entry) => entry, {
       get: (prefix) => extents.get(prefix),
@@ -178,14 +189,37 @@ export class Ledger<H extends LedgerHolder = LedgerHolder> {
    */
   holders(extent: Prefix): LedgerEntry<H>[] {
     assertPrefix('Ledger.holders', 'extent', extent)
-    const { length, address } = extent
     const found: LedgerEntry<H>[] = []
-    for (const { value } of this.#extents.covering(extent)) for (const entry of inOrder(value)) found.push(entry)
-    if (length === Address.bitsOf(address.family)) return found
-    for (const { prefix, value } of this.#extents.coveredBy(extent)) {
-      if (prefix.length > length) for (const entry of inOrder(value)) found.push(entry)
-    }
+    for (const value of this.#around(extent)) for (const entry of inOrder(value)) found.push(entry)
     return found
+  }
+
+  /**
+   * The entries of {@link holders} one by one, for a look at the first few. Those of one extent are
+   * in the order in which they were set. O(length of a prefix + entries that are read).
+   */
+  overlapping(extent: Prefix): IterableIterator<LedgerEntry<H>> {
+    assertPrefix('Ledger.overlapping', 'extent', extent)
+    return this.#each(extent)
+  }
+
+  *#each(extent: Prefix): IterableIterator<LedgerEntry<H>> {
+    for (const value of this.#around(extent)) yield* each(value)
+  }
+
+  /** The entries of each extent that overlaps this one, in the order of {@link holders}. */
+  *#around(extent: Prefix): IterableIterator<Several<LedgerEntry<H>>> {
+    const { length, address } = extent
+    for (const { value } of this.#extents.covering(extent)) yield value
+    if (length === Address.bitsOf(address.family)) return
+    let known = 0
+    // the first few are often enough
+    for (let limit = 8; ; limit *= 8) {
+      const inside = this.#extents.coveredBy(extent, { limit })
+      for (const { prefix, value } of inside.slice(known)) if (prefix.length > length) yield value
+      if (inside.length < limit) return
+      known = inside.length
+    }
   }
 
   /**
@@ -304,22 +338,42 @@ export class Ledger<H extends LedgerHolder = LedgerHolder> {
    */
   #isOnlyOutOfRange({ prefix, reason }: LedgerEntry<H>): boolean {
     if (reason !== 'held' || RangeSet.contains(this.#space, prefix)) return false
-    return !this.#byExtent.get(prefix).some(isHeld)
+    return this.#heldAt(prefix).length === 0
   }
 
+  /** Up to two held entries of exactly this extent. */
+  #heldAt(prefix: Prefix): readonly LedgerEntry<H>[] {
+    const value = this.#extents.get(prefix)
+    return value === undefined ? [] : twoHeld(value)
+  }
+
+  /** Updates the conflicts before an entry is recorded. O(extents that overlap it). */
   #meetOthers(entry: LedgerEntry<H>): void {
-    const others = this.holders(entry.prefix).filter(isHeld)
-    if (others.length > 0) for (const one of [entry, ...others]) this.#conflicts.add(one)
+    const [same] = this.#heldAt(entry.prefix)
+    // what overlaps this extent is in conflict with the entry that already has it
+    const others = same === undefined ? [...this.#around(entry.prefix)].flatMap(twoHeld) : [same]
+    if (others.length > 0) for (const one of [entry, ...others]) this.#setConflict(one, true)
   }
 
+  /** Updates the conflicts after an entry was removed. O(extents that overlap it). */
   #leaveOthers({ prefix }: LedgerEntry<H>): void {
-    const others = this.holders(prefix).filter(isHeld)
-    for (const other of others) {
-      // entries of the same prefix have the same holders: these are counted once for all of them
-      const isSame = Prefix.compare(other.prefix, prefix) === 0
-      const count = isSame ? others.length : this.holders(other.prefix).filter(isHeld).length
-      if (count < 2) this.#conflicts.delete(other)
-    }
+    const same = this.#heldAt(prefix)
+    if (same.length > 1) return
+    const others = same.length > 0 ? same : [...this.#around(prefix)].flatMap(twoHeld)
+    for (const other of others) if (!this.#isShared(other)) this.#setConflict(other, false)
+  }
+
+  /** Whether another held entry overlaps a held one. */
+  #isShared(entry: LedgerEntry<H>): boolean {
+    for (const value of this.#around(entry.prefix)) if (twoHeld(value).some((one) => one !== entry)) return true
+    return false
+  }
+
+  #setConflict(entry: LedgerEntry<H>, isConflict: boolean): void {
+    if (this.#conflicts.has(entry) === isConflict) return
+    if (isConflict) this.#conflicts.add(entry)
+    else this.#conflicts.delete(entry)
+    this.#onConflict?.(entry)
   }
 }
 
@@ -386,6 +440,20 @@ function isHeld({ reason }: LedgerEntry): boolean {
 
 function listed<T extends object>(value: Several<T>): T[] {
   return value instanceof Map ? [...value.values()] : [value]
+}
+
+function each<T extends object>(value: Several<T>): Iterable<T> {
+  return value instanceof Map ? value.values() : [value]
+}
+
+/** The first two held entries of an extent: one of them is another one than a given entry. */
+function twoHeld<H extends LedgerHolder>(value: Several<LedgerEntry<H>>): readonly LedgerEntry<H>[] {
+  const held: LedgerEntry<H>[] = []
+  for (const entry of each(value)) {
+    if (isHeld(entry)) held.push(entry)
+    if (held.length === 2) break
+  }
+  return held
 }
 
 function inOrder<H extends LedgerHolder>(value: Several<LedgerEntry<H>>): LedgerEntry<H>[] {

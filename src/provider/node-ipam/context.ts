@@ -2,10 +2,11 @@ import type { Prefix } from '../../cidr/index.js'
 import type { ClusterNetwork, SubnetReservations } from '../../crd/ipam-kit/index.js'
 import type { SubnetReservation } from '../../crd/ipam-kit/subnet-reservations.js'
 import type { KubeObject } from '../../crd/meta/object.js'
-import { type EventEffect, eventAbout, type PlannerContext, type Watch } from '../../plan/index.js'
+import type { Refusal } from '../../plan/effect.js'
+import type { PlannerContext, Watch } from '../../plan/index.js'
 import type { nodeWatch } from './node.js'
-import type { NodeIPAMEventReason } from './outcome.js'
 import type { ReadRange } from './range.js'
+import type { SentEvents } from './sent-events.js'
 import type { ServiceFacts } from './service-range.js'
 import type { NodeSubnets } from './subnets.js'
 
@@ -42,6 +43,8 @@ export interface NodeIPAMState {
   readonly reservations: Map<string, Reservation>
   /** The uids of ClusterCIDRs that no new entry gets subnets from. */
   readonly ended: Set<string>
+  /** Of {@link SharedNodeIPAM}: why the last write of the entries was refused, if it was. */
+  entriesRefused: Pick<Refusal, 'code' | 'message'> | undefined
 }
 
 export interface Reservation extends SubnetReservation {
@@ -75,60 +78,4 @@ export function waitingNodes({ cache: { nodes }, state: { waiting } }: NodeIPAMC
   if (waiting.size === 0) return []
   const open = nodes.by('bare', 'yes').filter(({ name }) => waiting.has(name))
   return open.map(({ name }) => nodeKey(name))
-}
-
-/** Why an Event is sent. */
-export interface EventCause {
-  readonly reason: NodeIPAMEventReason
-  readonly message: string
-}
-
-/**
- * The Events that were sent and are still true: one for each key, reason and cause. A cause that
- * has ended and returns is reported again.
- */
-export class SentEvents {
-  readonly #causes = new Map<string, Map<string, string>>()
-
-  has(key: string, reason: NodeIPAMEventReason, cause: string): boolean {
-    return this.#causes.get(key)?.get(reason) === cause
-  }
-
-  /** @returns whether the cause is new */
-  note(key: string, reason: string, cause: string): boolean {
-    const causes = this.#causes.get(key) ?? new Map<string, string>()
-    const isNew = causes.get(reason) !== cause
-    this.#causes.set(key, causes.set(reason, cause))
-    return isNew
-  }
-
-  /** Forgets the Events about a key, except for some reasons. */
-  retain(key: string, reasons: readonly string[] = []): void {
-    const causes = this.#causes.get(key)
-    for (const reason of [...(causes?.keys() ?? [])]) if (!reasons.includes(reason)) causes?.delete(reason)
-    if (causes?.size === 0) this.#causes.delete(key)
-  }
-}
-
-/** A cause that concerns this object, not an earlier one of its name. */
-export function causeOf(uid: string | undefined, cause: string): string {
-  return `${uid} ${cause}`
-}
-
-/**
- * The Events for these causes of an object that were not sent yet.
- *
- * @param open further reasons that may still be true
- */
-export function newEvents(
-  key: string,
-  object: KubeObject,
-  causes: readonly EventCause[],
-  { state: { sent } }: NodeIPAMContext,
-  open: readonly NodeIPAMEventReason[] = [],
-): readonly EventEffect[] {
-  sent.retain(key, [...causes.map(({ reason }) => reason), ...open])
-  return causes
-    .filter(({ reason, message }) => !sent.has(key, reason, causeOf(object.metadata.uid, message)))
-    .map(({ reason, message }) => eventAbout(object, { type: 'Warning', reason, message }))
 }

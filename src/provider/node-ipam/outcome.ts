@@ -22,7 +22,7 @@ export type NodeOutcome =
   | {
       readonly kind: 'notOwned' | 'conflict'
       readonly message: string
-      /** All problems, one for each Event. A Node with both kinds is a `conflict`. */
+      /** The problems of all subnets, one for each Event. A Node with both kinds is a `conflict`. */
       readonly problems: readonly SubnetProblem[]
     }
   | { readonly kind: 'ready' | 'waiting' | 'deleting' | 'failed' | 'unreadable'; readonly message: string }
@@ -34,8 +34,10 @@ export type NodeOutcome =
 export interface SubnetProblem {
   readonly reason: 'CIDRNotOwned' | 'CIDRConflict'
   readonly message: string
-  /** The subnets in no range, or those that overlap. Empty if the fields contradict each other. */
+  /** The subnet in no range, or that overlaps. Empty if the fields contradict each other. */
   readonly subnets: readonly Prefix[]
+  /** What its Event is sent for, once while it lasts: also when there are more Nodes or fewer. */
+  readonly cause: string
 }
 
 /**
@@ -45,9 +47,11 @@ export interface SubnetProblem {
  * - `blocked`: it is being deleted, and Nodes have subnets of it
  * - `released`: it is being deleted, and no Node has a subnet of it
  * - `invalid`: it gives no subnets, because its spec is invalid (`InvalidClusterCIDR`)
+ * - `failed`: the store has refused a write of it, such as its finalizer: it gives no subnets until
+ *   the write is done, and Nodes get subnets of other ranges (`WriteRefused`)
  */
 export interface RangeOutcome {
-  readonly kind: 'active' | 'blocked' | 'released' | 'invalid'
+  readonly kind: 'active' | 'blocked' | 'released' | 'invalid' | 'failed'
   readonly message: string
   /** With `blocked`: the Nodes, in the order of their subnets. */
   readonly nodes?: readonly string[] | undefined
@@ -70,6 +74,8 @@ export interface ServiceOutcome {
  * - `behind`: the watch of Nodes has to catch up first
  * - `unreadable`: it cannot be parsed, or is being deleted without the finalizer that keeps it, and
  *   no Node gets subnets
+ * - `failed`: the store has refused a write of it. No Node gets subnets until the write is done.
+ *   Each Node that waits for an entry reports it (`CIDRAssignmentFailed`)
  */
 export type ReservationOutcome =
   | {
@@ -77,7 +83,7 @@ export type ReservationOutcome =
       readonly message: string
       readonly choices: readonly { readonly node: string; readonly choice: SubnetChoice }[]
     }
-  | { readonly kind: 'reserved' | 'behind' | 'unreadable'; readonly message: string }
+  | { readonly kind: 'reserved' | 'behind' | 'unreadable' | 'failed'; readonly message: string }
 
 /** Reasons of the Events, all of type Warning. The first two are upstream's. */
 export type NodeIPAMEventReason =
@@ -87,3 +93,4 @@ export type NodeIPAMEventReason =
   | 'CIDRConflict'
   | 'InvalidClusterCIDR'
   | 'InvalidServiceCIDR'
+  | 'WriteRefused'

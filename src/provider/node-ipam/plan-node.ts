@@ -1,15 +1,17 @@
 import { Prefix } from '../../cidr/index.js'
 import { isDeleting } from '../../crd/meta/object.js'
-import { listed } from '../../errors/listed.js'
+import { firstFew } from '../../errors/listed.js'
 import { type Plan, patchIfFields } from '../../plan/index.js'
 import type { TrimmedObject } from '../../plan/selection.js'
-import { type NodeIPAMContext, newEvents, nodeKey, type Reservation } from './context.js'
+import { type NodeIPAMContext, nodeKey, type Reservation } from './context.js'
 import type { NodeFacts } from './node.js'
 import type { NodeOutcome, SubnetProblem } from './outcome.js'
+import type { NodeRange } from './range.js'
 import type { ReadShared } from './reservations.js'
-import type { SubnetChoice } from './subnets.js'
+import type { EventCause } from './sent-events.js'
+import type { HeldPrefix, SubnetChoice } from './subnets.js'
 
-/** The plan for a Node. O(ranges x log ranges + Nodes that share its subnets). */
+/** The plan for a Node. O(ranges x log ranges). */
 export function planNode(
   name: string,
   context: NodeIPAMContext,
@@ -24,7 +26,7 @@ export function planNode(
   const key = nodeKey(name)
   if (!node.isBare) {
     const problems = [...conflictsOf(node, context), ...orphansOf(node, context)]
-    const effects = newEvents(key, object, problems, context)
+    const effects = state.sent.newEvents(key, object, problems)
     const [first] = problems
     if (first === undefined) {
       return { outcome: { kind: 'ready', message: `Node ${name} has ${formatAll(node.subnets)}` }, effects }
@@ -40,20 +42,24 @@ export function planNode(
   const choice = state.subnets.choose(node)
   if (choice === undefined) {
     state.waiting.add(name)
-    const message = notAvailable(node, context)
-    // it is planned again when that range gives subnets
-    const isSoon = state.subnets.rangesFor(node).some((range) => state.subnets.isOpening(range))
-    const causes = isSoon ? [] : [{ reason: 'CIDRNotAvailable', message } as const]
-    return { outcome: { kind: 'waiting', message }, effects: newEvents(key, object, causes, context, REFUSALS) }
+    const ranges = state.subnets.rangesFor(node)
+    const cause = notAvailable(node, ranges, context)
+    // it is planned again when that range gives subnets, or when the store refuses its finalizer
+    const isSoon = ranges.some((range) => state.subnets.stateOf(range) === 'opening')
+    const effects = state.sent.newEvents(key, object, isSoon ? [] : [cause], REFUSALS)
+    return { outcome: { kind: 'waiting', message: cause.message }, effects }
   }
   state.waiting.delete(name)
-  state.sent.retain(key, REFUSALS)
-  if (shared !== undefined) {
-    const message = `Node ${name} waits for an entry in ${shared.name}`
-    // another controller may take them for another Node
-    return { outcome: { kind: 'waiting', message }, effects: [], requeueAfterSeconds: shared.takeOverSeconds }
+  if (shared === undefined) {
+    state.sent.forget(key, REFUSALS)
+    return assign(object, choice)
   }
-  return assign(object, choice)
+  const refused = state.entriesRefused
+  const message = `Node ${name} waits for an entry in ${shared.name}${refused ? `: ${refused.message}` : ''}`
+  const causes = refused ? [{ reason: 'CIDRAssignmentFailed', message, cause: refused.code } as const] : []
+  const effects = state.sent.newEvents(key, object, causes, REFUSALS)
+  // another controller may take them for another Node
+  return { outcome: { kind: 'waiting', message }, effects, requeueAfterSeconds: shared.takeOverSeconds }
 }
 
 /** A refusal is reported once, whatever the number of tries. */
@@ -74,8 +80,8 @@ function planReserved(
   if (subnets.length !== podCIDRs.length || subnets.length === 0) {
     return { outcome: { kind: 'failed', message: `the entry of Node ${name} in ${range} cannot be read` }, effects: [] }
   }
-  const problems = conflictsOf({ name, subnets, problems: [] }, context, 'Node')
-  const effects = newEvents(nodeKey(name), object, problems, context, REFUSALS)
+  const problems = sharedWithNodes({ name, subnets }, context)
+  const effects = context.state.sent.newEvents(nodeKey(name), object, problems, REFUSALS)
   const [problem] = problems
   if (problem !== undefined) {
     // its entry stays: a patch for it may be in flight
@@ -104,7 +110,7 @@ function assign(object: TrimmedObject, choice: SubnetChoice): Plan<NodeOutcome> 
   ] as const
   const why = `the Node has no subnets; these are free in ${choice.range}`
   const effects = [patchIfFields(object, { 'spec.podCIDRs': null }, patch, why)]
-  const message = `${listed(podCIDRs, ', ')} of ${choice.range} for Node ${name}`
+  const message = `${formatAll(choice.subnets)} of ${choice.range} for Node ${name}`
   return { outcome: { kind: 'assigned', message, node: name, choice }, effects }
 }
 
@@ -112,63 +118,71 @@ function assign(object: TrimmedObject, choice: SubnetChoice): Plan<NodeOutcome> 
  * Why no range has subnets for a Node. Includes the number of subnets of each range: a /24 divided
  * into /24 has one.
  */
-function notAvailable(node: NodeFacts, { cache, state }: NodeIPAMContext): string {
-  const ranges = state.subnets.rangesFor(node)
-  if (ranges.length > 0 && !ranges.some((range) => state.subnets.isOpen(range))) {
-    const names = ranges.map((range) => range.name)
-    return `the ranges for Node ${node.name} are not Active in the ClusterNetwork: ${listed(names, ', ')}`
+function notAvailable(node: NodeFacts, ranges: readonly NodeRange[], { cache, state }: NodeIPAMContext): EventCause {
+  const { subnets } = state
+  const waits = (cause: string, message: string) => ({ reason: 'CIDRNotAvailable', cause, message }) as const
+  if (ranges.length === 0) {
+    const ending = [...(cache.ranges ?? [])].filter(({ object }) => isDeleting(object))
+    const which =
+      ending.length === 0 ? '' : `; being deleted: ${firstFew(ending, ', ', ({ object }) => object.metadata.name)}`
+    return waits('no range', `no range is for Node ${node.name}${which}`)
   }
-  if (ranges.length > 0) {
-    const names = ranges.map(({ name, spaces, capacity }) => {
-      const prefixes = spaces.map(({ prefix, length }) => {
-        const service = state.subnets.serviceRangeOver(prefix)
-        const where = service === undefined ? '' : `, all of it in the service range ${Prefix.format(service)}`
-        return `${Prefix.format(prefix)} in /${length}${where}`
-      })
-      return `${name} (${prefixes.join(', ')}; subnets in all: ${capacity})`
+  if (!ranges.some((range) => subnets.isOpen(range))) {
+    const names = firstFew(ranges, ', ', ({ name }) => name)
+    return waits('not active', `the ranges for Node ${node.name} are not Active in the ClusterNetwork: ${names}`)
+  }
+  const format = ({ name, spaces, capacity }: NodeRange) => {
+    const prefixes = spaces.map(({ prefix, length }) => {
+      const service = subnets.serviceRangeOver(prefix)
+      const where = service === undefined ? '' : `, all of it in the service range ${Prefix.format(service)}`
+      return `${Prefix.format(prefix)} in /${length}${where}`
     })
-    return `no free subnets for Node ${node.name} in ${listed(names, ', ')}`
+    const refused = subnets.stateOf({ name }) === 'refused' ? '; its finalizer cannot be written' : ''
+    return `${name} (${prefixes.join(', ')}; subnets in all: ${capacity}${refused})`
   }
-  const ending = [...(cache.ranges ?? [])].filter(({ object }) => isDeleting(object)).length
-  const which = ending === 0 ? '' : `; being deleted: ${ending}`
-  return `no range is for Node ${node.name}${which}`
+  return waits('none free', `no free subnets for Node ${node.name} in ${firstFew(ranges, ', ', format)}`)
 }
 
-/**
- * The conflict of a Node, if it has one: its subnets overlap others, or its fields contradict each
- * other.
- *
- * @param kind of the others. Left out: all
- */
-function conflictsOf(
-  { name, subnets, problems }: Pick<NodeFacts, 'name' | 'subnets' | 'problems'>,
+/** The conflicts of a Node: its subnets overlap others, or its fields contradict each other. */
+function conflictsOf(node: NodeFacts, context: NodeIPAMContext): readonly SubnetProblem[] {
+  const { name, subnets, problems } = node
+  const services = subnets.flatMap((subnet) =>
+    overlapOf(name, subnet, 'service range', context.state.subnets.serviceRangesAt(subnet)),
+  )
+  const [cause] = problems
+  const contradiction: readonly SubnetProblem[] =
+    cause === undefined
+      ? []
+      : [{ reason: 'CIDRConflict', message: `Node ${name}: ${firstFew(problems, '; ', String)}`, subnets: [], cause }]
+  return [...sharedWithNodes(node, context), ...services, ...contradiction]
+}
+
+/** The subnets that overlap those of other Nodes. O(subnets), however many Nodes there are. */
+function sharedWithNodes(
+  { name, subnets }: Pick<NodeFacts, 'name' | 'subnets'>,
   { state }: NodeIPAMContext,
-  kind?: 'Node',
 ): readonly SubnetProblem[] {
-  const shared = new Set<Prefix>()
-  const sentences: string[] = []
-  for (const subnet of subnets) {
-    for (const { prefix, reason, holder } of state.subnets.ledger.holders(subnet)) {
-      if (reason === 'pending' || holder.key === nodeKey(name) || holder.kind !== (kind ?? holder.kind)) continue
-      shared.add(subnet)
-      sentences.push(`${Prefix.format(subnet)} overlaps ${Prefix.format(prefix)} of ${holder.key}`)
-    }
-  }
-  const all = [...sentences, ...problems]
-  if (all.length === 0) return []
-  return [{ reason: 'CIDRConflict', message: `Node ${name}: ${listed(all, '; ')}`, subnets: [...shared] }]
+  return subnets.flatMap((subnet) => overlapOf(name, subnet, 'Node', state.subnets.othersAt(subnet, name)))
 }
 
-/**
- * The subnets of a Node that are in no range: neither in one that gives subnets, nor in any other
- * existing one.
- */
+function overlapOf(name: string, subnet: Prefix, kind: string, others: Iterable<HeldPrefix>): readonly SubnetProblem[] {
+  const text = Prefix.format(subnet)
+  const sentences = firstFew(others, '; ', ({ prefix, key }) => `${text} overlaps ${Prefix.format(prefix)} of ${key}`)
+  if (sentences === '') return []
+  return [
+    { reason: 'CIDRConflict', message: `Node ${name}: ${sentences}`, subnets: [subnet], cause: `${text} ${kind}` },
+  ]
+}
+
+/** The subnets of a Node in no range: neither in one that gives subnets, nor in another one. */
 function orphansOf({ name, subnets }: NodeFacts, { state }: NodeIPAMContext): readonly SubnetProblem[] {
   const orphans = subnets.filter((subnet) => !state.subnets.isOwned(subnet))
-  if (orphans.length === 0) return []
-  return [{ reason: 'CIDRNotOwned', message: `Node ${name}: ${formatAll(orphans)} in no range`, subnets: orphans }]
+  return orphans.map((subnet) => {
+    const cause = Prefix.format(subnet)
+    return { reason: 'CIDRNotOwned', message: `Node ${name}: ${cause} in no range`, subnets: [subnet], cause }
+  })
 }
 
 function formatAll(prefixes: readonly Prefix[]): string {
-  return listed(prefixes.map(Prefix.format), ', ')
+  return firstFew(prefixes, ', ', Prefix.format)
 }

@@ -3,7 +3,7 @@ import type { ClusterCIDRSpec } from '../../crd/node-ipam/cluster-cidr.js'
 import { CLUSTER_CIDR_FINALIZER, ClusterCIDR } from '../../crd/node-ipam/index.js'
 import { listed } from '../../errors/listed.js'
 import { addFinalizer, type Plan, removeFinalizer } from '../../plan/index.js'
-import { type NodeIPAMContext, newEvents, rangeKey } from './context.js'
+import { type NodeIPAMContext, rangeKey } from './context.js'
 import { DEFAULT_CLUSTER_CIDR } from './flags.js'
 import type { RangeOutcome } from './outcome.js'
 import { isEnded, type ReadShared } from './reservations.js'
@@ -38,10 +38,11 @@ export function planRange(
   const key = rangeKey(name)
   if (!read.ok) {
     const message = `ClusterCIDR ${name} gives no subnets: ${read.problem}`
-    const effects = newEvents(key, object, [{ reason: 'InvalidClusterCIDR', message }], context)
+    const cause = { reason: 'InvalidClusterCIDR', message, cause: read.problem } as const
+    const effects = context.state.sent.newEvents(key, object, [cause])
     return { outcome: { kind: 'invalid', message }, effects }
   }
-  context.state.sent.retain(key)
+  context.state.sent.forget(key, isKept ? [] : ['WriteRefused'])
   const why = 'keep the range while Nodes have subnets of it'
   const effects = isKept ? [] : [addFinalizer(object, CLUSTER_CIDR_FINALIZER, why)]
   return { outcome: { kind: 'active', message: `ClusterCIDR ${name} gives subnets` }, effects }

@@ -6,13 +6,14 @@ import { ClusterCIDR } from '../../crd/node-ipam/index.js'
 import { assertObject } from '../../errors/checks.js'
 import { describe } from '../../errors/index.js'
 import type { DefinedPlanner } from '../../plan/define-planner.js'
-import { definePlanner, eventAbout, modelWatch, type Watch } from '../../plan/index.js'
-import { causeOf, type NodeIPAMState, type NodeIPAMWatches, type RangeFacts, rangeKey, SentEvents } from './context.js'
+import { definePlanner, modelWatch, type Watch } from '../../plan/index.js'
+import { type NodeIPAMState, type NodeIPAMWatches, type RangeFacts, rangeKey } from './context.js'
 import { DEFAULT_CLUSTER_CIDR } from './flags.js'
 import { nodeWatch } from './node.js'
 import type { NodeIPAMOutcome } from './outcome.js'
 import { planNode } from './plan-node.js'
 import { planDefault, planRange } from './plan-range.js'
+import { planRefused } from './plan-refused.js'
 import { planService } from './plan-service.js'
 import { type NodeRange, rangePrefixes, readRange } from './range.js'
 import type { RangeOrder } from './rank.js'
@@ -23,6 +24,7 @@ import {
   type SharedNodeIPAM,
   wakesOfReservations,
 } from './reservations.js'
+import { SentEvents } from './sent-events.js'
 import { serviceWatch } from './service-range.js'
 import { NodeSubnets, type SubnetChoice, type SubnetCursors, type SubnetHolder } from './subnets.js'
 import { wakesOfNetwork, wakesOfNode, wakesOfRange, wakesOfRelease, wakesOfService, without } from './wakes.js'
@@ -123,7 +125,7 @@ export function nodeIPAM(options: NodeIPAMOptions = {}): NodeIPAMPlanner {
       const subnets = new NodeSubnets(order, before?.subnets.cursors ?? options.cursors)
       subnets.setServiceRange('', serviceCIDRs)
       if (range !== undefined) {
-        subnets.setRange(range.name, { range, prefixes: range.spaces.map(({ prefix }) => prefix), isOpening: false })
+        subnets.setRange(range.name, { range, prefixes: range.spaces.map(({ prefix }) => prefix), state: 'open' })
       }
       if (options.network !== undefined) subnets.setOpen(new Set())
       return {
@@ -132,6 +134,7 @@ export function nodeIPAM(options: NodeIPAMOptions = {}): NodeIPAMPlanner {
         waiting: new Set(),
         reservations: new Map(),
         ended: new Set(),
+        entriesRefused: undefined,
       }
     },
     wakes: {
@@ -159,21 +162,15 @@ export function nodeIPAM(options: NodeIPAMOptions = {}): NodeIPAMPlanner {
           return planRange(name, context, shared)
       }
     },
-    refused(key, { code, message }, context) {
-      const object = key.startsWith('Node ') ? context.cache.nodes.entry(key.slice('Node '.length))?.object : undefined
-      if (object === undefined) return undefined
-      const reason = 'CIDRAssignmentFailed'
-      // the message of the store may contain the subnets of this try
-      const isNew = context.state.sent.note(key, reason, causeOf(object.metadata.uid, code))
-      const effects = isNew ? [eventAbout(object, { type: 'Warning', reason, message })] : []
-      return { outcome: { kind: 'failed', message }, effects }
+    refused(key, refusal, context) {
+      const { wakes, ...plan } = planRefused(key, refusal, context)
+      return { ...plan, wakes: all(wakes) }
     },
     // subnets about to be written are given to no other Node, and an Event is sent once
     reserve(plan, context) {
       const { subnets, sent, reservations } = context.state
       for (const effect of plan.effects) {
-        if (effect.kind !== 'event') continue
-        sent.note(`${effect.about.kind} ${effect.about.name}`, effect.reason, causeOf(effect.uid, effect.message))
+        if (effect.kind === 'event') sent.send(effect)
       }
       const outcome = plan.outcome as NodeIPAMOutcome
       const choices = choicesOf(outcome).filter(({ node }) => !reservations.has(node))

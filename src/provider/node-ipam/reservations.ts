@@ -54,6 +54,7 @@ export function reservationsKey(name: string): string {
  */
 export function wakesOfReservations({ now }: Delta<SubnetReservations>, context: NodeIPAMContext): readonly string[] {
   const { reservations, subnets } = context.state
+  context.state.entriesRefused = undefined
   const entries = new Map((parsedOf(now)?.spec.entries ?? []).map((entry) => [entry.node, entry]))
   const changed = new Set<string>()
   const released: Prefix[] = []

@@ -17,15 +17,29 @@ export interface SubnetChoice {
   readonly subnets: readonly Prefix[]
 }
 
+/** A prefix, and the kind and name of its holder. */
+export interface HeldPrefix {
+  readonly prefix: Prefix
+  readonly key: string
+}
+
 /** A source of subnets: a ClusterCIDR, or the flags of kube-controller-manager. */
 export interface RangeSource {
   /** `undefined`: it gives no subnets. */
   readonly range: NodeRange | undefined
   /** The prefixes that it names, also if it gives no subnets of them. */
   readonly prefixes: readonly Prefix[]
-  /** Whether it gives none yet: the Nodes that it serves wait for it. */
-  readonly isOpening: boolean
+  readonly state: SourceState
 }
+
+/**
+ * Whether a source gives subnets.
+ *
+ * - `open`: it does
+ * - `opening`: soon, after the write of its finalizer; Nodes wait for it
+ * - `refused`: the store has refused that write; Nodes get subnets of the next range
+ */
+export type SourceState = 'open' | 'opening' | 'refused'
 
 /**
  * Where the search in each range begins: behind the last subnet that was given. By the name of the
@@ -41,7 +55,7 @@ const EVERYTHING = /* @__PURE__ */ RangeSet.parse(['0.0.0.0/0', '::/0'])
  * range these came from. Memory does not depend on the size of a range.
  */
 export class NodeSubnets {
-  readonly ledger = new Ledger<SubnetHolder>({ space: EVERYTHING })
+  readonly ledger: Ledger<SubnetHolder>
   readonly cursors: SubnetCursors
   readonly #order: RangeOrder
   readonly #sources = new Map<string, RangeSource>()
@@ -49,19 +63,41 @@ export class NodeSubnets {
   #ordered: readonly NodeRange[] | undefined
   #owned: PrefixMap<string> | undefined
   #open: ReadonlySet<string> | undefined
+  /** The Nodes whose conflicts with other Nodes have begun or ended. */
+  readonly #changed = new Set<string>()
 
   constructor(order: RangeOrder, cursors: SubnetCursors = new Map()) {
+    this.ledger = new Ledger({ space: EVERYTHING }, { onConflict: ({ holder }) => this.#changed.add(holder.name) })
     this.#order = order
     this.cursors = cursors
   }
 
   /**
    * Records the subnets of a Node, and replaces those of the same sort. `pending`: a plan is about
-   * to write them; `reserved`: there is an entry for them. O(subnets).
+   * to write them; `reserved`: there is an entry for them. O(extents that overlap them).
+   *
+   * @returns the names of the Nodes whose conflicts with other Nodes have begun or ended
    */
-  setNode(name: string, subnets: readonly Prefix[], sort: 'held' | 'pending' | 'reserved' = 'held'): void {
+  setNode(name: string, subnets: readonly Prefix[], sort: 'held' | 'pending' | 'reserved' = 'held'): readonly string[] {
     const reason = sort === 'held' ? 'held' : 'pending'
-    this.#setAll(`${sort} Node ${name}`, subnets, reason, { key: `Node ${name}`, kind: 'Node', name })
+    this.#changed.clear()
+    // a Node is in no conflict with itself
+    this.#setAll(`${sort} Node ${name}`, withoutNested(subnets), reason, { key: `Node ${name}`, kind: 'Node', name })
+    return [...this.#changed]
+  }
+
+  /** The subnets of other Nodes that overlap a subnet of a Node, one by one. */
+  *othersAt(subnet: Prefix, name: string): IterableIterator<HeldPrefix> {
+    for (const { prefix, reason, holder } of this.ledger.overlapping(subnet)) {
+      if (reason === 'held' && holder.kind === 'Node' && holder.name !== name) yield { prefix, key: holder.key }
+    }
+  }
+
+  /** The service ranges that overlap a subnet. O(service ranges). */
+  serviceRangesAt(subnet: Prefix): readonly HeldPrefix[] {
+    return [...this.#services].flatMap(([key, prefixes]) =>
+      prefixes.filter((prefix) => Prefix.overlaps(prefix, subnet)).map((prefix) => ({ prefix, key })),
+    )
   }
 
   /**
@@ -99,9 +135,20 @@ export class NodeSubnets {
     this.#owned = undefined
   }
 
-  /** Whether a range gives subnets soon: it gets its finalizer first. */
-  isOpening({ name }: NodeRange): boolean {
-    return this.#sources.get(name)?.isOpening === true
+  stateOf({ name }: Pick<NodeRange, 'name'>): SourceState {
+    return this.#sources.get(name)?.state ?? 'open'
+  }
+
+  /**
+   * Notes that the store has refused the finalizer of a source, until the source is set again.
+   *
+   * @returns whether Nodes have waited for it
+   */
+  refuse(name: string): boolean {
+    const source = this.#sources.get(name)
+    if (source?.state !== 'opening') return false
+    this.#sources.set(name, { ...source, state: 'refused' })
+    return true
   }
 
   /** The ranges that give subnets. */
@@ -119,12 +166,13 @@ export class NodeSubnets {
 
   /**
    * The subnets for a Node. `undefined` if no range has a free one of each of its spaces, or if the
-   * first that has gives none yet. Changes nothing. O(ranges x log ranges).
+   * first that has is `opening`. Changes nothing. O(ranges x log ranges).
    */
   choose(node: Pick<NodeFacts, 'metadata'>): SubnetChoice | undefined {
     for (const range of this.rangesFor(node)) {
-      const subnets = this.isOpen(range) ? this.#next(range) : undefined
-      if (subnets !== undefined) return this.isOpening(range) ? undefined : { range: range.name, subnets }
+      const state = this.stateOf(range)
+      const subnets = this.isOpen(range) && state !== 'refused' ? this.#next(range) : undefined
+      if (subnets !== undefined) return state === 'opening' ? undefined : { range: range.name, subnets }
     }
     return undefined
   }
@@ -179,4 +227,11 @@ export class NodeSubnets {
     for (let index = prefixes.length; this.ledger.delete(`${id} ${index}`); index++);
     for (const [index, prefix] of prefixes.entries()) this.ledger.set(`${id} ${index}`, { prefix, reason, holder })
   }
+}
+
+/** Prefixes without those that lie in another one of them. O(n). */
+function withoutNested(prefixes: readonly Prefix[]): readonly Prefix[] {
+  if (prefixes.length < 2) return prefixes
+  const all = new PrefixMap(prefixes.map((prefix) => [prefix, true] as const))
+  return [...all.keys()].filter((prefix) => all.covering(prefix).length === 1)
 }

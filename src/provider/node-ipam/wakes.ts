@@ -5,13 +5,21 @@ import { CLUSTER_CIDR_FINALIZER } from '../../crd/node-ipam/index.js'
 import type { Parsed } from '../../plan/cached-objects.js'
 import type { Delta } from '../../plan/index.js'
 import type { TrimmedObject } from '../../plan/selection.js'
-import { type NodeIPAMContext, nodeKey, type RangeFacts, rangeKey, serviceKey, waitingNodes } from './context.js'
+import {
+  type NodeIPAMContext,
+  nodeKey,
+  type RangeFacts,
+  type Reservation,
+  rangeKey,
+  serviceKey,
+  waitingNodes,
+} from './context.js'
 import type { NodeFacts } from './node.js'
 import type { ServiceFacts } from './service-range.js'
 
 /**
- * Wakes the Node, and Nodes that share a subnet with it. After a release also what waits for
- * subnets: Nodes, and ranges that are being deleted.
+ * Wakes the Node, and the Nodes whose conflicts begin or end with its subnets. After a release also
+ * what waits for subnets: Nodes, and ranges that are being deleted.
  */
 export function wakesOfNode(
   { ref, before, now }: Delta<NodeFacts, TrimmedObject>,
@@ -22,13 +30,20 @@ export function wakesOfNode(
   const has = parsedOf(now)
   if (had !== undefined && had === has) return []
   const key = nodeKey(ref.name)
-  subnets.setNode(ref.name, has?.subnets ?? [])
   if (has?.isBare !== true) waiting.delete(ref.name)
-  if (now === undefined) sent.retain(key)
+  if (now === undefined) sent.forget(key)
   const released = without(had?.subnets ?? [], has?.subnets ?? [])
   const taken = without(has?.subnets ?? [], had?.subnets ?? [])
-  const sharing = subnets.nodesIn([...released, ...taken])
-  return [key, ...sharing.map(nodeKey), ...wakesOfRelease(released, context)]
+  if (released.length + taken.length === 0) return [key]
+  const concerned = [...subnets.setNode(ref.name, has?.subnets ?? []), ...reservedAt([...released, ...taken], context)]
+  return [key, ...concerned.map(nodeKey), ...wakesOfRelease(released, context)]
+}
+
+/** The Nodes with an entry in the SubnetReservations for one of these subnets. O(entries). */
+function reservedAt(subnets: readonly Prefix[], { state }: NodeIPAMContext): readonly string[] {
+  const isAbout = ({ subnets: reserved }: Reservation) =>
+    reserved.some((prefix) => subnets.some((subnet) => Prefix.overlaps(prefix, subnet)))
+  return [...state.reservations].flatMap(([name, reservation]) => (isAbout(reservation) ? [name] : []))
 }
 
 /** Wakes what waits for released subnets: Nodes, and ranges that are being deleted. */
@@ -60,7 +75,7 @@ export function wakesOfRange({ ref: { name }, before, now }: Delta<RangeFacts>, 
   const [had, has] = [parsedOf(before), parsedOf(now)]
   if (has === undefined) state.subnets.setRange(name, undefined)
   else openRange(has, context)
-  if (now === undefined) state.sent.retain(rangeKey(name))
+  if (now === undefined) state.sent.forget(rangeKey(name))
   const prefixes = [...(had?.prefixes ?? []), ...(has?.prefixes ?? [])]
   return [rangeKey(name), ...state.subnets.nodesIn(prefixes).map(nodeKey), ...waitingNodes(context)]
 }
@@ -69,8 +84,8 @@ export function wakesOfRange({ ref: { name }, before, now }: Delta<RangeFacts>, 
 export function openRange({ object, read, prefixes }: RangeFacts, { state }: NodeIPAMContext): void {
   const isOpen = read.ok && !isDeleting(object) && !state.ended.has(object.metadata.uid ?? '')
   // without its finalizer a ClusterCIDR may be deleted before a subnet of it is written
-  const isOpening = !hasFinalizer(object, CLUSTER_CIDR_FINALIZER)
-  state.subnets.setRange(object.metadata.name, { range: isOpen ? read.value : undefined, prefixes, isOpening })
+  const source = hasFinalizer(object, CLUSTER_CIDR_FINALIZER) ? 'open' : 'opening'
+  state.subnets.setRange(object.metadata.name, { range: isOpen ? read.value : undefined, prefixes, state: source })
 }
 
 /** Wakes the ServiceCIDR, Nodes with subnets of it, and Nodes that wait for one. */
@@ -78,7 +93,7 @@ export function wakesOfService({ ref: { name }, before, now }: Delta<ServiceFact
   const { state } = context
   const [had, has] = [parsedOf(before)?.prefixes ?? [], parsedOf(now)?.prefixes ?? []]
   state.subnets.setServiceRange(name, has)
-  if (now === undefined) state.sent.retain(serviceKey(name))
+  if (now === undefined) state.sent.forget(serviceKey(name))
   return [serviceKey(name), ...state.subnets.nodesIn([...had, ...has]).map(nodeKey), ...waitingNodes(context)]
 }
 

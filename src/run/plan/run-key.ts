@@ -162,6 +162,7 @@ export async function runKey<O extends Outcome>(
       if (failure.code === 'STORE_WRITE_WITHHELD')
         return { kind: 'failed', outcome, failure, attempts, conflicts, wakes }
       const told = await tellRefusal(planner, key, store, { ...options, refusal: refusalOf(ended.effect, failure) })
+      wakes.push(...told.wakes)
       if (told.kind === 'unsettled') return { ...told, outcome, attempts, wakes, release: () => [] }
       return { kind: 'failed', outcome: told.outcome ?? outcome, failure, attempts, conflicts, wakes }
     }
@@ -169,9 +170,10 @@ export async function runKey<O extends Outcome>(
   }
 }
 
-type Told<O extends Outcome> =
+type Told<O extends Outcome> = { readonly wakes: readonly string[] } & (
   | { readonly kind: 'told'; readonly outcome: O | undefined }
   | Extract<Try, { readonly kind: 'unsettled' }>
+)
 
 /**
  * Reports a refusal on the object of a key. A failure of that report does not change the refusal.
@@ -184,13 +186,14 @@ async function tellRefusal<O extends Outcome>(
 ): Promise<Told<O>> {
   const plan = planner.refused?.(key, refusal, { nowMs: now() })
   const events = plan === undefined ? [eventOf(refusal)] : plan.effects.filter((effect) => effect.kind === 'event')
+  const wakes = plan?.wakes ?? []
   if (plan !== undefined) {
     onPlan?.(plan)
     const ended = await tryPlan(plan, store, options)
-    if (ended.kind === 'unsettled') return ended
+    if (ended.kind === 'unsettled') return { ...ended, wakes }
   }
   for (const event of events) onEvent?.(event)
-  return { kind: 'told', outcome: plan?.outcome }
+  return { kind: 'told', outcome: plan?.outcome, wakes }
 }
 
 /**

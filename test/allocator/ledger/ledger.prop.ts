@@ -88,7 +88,9 @@ describe.each([
     'answers what a map and a loop do',
     (first, second, size, steps, { from, within, drawn, wider, ...rest }) => {
       let spec = specOf(first, second, size)
-      const [ledger, model] = [new Ledger(spec), new ModelLedger(spec)]
+      const told = new Set<LedgerEntry>()
+      const onConflict = (entry: LedgerEntry) => void (told.delete(entry) || told.add(entry))
+      const [ledger, model] = [new Ledger(spec, { onConflict }), new ModelLedger(spec)]
       const bits = Address.bitsOf(bases[0]!.family)
       const asked = (): LedgerQuery => ({
         ...rest,
@@ -127,6 +129,8 @@ describe.each([
             break
           }
         }
+        const recorded = new Set(ledger.entries())
+        expect(texts([...told].filter((entry) => recorded.has(entry)))).toEqual(texts(model.conflicts()))
         // the answers to all questions take longer than the steps
         if (i % 8 === 7) expectSame(ledger, model, asked(), drawn)
       }
@@ -155,6 +159,7 @@ describe.each([
     for (const input of PROBES) {
       const probe = prefixOf(input)
       expect(texts(ledger.holders(probe))).toEqual(texts(model.holders(probe)))
+      expect(texts(ledger.overlapping(probe))).toEqual(texts(model.holders(probe)))
       expect(texts(ledger.blockers(probe, { for: asked.for }))).toEqual(texts(model.blockers(probe, asked.for)))
     }
   }

@@ -1,3 +1,4 @@
+import type { KubeObject } from 'ipam-kit/crd/meta'
 import { nodeIPAM } from 'ipam-kit/provider/node-ipam'
 import { describe, expect, test } from 'vitest'
 import { Host } from './host.js'
@@ -22,10 +23,17 @@ describe('Events', () => {
     const host = new Host().put(node('n1'))
     host.put(small, node('n2'))
     expect(host.told).toEqual(['n1 CIDRNotAvailable', 'n2 CIDRNotAvailable'])
-    // n2 waits for another reason now, and then for the first one again
-    host.put(range('b', { ipv4: '10.0.0.0/24', perNodeHostBits: 7 }))
-    host.delete('ClusterCIDR b')
+    // n2 waits because no range is for it, and then because none has free subnets, as before
+    host.delete('ClusterCIDR a').put({ ...small, metadata: { ...small.metadata, uid: 'a2' } })
     expect(host.told.filter((each) => each === 'n2 CIDRNotAvailable')).toHaveLength(3)
+  })
+
+  test('a Node that waits is told of once, however many full ranges are added', () => {
+    const host = new Host().put(small, node('n1'), node('n2'))
+    for (let i = 0; i < 20; i++) host.put(range(`b${i}`, { ipv4: '10.0.0.0/24', perNodeHostBits: 7 }))
+    expect(host.told).toEqual(['n2 CIDRNotAvailable'])
+    const { message } = host.outcome('Node n2') ?? {}
+    expect(message).toMatch(/^no free subnets for Node n2 in a .*, b0 .*, and more$/)
   })
 
   test('a Node waits in silence only for a range that is for it and is to get its finalizer first', () => {
@@ -46,6 +54,53 @@ describe('Events', () => {
       host.delete('Node n2')
     }
     expect(host.told).toEqual(['n2 CIDRConflict', 'n1 CIDRConflict', 'n2 CIDRConflict', 'n1 CIDRConflict'])
+  })
+
+  test.each([
+    [
+      'that come one after the other',
+      (host: Host, nodes: readonly KubeObject[]) => nodes.map((each) => host.put(each)),
+    ],
+    ['that are there at the start', (host: Host, nodes: readonly KubeObject[]) => host.put(...nodes).restart()],
+  ])('N Nodes with one podCIDR, %s, are N Events and O(N) plans', (_, act) => {
+    const nodes = Array.from({ length: 50 }, (_, i) => node(`n${i}`, { podCIDRs: ['10.0.0.0/24'] }))
+    const host = new Host().put(small)
+    act(host, nodes)
+    const before = host.told.length === nodes.length ? 0 : nodes.length
+    expect(host.told.slice(before).toSorted()).toEqual(
+      nodes.map(({ metadata }) => `${metadata.name} CIDRConflict`).sort(),
+    )
+    expect(host.planned).toBeLessThanOrEqual(4 * nodes.length)
+    for (const { message } of host.events) {
+      expect(message).not.toMatch(/\d more/)
+      expect(message.length).toBeLessThan(300)
+    }
+    // the last two are in conflict until one of them is deleted, and only the last one is planned for it
+    for (const { metadata } of nodes.slice(2)) host.delete(`Node ${metadata.name}`)
+    const { planned } = host
+    expect([host.outcome('Node n0')?.kind, host.outcome('Node n1')?.kind]).toEqual(['conflict', 'conflict'])
+    host.delete('Node n1')
+    expect([host.outcome('Node n0')?.kind, host.planned - planned]).toEqual(['ready', 1])
+  })
+
+  test('a wide subnet over those of many Nodes is one Event for each of them', () => {
+    const names = Array.from({ length: 30 }, (_, i) => `n${i}`)
+    const host = new Host().put(range('a', { ipv4: '10.0.0.0/16' }), ...names.map((name) => node(name)))
+    for (const name of ['wide', 'wider', 'widest']) host.put(node(name, { podCIDRs: ['10.0.0.0/16'] }))
+    expect(host.told.toSorted()).toEqual(
+      [...names, 'wide', 'wider', 'widest'].map((name) => `${name} CIDRConflict`).sort(),
+    )
+    host.delete('Node wide').delete('Node wider').delete('Node widest')
+    expect(names.map((name) => host.outcome(`Node ${name}`)?.kind)).toEqual(names.map(() => 'ready'))
+  })
+
+  test('each subnet in conflict is told of once', () => {
+    const both = ['10.0.0.0/24', 'fd00::/64']
+    const host = new Host().put(range('a', { ipv4: '10.0.0.0/16', ipv6: 'fd00::/48' }), node('n1', { podCIDRs: both }))
+    host.put(node('n2', { podCIDRs: ['10.0.0.0/24', 'fd00:0:0:1::/64'] }))
+    host.put(node('n3', { podCIDRs: ['10.0.1.0/24', 'fd00::/64'] }))
+    const told = host.events.map(({ about, message }) => `${about.name}: ${message.split(' ')[2]}`)
+    expect(told.toSorted()).toEqual(['n1: 10.0.0.0/24', 'n1: fd00::/64', 'n2: 10.0.0.0/24', 'n3: fd00::/64'])
   })
 
   test('two causes of one Node are two Events', () => {

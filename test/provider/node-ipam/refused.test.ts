@@ -1,7 +1,9 @@
 import { Node } from 'ipam-kit/crd/core'
+import { SubnetReservations } from 'ipam-kit/crd/ipam-kit'
+import type { KubeObject, ObjectRef } from 'ipam-kit/crd/meta'
 import { ClusterCIDR } from 'ipam-kit/crd/node-ipam'
 import { fail, unwrap } from 'ipam-kit/errors'
-import { type NodeIPAMOutcome, nodeIPAM } from 'ipam-kit/provider/node-ipam'
+import { type NodeIPAMOptions, type NodeIPAMOutcome, nodeIPAM } from 'ipam-kit/provider/node-ipam'
 import { Controller } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
@@ -11,39 +13,60 @@ import { node, range } from './objects.js'
 
 const NAMES = ['n1', 'n2', 'n3', 'n4', 'n5']
 
-/** A controller on a server that refuses the patches of some Nodes. */
-async function serve(refused: readonly string[], ipv4: string) {
+interface Run {
+  /** Names of objects whose writes the server refuses. */
+  readonly refused: string[]
+  readonly objects: readonly KubeObject[]
+  readonly options?: NodeIPAMOptions
+  /** What happens after a minute. A second one follows. */
+  readonly later?: (run: { readonly store: Store; readonly refused: string[] }) => Promise<unknown> | undefined
+}
+
+/** A controller on a server that refuses the writes of some objects. */
+async function run({ refused, objects, options, later }: Run) {
   const timers = new VirtualTimers()
-  const memory = memoryStore({ now: () => timers.now(), kinds: [Node.info, ClusterCIDR.info] })
+  const kinds = [Node.info, ClusterCIDR.info, SubnetReservations.info]
+  const memory = memoryStore({ now: () => timers.now(), kinds })
   let patches = 0
-  const patch: Store['patch'] = async (ref, ...more) => {
-    if (ref.kind !== 'Node') return memory.patch(ref, ...more)
-    patches++
-    const failure = { object: `Node ${ref.name}`, path: 'object', problem: 'no' }
-    return refused.includes(ref.name) ? fail('STORE_INVALID', failure) : memory.patch(ref, ...more)
+  const refusal = ({ kind, name }: Pick<ObjectRef, 'kind' | 'name'>) => {
+    if (kind === 'Node') patches++
+    return refused.includes(name)
+      ? fail('STORE_INVALID', { object: `${kind} ${name}`, path: 'object', problem: 'no' })
+      : undefined
   }
-  const store: Store = { ...memory, patch }
-  unwrap(await store.create(range('a', { ipv4 })))
-  for (const name of NAMES) {
+  const patch: Store['patch'] = async (ref, ...more) => refusal(ref) ?? memory.patch(ref, ...more)
+  const create: Store['create'] = async (object) =>
+    refusal({ kind: object.kind, name: object.metadata.name }) ?? memory.create(object)
+  const store: Store = { ...memory, patch, create }
+  for (const object of objects) {
     await timers.pass(1000)
-    unwrap(await store.create(node(name)))
+    unwrap(await memory.create(object))
   }
+  patches = 0
   const events: string[] = []
   const controller = new Controller<NodeIPAMOutcome>({
     store,
-    planners: [nodeIPAM()],
+    planners: [nodeIPAM(options)],
     timers,
     onProblem: () => {},
     onEvent: ({ about, reason }) => events.push(`${about.name} ${reason}`),
   })
   const running = controller.run()
   await timers.pass(60_000)
+  if (later !== undefined) {
+    await later({ store: memory, refused })
+    await timers.pass(60_000)
+  }
   controller.stop()
   await timers.pass(60_000)
   await running
   const { items } = unwrap(await store.list(Node.info))
-  return { patches, events, served: items.filter((item) => Node.parse(item).spec.podCIDR).map((n) => n.metadata.name) }
+  const subnets = Object.fromEntries(items.map((item) => [item.metadata.name, Node.parse(item).spec.podCIDR]))
+  return { patches, events, subnets, served: NAMES.filter((name) => subnets[name] !== undefined) }
 }
+
+const serve = (refused: string[], ipv4: string) =>
+  run({ refused, objects: [range('a', { ipv4 }), ...NAMES.map((name) => node(name))] })
 
 test('Nodes whose patch is refused are tried again after ever longer pauses, and do not wake each other', async () => {
   const { patches, events, served } = await serve(NAMES, '10.0.0.0/16')
@@ -57,4 +80,54 @@ test('Nodes whose patch is refused are tried again after ever longer pauses, and
 test('A Node that waits is served when the patch of another one is refused', async () => {
   const { served } = await serve(['n1'], '10.0.0.0/22')
   expect(served).toEqual(['n2', 'n3', 'n4', 'n5'])
+})
+
+/** A ClusterCIDR whose finalizer is not written yet. */
+function fresh(name: string, ipv4: string): KubeObject {
+  const { metadata, ...rest } = range(name, { ipv4 })
+  return { ...rest, metadata: { ...metadata, finalizers: [] } }
+}
+
+test('A ClusterCIDR whose finalizer is refused holds up no Node: the next range serves them', async () => {
+  const nodes = ['n1', 'n2'].map((name) => node(name))
+  const { subnets, events } = await run({
+    refused: ['a'],
+    objects: [fresh('a', '10.0.0.0/22'), fresh('b', '10.1.0.0/22'), ...nodes],
+  })
+  expect(subnets).toEqual({ n1: '10.1.0.0/24', n2: '10.1.1.0/24' })
+  expect(events).toEqual(['a WriteRefused'])
+})
+
+test('Nodes for which there is no other range say what is refused, and are served when it is written', async () => {
+  const objects = [fresh('a', '10.0.0.0/22'), node('n1'), node('n2')]
+  const waiting = await run({ refused: ['a'], objects })
+  expect(waiting.subnets).toEqual({ n1: undefined, n2: undefined })
+  expect(waiting.events).toEqual(['a WriteRefused', 'n1 CIDRNotAvailable', 'n2 CIDRNotAvailable'])
+  const served = await run({
+    refused: ['a'],
+    objects,
+    // the next try is after the limit of pauses, or after a change
+    later: async ({ store, refused }) => {
+      refused.splice(0)
+      return store.patch({ ...ClusterCIDR.info, name: 'a' }, { metadata: { labels: { tried: 'again' } } })
+    },
+  })
+  expect(served.subnets).toEqual({ n1: '10.0.0.0/24', n2: '10.0.1.0/24' })
+  expect(served.events).toEqual(waiting.events)
+})
+
+test('A range that waits for its first finalizer is still waited for: Nodes do not go to the next one', async () => {
+  const objects = [node('n1'), fresh('a', '10.0.0.0/22'), fresh('b', '10.1.0.0/22')]
+  expect(await run({ refused: [], objects })).toMatchObject({ subnets: { n1: '10.0.0.0/24' }, events: [] })
+})
+
+test('Entries of several controllers that cannot be written are reported by each Node that waits', async () => {
+  const objects = [range('a', { ipv4: '10.0.0.0/22' }), node('n1'), node('n2')]
+  const options: NodeIPAMOptions = { shared: { identity: 'one' } }
+  const { subnets, events } = await run({ refused: ['node-ipam'], objects, options })
+  expect(subnets).toEqual({ n1: undefined, n2: undefined })
+  expect(events.toSorted()).toEqual(['n1 CIDRAssignmentFailed', 'n2 CIDRAssignmentFailed', 'node-ipam WriteRefused'])
+  const later: Run['later'] = async ({ refused }) => void refused.splice(0)
+  const served = await run({ refused: ['node-ipam'], objects, options, later })
+  expect(served.subnets).toEqual({ n1: '10.0.0.0/24', n2: '10.0.1.0/24' })
 })

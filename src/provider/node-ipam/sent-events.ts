@@ -1,0 +1,86 @@
+import type { KubeObject } from '../../crd/meta/object.js'
+import { type EventEffect, eventAbout } from '../../plan/index.js'
+import type { NodeIPAMEventReason } from './outcome.js'
+
+/** Why an Event is sent. */
+export interface EventCause {
+  readonly reason: NodeIPAMEventReason
+  readonly message: string
+  /**
+   * What the Event is sent for, once while it lasts. Without a count, and without a list of others:
+   * these change while the cause stays the same.
+   */
+  readonly cause: string
+}
+
+/**
+ * The Events that were sent and are still true: one for each key, reason and cause. A cause that
+ * has ended and returns is reported again.
+ */
+export class SentEvents {
+  readonly #sent = new Map<string, Set<string>>()
+  /** What the Events of plans are sent for, until they are sent. */
+  readonly #planned = new WeakMap<EventEffect, { readonly key: string; readonly id: string }>()
+
+  /**
+   * The Events for those causes of an object that were not sent yet. All other causes of the key
+   * have ended.
+   *
+   * @param open reasons that may still be true
+   */
+  newEvents(
+    key: string,
+    object: KubeObject,
+    causes: readonly EventCause[],
+    open: readonly NodeIPAMEventReason[] = [],
+  ): readonly EventEffect[] {
+    const { uid } = object.metadata
+    const now = new Map(causes.map((cause) => [idOf(uid, cause), cause]))
+    this.#retain(key, (id) => now.has(id) || open.some((reason) => id.startsWith(`${reason} `)))
+    const sent = this.#sent.get(key)
+    return [...now].flatMap(([id, { reason, message }]) => {
+      if (sent?.has(id) === true) return []
+      const event = eventAbout(object, { type: 'Warning', reason, message })
+      this.#planned.set(event, { key, id })
+      return [event]
+    })
+  }
+
+  /** Notes that an Event of a plan is sent. */
+  send(event: EventEffect): void {
+    const planned = this.#planned.get(event)
+    if (planned !== undefined) this.#note(planned.key, planned.id)
+  }
+
+  /**
+   * Notes that an Event about an object is sent.
+   *
+   * @returns whether its cause is new
+   */
+  note(key: string, uid: string | undefined, cause: Pick<EventCause, 'reason' | 'cause'>): boolean {
+    return this.#note(key, idOf(uid, cause))
+  }
+
+  /** Forgets the Events about a key, except for those of some reasons. */
+  forget(key: string, open: readonly NodeIPAMEventReason[] = []): void {
+    this.#retain(key, (id) => open.some((reason) => id.startsWith(`${reason} `)))
+  }
+
+  #note(key: string, id: string): boolean {
+    const sent = this.#sent.get(key) ?? new Set<string>()
+    const isNew = !sent.has(id)
+    this.#sent.set(key, sent.add(id))
+    return isNew
+  }
+
+  #retain(key: string, isOpen: (id: string) => boolean): void {
+    const sent = this.#sent.get(key)
+    for (const id of sent ?? []) if (!isOpen(id)) sent?.delete(id)
+    if (sent?.size === 0) this.#sent.delete(key)
+  }
+}
+
+/** A cause that concerns this object, not an earlier one of its name. */
+function idOf(uid: string | undefined, { reason, cause }: Pick<EventCause, 'reason' | 'cause'>): string {
+  return `${reason} ${uid} ${cause}`
+}
