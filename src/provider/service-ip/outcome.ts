@@ -6,7 +6,7 @@ export interface ServiceIPOutcome extends Outcome {
   readonly kind:
     | 'ready' // nothing is to be done
     | 'assigned' // a Service is given its addresses
-    | ServiceRefusal['kind'] // a Service gets none, and this is why
+    | ServiceRefusal['kind'] // a Service gets none, or not the second one, and this is why
     | 'waiting' // something is missing, and may come within the grace period
     | 'repaired' // an IPAddress is created or deleted
     | 'problem' // people have to look at it; nothing is changed

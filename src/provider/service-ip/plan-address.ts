@@ -10,6 +10,7 @@ import {
   proofOfAbsence,
 } from '../../plan/index.js'
 import type { ServiceIPOutcome } from './outcome.js'
+import { mayGetSecond } from './second-address.js'
 import { addressKey, isInRange, type Problem, problemKey, reportProblems, type ServiceContext } from './state.js'
 import { type SeenAddress, wantsAddress } from './watches.js'
 
@@ -99,8 +100,9 @@ function notCanonical({ object }: SeenAddress, text: string, { cache }: ServiceC
 }
 
 /** An address that no Service uses. */
-function unused(seen: SeenAddress, { cache }: ServiceContext): Finding {
-  const { object, service, parent } = seen
+function unused(seen: SeenAddress, context: ServiceContext): Finding {
+  const { cache } = context
+  const { object, address, service, parent } = seen
   const { name } = object.metadata
   if (service === undefined) {
     return wrong('IPAddressWrongReference', `the parent of IPAddress ${name} is ${parent}, and no Service: delete it`)
@@ -111,7 +113,8 @@ function unused(seen: SeenAddress, { cache }: ServiceContext): Finding {
     return { is: 'surplus', why: `${parent} does not exist`, proof }
   }
   if (!entry.ok) return wrong('ServiceNotReadable', `${parent} cannot be read: ${entry.problem}`)
-  if (wantsAddress(entry.value)) return { is: 'fine', outcome: { kind: 'waiting', message: `${parent} gets it` } }
+  if (wantsAddress(entry.value) || mayGetSecond(entry.value, address?.family, context))
+    return { is: 'fine', outcome: { kind: 'waiting', message: `${parent} gets it` } }
   return {
     is: 'surplus',
     why: `${parent} does not use ${name}`,

@@ -14,15 +14,14 @@ import { addFinalizer, type Effect, guard, type Plan, type PlanTime, patchObject
 import { namedServiceAddress, nextServiceAddress, type ServiceChoice, type ServiceRefusal } from './choose.js'
 import type { ServiceIPOutcome } from './outcome.js'
 import { familyName, isReadyObject } from './ranges.js'
+import { type Annotations, allocatedFor, secondFamily } from './second-address.js'
 import { isInRange, type Problem, problemKey, reportProblems, type ServiceContext, serviceKey } from './state.js'
 import { clusterIPsOf, nameKey, readAddress, type SeenAddress, wantsAddress } from './watches.js'
 
 /**
- * Annotation of an IPAddress that was adopted: `uid/resourceVersion` of the Service at that time.
+ * Plans a Service: it gets addresses, or each of its addresses gets an IPAddress, or it gets the
+ * address of its second family.
  */
-export const ADOPTED_ANNOTATION = 'ipam-kit.dev/adopted-by'
-
-/** Plans a Service: it gets addresses, or each of its addresses gets an IPAddress. */
 export function planService(
   service: Service,
   context: ServiceContext,
@@ -53,7 +52,11 @@ export function planService(
       requeueAfterSeconds,
     }
   }
-  return { outcome: outcomeOf(service, problems, missing), effects: events, requeueAfterSeconds }
+  const outcome = outcomeOf(service, problems, missing)
+  const second = outcome.kind === 'ready' ? secondFamily(service, context) : undefined
+  if (second === undefined) return { outcome, effects: events, requeueAfterSeconds }
+  const plan = planSecond(service, second, context, seed)
+  return { ...plan, effects: [...events, ...plan.effects] }
 }
 
 function outcomeOf(service: Service, problems: readonly Problem[], missing: readonly string[]): ServiceIPOutcome {
@@ -106,39 +109,29 @@ function repairEvent(service: Service, text: string) {
   } as const
 }
 
-/** The IPAddress of a Service. */
-function createAddress(text: string, service: Service, why: string): Effect {
+/** The IPAddress of a Service. `annotations` are those of an address that it did not have before. */
+function createAddress(text: string, service: Service, why: string, annotations?: Annotations): Effect {
   const { apiVersion, kind } = IPAddress.info
   const { namespace, name } = service.metadata
   const family = text.includes(':') ? familyName(6) : familyName(4)
   const labels = { [IP_FAMILY_LABEL]: family, [MANAGED_BY_LABEL]: SERVICE_ALLOCATOR }
   const parentRef = { group: '', resource: 'services', namespace, name }
-  return { kind: 'create', object: { apiVersion, kind, metadata: { name: text, labels }, spec: { parentRef } }, why }
+  const metadata = { name: text, labels, ...(annotations && { annotations }) }
+  return { kind: 'create', object: { apiVersion, kind, metadata, spec: { parentRef } }, why }
 }
 
 /** Gives a Service all of its addresses, or none. */
 function planAllocation(service: Service, context: ServiceContext, seed: number): Plan<ServiceIPOutcome> {
-  const key = serviceKey(nameKey(service.metadata))
   const families = familiesOf(service, context)
   if ('message' in families) return { outcome: families, effects: [] }
   const effects: Effect[] = []
   const texts: string[] = []
   for (const [index, family] of families.wanted.entries()) {
     const named = index === 0 ? families.named : undefined
-    const own = ownAddress(service, family, named, context)
-    if (own !== undefined) {
-      effects.push(adopt(own, service))
-      texts.push(own.text as string)
-      continue
-    }
-    const choice = choose(service, family, named, context, seed)
-    if (choice.kind !== 'free') {
-      context.state.refused.add(key)
-      return { outcome: choice, effects: [] }
-    }
-    const text = Address.format(choice.address)
-    effects.push(...takeAddress(choice, createAddress(text, service, `Service ${nameKey(service.metadata)} gets it`)))
-    texts.push(text)
+    const given = giveAddress(service, { family, named, seed }, context)
+    if ('message' in given) return { outcome: given, effects: [] }
+    effects.push(...given.effects)
+    texts.push(given.text)
   }
   const spec = {
     clusterIP: texts[0] as string,
@@ -151,6 +144,46 @@ function planAllocation(service: Service, context: ServiceContext, seed: number)
     outcome: { kind: 'assigned', message },
     effects: [...effects, patchObject(service, { spec }, `it gets ${message}`)],
   }
+}
+
+/** Gives a Service that has one address the one of its second family. */
+function planSecond(service: Service, family: Family, context: ServiceContext, seed: number): Plan<ServiceIPOutcome> {
+  const given = giveAddress(service, { family, named: undefined, seed }, context)
+  if ('message' in given) return { outcome: given, effects: [] }
+  const [first = ''] = clusterIPsOf(service)
+  const clusterIPs = [first, given.text]
+  const ipFamilies = [familyName(family === 4 ? 6 : 4), familyName(family)]
+  const spec = { clusterIP: first, clusterIPs, ipFamilies }
+  return {
+    outcome: { kind: 'assigned', message: clusterIPs.join(' and ') },
+    effects: [...given.effects, patchObject(service, { spec }, `it gets ${given.text} as well`)],
+  }
+}
+
+interface AddressQuery {
+  readonly family: Family
+  /** The address that the Service names. */
+  readonly named: Address.Address | undefined
+  readonly seed: number
+}
+
+/** The effects that give a Service one address before it is written to it, or why there is none. */
+function giveAddress(
+  service: Service,
+  query: AddressQuery,
+  context: ServiceContext,
+): { readonly text: string; readonly effects: readonly Effect[] } | ServiceRefusal {
+  const own = ownAddress(service, query.family, query.named, context)
+  if (own !== undefined) return { text: own.text as string, effects: [adopt(own, service)] }
+  const name = nameKey(service.metadata)
+  const choice = choose(service, query, context)
+  if (choice.kind !== 'free') {
+    context.state.refused.add(serviceKey(name))
+    return choice
+  }
+  const text = Address.format(choice.address)
+  const create = createAddress(text, service, `Service ${name} gets it`, allocatedFor(service))
+  return { text, effects: takeAddress(choice, create) }
 }
 
 /**
@@ -167,10 +200,8 @@ function takeAddress({ range }: Extract<ServiceChoice, { kind: 'free' }>, create
 
 function choose(
   service: Service,
-  family: Family,
-  named: Address.Address | undefined,
+  { family, named, seed }: AddressQuery,
   { state: { ranges, ledger } }: ServiceContext,
-  seed: number,
 ): ServiceChoice {
   if (named !== undefined) return namedServiceAddress(ranges, ledger, named)
   const { uid = '' } = service.metadata
@@ -231,7 +262,6 @@ function ownAddress(
  * Writes to an IPAddress before its Service gets the address. A writer that is about to delete it,
  * because it has read a version of the Service that wants no address, then meets a conflict.
  */
-function adopt({ object }: SeenAddress, { metadata: { uid = '', resourceVersion = '' } }: Service): Effect {
-  const annotations = { [ADOPTED_ANNOTATION]: `${uid}/${resourceVersion}` }
-  return patchObject(object, { metadata: { annotations } }, 'it was created for the Service')
+function adopt({ object }: SeenAddress, service: Service): Effect {
+  return patchObject(object, { metadata: { annotations: allocatedFor(service) } }, 'it was created for the Service')
 }

@@ -8,6 +8,7 @@ import { planAddress } from './plan-address.js'
 import { planRange } from './plan-range.js'
 import { planService } from './plan-service.js'
 import { hostPrefix } from './ranges.js'
+import { secondFamily } from './second-address.js'
 import {
   addressKey,
   newState,
@@ -50,7 +51,8 @@ export type ServiceIPPlanner = DefinedPlanner<ServiceIPOutcome, ServiceWatches, 
  * Addresses for Services, by IPAddress objects whose name is the address.
  *
  * - A Service without an address gets one of each family that it requests: the IPAddress is created
- *   first, and a name that exists already leads to the next address.
+ *   first, and a name that exists already leads to the next address. One whose `ipFamilyPolicy` is
+ *   raised gets the second one.
  * - A ServiceCIDR gets its finalizer and its condition. One that is being deleted gives no
  *   addresses, and loses the finalizer when no address depends on it, 10 s after its deletion at
  *   the earliest.
@@ -119,10 +121,10 @@ export function serviceIPs(options: ServiceIPOptions): ServiceIPPlanner {
         return texts.every((text) => ledger.get(text) !== undefined) ? [] : [...refused]
       }
     },
-    isServed(key, { cache }) {
+    isServed(key, context) {
       const [kind, name] = readKey(key)
-      const service = kind === 'Service' ? cache.services.get(name) : undefined
-      return service === undefined || !wantsAddress(service)
+      const service = kind === 'Service' ? context.cache.services.get(name) : undefined
+      return service === undefined || !(wantsAddress(service) || secondFamily(service, context) !== undefined)
     },
     isAggregate: (key) => readKey(key)[0] === 'ServiceCIDR',
   })

@@ -60,7 +60,7 @@ export function readKey(key: string): readonly [kind: string, name: string] {
   return [key.slice(0, space), key.slice(space + 1)]
 }
 
-/** The Services that wait for an address, the oldest first. */
+/** The Services that lack an address, the oldest first. */
 function waitingKeys({ cache }: ServiceContext): readonly string[] {
   return cache.services.by('waiting', WAITING).map(({ metadata }) => serviceKey(nameKey(metadata)))
 }
@@ -84,7 +84,7 @@ export function recordAddress(text: string, context: ServiceContext): readonly s
   return [
     ...keysAt(text, context),
     ...(isChanged ? endingKeys(cache.ranges) : []),
-    ...(isChanged && wasHeld ? waitingKeys(context) : []),
+    ...(isChanged && wasHeld ? state.refused : []),
   ]
 }
 

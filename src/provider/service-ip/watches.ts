@@ -1,3 +1,4 @@
+import type { Family } from '../../cidr/index.js'
 import * as Address from '../../cidr/nouns/address.js'
 import { Service } from '../../crd/core/service.js'
 import { isDeleting, type KubeObject, labelOf } from '../../crd/meta/object.js'
@@ -98,6 +99,20 @@ export function wantsAddress(service: Service): boolean {
 }
 
 /**
+ * The family that a Service lacks: it has one address, and its policy is for two. Whether it gets
+ * one is for `second-address.ts` to say.
+ */
+export function lackedFamily(service: Service): Family | undefined {
+  const { type, ipFamilyPolicy } = service.spec
+  const isDual = ipFamilyPolicy === 'PreferDualStack' || ipFamilyPolicy === 'RequireDualStack'
+  if (!isDual || type === 'ExternalName' || isDeleting(service)) return undefined
+  const [text, ...others] = clusterIPsOf(service)
+  if (text === undefined || others.length > 0) return undefined
+  const family = readAddress(text)?.family
+  return family && (family === 4 ? 6 : 4)
+}
+
+/**
  * What the planner watches. Indexes: `address` and `service` are the canonical address and the
  * Service that has it.
  */
@@ -105,7 +120,7 @@ export const WATCHES = {
   services: modelWatch(Service, {
     indexes: {
       address: addressesOf,
-      waiting: (service: Service) => (wantsAddress(service) ? [WAITING] : []),
+      waiting: (service: Service) => (wantsAddress(service) || lackedFamily(service) !== undefined ? [WAITING] : []),
     },
   }),
   addresses: {

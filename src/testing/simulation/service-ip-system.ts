@@ -1,6 +1,6 @@
-import { Address, Prefix } from '../../cidr/index.js'
+import { Address, Prefix, RangeSet } from '../../cidr/index.js'
 import { Service } from '../../crd/core/index.js'
-import type { KubeObject } from '../../crd/meta/object.js'
+import { isDeleting, type KubeObject } from '../../crd/meta/object.js'
 import { IPAddress, ServiceCIDR } from '../../crd/networking/index.js'
 import { unwrap } from '../../errors/index.js'
 import type { Change } from '../../plan/index.js'
@@ -10,6 +10,7 @@ import type { Dice } from './dice.js'
 import type { ObservedWrite, SimulatedSystem, SimulationRules } from './simulate.js'
 
 const NAMES = ['a', 'b', 'c', 'd', 'e', 'f']
+const POLICIES = ['SingleStack', 'PreferDualStack', 'RequireDualStack'] as const
 const RANGES = {
   first: ['10.0.0.0/29'],
   second: ['10.0.0.8/30', 'fd00::/126'],
@@ -23,7 +24,8 @@ const RANGE_NAMES = Object.keys(RANGES) as (keyof typeof RANGES)[]
  *
  * Always: no address belongs to two Services, none that a Service has loses its IPAddress, and no
  * controller ends a ServiceCIDR while it knows of an IPAddress in it and in no other one. At rest:
- * each address of a Service has an IPAddress, and there are no others.
+ * each address of a Service has an IPAddress, and there are no others; no Service with a policy for
+ * two addresses has one alone while one of the other family is free.
  *
  * Any number of writers at a time. What a writer does not know of yet when it ends a ServiceCIDR is
  * no mistake: as in Kubernetes, the 10 s rely on watches that are not later.
@@ -53,10 +55,12 @@ async function people(store: Store, dice: Dice): Promise<void> {
   const ref = { apiVersion, kind, namespace, name }
   const draw = dice.next()
   if (draw < 0.5) {
-    const ipFamilyPolicy = dice.pick(['SingleStack', 'PreferDualStack', 'RequireDualStack'])
     const named = dice.chance(0.2) ? { clusterIP: `10.0.0.${1 + dice.below(14)}` } : {}
-    await store.create({ apiVersion, kind, metadata: { namespace, name }, spec: { ipFamilyPolicy, ...named } })
-  } else if (draw < 0.7) await store.delete(ref)
+    const families = dice.chance(0.1) ? { ipFamilies: ['IPv6'] } : {}
+    const spec = { ipFamilyPolicy: dice.pick(POLICIES), ...named, ...families }
+    await store.create({ apiVersion, kind, metadata: { namespace, name }, spec })
+  } else if (draw < 0.6) await store.patch(ref, { spec: { ipFamilyPolicy: dice.pick(POLICIES) } })
+  else if (draw < 0.7) await store.delete(ref)
   else if (draw < 0.78) {
     // an API server takes the addresses away with this change, and so a change back asks for new
     // ones
@@ -67,10 +71,14 @@ async function people(store: Store, dice: Dice): Promise<void> {
   else await store.create(rangeNamed(dice.pick(RANGE_NAMES)))
 }
 
-/** Whether a Service can have an address of a range: not its first, and of IPv4 not its last one. */
+/** Whether a Service can have an address of a range: not its first, nor the last of IPv4. */
 function canHave(prefix: Prefix, address: Address): boolean {
   const isLast = address.family === 4 && Address.equals(address, Prefix.last(prefix))
   return Prefix.contains(prefix, address) && !isLast && !Address.equals(address, Prefix.first(prefix))
+}
+
+function addressesIn(prefix: Prefix): Iterable<Address> {
+  return RangeSet.addresses(RangeSet.fromPrefixes([prefix]))
 }
 
 class ServiceRules implements SimulationRules {
@@ -97,7 +105,22 @@ class ServiceRules implements SimulationRules {
     const names = objects.filter(({ spec }) => !waits.has(spec.parentRef.name)).map(({ metadata }) => metadata.name)
     const used = this.#services().flatMap(({ spec }) => spec.clusterIPs ?? [])
     if (names.sort().join() !== used.sort().join()) return `Services have ${used}, and there are IPAddresses ${names}`
-    return undefined
+    return this.#single(objects.map(({ metadata }) => metadata.name))
+  }
+
+  /** A Service with one address whose policy is for two, and a free address of the other family. */
+  #single(inUse: readonly string[]): string | undefined {
+    const kept = [...this.#objects.values()].filter((object) => ServiceCIDR.is(object) && !isDeleting(object))
+    const free = kept
+      .flatMap((object) => ServiceCIDR.parse(object).spec.cidrs.map((cidr) => Prefix.parse(cidr)))
+      .flatMap((prefix) => [...addressesIn(prefix)].filter((address) => canHave(prefix, address)))
+      .filter((address) => !inUse.includes(Address.format(address)))
+    const single = this.#services().find(({ spec: { ipFamilyPolicy, clusterIPs = [] } }) => {
+      const [first, second] = clusterIPs
+      if (ipFamilyPolicy === 'SingleStack' || first === undefined || second !== undefined) return false
+      return free.some(({ family }) => family !== Address.parse(first).family)
+    })
+    return single && `Service ${single.metadata.name} has ${single.spec.clusterIPs} alone, and others are free`
   }
 
   #services(): readonly Service[] {

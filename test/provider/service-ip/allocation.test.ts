@@ -4,7 +4,7 @@ import { serviceIPs } from 'ipam-kit/provider/service-ip'
 import { runUntilQuiet } from 'ipam-kit/run'
 import { storeOver } from 'ipam-kit/testing'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { ADOPTED_ANNOTATION } from '../../../src/provider/service-ip/plan-service.js'
+import { ALLOCATED_ANNOTATION } from '../../../src/provider/service-ip/second-address.js'
 import { address, range, service, using, World } from './world.js'
 
 const FINALIZER = 'networking.k8s.io/service-cidr-finalizer'
@@ -185,7 +185,7 @@ describe('several writers', () => {
     await runUntilQuiet(world.store, [serviceIPs({ seed: 1 })], { now: () => world.timers.now() })
     expect(await ipsOf('web')).toEqual(['10.0.0.99'])
     const { metadata } = unwrap(await world.store.get({ ...IPAddress.info, name: '10.0.0.99' }))
-    expect(metadata.annotations?.[ADOPTED_ANNOTATION]).toMatch(/.\/\d+$/)
+    expect(metadata.annotations?.[ALLOCATED_ANNOTATION]).toMatch(/.\/\d+$/)
   })
 
   test('a range that was deleted meanwhile gives no address', async () => {
