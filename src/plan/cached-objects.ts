@@ -126,6 +126,11 @@ export function byAge(left: KubeObject, right: KubeObject): number {
   assertKube('byAge', 'left', left)
   assertKube('byAge', 'right', right)
 
+  return compareAge(left, right)
+}
+
+/** {@link byAge} for objects of the cache. */
+export function compareAge(left: KubeObject, right: KubeObject): number {
   return (
     compareText(left.metadata.creationTimestamp ?? '', right.metadata.creationTimestamp ?? '') ||
     compareText(nameKey(left.metadata), nameKey(right.metadata))
@@ -318,7 +323,9 @@ class Bucket<T> {
   }
 
   values(): readonly T[] {
-    this.#sorted ??= [...this.#entries.values()].sort((a, b) => byAge(a.object, b.object)).map(({ value }) => value)
+    this.#sorted ??= [...this.#entries.values()]
+      .sort((a, b) => compareAge(a.object, b.object))
+      .map(({ value }) => value)
     return this.#sorted
   }
 }

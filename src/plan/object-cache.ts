@@ -2,7 +2,6 @@ import { type KubeObject, kindKey, type ObjectRef, refOf } from '../crd/meta/obj
 import { assertKube, assertNumber, assertObject, assertParts, assertString } from '../errors/checks.js'
 import {
   type AnyWatch,
-  byAge,
   type CachedObjects,
   type Delta,
   nameKey,
@@ -12,6 +11,7 @@ import {
 } from './cached-objects.js'
 import type { Change } from './change.js'
 import { isSelected, isSelective, type Selection, type TrimmedObject } from './selection.js'
+import { PIECE, sortedByAge } from './sorted-by-age.js'
 
 /** How many objects of a selection are remembered after they were deleted. */
 const MAX_DELETED = 10_000
@@ -52,12 +52,14 @@ export interface ApplyOptions {
 }
 
 /** What {@link ObjectCache.changesOf} finds in a list. */
-export type ListChanges =
-  | { readonly kind: 'changes'; readonly changes: readonly Change[] }
-  /**
-   * The list is older than the cache: the database of the store was restored to an earlier state.
-   */
-  | { readonly kind: 'went-back'; readonly ref: ObjectRef; readonly how: 'older' | 'deleted' }
+export type ListChanges = { readonly kind: 'changes'; readonly changes: readonly Change[] } | WentBack
+
+/** A list is older than the cache: the database of the store was restored to an earlier state. */
+export interface WentBack {
+  readonly kind: 'went-back'
+  readonly ref: ObjectRef
+  readonly how: 'older' | 'deleted'
+}
 
 /**
  * The objects that the planners of one process share. Informers, own writes and single reads apply
@@ -163,11 +165,32 @@ export class ObjectCache {
     list: { readonly items: readonly KubeObject[]; readonly resourceVersion: string },
     since: number,
   ): ListChanges {
-    assertParts('ObjectCache.changesOf', 'selection', selection, { apiVersion: 'text', kind: 'text', plural: 'text' })
-    assertParts('ObjectCache.changesOf', 'list', list, { items: 'objects', resourceVersion: 'text' })
-    assertNumber('ObjectCache.changesOf', 'since', since)
+    assertList('ObjectCache.changesOf', selection, list, since)
 
-    return this.#collection(selection).changesOf(list, since)
+    const changes: Change[] = []
+    const steps = this.#collection(selection).compare(list, since)
+    for (let step = steps.next(); ; step = steps.next()) {
+      if (step.done === true) return step.value ?? { kind: 'changes', changes }
+      if (step.value !== undefined) changes.push(step.value)
+    }
+  }
+
+  /**
+   * The same as {@link changesOf}, one change after the other, for a host that gives way to the
+   * event loop in between. Apply each change before the next step: a present object with `since`,
+   * because the cache may have changed between two steps.
+   *
+   * @yields a change; `undefined`: there is none yet, and the host may give way
+   * @returns `undefined` if the list is not older than the cache
+   */
+  compare(
+    selection: Selection,
+    list: { readonly items: readonly KubeObject[]; readonly resourceVersion: string },
+    since: number,
+  ): Generator<Change | undefined, WentBack | undefined> {
+    assertList('ObjectCache.compare', selection, list, since)
+
+    return this.#collection(selection).compare(list, since)
   }
 
   /** The part of an object that the cache keeps for a selection. */
@@ -244,6 +267,13 @@ export class ObjectCache {
     this.#functions.set(part, known)
     return known
   }
+}
+
+/** @throws IpamError `INVALID_ARGUMENT` */
+function assertList(of: string, selection: Selection, list: unknown, since: number): void {
+  assertParts(of, 'selection', selection, { apiVersion: 'text', kind: 'text', plural: 'text' })
+  assertParts(of, 'list', list, { items: 'objects', resourceVersion: 'text' })
+  assertNumber(of, 'since', since)
 }
 
 /** Whether one resourceVersion is older than another. Never, where either is no whole number. */
@@ -348,8 +378,8 @@ class Collection {
       return this.#seen.has(key) ? this.#leave(key, change.object, ref, deltas) : 'echo'
     }
     const { uid, resourceVersion: version } = change.object.metadata
-    // the objects of a first list come in no order of versions
-    if (options.isOwn && this.isComplete) this.reach(version)
+    // the objects of a list come in no order of versions
+    if (options.isOwn && !options.isKept && this.isComplete) this.reach(version)
     const seen = this.#seen.get(key)
     if (uid !== undefined && this.#deleted.has(`${key} ${uid}`)) return 'echo'
     if (seen !== undefined && isOutdated(change.object, seen, options.since)) return 'echo'
@@ -379,14 +409,15 @@ class Collection {
     return isSame ? 'echo' : 'newer'
   }
 
-  changesOf(
+  *compare(
     list: { readonly items: readonly KubeObject[]; readonly resourceVersion: string },
     since: number,
-  ): ListChanges {
+  ): Generator<Change | undefined, WentBack | undefined> {
     const { items, resourceVersion } = list
     const listed = new Set<string>()
     const changed: KubeObject[] = []
     for (const object of items) {
+      if (listed.size % PIECE === 0) yield undefined
       const ref = refOf(object)
       const key = nameKey(ref)
       listed.add(key)
@@ -404,20 +435,18 @@ class Collection {
           : seen?.object !== undefined && version === known && uid === seen.uid
       if (!isKnown && !(seen !== undefined && isOutdated(object, seen, since))) changed.push(object)
     }
-    const absent = [...this.#seen].filter(([key, { version, object, cameAt }]) => {
-      if (object === undefined || listed.has(key)) return false
+    for (const object of yield* sortedByAge(changed)) yield { kind: 'present', object }
+    let checked = 0
+    for (const [key, { ref, uid, version, object, cameAt }] of this.#seen) {
+      if (checked++ % PIECE === 0) yield undefined
+      if (object === undefined || listed.has(key)) continue
       // what was written after the list was made is not in it; where the versions do not say when,
       // what came after it was asked for
-      if (isOlderVersion(resourceVersion, version)) return false
-      return cameAt <= since || isOlderVersion(version, resourceVersion) || version === resourceVersion
-    })
-    return {
-      kind: 'changes',
-      changes: [
-        ...changed.sort(byAge).map((object): Change => ({ kind: 'present', object })),
-        ...absent.map(([, { ref, uid }]): Change => ({ kind: 'absent', ref, uid })),
-      ],
+      if (isOlderVersion(resourceVersion, version)) continue
+      const isOfList = cameAt <= since || isOlderVersion(version, resourceVersion) || version === resourceVersion
+      if (isOfList) yield { kind: 'absent', ref, uid }
     }
+    return undefined
   }
 
   clear(): void {

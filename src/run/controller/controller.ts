@@ -28,6 +28,7 @@ import { Informer } from './informer.js'
 import { Resync } from './resync.js'
 import { STALLED_MS, type Stalled, StalledKeys } from './stalled-keys.js'
 import type { Timers } from './timers.js'
+import { Turns } from './turns.js'
 import { type Job, type JobEnd, type QueueReport, WorkQueue } from './work-queue.js'
 
 /** A problem that the controller tries again by itself. */
@@ -178,11 +179,16 @@ export class Controller<O extends Outcome = Outcome> {
    */
   readonly #waits = new Map<() => void, { readonly isFinal: boolean }>()
   readonly #stalled = new StalledKeys()
+  readonly #turns: Turns
   readonly #resyncs = new Map<Planner<O>, Resync>()
   /** When keys of a planner were last told of, by planner and reason. */
   readonly #toldMs = new Map<string, number>()
   #cancelCheck: (() => void) | undefined
   #unsynced = 0
+  /** The number of selections of which a list is being applied. */
+  #listing = 0
+  /** The next plans begin in a later turn of the event loop. */
+  #isPaused = false
   #running = 0
   /** With several processes: whether keys of a backlog are begun at present. */
   #isFilling = true
@@ -213,7 +219,14 @@ export class Controller<O extends Outcome = Outcome> {
     this.#concurrency = options.concurrency ?? 8
     this.#backoff = new Backoff(options.backoff)
     const { timers, summaryDelayMs = 500, identity } = options
-    this.#queue = new WorkQueue({ timers, summaryDelayMs, identity, rang: () => this.#pump() })
+    this.#turns = new Turns(timers)
+    this.#queue = new WorkQueue({
+      timers,
+      summaryDelayMs,
+      identity,
+      rang: () => this.#pump(),
+      isOver: () => this.#turns.over() !== undefined,
+    })
   }
 
   /** The present load. */
@@ -269,10 +282,13 @@ export class Controller<O extends Outcome = Outcome> {
       const informer = new Informer(selection, {
         store,
         cache,
-        show: (change, isKept) => this.#show(change, { selection, isKept }),
-        synced: () => {
+        show: (change, options) => this.#show(change, { selection, ...options }),
+        over: () => this.#turns.over(),
+        listing: () => void this.#listing++,
+        listed: (isFirst) => {
           completeUnshared(planners, cache, selection)
-          this.#unsynced--
+          this.#listing--
+          if (isFirst) this.#unsynced--
           this.#pump()
         },
         failed: async (failure, times) => {
@@ -313,6 +329,7 @@ export class Controller<O extends Outcome = Outcome> {
     for (const resync of this.#resyncs.values()) resync.stop()
     this.#cancelCheck?.()
     this.#cancelRefill?.()
+    this.#turns.stop()
     this.#wakeWaits({ isFinal: false })
     this.#endIfDone()
   }
@@ -347,7 +364,7 @@ export class Controller<O extends Outcome = Outcome> {
 
   /** Begins plans up to the limit. */
   #pump(): void {
-    if (this.#state !== 'running' || !this.#isSynced || !this.#canWrite()) return
+    if (this.#state !== 'running' || !this.#isSynced || this.#listing > 0 || !this.#canWrite()) return
     const most = this.#concurrency * WAITING_PER_PLAN
     while (this.#running < this.#concurrency && this.#unsettled < most && this.#calling < most && this.#mayBegin()) {
       const job = this.#queue.take()
@@ -355,7 +372,18 @@ export class Controller<O extends Outcome = Outcome> {
       this.#running++
       void this.#work(job)
     }
+    if (this.#queue.length > 0) this.#pumpAfter(this.#turns.over())
     this.#checkLater()
+  }
+
+  /** Begins more plans in the next turn of the event loop, if this one has no time for them. */
+  #pumpAfter(over: Promise<void> | undefined): void {
+    if (over === undefined || this.#isPaused) return
+    this.#isPaused = true
+    void over.then(() => {
+      this.#isPaused = false
+      this.#pump()
+    })
   }
 
   /**
@@ -503,6 +531,8 @@ export class Controller<O extends Outcome = Outcome> {
     try {
       // the next plan begins when this call was sent: calls are sent in the order of their keys
       const [result] = await Promise.all([external(call), Promise.resolve().then(() => this.#pump())])
+      // many calls may be answered together
+      for (let over = this.#turns.over(); over !== undefined; over = this.#turns.over()) await over
       return result
     } finally {
       this.#calling--

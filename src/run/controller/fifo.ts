@@ -3,50 +3,79 @@
  *
  * With `rankOf` the items that wait when none is left of those before are taken in the order of
  * their rank. So every item is taken before any that comes after that moment, and two processes
- * with different ranks begin at different items. O(1) amortised; with ranks O(log n).
+ * with different ranks begin at different items. O(1) amortised; with ranks O(log n), and a long
+ * list is sorted in parts, when they are reached.
  */
 export class Fifo<T extends { isQueued: boolean }> {
   readonly #rankOf: ((item: T) => number) | undefined
+  /** The items that are taken next, and how many of them were taken. */
   #items: T[] = []
   #head = 0
-  /** Where in `#items` those end that are in the order of their rank. */
-  #sortedEnd = 0
+  /** With ranks: what is taken after them, by the first bits of the rank, the next part last. */
+  #parts: Ranked<T>[][] = []
+  /** With ranks: what comes after all these. */
+  #later: T[] = []
+  #length = 0
 
   constructor(rankOf?: ((item: T) => number) | undefined) {
     this.#rankOf = rankOf
   }
 
   get length(): number {
-    return this.#items.length - this.#head
+    return this.#length
   }
 
   push(item: T): void {
     item.isQueued = true
-    this.#items.push(item)
+    this.#length++
+    if (this.#rankOf === undefined) this.#items.push(item)
+    else this.#later.push(item)
   }
 
   shift(): T | undefined {
-    if (this.#rankOf !== undefined && this.#head >= this.#sortedEnd) this.#sort(this.#rankOf)
+    if (this.#rankOf !== undefined && this.#head >= this.#items.length) this.#sort(this.#rankOf)
     const item = this.#items[this.#head]
     if (item === undefined) return undefined
     item.isQueued = false
+    this.#length--
     this.#head++
     if (this.#head * 2 > this.#items.length) {
       this.#items = this.#items.slice(this.#head)
-      this.#sortedEnd -= this.#head
       this.#head = 0
     }
     return item
   }
 
+  /** Some of the items. Without ranks: the next ones. */
   peek(count: number): readonly T[] {
     return this.#items.slice(this.#head, this.#head + count)
   }
 
+  /** Sorts the next part, and begins with those that have come since when there is none. */
   #sort(rankOf: (item: T) => number): void {
-    const ranked = this.#items.slice(this.#head).map((item) => ({ item, rank: rankOf(item) }))
-    this.#items = ranked.sort((left, right) => left.rank - right.rank).map(({ item }) => item)
-    this.#head = 0
-    this.#sortedEnd = this.#items.length
+    if (this.#length > 0 && this.#parts.length === 0) {
+      const count = this.#later.length > MOST_AT_ONCE ? PARTS : 1
+      this.#parts = Array.from({ length: count }, () => [])
+      for (const item of this.#later) {
+        const rank = rankOf(item)
+        this.#parts[count - 1 - Math.floor((rank / 2 ** 32) * count)]!.push({ item, rank })
+      }
+      this.#later = []
+    }
+    while (this.#parts.length > 0 && this.#head >= this.#items.length) {
+      const part = this.#parts.pop()!.sort((left, right) => left.rank - right.rank)
+      this.#items = part.map(({ item }) => item)
+      this.#head = 0
+    }
+    if (this.#head >= this.#items.length && this.#later.length > 0) this.#sort(rankOf)
   }
 }
+
+interface Ranked<T> {
+  readonly item: T
+  readonly rank: number
+}
+
+/** How many items are sorted at once, and the number of parts of a longer list. */
+const MOST_AT_ONCE = 1000
+const PARTS = 256

@@ -1,20 +1,21 @@
 import { formatRef, type KubeObject, refOf } from '../../crd/meta/object.js'
 import { failure, ipamError } from '../../errors/failure.js'
 import type { Change, ObjectCache, Selection } from '../../plan/index.js'
-import { isOlderVersion } from '../../plan/object-cache.js'
+import { type ApplyOptions, isOlderVersion } from '../../plan/object-cache.js'
 import type { ListQuery, Store, StoreFailure, WatchEvent } from '../../store/index.js'
 
 /** What an {@link Informer} needs of its controller. */
 export interface InformerHost {
   readonly store: Store
   readonly cache: ObjectCache
-  /**
-   * Applies a stored state, in the order of the store. `isKept`: the object is already trimmed to
-   * what the selection keeps.
-   */
-  readonly show: (change: Change, isKept: boolean) => void
-  /** The selection was listed for the first time. */
-  readonly synced: () => void
+  /** Applies a stored state, in the order of the store. */
+  readonly show: (change: Change, options: Pick<ApplyOptions, 'isKept' | 'since'>) => void
+  /** Called before each piece of work: the promise resolves when the work may continue. */
+  readonly over: () => Promise<void> | undefined
+  /** The changes of a list follow: nothing may be planned before {@link listed}. */
+  readonly listing: () => void
+  /** The cache has all changes of a list. */
+  readonly listed: (isFirst: boolean) => void
   /**
    * A list or a watch has failed, with the number of failures in a row. @returns resolves when it
    * is to be tried again
@@ -60,14 +61,11 @@ export class Informer {
    * longer valid
    */
   async run(): Promise<void> {
-    let hasSynced = false
     let version: string | undefined
     while (!this.#isStopped) {
       if (version === undefined) {
         version = await this.#list()
         if (version === undefined) continue
-        if (!hasSynced) this.#host.synced()
-        hasSynced = true
       }
       version = await this.#follow(version)
     }
@@ -80,7 +78,7 @@ export class Informer {
 
   /** @returns the version to watch from; `undefined` if it failed: again */
   async #list(): Promise<string | undefined> {
-    const { cache, show } = this.#host
+    const { cache } = this.#host
     const since = cache.clock
     const list = await this.#pages()
     if (list === undefined || this.#isStopped) return undefined
@@ -88,15 +86,34 @@ export class Informer {
     if (isOlderVersion(resourceVersion, this.#reached)) {
       throw this.#restored(`version ${resourceVersion} after ${this.#reached}`)
     }
-    const found = cache.changesOf(this.#selection, list, since)
-    if (found.kind === 'went-back') {
-      throw this.#restored(`${found.how === 'older' ? 'an older' : 'again'} ${formatRef(found.ref)}`)
-    }
+    this.#host.listing()
+    await this.#apply(cache.compare(this.#selection, list, since), since)
+    if (this.#isStopped) return undefined
+    const isFirst = this.#reached === undefined
     this.#reached = resourceVersion
-    // the claim that has waited longest is served first, also after a restart
-    for (const change of found.changes) show(change, true)
     cache.complete(this.#selection, resourceVersion)
+    this.#host.listed(isFirst)
     return resourceVersion
+  }
+
+  /**
+   * Applies the changes of a list: the claim that has waited longest is served first, also after a
+   * restart.
+   */
+  async #apply(steps: ReturnType<ObjectCache['compare']>, since: number): Promise<void> {
+    for (let step = steps.next(); ; step = steps.next()) {
+      if (step.done === true) {
+        const found = step.value
+        if (found === undefined) return
+        throw this.#restored(`${found.how === 'older' ? 'an older' : 'again'} ${formatRef(found.ref)}`)
+      }
+      const change = step.value
+      // what has become absent is compared with the cache as it is now
+      if (change !== undefined) this.#host.show(change, { isKept: true, ...(change.kind === 'present' && { since }) })
+      const over = this.#host.over()
+      if (over !== undefined) await over
+      if (this.#isStopped) return
+    }
   }
 
   /**
@@ -120,6 +137,9 @@ export class Informer {
         return isOver ? this.#pages(WHOLE) : this.#fail(listed.failure)
       }
       for (const object of listed.value.items) items.push(cache.keep(this.#selection, object))
+      const over = this.#host.over()
+      if (over !== undefined) await over
+      if (this.#isStopped) return undefined
       const { resourceVersion } = listed.value
       from = listed.value.continue
       if (from === undefined) return { items, resourceVersion }
@@ -160,7 +180,10 @@ export class Informer {
           event.type === 'DELETED'
             ? { kind: 'absent', ref: refOf(object), uid: object.metadata.uid }
             : { kind: 'present', object }
-        this.#host.show(change, false)
+        this.#host.show(change, {})
+        const over = this.#host.over()
+        if (over !== undefined) await over
+        if (this.#isStopped) return undefined
       }
     } finally {
       this.#watch = undefined

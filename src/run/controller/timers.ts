@@ -3,7 +3,8 @@ export interface Timers {
   /** Milliseconds since 1970. */
   now(): number
   /**
-   * Calls back once, after a time from 0 to 86,400,000 ms, unless it was called off before.
+   * Calls back once, after a time from 0 to 86,400,000 ms, unless it was called off before. Not in
+   * the same turn of the event loop, also after 0 ms: a controller ends long turns in this way.
    * @returns calls it off
    */
   after(ms: number, action: () => void): () => void

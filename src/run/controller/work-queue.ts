@@ -74,6 +74,8 @@ export interface WorkQueueOptions {
   readonly identity?: string | undefined
   /** Called when a timer has made a job ready. */
   readonly rang: () => void
+  /** Whether the event loop has to continue before more jobs are looked at. Default: never. */
+  readonly isOver?: (() => boolean) | undefined
 }
 
 /**
@@ -102,6 +104,7 @@ export class WorkQueue<O extends Outcome> {
   readonly #timers: Timers
   readonly #summaryDelayMs: number
   readonly #rang: () => void
+  readonly #isOver: () => boolean
   readonly #rankOf: ((job: Job<O>) => number) | undefined
   readonly #jobs = new Map<string, Job<O>>()
   /** Planners, the next one first. */
@@ -109,10 +112,11 @@ export class WorkQueue<O extends Outcome> {
   #ready = 0
   #isStopped = false
 
-  constructor({ timers, summaryDelayMs, identity, rang }: WorkQueueOptions) {
+  constructor({ timers, summaryDelayMs, identity, rang, isOver = () => false }: WorkQueueOptions) {
     this.#timers = timers
     this.#summaryDelayMs = summaryDelayMs
     this.#rang = rang
+    this.#isOver = isOver
     this.#rankOf = identity === undefined ? undefined : ({ id }) => rankOf(identity, id)
   }
 
@@ -170,7 +174,10 @@ export class WorkQueue<O extends Outcome> {
     }
   }
 
-  /** The next job that may be planned now. It is busy until {@link done}. */
+  /**
+   * The next job that may be planned now. It is busy until {@link done}. `undefined`: no job, or
+   * the event loop has to continue before a job is looked for.
+   */
   take(): Job<O> | undefined {
     for (const [planner, line] of this.#lines) {
       // a planner that reserves nothing must observe the result of a plan before the next plan
@@ -234,7 +241,11 @@ export class WorkQueue<O extends Outcome> {
   #shift(line: Line<O>): Job<O> | undefined {
     const { ready, behind } = line
     const isTurnOfServed = behind.size > 0 && line.taken >= SERVED_EVERY
-    for (let job = isTurnOfServed ? undefined : ready.shift(); job !== undefined; job = ready.shift()) {
+    while (!isTurnOfServed) {
+      // nearly all keys of a first list may be served
+      if (this.#isOver()) return undefined
+      const job = ready.shift()
+      if (job === undefined) break
       if (isServed(job)) {
         job.isQueued = true
         behind.add(job)

@@ -22,6 +22,11 @@ export class VirtualTimers implements Timers {
     return this.#nowMs
   }
 
+  /** Work of the process that takes a time: no timer rings meanwhile. */
+  work(ms: number): void {
+    this.#nowMs += ms
+  }
+
   after(ms: number, action: () => void): () => void {
     const id = ++this.#count
     this.#timers.set(id, { dueMs: this.#nowMs + ms, action })
@@ -36,10 +41,10 @@ export class VirtualTimers implements Timers {
       const next = [...this.#timers].sort(([a, x], [b, y]) => x.dueMs - y.dueMs || a - b)[0]
       if (next === undefined || next[1].dueMs > endMs) break
       this.#timers.delete(next[0])
-      this.#nowMs = next[1].dueMs
+      this.#nowMs = Math.max(this.#nowMs, next[1].dueMs)
       next[1].action()
     }
-    this.#nowMs = endMs
+    this.#nowMs = Math.max(this.#nowMs, endMs)
   }
 
   /**
