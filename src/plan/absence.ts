@@ -22,8 +22,9 @@ export interface AbsenceLook<K> {
  * 3. When that plan is carried out, an `absent` effect reads the store ({@link proofOfAbsence}).
  *    The write that follows is for the version of the dependent that was read.
  *
- * This is part of the `state` of a planner, so the second step begins anew with each start. A
- * planner without a grace period needs only the third step.
+ * This is part of the `state` of a planner. So the second step begins anew when a process or a
+ * `Controller` starts, and continues in the next `runUntilQuiet` with the same planner. A planner
+ * without a grace period needs only the third step.
  */
 export class Absences {
   readonly #graceMs: number

@@ -52,7 +52,8 @@ export interface PlannerDefinition<O extends Outcome, W extends Watches, S> {
   readonly resyncSeconds?: number | undefined
   /**
    * What the planner remembers in addition to the objects, for example results of an external
-   * system. Called when the planner is made, and at each `reset`.
+   * system. Called when the planner is made, and at each `reset` and `share`. It lasts from one
+   * `runUntilQuiet` to the next.
    *
    * @param objects the cache, for a state that follows some of its objects
    * @param before the state before the reset
@@ -81,6 +82,7 @@ export interface PlannerDefinition<O extends Outcome, W extends Watches, S> {
 export interface DefinedPlanner<O extends Outcome, W extends Watches, S> extends Planner<O> {
   /** The context of its functions, for other parts of a provider. */
   readonly context: PlannerContext<W, S>
+  readonly objects: ObjectCache
   share(objects: ObjectCache): void
   wakes(applied: Applied): readonly string[]
   complete(selection: Selection): void
@@ -131,6 +133,10 @@ class PlannerOf<O extends Outcome, W extends Watches, S> implements DefinedPlann
     if (reserve !== undefined) this.reserve = (plan) => reserve(plan, this.context)
     if (isServed !== undefined) this.isServed = (key) => isServed(key, this.context)
     if (isBegun !== undefined) this.isBegun = (key) => isBegun(key, this.context)
+  }
+
+  get objects(): ObjectCache {
+    return this.#objects
   }
 
   complete(selection: Selection): void {

@@ -101,6 +101,11 @@ export interface Planner<O extends Outcome = Outcome> {
    */
   share?(objects: ObjectCache): void
   /**
+   * The cache that it uses: the one of `share`, or its own. `runUntilQuiet` continues with the
+   * cache of its last run. Left out: every run resets the planner.
+   */
+  readonly objects?: ObjectCache | undefined
+  /**
    * The keys to plan again after a change that was applied to the shared cache: {@link observe}.
    */
   wakes?(applied: Applied): readonly string[]
@@ -160,8 +165,8 @@ export interface Planner<O extends Outcome = Outcome> {
    */
   isBegun?(key: string): boolean
   /**
-   * Removes all state: before a fresh list, and after the database of the store was restored to an
-   * earlier state.
+   * Removes all state: when a `Controller` starts, and after the database of the store was restored
+   * to an earlier state. Other processes may have worked since the last list.
    */
   reset(): void
 }

@@ -11,7 +11,7 @@ import {
   type Planner,
   type Selection,
 } from '../plan/index.js'
-import type { Applied, ApplyOptions } from '../plan/object-cache.js'
+import { type Applied, type ApplyOptions, isOlderVersion } from '../plan/object-cache.js'
 import type { Store, StoreFailure } from '../store/index.js'
 import { assertCanWrite, type CanWrite } from './can-write.js'
 import { Fifo } from './controller/fifo.js'
@@ -83,9 +83,18 @@ export interface QuietResult<O extends Outcome = Outcome> {
  * Lists what the planners watch, and plans and writes until nothing is left to do. For tests,
  * demos, one-shot tools and embedded use. A long-running program uses {@link Controller} instead.
  *
- * Other programs may write at the same time: the run ends when a fresh list has no changes. The
- * planners are reset first. Every run begins from what is stored. So a later run finishes one that
- * was interrupted, as soon as no write of the first run can still arrive at the store.
+ * Other programs may write at the same time: the run ends when a fresh list has no changes. Every
+ * run begins from what is stored, and plans every key. So a later run finishes one that was
+ * interrupted, as soon as no write of the first run can still arrive at the store.
+ *
+ * A run with the same planners on the same store continues the last run: the planners keep their
+ * state, for example since when an object is missing. Call it again after `requeueAfterSeconds`.
+ * The planners are reset first in all other cases:
+ *
+ * - one of them was run by a {@link Controller}, or with other planners, or on another store
+ * - the last run threw an error, other than for a list
+ * - the store was restored to an earlier state
+ * - one of them has no {@link Planner.objects}
  *
  * @throws IpamError one of:
  *
@@ -107,12 +116,9 @@ export async function runUntilQuiet<O extends Outcome>(
   assertObjects('runUntilQuiet', 'planners', planners)
   assertParts('runUntilQuiet', 'options', options, { now: 'function' })
 
-  const run = new Run(store, planners, options)
-  await run.resync()
-  for (;;) {
-    await run.drain()
-    if (!(await run.resync())) return run.result()
-  }
+  assertOptions(planners, options)
+  const continued = await Run.before(store, planners)?.continue(options)
+  return continued ?? new Run(store, planners, options).run()
 }
 
 const NEVER = Number.POSITIVE_INFINITY
@@ -133,25 +139,51 @@ interface Job<O extends Outcome> {
   dueMs: number
 }
 
+/** The cache of a run: by it the next run of its planners finds the run. */
+class RunCache<O extends Outcome> extends ObjectCache {
+  readonly run: Run<O>
+
+  constructor(run: Run<O>, onAnnounced: (applied: Applied) => void) {
+    super({ onAnnounced })
+    this.run = run
+  }
+}
+
 class Run<O extends Outcome> {
   readonly #store: Store
   readonly #planners: readonly Planner<O>[]
-  readonly #options: RunUntilQuietOptions
+  #options: RunUntilQuietOptions
   /** The objects of all planners. */
-  readonly #cache = new ObjectCache({ onAnnounced: (applied) => this.#wake(applied) })
+  readonly #cache: RunCache<O> = new RunCache(this, (applied) => this.#announced(applied))
   readonly #selections: readonly Selection[]
+  /** The version of the last list. */
+  readonly #reached = new Map<Selection, string>()
   readonly #jobs = new Map<string, Job<O>>()
   readonly #queue = new Fifo<Job<O>>()
   /** Aggregate keys. */
   readonly #summaries = new Fifo<Job<O>>()
   #planned = 0
   #written = 0
+  /**
+   * The clock of the cache when a run ended with no plan in progress. If the clock differs later, a
+   * program has changed the cache by one planner, and the other planners did not observe that.
+   */
+  #endedAt: number | undefined
+
+  /** The last run of the same planners on the same store, if it can continue. */
+  static before<O extends Outcome>(store: Store, planners: readonly Planner<O>[]): Run<O> | undefined {
+    const cache = planners[0]?.objects
+    if (!(cache instanceof RunCache)) return undefined
+    const run = cache.run as Run<O>
+    const isSame = planners.length === run.#planners.length && planners.every((each) => run.#planners.includes(each))
+    const isOurs = isSame && store === run.#store && planners.every(({ objects }) => objects === cache)
+    return isOurs && run.#endedAt === cache.clock ? run : undefined
+  }
 
   constructor(store: Store, planners: readonly Planner<O>[], options: RunUntilQuietOptions) {
     this.#store = store
     this.#planners = planners
     this.#options = options
-    assertOptions(planners, options)
     const selections = new Map<string, Selection>()
     for (const planner of planners) {
       planner.reset()
@@ -161,38 +193,86 @@ class Run<O extends Outcome> {
     this.#selections = [...selections.values()]
   }
 
-  /**
-   * Lists every kind, and passes the differences from the cache to the planners. True if there is
-   * something to plan.
-   */
-  async resync(): Promise<boolean> {
-    for (const selection of this.#selections) await this.#list(selection)
-    return this.#waiting > 0
+  async run(): Promise<QuietResult<O>> {
+    const restored = await this.#resync()
+    if (restored !== undefined) throw restored
+    return this.#drain()
   }
 
-  async #list(selection: Selection): Promise<void> {
+  /**
+   * Runs again, and plans every key of the run before.
+   *
+   * @returns `undefined`: the store was restored to an earlier state since then
+   */
+  async continue(options: RunUntilQuietOptions): Promise<QuietResult<O> | undefined> {
+    this.#options = options
+    this.#endedAt = undefined
+    this.#planned = 0
+    this.#written = 0
+    for (const [id, job] of this.#jobs) {
+      job.plans = 0
+      job.isGivenUp = false
+      // there was nothing under the key
+      if (job.outcome === undefined && job.failure === undefined && !job.isQueued) this.#jobs.delete(id)
+      else this.#enqueue(job)
+    }
+    const restored = await this.#resync()
+    return restored === undefined ? this.#drain() : undefined
+  }
+
+  /**
+   * Lists every kind, and passes the differences from the cache to the planners.
+   *
+   * @returns why the cache is no longer valid, if the store was restored to an earlier state
+   */
+  async #resync(): Promise<IpamError | undefined> {
+    for (const selection of this.#selections) {
+      const restored = await this.#list(selection)
+      if (restored !== undefined) return restored
+    }
+    return undefined
+  }
+
+  async #list(selection: Selection): Promise<IpamError | undefined> {
     const { apiVersion, kind, namespace, labels, labelExpressions, fields } = selection
     const since = this.#cache.clock
     const listed = await this.#store.list({ apiVersion, kind, namespace, labels, labelExpressions, fields })
-    if (!listed.ok) throw new IpamError(listed.failure as Failure)
-    const found = this.#cache.changesOf(selection, listed.value, since)
-    if (found.kind === 'went-back') {
-      const problem = `restored to an earlier state: ${found.how === 'older' ? 'an older' : 'again'} ${formatRef(found.ref)}`
-      throw ipamError('STORE_IO', { operation: `list of ${kind}`, problem })
+    if (!listed.ok) {
+      this.#endedAt = since
+      throw new IpamError(listed.failure as Failure)
     }
+    const found = this.#cache.changesOf(selection, listed.value, since)
+    const { resourceVersion } = listed.value
+    const reached = this.#reached.get(selection)
+    if (found.kind === 'went-back' || isOlderVersion(resourceVersion, reached)) {
+      const what =
+        found.kind === 'went-back'
+          ? `${found.how === 'older' ? 'an older' : 'again'} ${formatRef(found.ref)}`
+          : `version ${resourceVersion} after ${reached}`
+      return ipamError('STORE_IO', { operation: `list of ${kind}`, problem: `restored to an earlier state: ${what}` })
+    }
+    this.#reached.set(selection, resourceVersion)
     for (const change of found.changes) this.#show(change, { selection })
-    this.#cache.complete(selection, listed.value.resourceVersion)
+    this.#cache.complete(selection, resourceVersion)
     completeUnshared(this.#planners, this.#cache, selection)
+    return undefined
   }
 
   /**
-   * Plans and writes until no key waits. Aggregate keys are planned when no other key is left.
+   * Plans and writes until no key waits, and a fresh list has no changes. Aggregate keys are
+   * planned when no other key is left.
    */
-  async drain(): Promise<void> {
-    for (let job = this.#next(); job !== undefined; job = this.#next()) await this.#step(job)
+  async #drain(): Promise<QuietResult<O>> {
+    while (this.#waiting > 0) {
+      for (let job = this.#next(); job !== undefined; job = this.#next()) await this.#step(job)
+      const restored = await this.#resync()
+      if (restored !== undefined) throw restored
+    }
+    this.#endedAt = this.#cache.clock
+    return this.#result()
   }
 
-  result(): QuietResult<O> {
+  #result(): QuietResult<O> {
     const outcomes = new Map<string, O>()
     const failures: RunFailure[] = []
     let dueMs = NEVER
@@ -249,6 +329,12 @@ class Run<O extends Outcome> {
 
   #show(change: Change, options: ApplyOptions): void {
     this.#wake(this.#cache.apply(change, options))
+  }
+
+  /** Called when another part of the process has applied a change, also between two runs. */
+  #announced(applied: Applied): void {
+    this.#wake(applied)
+    if (this.#endedAt !== undefined) this.#endedAt++
   }
 
   #wake(applied: Applied): void {

@@ -102,6 +102,8 @@ describe('pools on blocks', () => {
     expect(await state('b')).toMatch(/^PoolExhausted/)
     world.nowMs += 61_000
     await world.runOnBlocks()
+    // as long as the claim waits after a refusal
+    world.nowMs += 5_000
     await world.runOnBlocks()
     expect(await state('b')).toBe('10.0.0.5/24')
   })

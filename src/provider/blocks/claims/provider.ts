@@ -151,6 +151,10 @@ class BlockClaimProvider<P extends KubeObject, L extends ClaimLedger<P>, R exten
     }
   }
 
+  get objects(): ObjectCache {
+    return this.#objects
+  }
+
   get known(): KnownBlocks {
     return this.#known
   }

@@ -25,7 +25,7 @@ export interface BlocksOperatorOptions {
   /**
    * How long a block may be empty before it is deleted, in seconds, from 0 to 86,400. Default 60.
    * The operator remembers since when a block is empty, also over a `reset`. An operator that is
-   * made for one `runUntilQuiet` has no such memory: with 0 it deletes empty blocks in that run,
+   * made for each `runUntilQuiet` has no such memory: with 0 it deletes empty blocks in that run,
    * else none.
    */
   readonly emptySeconds?: number | undefined
