@@ -60,7 +60,9 @@ export const poolCaseSchema = z.strictObject({
       description: text.nullish(),
       /** `namespace/name` of the pool that has created it. */
       usedBy: text.nullish(),
-      note: text.nullish(),
+      /** The machine that has it, or its port. */
+      attachedTo: text.nullish(),
+      port: text.nullish(),
     }),
   ),
   nextCreatedIPs: texts.nullish(),
@@ -249,7 +251,7 @@ export class CapoPool {
     }
     const [network] = this.#cloud.networks
     const tag = poolTag(pool.name)
-    for (const { ip, tag: given, description, usedBy } of network === undefined ? [] : inCloud(outside)) {
+    for (const { ip, tag: given, description, usedBy, ...rest } of network === undefined ? [] : inCloud(outside)) {
       const isNamed = description === `${DESCRIPTION} ${pool.name}`
       const isOurs = given === tag || isNamed
       const uid =
@@ -259,6 +261,11 @@ export class CapoPool {
       const marked = isOurs ? `ipam-kit ${uid}/spare-of-${ip.replace(/\W/g, '-')}` : (description ?? '')
       const id = this.#cloud.byHand.create({ network: network!.id, address: ip, description: marked })
       if (given != null) this.#cloud.byHand.tag(id, given)
+      const holder = rest.attachedTo || rest.port
+      if (holder) {
+        this.#cloud.addPort({ id: holder, device: holder, network: network!.id, fixedIPs: [] })
+        this.#cloud.byHand.attach(id, holder)
+      }
     }
     await this.#createPool()
     for (const claim of claims) await this.#createClaim(claim)

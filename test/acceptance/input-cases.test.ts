@@ -60,7 +60,7 @@ describe('the pools of MetalLB', () => {
       { pools: { a: { cidrs: [null, '10.9.0.0/31'] } }, services: 3 },
       { okCount: 2 },
     ],
-    ['a pool of nothing', { pools: { a: { colour: 'blue' } }, services: 1 }, { error: true }],
+    ['a pool of nothing', { pools: { a: {} }, services: 1 }, { error: true }],
     ['an address that cannot be read', { pools, assign: ['10.9.0'] }, { ok: false, error: true, pool: null }],
     ['no family', { pools, services: 1, family: null }, { okCount: 1 }],
     [
@@ -95,7 +95,7 @@ describe('the allocators of Antrea, Cilium and Kube-OVN', () => {
 
   test.each<Row>([
     ['needs that are null', { pool, node2Needs: null }, { node2: [], error: false }],
-    ['a need that is null', { pool, node2Needs: { v4: 1, v6: null, colour: 'blue' } }, { node2: ['10.9.0.0/24'] }],
+    ['a need that is null', { pool, node2Needs: { v4: 1, v6: null } }, { node2: ['10.9.0.0/24'] }],
     [
       'claims that are null',
       { pool, node3Claims: [null, '10.9.1.0/24'], node1: ['10.9.2.0/24'] },
@@ -157,7 +157,7 @@ describe('the subnets of Nodes', () => {
 
   test.each<Row>([
     ['members that are null', { clusterCIDRs, nodes: null, node: 'n1', steps: null, add: null }, { podCIDRs: first }],
-    ['a member that is not known', { clusterCIDRs, node: { name: 'n1', colour: 'blue' }, zone: 'x' }, { n1: first }],
+    ['a remark', { clusterCIDRs, node: { name: 'n1' }, note: 'the only one' }, { n1: first }],
     [
       'Nodes and subnets that are null',
       { clusterCIDRs, nodes: [null, { name: 'n1', podCIDRs: [null] }] },
@@ -255,6 +255,7 @@ describe('the subnets of Nodes', () => {
   test.each<Row>([
     ['a word that is not known', { clusterCIDRs, steps: ['paint n1'] }, { n1: first }],
     ['an object that is not known', { clusterCIDRs, steps: ['delete n9'] }, { n1: first }],
+    ['a member that is not known', { clusterCIDRs, node: 'n1', zone: 'x' }, { n1: first }],
   ])('reports %s', async (_, input, got) => {
     expect(await ask('nodeipam-multicidr-allocator', input, got)).toMatchObject({ kind: 'unsupported' })
   })
@@ -271,7 +272,7 @@ describe('what the library refuses is the result', () => {
       'addressFromClaim (CAPI claim)',
     ],
     ['consumer-harvester', { available: '2', ops: [['reserve', '', '10.9.0.1'], null] }, { error: true }, 'reserve'],
-    ['consumer-harvester', { subnet: null, rangeStart: null, colour: 'blue' }, { error: true }, 'makeRange'],
+    ['consumer-harvester', { subnet: null, rangeStart: null }, { error: true }, 'makeRange'],
     ['whereabouts-metallb-pools', { before: null, held: { s1: 'x' }, after: null }, { error: true }, undefined],
   ])('%s', async (...[file, input, got, name]) => {
     expect(await ask(file, input, got, name === undefined ? {} : { function: name })).toEqual(got)
@@ -288,5 +289,72 @@ describe('steps that are repeated in words', () => {
     ['nodeipam-service-ipallocator', { cidr: '10.9.0.0/28', steps: ['allocateNext twice', 'same again'] }, { used: 4 }],
   ])('%s', async (file, input, got) => {
     expect(await ask(file, input, got)).toEqual(got)
+  })
+})
+
+describe('a member that no adapter reads makes a case unsupported', () => {
+  test.each<readonly [string, object, string | undefined]>([
+    ['whereabouts-metallb-pools', { pools: { a: { cidrs: ['10.9.0.0/31'], colour: 'blue' } }, services: 1 }, undefined],
+    [
+      'whereabouts-calico-blocks',
+      { block: '10.9.0.0/30', allocations: [{ ordinals: [0], colour: 'blue' }] },
+      undefined,
+    ],
+    ['consumer-harvester', { subnet: '10.9.0.0/30', rangeStart: null, colour: 'blue' }, 'makeRange'],
+    ['consumer-proxmox', { vm: null, status: {}, resolved: [], colour: 'blue' }, 'recoverStatus'],
+  ])('%s', async (file, input, name) => {
+    const answer = await ask(file, input, { error: true }, name === undefined ? {} : { function: name })
+    expect(answer).toMatchObject({ kind: 'unsupported', what: expect.stringContaining('colour') })
+  })
+})
+
+describe('floating IPs of a pool', () => {
+  const listed = ['203.0.113.10', '203.0.113.11']
+  const input = (outside: readonly object[]) => ({
+    pool: {
+      ...{ name: 'blue', namespace: 'team-a', uid: 'uid-blue' },
+      spec: { reclaimPolicy: 'Delete', preAllocatedFloatingIPs: listed, maxIPs: 0 },
+    },
+    claims: [{ name: 'c1' }],
+    addresses: [],
+    outside,
+  })
+
+  test.each<readonly [string, object, object]>([
+    ['free', { ip: '203.0.113.10' }, { c1: '203.0.113.10' }],
+    ['attached to a machine', { ip: '203.0.113.10', attachedTo: 'vm-9' }, { c1: '203.0.113.11' }],
+    ['attached to a port', { ip: '203.0.113.10', port: 'port-9' }, { c1: '203.0.113.11' }],
+  ])('one that is %s', async (_, first, bound) => {
+    const got = await ask(
+      'consumer-capo-fip',
+      input([first, { ip: '203.0.113.11' }]),
+      { bound },
+      { function: 'poolReconcile' },
+    )
+    expect(got).toEqual({ bound })
+  })
+})
+
+test('a machine that is not running reports no addresses', async () => {
+  const input = { vm: 'stopped', status: {}, resolved: [{ device: 'net0', offset: 0, pool: 'p', address: '10.9.0.1' }] }
+  expect(await ask('consumer-proxmox', input, { status: {} }, { function: 'recoverStatus' })).toEqual({ status: {} })
+})
+
+describe('blocks of Calico that are larger than ours', () => {
+  const file = 'whereabouts-calico-blocks'
+
+  test('a block of 2^12 addresses', async () => {
+    const input = { block: '10.9.0.0/20', allocations: [{ ordinals: [0, 1023, 1024, 4095], handle: 'h' }] }
+    const got = {
+      inUse: ['10.9.0.0', '10.9.3.255', '10.9.4.0', '10.9.15.255'],
+      free: 4092,
+      left: [0, 1023, 1024, 4095],
+    }
+    expect(await ask(file, input, got)).toEqual(got)
+  })
+
+  test('a pool of such blocks', async () => {
+    const got = { blocks: 16, distinct: true, allInsidePool: true }
+    expect(await ask(file, { pool: '10.9.0.0/16', blockSize: 20, seed: 'host' }, got)).toEqual(got)
   })
 })

@@ -31,9 +31,25 @@ describe('an input is read as Go reads it', () => {
     }
   })
 
-  test('unknown members are dropped, at any depth', () => {
-    const given = { ...whole, colour: 'blue', claims: [{ name: 'c', finalizers: null, colour: 'red' }] }
+  test('remarks are dropped, at any depth', () => {
+    const given = { ...whole, note: 'blue', claims: [{ name: 'c', finalizers: null, comment: 'red' }] }
     expect(readInput(schema, given).data).toEqual(whole)
+  })
+
+  test.each<readonly [string, object]>([
+    ['at the top', { ...whole, colour: 'blue' }],
+    ['deeper', { ...whole, claims: [{ name: 'c', colour: 'red' }] }],
+    ['beside a remark', { ...whole, note: 'n', colour: 'blue' }],
+  ])('a member that the schema does not have is no input: %s', (_, given) => {
+    const read = readInput(schema, given)
+    expect(read.success).toBe(false)
+    expect(read.error?.message).toContain('colour')
+  })
+
+  test('a list as text is the list, and a list of texts is the text', () => {
+    const lists = z.strictObject({ steps: z.array(z.string()), cidr: z.string() })
+    const read = readInput(lists, { steps: 'next, release 1 then next', cidr: ['10.0.0.0/8', 'fd00::/64'] })
+    expect(read.data).toEqual({ steps: ['next', 'release 1', 'next'], cidr: '10.0.0.0/8,fd00::/64' })
   })
 
   test('of several forms the nearest is meant', () => {
@@ -55,7 +71,7 @@ describe('an input is read as Go reads it', () => {
     expect(readInput(forms, { pools: {}, steps: null }).data).toEqual({ pools: {}, steps: [] })
     expect(readInput(pool, [null, 'a']).data).toEqual(['a'])
     const given = {
-      pools: { a: { cidrs: ['x', null], avoid: null }, b: [null, 'y'], c: { colour: 'blue' } },
+      pools: { a: { cidrs: ['x', null], avoid: null }, b: [null, 'y'], c: {} },
       steps: [],
     }
     expect(readInput(forms, given).data).toEqual({

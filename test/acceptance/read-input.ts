@@ -1,11 +1,22 @@
 import * as z from 'zod'
 import { isRecord } from './answer.js'
 
-// Inputs are read as Go reads JSON into its types: `null` is a member that is not there, one that
-// is not there has the zero value of its type, and one that no type has is dropped. So each of the
-// three is a case that is put to the library, and not the end of an adapter.
+// Inputs are read as Go reads JSON into its types: `null` is a member that is not there, and one
+// that is not there has the zero value of its type. So each of them is a case that is put to the
+// library, and not the end of an adapter.
+//
+// A member that no schema has is another matter: what it says would not be put to the library. The
+// case is then unsupported, unless the member is one of `REMARKS`.
 
 type Path = readonly PropertyKey[]
+
+/** Members that say nothing to the system of a case, at any depth, and why. */
+const REMARKS: Readonly<Record<string, string>> = {
+  note: 'a remark for readers of the case',
+  comment: 'a remark for readers of the case',
+  why: 'a remark for readers of the case',
+  source: 'where the case is from',
+}
 
 /** As many members are mended, one after the other. */
 export const MOST_MENDED = 100
@@ -41,6 +52,7 @@ export function mend(input: unknown, issues: readonly z.core.$ZodIssue[]): { rea
   for (const issue of issues) {
     const path = issue.path
     if (issue.code === 'unrecognized_keys') {
+      if (!issue.keys.every((key) => Object.hasOwn(REMARKS, key))) continue
       const dropped = issue.keys.reduce((left, key) => changed(left, [...path, key], undefined), input)
       return { input: dropped }
     }
@@ -64,6 +76,8 @@ export function mend(input: unknown, issues: readonly z.core.$ZodIssue[]): { rea
     ) {
       return { input: changed(input, path, ZEROS[issue.expected]) }
     }
+    const other = issue.code === 'invalid_type' ? inOtherForm(value, issue.expected) : undefined
+    if (other !== undefined && path.length > 0) return { input: changed(input, path, other) }
     if (issue.code === 'invalid_type' && isNumberText(value) && /^(number|int)$/.test(issue.expected)) {
       return { input: changed(input, path, Number(value)) }
     }
@@ -89,6 +103,15 @@ const OF_ANOTHER_TYPE = 10_000
 const OF_AN_UNKNOWN = 100
 /** The most that a member of several forms counts, which may be `null`. */
 const OF_A_MEMBER = OF_AN_UNKNOWN + 1
+
+/** A list that is written as text, or a text that is written as a list: flags of Go take both. */
+function inOtherForm(value: unknown, expected: string): unknown {
+  if (expected === 'array' && typeof value === 'string') {
+    return value.split(/\s*(?:[,;]|\bthen\b)\s*/).filter((entry) => entry !== '')
+  }
+  const isList = Array.isArray(value) && value.every((entry) => typeof entry === 'string')
+  return expected === 'string' && isList ? value.join(',') : undefined
+}
 
 /** Whether a value is a whole number as text that a number holds exactly. */
 function isNumberText(value: unknown): value is string {

@@ -14,23 +14,18 @@ const NOW_MS = 1_800_000_000_000
 /** A moment later, so that what is released now was released last. */
 const now = () => NOW_MS + 1
 const POOL = 'pool'
-/** A block has at most so many addresses. */
-const BLOCK_BITS = 10
+/** A block has at most so many addresses, as a power of two. */
+export const BLOCK_BITS = 10
 
 export interface PoolSpec {
   readonly prefix: Prefix
   readonly blockLength: number
   readonly reserved?: RangeSet | undefined
   readonly cooldownSeconds?: number | undefined
+  /** The length of what is given. Default: single addresses. */
+  readonly unitLength?: number | undefined
   /** Gives the blocks to nodes, one to each. */
   readonly isForNodes?: boolean | undefined
-}
-
-/** Why there can be no such pool. */
-export function poolProblem({ prefix, blockLength }: PoolSpec): string | undefined {
-  if (blockLength < prefix.length) return 'a block that is larger than its pool'
-  const size = Address.bitsOf(prefix.address.family) - blockLength
-  return size > BLOCK_BITS ? `a block of 2^${size} addresses` : undefined
 }
 
 /**
@@ -48,13 +43,16 @@ export class StoredBlocks {
 
   /** A pool that the operator has taken into its domain, without blocks. */
   static async create(spec: PoolSpec): Promise<StoredBlocks> {
-    const { prefix, blockLength, reserved = RangeSet.empty, cooldownSeconds = 0, isForNodes = false } = spec
+    const { prefix, blockLength, reserved = RangeSet.empty, cooldownSeconds = 0, isForNodes = false, unitLength } = spec
     const { family } = prefix.address
     const store = memoryStore({ now, kinds: [IPDomain, IPPool, IPBlock, IPHandle].map(({ info }) => info) })
     const inside = RangeSet.intersect(reserved, RangeSet.fromPrefixes([prefix]))
     const pool = {
       subnets: [{ cidr: Prefix.format(prefix), reserved: [...RangeSet.prefixes(inside)].map(Prefix.format) }],
-      [family === 4 ? 'ipv4' : 'ipv6']: { blockPrefixLength: blockLength },
+      [family === 4 ? 'ipv4' : 'ipv6']: {
+        blockPrefixLength: blockLength,
+        ...(unitLength !== undefined && { allocationPrefixLength: unitLength }),
+      },
       skipEdges: 'never',
       order: 'leastRecentlyReleased',
       reuseAfterSeconds: cooldownSeconds,

@@ -6,7 +6,7 @@ import { inAskedOrder } from '../asked-order.js'
 import { countOrText } from '../count.js'
 import { exactCount } from '../exact-count.js'
 import { readInput } from '../read-input.js'
-import { poolProblem, released, StoredBlocks } from '../stored-blocks.js'
+import { BLOCK_BITS, released, StoredBlocks } from '../stored-blocks.js'
 
 const texts = z.array(z.string())
 const attributes = z.record(z.string(), z.string())
@@ -83,20 +83,26 @@ async function blockAnswers({ block: text, allocations, op }: BlockInput, expect
   const prefix = Prefix.parse(text)
   const cooldownSeconds = op.gc?.cooldownSeconds ?? op.cooldownSeconds ?? 0
   const reserved = RangeSet.fromPrefixes(reservations(op.reserved ?? []))
-  const spec = { prefix, blockLength: prefix.length, reserved, cooldownSeconds }
-  const problem = poolProblem(spec)
-  if (problem !== undefined) return unsupported(problem)
+  // a larger block than ours can be is several of them
+  const blockLength = Math.max(prefix.length, Address.bitsOf(prefix.address.family) - BLOCK_BITS)
+  if (Prefix.subnetCount(prefix, blockLength) > MOST_BLOCKS) return unsupported(`more than ${MOST_BLOCKS} blocks`)
+  const spec = { prefix, blockLength, reserved, cooldownSeconds }
   const handles = [...new Set(allocations.map(({ handle }) => handle))]
   // a handle is any text, and a uid is not
   const uidOf = ({ handle }: { readonly handle?: string | undefined }) => `handle-${handles.indexOf(handle)}`
   const handleOf = (uid: string) => handles[Number(uid.slice('handle-'.length))]
   const placed = allocations.flatMap((row, index) => row.ordinals.map((ordinal) => ({ ordinal, row, index })))
-  const rowsIn = placed.map(
-    ({ ordinal, row, index }) => [String(ordinal), rowOf(row, index, uidOf(row), cooldownSeconds)] as const,
-  )
+  const rowsIn = placed.map(({ ordinal, row, index }) => ({
+    ordinal,
+    row: rowOf(row, index, uidOf(row), cooldownSeconds),
+  }))
   const begin = async () => {
     const blocks = await StoredBlocks.create(spec)
-    await blocks.add(prefix, Object.fromEntries(rowsIn))
+    for (const piece of Prefix.split(prefix, blockLength)) {
+      const start = Number(Address.distance(Prefix.first(prefix), Prefix.first(piece)))
+      const own = rowsIn.filter(({ ordinal }) => ordinal >= start && ordinal < start + Number(Prefix.size(piece)))
+      await blocks.add(piece, Object.fromEntries(own.map(({ ordinal, row }) => [String(ordinal - start), row])))
+    }
     return blocks
   }
   const tried = await begin()
@@ -276,19 +282,33 @@ const MOST_BLOCKS = 4096n
 
 /** The blocks of a pool, each given to a node of its own. */
 async function randomOrder(prefix: Prefix, blockLength: number, seed: string, expect: unknown): Promise<Answer> {
-  const problem = poolProblem({ prefix, blockLength })
-  if (problem !== undefined) return unsupported(problem)
+  if (blockLength < prefix.length) return unsupported('a block that is larger than its pool')
   if (Prefix.subnetCount(prefix, blockLength) > MOST_BLOCKS) return unsupported(`more than ${MOST_BLOCKS} blocks`)
+  const order =
+    Address.bitsOf(prefix.address.family) - blockLength > BLOCK_BITS
+      ? await largeBlocks(prefix, blockLength)
+      : await storedOrder(prefix, blockLength, seed)
+  return answerKeys(expect, {
+    blocks: () => order.length,
+    distinct: () => new Set(order).size === order.length,
+    allInsidePool: () => order.every((block) => Prefix.contains(prefix, Prefix.parse(block))),
+  })
+}
+
+/** Blocks that are larger than ours can be: as prefixes of a pool, each with an owner of its own. */
+async function largeBlocks(prefix: Prefix, unitLength: number): Promise<readonly string[]> {
+  const blockLength = Math.max(prefix.length, unitLength - BLOCK_BITS)
+  const stored = await StoredBlocks.create({ prefix, blockLength, unitLength })
+  const given = await stored.takeAll()
+  return given.map((address) => Prefix.format(Prefix.of(address, unitLength)))
+}
+
+async function storedOrder(prefix: Prefix, blockLength: number, seed: string): Promise<readonly string[]> {
   const stored = await StoredBlocks.create({ prefix, blockLength, isForNodes: true })
   for (let n = 0; ; n++) {
     const name = `${seed.toLowerCase()}-${n}`
     const address = await stored.allocate({ owner: { uid: name, name }, node: { name } })
     if (address === undefined) break
   }
-  const order = (await stored.blocks()).map(({ spec }) => spec.cidr)
-  return answerKeys(expect, {
-    blocks: () => order.length,
-    distinct: () => new Set(order).size === order.length,
-    allInsidePool: () => order.every((block) => Prefix.contains(prefix, Prefix.parse(block))),
-  })
+  return (await stored.blocks()).map(({ spec }) => spec.cidr)
 }
