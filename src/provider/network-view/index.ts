@@ -8,12 +8,11 @@
 export { acceptedRanges } from './acceptance.js'
 export { assigner } from './assigner.js'
 export { LiveNetworkView } from './live.js'
+export type { Rendered } from './loss.js'
 export { networkView, usedBeforeKnown } from './network-view.js'
 export { type NetworkViewOptions, type NetworkViewOutcome, networkViewPlanner } from './planner.js'
+export { renderCalico, renderCilium } from './pools.js'
 export {
-  type Rendered,
-  renderCalico,
-  renderCilium,
   renderFlannel,
   renderIpMasqAgent,
   renderKindnet,

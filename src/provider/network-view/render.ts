@@ -1,34 +1,12 @@
-import type { Family } from '../../cidr/index.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
 import * as RangeSet from '../../cidr/nouns/range-set.js'
-import { assertObject, assertParts } from '../../errors/checks.js'
+import { assertObject } from '../../errors/checks.js'
+import { listed } from '../../errors/listed.js'
 import { refuse } from '../../errors/refuse.js'
-import { assertView, type NetworkView } from './view.js'
+import { added, type Loss, type Rendered, setting } from './loss.js'
+import { assertView, type FamilyView, type NetworkView } from './view.js'
 
 type Prefix = Prefix.Prefix
-type RangeSet = RangeSet.RangeSet
-
-/** A part of a view that the configuration of a consumer cannot express. */
-export interface Loss {
-  /**
-   * - `added`: addresses of other networks that the consumer treats as addresses of Pods
-   * - `missing`: addresses of Pods that the consumer does not know
-   * - `setting`: a setting that is required in addition to the content
-   */
-  readonly kind: 'added' | 'missing' | 'setting'
-  /** The addresses that are added or missing; none for a setting. */
-  readonly addresses: RangeSet
-  /** One sentence, without a final full stop. */
-  readonly message: string
-}
-
-/** The configuration of a consumer, and what it cannot express. */
-export interface Rendered<C> {
-  /** Plain data, as it is written to JSON or YAML. */
-  readonly content: C
-  /** Empty: the content is exact. */
-  readonly lost: readonly Loss[]
-}
 
 /** Fields of a KubeProxyConfiguration (kubeproxy.config.k8s.io/v1alpha1). */
 export interface KubeProxyContent {
@@ -56,6 +34,8 @@ export function renderKubeProxy(view: NetworkView): Rendered<KubeProxyContent> {
     clusterCIDR: prefixes.map(Prefix.format).join(','),
     detectLocalMode: isExact ? 'ClusterCIDR' : 'NodeCIDR',
   }
+  if (prefixes.length === 0)
+    return { content, lost: [setting('without a clusterCIDR, kube-proxy takes no traffic for local')] }
   if (isExact) return { content, lost }
   const message =
     'detectLocalMode NodeCIDR is needed: with ClusterCIDR, traffic of the added addresses is taken for local'
@@ -78,7 +58,10 @@ export interface FlannelBackend {
 
 /**
  * `net-conf.json` of flannel, which has one network of each family. A Node gets no lease if its
- * podCIDR is outside, so the network covers all known addresses.
+ * podCIDR is outside, so the network covers all known addresses. flannel does not start on a Node
+ * that lacks a subnet of an enabled family.
+ *
+ * O(prefixes of `known` + subnets of Nodes).
  *
  * @param options `backend`: default vxlan
  */
@@ -89,6 +72,7 @@ export function renderFlannel(
   assertView('renderFlannel', view)
   assertObject('renderFlannel', 'options', options)
 
+  const { backend = { Type: 'vxlan' } } = options
   const { prefixes, lost } = onePerFamily(view)
   const [v4, v6] = ([4, 6] as const).map((family) => prefixes.find(({ address }) => address.family === family))
   const content: FlannelContent = {
@@ -96,11 +80,35 @@ export function renderFlannel(
     EnableIPv6: v6 !== undefined,
     ...(v4 === undefined ? {} : { Network: Prefix.format(v4) }),
     ...(v6 === undefined ? {} : { IPv6Network: Prefix.format(v6) }),
-    Backend: options.backend ?? { Type: 'vxlan' },
+    Backend: backend,
   }
-  if (prefixes.length > 0) return { content, lost }
-  return { content, lost: [setting('flannel does not start without a network, and no range of Pods is known')] }
+  if (prefixes.length === 0) {
+    return { content, lost: [setting('flannel does not start without a network, and no range of Pods is known')] }
+  }
+  if (v6 !== undefined && !IPV6_BACKENDS.includes(backend.Type)) {
+    lost.push(setting(`flannel has no IPv6 with the backend ${backend.Type}: use ${IPV6_BACKENDS.join(', ')}`))
+  }
+  for (const [family, other] of [
+    [view.ipv4, view.ipv6],
+    [view.ipv6, view.ipv4],
+  ] as const) {
+    const without = nodesWithout(family, other)
+    if (RangeSet.isEmpty(family.known) || without.length === 0) continue
+    const nodes = `Nodes without a subnet of IPv${family.family}: ${listed(without, ', ')}`
+    lost.push(setting(`EnableIPv${family.family} keeps flannel from starting on ${nodes}`))
+  }
+  return { content, lost }
 }
+
+/** The Nodes that have a subnet of another family alone. O(subnets). */
+function nodesWithout(family: FamilyView, other: FamilyView): readonly string[] {
+  if (other.nodes === 0) return []
+  const having = new Set(family.inUse.map(({ node }) => node))
+  return [...new Set(other.inUse.map(({ node }) => node))].filter((node) => !having.has(node))
+}
+
+/** The backends of flannel that have IPv6. */
+const IPV6_BACKENDS: readonly string[] = ['vxlan', 'host-gw', 'wireguard']
 
 /** The file `config` of ip-masq-agent. */
 export interface IpMasqAgentContent {
@@ -133,6 +141,10 @@ export function renderIpMasqAgent(
     nonMasqueradeCIDRs: prefixes.map(Prefix.format),
     ...(cidrLimit === MASQ_CIDR_LIMIT ? {} : { cidrLimit }),
   }
+  if (prefixes.length === 0) {
+    const message = 'with an empty list ip-masq-agent masquerades traffic between Pods too: leave the file out'
+    return { content, lost: [setting(message)] }
+  }
   const lost = added(view.known, prefixes)
   const hasIPv6 = prefixes.some(({ address }) => address.family === 6)
   return {
@@ -154,106 +166,6 @@ export function renderKindnet(view: NetworkView): Rendered<{ readonly POD_SUBNET
     content: { POD_SUBNET },
     lost: [setting('kindnet does not start without POD_SUBNET, and no range of Pods is known')],
   }
-}
-
-/** An IPPool of Calico (projectcalico.org/v3). */
-export interface CalicoIPPool {
-  readonly apiVersion: 'projectcalico.org/v3'
-  readonly kind: 'IPPool'
-  readonly metadata: { readonly name: string }
-  readonly spec: {
-    readonly cidr: string
-    readonly blockSize: number
-    /** Calico gives no address of it. */
-    readonly disabled: true
-    readonly natOutgoing: boolean
-  }
-}
-
-/** The lengths of the blocks of a Calico pool: the default, and the longest one. */
-const CALICO_BLOCKS = { 4: { standard: 26, longest: 32 }, 6: { standard: 122, longest: 128 } } as const
-
-/**
- * IPPools by which Calico knows all ranges, and gives no address of them: the subnets are those of
- * Nodes. A destination in any IPPool is not masqueraded.
- *
- * @param options `natOutgoing`: whether Calico masquerades traffic from Pods to other destinations.
- * Default true
- */
-export function renderCalico(
-  view: NetworkView,
-  options: { readonly natOutgoing?: boolean | undefined } = {},
-): Rendered<readonly CalicoIPPool[]> {
-  assertView('renderCalico', view)
-  assertObject('renderCalico', 'options', options)
-
-  const content = RangeSet.prefixes(view.known).map((prefix): CalicoIPPool => {
-    const { standard, longest } = CALICO_BLOCKS[prefix.address.family]
-    // a pool is not smaller than its block
-    const blockSize = Math.min(Math.max(standard, prefix.length), longest)
-    const name = `pods-${Prefix.format(prefix).replace(/[.:/]/g, '-')}`
-    const spec = {
-      cidr: Prefix.format(prefix),
-      blockSize,
-      disabled: true,
-      natOutgoing: options.natOutgoing ?? true,
-    } as const
-    return { apiVersion: 'projectcalico.org/v3', kind: 'IPPool', metadata: { name }, spec }
-  })
-  return { content, lost: [] }
-}
-
-/** A CiliumPodIPPool (cilium.io/v2alpha1). */
-export interface CiliumPodIPPool {
-  readonly apiVersion: 'cilium.io/v2alpha1'
-  readonly kind: 'CiliumPodIPPool'
-  readonly metadata: { readonly name: string }
-  readonly spec: { readonly ipv4?: CiliumPoolFamily; readonly ipv6?: CiliumPoolFamily }
-}
-
-export interface CiliumPoolFamily {
-  readonly cidrs: readonly string[]
-  readonly maskSize: number
-}
-
-export interface CiliumOptions {
-  /** Default `default`: the pool of Pods that name no pool. */
-  readonly name?: string | undefined
-  /** The length of the prefixes that Nodes get. Cilium does not let it change. */
-  readonly maskSizes: { readonly ipv4?: number | undefined; readonly ipv6?: number | undefined }
-}
-
-/**
- * The pool of Cilium's multi-pool mode. Cilium gives Nodes prefixes of one length, so the pool
- * cannot contain a smaller range, or a family without a length. Cilium refuses the removal of a
- * range that is in use, so those are included too.
- *
- * @throws IpamError `INVALID_ARGUMENT` for a length that the family does not have
- */
-export function renderCilium(view: NetworkView, options: CiliumOptions): Rendered<CiliumPodIPPool> {
-  assertView('renderCilium', view)
-  assertParts('renderCilium', 'options', options, { maskSizes: 'object' })
-
-  const spec: { ipv4?: CiliumPoolFamily; ipv6?: CiliumPoolFamily } = {}
-  const lost: Loss[] = []
-  for (const [family, { known }] of [
-    [4, view.ipv4],
-    [6, view.ipv6],
-  ] as const) {
-    const all = RangeSet.prefixes(known)
-    const maskSize = maskSizeOf(options, family)
-    const fitting = all.filter(({ length }) => maskSize !== undefined && length <= maskSize)
-    if (maskSize !== undefined && fitting.length > 0) {
-      spec[`ipv${family}`] = { cidrs: fitting.map(Prefix.format), maskSize }
-    }
-    const left = all.filter((prefix) => !fitting.includes(prefix))
-    if (left.length === 0) continue
-    const why = maskSize === undefined ? `there is no mask size of IPv${family}` : `smaller than a /${maskSize}`
-    lost.push(missing(left, why))
-  }
-  if (spec.ipv4 === undefined && spec.ipv6 === undefined) lost.push(setting('Cilium refuses a pool without ranges'))
-  const metadata = { name: options.name ?? 'default' }
-  return { content: { apiVersion: 'cilium.io/v2alpha1', kind: 'CiliumPodIPPool', metadata, spec }, lost }
 }
 
 /** A peer of a rule of a NetworkPolicy (networking.k8s.io/v1). */
@@ -280,40 +192,4 @@ function onePerFamily({ ipv4, ipv6 }: NetworkView): { readonly prefixes: readonl
     prefixes: families.flatMap(({ cover }) => cover),
     lost: families.flatMap(({ known, cover }) => added(known, cover)),
   }
-}
-
-function maskSizeOf({ maskSizes }: CiliumOptions, family: Family): number | undefined {
-  const maskSize = maskSizes[`ipv${family}`]
-  const longest = family === 4 ? 32 : 128
-  if (maskSize !== undefined && !(Number.isInteger(maskSize) && maskSize >= 1 && maskSize <= longest)) {
-    refuse(`maskSizes.ipv${family}`, `a whole number from 1 to ${longest}`, maskSize)
-  }
-  return maskSize
-}
-
-function added(known: RangeSet, prefixes: readonly Prefix[]): Loss[] {
-  const addresses = RangeSet.subtract(RangeSet.fromPrefixes(prefixes), known)
-  if (RangeSet.isEmpty(addresses)) return []
-  const message = `${RangeSet.size(addresses)} addresses of other networks count as addresses of Pods: ${prefixList(addresses)}`
-  return [{ kind: 'added', addresses, message }]
-}
-
-function missing(prefixes: readonly Prefix[], why: string): Loss {
-  const addresses = RangeSet.fromPrefixes(prefixes)
-  const message = `${RangeSet.size(addresses)} addresses of Pods are not known to the consumer, ${why}: ${prefixList(addresses)}`
-  return { kind: 'missing', addresses, message }
-}
-
-function setting(message: string): Loss {
-  return { kind: 'setting', addresses: RangeSet.empty, message }
-}
-
-/** How many prefixes a message names. */
-const MAX_SHOWN = 5
-
-function prefixList(addresses: RangeSet): string {
-  const prefixes = RangeSet.prefixes(addresses)
-  const more = prefixes.length - MAX_SHOWN
-  const names = prefixes.slice(0, MAX_SHOWN).map(Prefix.format).join(', ')
-  return more > 0 ? `${names} and ${more} more prefixes` : names
 }
