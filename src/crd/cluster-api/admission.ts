@@ -3,12 +3,14 @@ import { describe, IpamError, type Result } from '../../errors/index.js'
 import {
   type Admission,
   type AdmissionRequest,
+  type AdmissionRules,
+  admitBy,
   allowed,
-  assertAdmission,
   badRequest,
   denied,
   type FieldValidationOptions,
-  withUnknownFields,
+  type Findings,
+  isSpecSame,
 } from '../meta/admission.js'
 import type { CrdModel } from '../meta/crd-model.js'
 import { differences } from '../meta/differences.js'
@@ -51,17 +53,13 @@ export type AddressAdmissionRequest =
  * // 'spec: Forbidden: IPAddressClaim spec is immutable. Diff: spec.poolRef.name: "red" -> "blue"'
  */
 export function admitIPAddressClaim(request: ClaimAdmissionRequest, options: FieldValidationOptions = {}): Admission {
-  assertAdmission('admitIPAddressClaim', request, options)
-  return withUnknownFields(judgeIPAddressClaim(request), IPAddressClaim, request, options)
+  return admitBy('admitIPAddressClaim', IPAddressClaim, claimRules, request, options)
 }
 
-function judgeIPAddressClaim(request: ClaimAdmissionRequest): Admission {
-  if (request.operation === 'DELETE') return allowed()
-  if (request.operation === 'UPDATE') return admitSameSpec(IPAddressClaim, request.object, request.oldObject)
-  const hub = hubOf(IPAddressClaim, request.object)
-  if (!hub.ok) return badRequest(describe(hub.failure))
-  const errors = poolGroupErrors(request.object)
-  return errors.length === 0 ? allowed() : denied(errors)
+const claimRules: AdmissionRules<KubeObject, ClaimAdmissionRequest> = {
+  errors: (claim, before) => [...fixedSpecErrors(IPAddressClaim, claim, before), poolGroupErrors(claim)],
+  answer: (claim, before) => admitConvertible(IPAddressClaim, claim, before),
+  refusal: (_, errors) => denied(errors),
 }
 
 /**
@@ -85,20 +83,26 @@ function judgeIPAddressClaim(request: ClaimAdmissionRequest): Admission {
  * // 'spec.prefix: Invalid value: 64: prefix is too large for an IPv4 address'
  */
 export function admitIPAddress(request: AddressAdmissionRequest, options: FieldValidationOptions = {}): Admission {
-  assertAdmission('admitIPAddress', request, options)
-  return withUnknownFields(judgeIPAddress(request), IPAddress, request, options)
+  return admitBy('admitIPAddress', IPAddress, addressRules, request, options)
 }
 
-function judgeIPAddress(request: AddressAdmissionRequest): Admission {
-  if (request.operation === 'DELETE') return allowed()
-  if (request.operation === 'UPDATE') return admitSameSpec(IPAddress, request.object, request.oldObject)
-  const hub = hubOf(IPAddress, request.object)
-  if (!hub.ok) return badRequest(describe(hub.failure))
+const addressRules: AdmissionRules<KubeObject, AddressAdmissionRequest> = {
+  errors: (address, before, request) => [
+    ...fixedSpecErrors(IPAddress, address, before),
+    addressErrors(address, request.operation === 'CREATE' ? request.claim : { kind: 'absent' }),
+  ],
+  answer: (address, before) => admitConvertible(IPAddress, address, before),
+  refusal: (_, errors) => denied(errors),
+}
+
+function addressErrors(address: KubeObject, claim: ClaimLookup): readonly FieldError[] {
+  const hub = hubOf(IPAddress, address)
+  // the answer says why it cannot be converted
+  if (!hub.ok) return []
   const read = IPAddress.safeParse(hub.value)
-  if (!read.ok) return denied(readingErrors(hub.value, read.failure))
+  if (!read.ok) return readingErrors(hub.value, read.failure)
   const { spec } = read.value
-  const errors = [...specErrors(spec), ...poolGroupErrors(request.object), ...claimErrors(spec, request.claim)]
-  return errors.length === 0 ? allowed() : denied(errors)
+  return [...specErrors(spec), ...poolGroupErrors(address), ...claimErrors(spec, claim)]
 }
 
 /**
@@ -122,15 +126,33 @@ function readingErrors(
 }
 
 /** The rule for every update: the specs, as they are stored, are the same. */
-function admitSameSpec(model: CrdModel<KubeObject>, object: KubeObject, oldObject: KubeObject): Admission {
-  const { kind } = model.info
+function fixedSpecErrors(model: CrdModel<KubeObject>, object: KubeObject, oldObject: KubeObject | undefined): Findings {
+  if (oldObject === undefined) return []
   const [before, after] = [hubOf(model, oldObject), hubOf(model, object)]
-  for (const hub of [before, after]) {
-    if (!hub.ok) return badRequest(`failed to compare old and new ${kind} spec: ${describe(hub.failure)}`)
-  }
   const found = before.ok && after.ok ? differences('spec', before.value.spec, after.value.spec) : []
-  if (found.length === 0) return allowed()
-  return denied([forbiddenField('spec', `${kind} spec is immutable. Diff: ${found.join(', ')}`)])
+  if (found.length === 0) return []
+  return [[forbiddenField('spec', `${model.info.kind} spec is immutable. Diff: ${found.join(', ')}`)]]
+}
+
+/** Refuses an object that has no stored form, unless it is as before. */
+function admitConvertible(
+  model: CrdModel<KubeObject>,
+  object: KubeObject,
+  oldObject: KubeObject | undefined,
+): Admission {
+  const comparing = oldObject === undefined ? '' : `failed to compare old and new ${model.info.kind} spec: `
+  const problems = [oldObject ?? object, object].flatMap((each) => {
+    const hub = hubOf(model, each)
+    return hub.ok ? [] : [`${comparing}${describe(hub.failure)}`]
+  })
+  const [problem] = problems
+  if (problem === undefined) return allowed()
+  const isAsBefore =
+    oldObject !== undefined &&
+    problems.length === 2 &&
+    oldObject.apiVersion === object.apiVersion &&
+    isSpecSame(object, oldObject)
+  return isAsBefore ? allowed([problem]) : badRequest(problem)
 }
 
 /** The object as it is stored. One of another kind is a mistake of the caller. */

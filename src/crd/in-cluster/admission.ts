@@ -8,17 +8,20 @@ import { refuse } from '../../errors/refuse.js'
 import type { IPAddress } from '../cluster-api/ip-address.js'
 import {
   type Admission,
+  type AdmissionRules,
+  admitBy,
   allowed,
   assertAdmission,
   badRequest,
   type FieldValidationOptions,
-  invalid,
-  withUnknownFields,
+  type Findings,
+  isSpecSame,
   withWarnings,
 } from '../meta/admission.js'
 import { type FieldError, goQuote, invalidField } from '../meta/field-error.js'
-import { DRAIN_ANNOTATION, GROUP, SKIP_DELETE_VALIDATION_ANNOTATION } from './names.js'
+import { DRAIN_ANNOTATION, SKIP_DELETE_VALIDATION_ANNOTATION } from './names.js'
 import {
+  InClusterIPPool,
   type InClusterIPPoolSpec,
   type InClusterPool,
   type InClusterPrefixPoolSpec,
@@ -26,12 +29,12 @@ import {
   poolModels,
 } from './pools.js'
 import {
-  addressSpace,
   effectivePrefixLength,
   isAllocatablePrefix,
   type PrefixSpace,
   prefixOf,
-  prefixSpace,
+  readAddressSpace,
+  readPrefixSpace,
 } from './space.js'
 
 type Address = Address.Address
@@ -50,8 +53,6 @@ export type PoolAdmissionRequest =
       readonly inUse: readonly IPAddress[]
     }
   | { readonly operation: 'DELETE'; readonly oldObject: InClusterPool; readonly inUse: readonly IPAddress[] }
-
-type PoolChange = Exclude<PoolAdmissionRequest, { operation: 'DELETE' }>
 
 export interface PoolAdmissionOptions extends FieldValidationOptions {
   /**
@@ -78,41 +79,34 @@ export function admitInClusterPool(request: PoolAdmissionRequest, options: PoolA
   assertAdmission('admitInClusterPool', request, options)
   assertSameKind(request)
   const { kind } = request.operation === 'DELETE' ? request.oldObject : request.object
-  const model = poolModels.find(({ info }) => info.kind === kind)
-  const admission = judgePool(request, options)
-  return model === undefined ? admission : withUnknownFields(admission, model, request, options)
+  const model = poolModels.find(({ info }) => info.kind === kind) ?? InClusterIPPool
+  const admission = admitBy('admitInClusterPool', model, rules, request, options)
+  const isUnread = request.operation === 'UPDATE' && drainedBy(request.object) === undefined
+  return withWarnings(admission, isUnread ? [MEANS_NOTHING] : [])
 }
 
-function judgePool(request: PoolAdmissionRequest, options: PoolAdmissionOptions): Admission {
-  if (request.operation === 'DELETE') return admitDelete(request.oldObject, request.inUse)
-  const { object } = request
-  const drained = drainedBy(object)
-  const told = request.operation === 'UPDATE' && drained === undefined ? [MEANS_NOTHING] : []
-  return withWarnings(judgeObject(request, drained ?? RangeSet.empty, options), told)
-}
-
-function judgeObject(request: PoolChange, drained: RangeSet, options: PoolAdmissionOptions): Admission {
-  const { object } = request
-  const errors = isPrefixPool(object) ? prefixPoolErrors(object.spec, options) : addressPoolErrors(object.spec)
-  if (errors.length > 0) return invalid(`${object.kind}.${GROUP}`, object.metadata.name, errors)
-  const update = request.operation === 'UPDATE' ? judgeUpdate(request, drained) : { warnings: [] }
-  if ('refusal' in update) return badRequest(update.refusal)
-  return allowed([
-    ...update.warnings,
-    ...(isPrefixPool(object) ? prefixPoolWarnings(object.spec) : []),
-    ...emptyWarnings(object),
-  ])
+const rules: AdmissionRules<InClusterPool, PoolAdmissionRequest, PoolAdmissionOptions> = {
+  errors: (pool, _before, _request, options) =>
+    isPrefixPool(pool) ? prefixPoolErrors(pool.spec, options) : addressPoolErrors(pool.spec),
+  answer: (pool, before, request) => {
+    const isChanged = request.operation === 'UPDATE' && before !== undefined && !isSpecSame(pool, before)
+    const update = isChanged ? judgeUpdate(pool, before, request.inUse) : { warnings: [] }
+    if ('refusal' in update) return badRequest(update.refusal)
+    const warnings = [...(isPrefixPool(pool) ? prefixPoolWarnings(pool.spec) : []), ...emptyWarnings(pool)]
+    return allowed([...update.warnings, ...warnings])
+  },
+  deletion: (pool, request) => admitDelete(pool, request.operation === 'DELETE' ? request.inUse : []),
 }
 
 /** Warnings for a pool that can never allocate anything. Upstream admits it without a warning. */
 function emptyWarnings(pool: InClusterPool): string[] {
   if (isPrefixPool(pool)) {
-    const space = prefixSpace(pool.spec)
-    if (!space.ok || hasChild(space.value)) return []
+    const { space, problems } = readPrefixSpace(pool.spec)
+    if (space === undefined || problems.length > 0 || hasChild(space)) return []
     return ['the pool has nothing to allocate: each of its prefixes overlaps spec.excludedPrefixes']
   }
-  const space = addressSpace(pool.spec)
-  if (!space.ok || !RangeSet.isEmpty(space.value.available)) return []
+  const { space, problems } = readAddressSpace(pool.spec)
+  if (space === undefined || problems.length > 0 || !RangeSet.isEmpty(space.available)) return []
   return [
     'the pool has nothing to allocate: each of its addresses is excluded, the gateway, or the first or last one of the subnet',
   ]
@@ -138,47 +132,58 @@ function admitDelete(pool: InClusterPool, inUse: readonly IPAddress[]): Admissio
   return badRequest('Pool has IPAddresses allocated. Cannot delete Pool until all IPAddresses have been removed.')
 }
 
-/** The errors and warnings of a change of a pool for addresses in use. */
+/** The refusal or the warnings of a change of a pool for addresses in use. */
 type Update = { readonly refusal: string } | { readonly warnings: readonly string[] }
 
-function judgeUpdate(request: Extract<PoolAdmissionRequest, { operation: 'UPDATE' }>, drained: RangeSet): Update {
-  const { object, oldObject, inUse } = request
-  if (isPrefixPool(object)) {
-    if (effectivePrefixLength(object.spec) !== effectivePrefixLength((oldObject as typeof object).spec)) {
-      return { refusal: 'spec.allocationPrefixLength is immutable' }
-    }
+/** Addresses in use that were not of the pool before an update are not lost by it. */
+function judgeUpdate(pool: InClusterPool, { spec }: InClusterPool, inUse: readonly IPAddress[]): Update {
+  const drained = drainedBy(pool) ?? RangeSet.empty
+  if (!isPrefixPool(pool)) return judgeAddresses(pool.spec, spec as InClusterIPPoolSpec, inUse, drained)
+  const before = spec as InClusterPrefixPoolSpec
+  if (effectivePrefixLength(pool.spec) !== effectivePrefixLength(before)) {
+    return { refusal: 'spec.allocationPrefixLength is immutable' }
   }
-  return isPrefixPool(object) ? judgePrefixes(object.spec, inUse, drained) : judgeAddresses(object.spec, inUse, drained)
+  return judgePrefixes(pool.spec, before, inUse, drained)
 }
 
-function judgePrefixes(spec: InClusterPrefixPoolSpec, inUse: readonly IPAddress[], drained: RangeSet): Update {
-  const space = prefixSpace(spec)
-  if (!space.ok) return { refusal: space.failure.context.problems.join('; ') }
-  const lost = inUse.filter((address) => {
-    const prefix = prefixOf(address.spec)
-    return prefix === undefined || !isAllocatablePrefix(space.value, prefix)
+function judgePrefixes(
+  spec: InClusterPrefixPoolSpec,
+  before: InClusterPrefixPoolSpec,
+  inUse: readonly IPAddress[],
+  drained: RangeSet,
+): Update {
+  const [space, old] = [readPrefixSpace(spec).space, readPrefixSpace(before).space]
+  const held = inUse.map((address) => ({ text: address.spec.address, prefix: prefixOf(address.spec) }))
+  const outside = held.filter(
+    ({ prefix }) => prefix === undefined || space === undefined || !isAllocatablePrefix(space, prefix),
+  )
+  // what does not parse, and what an unreadable pool had, may have been in the pool
+  const lost = outside.filter(({ prefix }) => {
+    if (prefix === undefined || old === undefined) return true
+    return isAllocatablePrefix(old, prefix) && !RangeSet.contains(drained, Range.fromPrefix(prefix))
   })
-  const kept = lost.filter((address) => {
-    const prefix = prefixOf(address.spec)
-    return prefix === undefined || !RangeSet.contains(drained, Range.fromPrefix(prefix))
-  })
-  const texts = (addresses: readonly IPAddress[]) => addresses.map((address) => address.spec.address).sort()
-  if (kept.length > 0) return { refusal: `existing allocations become non-allocatable: [${texts(kept).join(' ')}]` }
-  return { warnings: lost.length === 0 ? [] : [drainWarning(texts(lost))] }
+  const texts = (list: typeof held) => list.map(({ text }) => text).sort()
+  if (lost.length > 0) return { refusal: `existing allocations become non-allocatable: [${texts(lost).join(' ')}]` }
+  return { warnings: outside.length === 0 ? [] : [drainWarning(texts(outside))] }
 }
 
-function judgeAddresses(spec: InClusterIPPoolSpec, inUse: readonly IPAddress[], drained: RangeSet): Update {
-  const space = addressSpace(spec)
-  if (!space.ok) return { refusal: space.failure.context.problems.join('; ') }
+function judgeAddresses(
+  spec: InClusterIPPoolSpec,
+  before: InClusterIPPoolSpec,
+  inUse: readonly IPAddress[],
+  drained: RangeSet,
+): Update {
+  const [space, old] = [readAddressSpace(spec).space, readAddressSpace(before).space]
   // what does not parse cannot be in the pool before or after
   const parsed = inUse.map((address) => Address.safeParse(address.spec.address, { zone: 'drop' }))
   const held = RangeSet.fromAddresses(parsed.flatMap((address) => (address.ok ? [address.value] : [])))
-  const lost = RangeSet.subtract(held, space.value.available)
-  const kept = RangeSet.subtract(lost, drained)
-  if (!RangeSet.isEmpty(kept)) {
-    return { refusal: `pool addresses do not contain allocated addresses: [${RangeSet.format(kept).join(' ')}]` }
+  const outside = RangeSet.subtract(held, space?.available ?? RangeSet.empty)
+  const had = old === undefined ? outside : RangeSet.intersect(outside, old.available)
+  const lost = RangeSet.subtract(had, drained)
+  if (!RangeSet.isEmpty(lost)) {
+    return { refusal: `pool addresses do not contain allocated addresses: [${RangeSet.format(lost).join(' ')}]` }
   }
-  return { warnings: RangeSet.isEmpty(lost) ? [] : [drainWarning(RangeSet.format(lost))] }
+  return { warnings: RangeSet.isEmpty(outside) ? [] : [drainWarning(RangeSet.format(outside))] }
 }
 
 /**
@@ -205,7 +210,7 @@ function drainWarning(texts: readonly string[]): string {
 const NOT_AN_ENTRY = 'provided address is not a valid IP, range, nor CIDR'
 const MIXED = 'provided addresses are of mixed IP families'
 
-function addressPoolErrors(spec: InClusterIPPoolSpec): FieldError[] {
+function addressPoolErrors(spec: InClusterIPPoolSpec): Findings {
   const errors: FieldError[] = []
   if (spec.addresses.length === 0) {
     errors.push(invalidField('spec.addresses', spec.addresses, 'addresses is required'))
@@ -234,35 +239,36 @@ function addressPoolErrors(spec: InClusterIPPoolSpec): FieldError[] {
     const detail = 'addressReuseGracePeriodSeconds must not be negative'
     errors.push(invalidField('spec.addressReuseGracePeriodSeconds', grace, detail))
   }
-  return errors.length > 0 ? errors : subnetErrors(spec, addresses)
+  return [errors, subnetErrors(spec)]
 }
 
 /** All entries have to lie in the subnet of the lowest address. */
-function subnetErrors(spec: InClusterIPPoolSpec, ranges: readonly Range[]): FieldError[] {
-  const lowest = RangeSet.first(RangeSet.fromRanges(ranges)) as Address
-  if (spec.prefix > Address.bitsOf(lowest.family)) {
-    return [invalidField('spec.prefix', spec.prefix, 'provided prefix is not valid')]
+function subnetErrors({ addresses, prefix }: InClusterIPPoolSpec): FieldError[] {
+  const entries = addresses.flatMap((text) => {
+    const range = RangeSet.safeParseEntry(text, { zone: 'drop' })
+    return range.ok ? [{ text, range: range.value }] : []
+  })
+  const lowest = RangeSet.first(RangeSet.fromRanges(entries.map(({ range }) => range)))
+  if (lowest === undefined || prefix < 0) return []
+  if (prefix > Address.bitsOf(lowest.family)) {
+    return [invalidField('spec.prefix', prefix, 'provided prefix is not valid')]
   }
-  const subnet = Prefix.of(lowest, spec.prefix)
+  const subnet = Prefix.of(lowest, prefix)
   const detail = 'provided address belongs to a different subnet than others'
-  return ranges.flatMap((range, index) =>
+  return entries.flatMap(({ text, range }) =>
     Prefix.contains(subnet, range.first) && Prefix.contains(subnet, range.last)
       ? []
-      : [invalidField('spec.addresses', spec.addresses[index] as string, detail)],
+      : [invalidField('spec.addresses', text, detail)],
   )
 }
 
-function prefixPoolErrors(spec: InClusterPrefixPoolSpec, { ipv4Prefixes = false }: PoolAdmissionOptions): FieldError[] {
-  if (spec.prefixes.length === 0) {
-    return [invalidField('spec.prefixes', spec.prefixes, 'prefixes is required')]
-  }
+function prefixPoolErrors(spec: InClusterPrefixPoolSpec, { ipv4Prefixes = false }: PoolAdmissionOptions): Findings {
+  const none = spec.prefixes.length === 0 ? [invalidField('spec.prefixes', spec.prefixes, 'prefixes is required')] : []
   const length = effectivePrefixLength(spec)
   const family = ipv4Prefixes ? familyOf(spec.prefixes) : 6
   const max = Address.bitsOf(family)
-  if (length < 1 || length > max) {
-    const detail = `allocationPrefixLength must be between 1 and ${max}${family === 4 ? ' for IPv4 prefixes' : ''}`
-    return [invalidField('spec.allocationPrefixLength', length, detail)]
-  }
+  const detail = `allocationPrefixLength must be between 1 and ${max}${family === 4 ? ' for IPv4 prefixes' : ''}`
+  const lengths = length < 1 || length > max ? [invalidField('spec.allocationPrefixLength', length, detail)] : []
   const words = ipv4Prefixes ? eitherFamily : ipv6Only
   const errors = spec.prefixes.flatMap((entry) => parentErrors(entry, { childLength: length, family, words }))
   const gateway = readGateway(spec.gateway, errors)
@@ -277,10 +283,10 @@ function prefixPoolErrors(spec: InClusterPrefixPoolSpec, { ipv4Prefixes = false 
   }
   const grace = spec.addressReuseGracePeriodSeconds ?? 0
   if (grace < 0) {
-    const detail = 'addressReuseGracePeriodSeconds must not be negative'
-    errors.push(invalidField('spec.addressReuseGracePeriodSeconds', grace, detail))
+    const negative = 'addressReuseGracePeriodSeconds must not be negative'
+    errors.push(invalidField('spec.addressReuseGracePeriodSeconds', grace, negative))
   }
-  return errors
+  return [none, lengths, errors]
 }
 
 /**
@@ -345,7 +351,11 @@ function prefixPoolWarnings(spec: InClusterPrefixPoolSpec): string[] {
     `spec.allocationPrefixLength=${length} behaves like host-address allocation; consider InClusterIPPool for single-address semantics`,
   ]
   const gateway = spec.gateway ? Address.safeParse(spec.gateway, { zone: 'drop' }) : undefined
-  if (gateway?.ok && spec.prefixes.some((entry) => Prefix.contains(Prefix.parse(entry), gateway.value))) {
+  const isInside = (entry: string, address: Address) => {
+    const prefix = Prefix.safeParse(entry)
+    return prefix.ok && Prefix.contains(prefix.value, address)
+  }
+  if (gateway?.ok && spec.prefixes.some((entry) => isInside(entry, gateway.value))) {
     warnings.push(
       `spec.gateway is within spec.prefixes and is not reserved; with /${length} allocationPrefixLength it may also be allocated to claims`,
     )

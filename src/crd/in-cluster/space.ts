@@ -61,26 +61,49 @@ export interface PrefixSpace {
 export function addressSpace(spec: InClusterIPPoolSpec): Result<AddressSpace, 'INVALID_POOL_SPEC'> {
   assertParts('addressSpace', 'spec', spec, { addresses: 'list' })
 
+  return strictly(readAddressSpace(spec))
+}
+
+/** The space of what of a spec is right, and what is wrong with the rest. */
+export interface SpaceReading<S> {
+  /** Left out: a part that every address needs is wrong, or no entry is right. */
+  readonly space: S | undefined
+  readonly problems: readonly string[]
+  /**
+   * Whether it is unknown which addresses of `space` must not be given: an exclusion or the gateway
+   * cannot be read. Such a pool gives nothing.
+   */
+  readonly isUnsafe: boolean
+}
+
+/**
+ * As {@link addressSpace}, of the entries of `addresses` that are right. If they are of both
+ * families, the one of the first entry counts.
+ */
+export function readAddressSpace(spec: InClusterIPPoolSpec): SpaceReading<AddressSpace> {
   const problems: string[] = []
-  const addresses = readSet('spec.addresses', spec.addresses, problems)
-  const excluded = readSet('spec.excludedAddresses', spec.excludedAddresses ?? [], problems)
+  const ranges = readEntries('spec.addresses', spec.addresses, problems)
+  const before = problems.length
+  const excluded = RangeSet.fromRanges(readEntries('spec.excludedAddresses', spec.excludedAddresses ?? [], problems))
   const gateway = readGateway(spec.gateway, problems)
-  const lowest = RangeSet.first(addresses)
-  if (lowest?.family === 4 && addresses.v6.firsts.length > 0) {
+  const isUnsafe = problems.length > before
+  const family = ranges[0]?.first.family
+  if (ranges.some(({ first }) => first.family !== family)) {
     problems.push('spec.addresses: provided addresses are of mixed IP families')
   }
+  const addresses = RangeSet.fromRanges(ranges.filter(({ first }) => first.family === family))
+  const lowest = RangeSet.first(addresses)
   if (lowest === undefined && problems.length === 0) problems.push('spec.addresses: addresses is required')
-  const max = Address.bitsOf(lowest?.family ?? 6)
-  if (!Number.isInteger(spec.prefix) || spec.prefix < 0 || spec.prefix > max) {
-    problems.push(`spec.prefix: ${spec.prefix} is not a prefix length from 0 to ${max}`)
-  }
-  if (problems.length > 0 || lowest === undefined) return fail('INVALID_POOL_SPEC', { problems })
+  const max = Address.bitsOf(family ?? 6)
+  const isLength = Number.isInteger(spec.prefix) && spec.prefix >= 0 && spec.prefix <= max
+  if (!isLength) problems.push(`spec.prefix: ${spec.prefix} is not a prefix length from 0 to ${max}`)
+  if (!isLength || lowest === undefined) return { space: undefined, problems, isUnsafe }
 
   const subnet = Prefix.of(lowest, spec.prefix)
   const reserved = spec.allocateReservedIPAddresses === true ? RangeSet.empty : subnetEdges(subnet)
   const kept = gateway === undefined ? reserved : RangeSet.union(reserved, RangeSet.fromAddresses([gateway]))
   const available = RangeSet.subtract(RangeSet.subtract(addresses, excluded), kept)
-  return { ok: true, value: { addresses, reserved, excluded, gateway, available } }
+  return { space: { addresses, reserved, excluded, gateway, available }, problems, isUnsafe }
 }
 
 /**
@@ -93,6 +116,14 @@ export function addressSpace(spec: InClusterIPPoolSpec): Result<AddressSpace, 'I
 export function prefixSpace(spec: InClusterPrefixPoolSpec): Result<PrefixSpace, 'INVALID_POOL_SPEC'> {
   assertParts('prefixSpace', 'spec', spec, { prefixes: 'list' })
 
+  return strictly(readPrefixSpace(spec))
+}
+
+/**
+ * As {@link prefixSpace}, of the entries of `prefixes` that are right. If they are of both families,
+ * the one of the first entry counts.
+ */
+export function readPrefixSpace(spec: InClusterPrefixPoolSpec): SpaceReading<PrefixSpace> {
   const problems: string[] = []
   const prefixes: Prefix[] = []
   for (const entry of spec.prefixes) {
@@ -102,21 +133,29 @@ export function prefixSpace(spec: InClusterPrefixPoolSpec): Result<PrefixSpace, 
     else prefixes.push(prefix.value)
   }
   if (spec.prefixes.length === 0) problems.push('spec.prefixes: prefixes is required')
-  const excluded = readSet('spec.excludedPrefixes', spec.excludedPrefixes ?? [], problems)
+  const before = problems.length
+  const excluded = RangeSet.fromRanges(readEntries('spec.excludedPrefixes', spec.excludedPrefixes ?? [], problems))
   const gateway = readGateway(spec.gateway, problems)
+  const isUnsafe = problems.length > before
   const family = prefixes[0]?.address.family ?? 6
   if (prefixes.some((prefix) => prefix.address.family !== family)) {
     problems.push('spec.prefixes: provided prefixes are of mixed IP families')
   }
   const childLength = effectivePrefixLength(spec)
   const max = Address.bitsOf(family)
-  if (!Number.isInteger(childLength) || childLength < 1 || childLength > max) {
-    problems.push(`spec.allocationPrefixLength: ${childLength} is not a prefix length from 1 to ${max}`)
-  }
-  if (problems.length > 0) return fail('INVALID_POOL_SPEC', { problems })
-  const parents = RangeSet.fromRanges(prefixes.map(Range.fromPrefix))
+  const isLength = Number.isInteger(childLength) && childLength >= 1 && childLength <= max
+  if (!isLength) problems.push(`spec.allocationPrefixLength: ${childLength} is not a prefix length from 1 to ${max}`)
+  if (!isLength || prefixes.length === 0) return { space: undefined, problems, isUnsafe }
+  const ofFamily = prefixes.filter(({ address }) => address.family === family)
+  const parents = RangeSet.fromRanges(ofFamily.map(Range.fromPrefix))
   const available = RangeSet.subtract(parents, excluded)
-  return { ok: true, value: { parents, excluded, available, childLength, gateway } }
+  return { space: { parents, excluded, available, childLength, gateway }, problems, isUnsafe }
+}
+
+function strictly<S>({ space, problems }: SpaceReading<S>): Result<S, 'INVALID_POOL_SPEC'> {
+  return space === undefined || problems.length > 0
+    ? fail('INVALID_POOL_SPEC', { problems })
+    : { ok: true, value: space }
 }
 
 /** Whether a prefix is one that the pool may hand out, in use or not. O(log n). */
@@ -166,11 +205,13 @@ function subnetEdges(subnet: Prefix): RangeSet {
   return RangeSet.fromAddresses(first.family === 4 ? [first, Prefix.last(subnet)] : [first])
 }
 
-function readSet(path: string, entries: readonly string[], problems: string[]): RangeSet {
-  const set = RangeSet.safeParse(entries, { zone: 'drop' })
-  if (set.ok) return set.value
-  problems.push(`${path}: ${JSON.stringify(set.failure.context.text.slice(0, 64))} is not a valid IP, range, nor CIDR`)
-  return RangeSet.empty
+function readEntries(path: string, entries: readonly string[], problems: string[]): readonly Range.Range[] {
+  return entries.flatMap((entry) => {
+    const read = RangeSet.safeParseEntry(entry, { zone: 'drop' })
+    if (read.ok) return [read.value]
+    problems.push(`${path}: ${JSON.stringify(entry.slice(0, 64))} is not a valid IP, range, nor CIDR`)
+    return []
+  })
 }
 
 function readGateway(gateway: string | undefined, problems: string[]): Address | undefined {

@@ -1,5 +1,5 @@
 import * as RangeSet from '../../cidr/nouns/range-set.js'
-import type { AdmissionRequest, Admit } from '../meta/admission.js'
+import { type AdmissionRequest, type Admit, isSpecSame } from '../meta/admission.js'
 import { type FieldError, type FieldValue, goQuote, invalidField } from '../meta/field-error.js'
 import { labelSelectorErrors } from '../meta/label-selector.js'
 import type { KubeObject } from '../meta/object.js'
@@ -8,7 +8,7 @@ import { type FamilyGrid, type FamilyGridPreferences, gridOf, gridProblem } from
 import type { IPBlock } from './ip-block.js'
 import { IPDomain } from './ip-domain.js'
 import { IPPool, type IPPoolSpec } from './ip-pool.js'
-import { admissionBy, isSame, type Judgement, ofName } from './judge.js'
+import { admissionBy, domainOf, isSame } from './judge.js'
 import { MAX_NAME_LENGTH } from './names.js'
 import { poolOf, rowsOfPool } from './rows.js'
 import { type PoolGrids, type PoolSpace, readPoolSpace } from './space.js'
@@ -48,35 +48,53 @@ export type IPDomainAdmissionRequest = AdmissionRequest<IPDomain> & {
  * // 'IPPool.ipam-kit.dev "blue" is invalid: spec.subnets[0].gateway: Invalid value: "10.0.1.1": is not within 10.0.0.0/24'
  */
 export const admitIPPool: Admit<IPPoolAdmissionRequest> = /* @__PURE__ */ admissionBy(IPPool, {
-  judge: judgeIPPool,
+  errors: poolErrors,
+  warnings: poolWarnings,
   waitsFor: (pool, { blocks = [] }: IPPoolAdmissionRequest) => waitingForRows(pool, blocks, isOfPool),
 })
 
-function judgeIPPool(object: IPPool, before: IPPool | undefined, request: IPPoolAdmissionRequest): Judgement {
-  const { blocks = [], others = [] } = request
+function poolErrors(
+  object: IPPool,
+  before: IPPool | undefined,
+  request: IPPoolAdmissionRequest,
+): readonly FieldError[] {
+  const { spec } = object
+  const around = neighbourhoodOf(object, request)
+  const grids = gridsOf(spec, around)
+  return [
+    ...nameErrors(object),
+    ...(before === undefined ? [] : poolChangeErrors(before.spec, spec)),
+    ...gridErrors(4, spec, around),
+    ...gridErrors(6, spec, around),
+    ...gridProblemErrors(4, grids.ipv4),
+    ...gridProblemErrors(6, grids.ipv6),
+    ...readPoolSpace(spec, grids).errors,
+    ...(['namespaceSelector', 'nodeSelector'] as const).flatMap((field) =>
+      labelSelectorErrors(`spec.${field}`, spec[field] ?? {}),
+    ),
+  ]
+}
+
+function poolWarnings(object: IPPool, request: IPPoolAdmissionRequest): readonly string[] {
+  const around = neighbourhoodOf(object, request)
+  const grids = gridsOf(object.spec, around)
+  const { space } = readPoolSpace(object.spec, grids)
+  return [
+    ...overlapWarnings(space, around.pools, grids),
+    ...emptySubnetWarnings(space),
+    ...lostRowWarnings(object, space, request.blocks ?? []),
+  ]
+}
+
+function neighbourhoodOf(object: IPPool, request: IPPoolAdmissionRequest): Neighbourhood {
   const { metadata, spec } = object
+  const { others = [] } = request
   const pools = others.filter((pool) => pool.metadata.name !== metadata.name && pool.spec.domain === spec.domain)
-  const around: Neighbourhood = { domain: ofName(request.domain, spec.domain), pools }
-  const grids = { ipv4: gridOfAll(4, spec, around), ipv6: gridOfAll(6, spec, around) }
-  const { space, errors } = readPoolSpace(spec, grids)
-  const disagreements = [...gridErrors(4, spec, around), ...gridErrors(6, spec, around)]
-  return {
-    errors: [
-      ...nameErrors(object),
-      ...(before === undefined ? [] : poolChangeErrors(before.spec, spec)),
-      ...disagreements,
-      ...(disagreements.length > 0 ? [] : [...gridProblemErrors(4, grids.ipv4), ...gridProblemErrors(6, grids.ipv6)]),
-      ...errors,
-      ...(['namespaceSelector', 'nodeSelector'] as const).flatMap((field) =>
-        labelSelectorErrors(`spec.${field}`, spec[field] ?? {}),
-      ),
-    ],
-    warnings: () => [
-      ...overlapWarnings(space, pools, grids),
-      ...emptySubnetWarnings(space),
-      ...lostRowWarnings(object, space, blocks),
-    ],
-  }
+  return { domain: domainOf(object, request), pools }
+}
+
+function gridsOf(spec: IPPoolSpec, around: Neighbourhood) {
+  return { ipv4: gridOfAll(4, spec, around), ipv6: gridOfAll(6, spec, around) }
 }
 
 /**
@@ -91,11 +109,12 @@ function judgeIPPool(object: IPPool, before: IPPool | undefined, request: IPPool
  * // ['spec.ipv4: a block has 65536 units, more than 1024']
  */
 export const admitIPDomain: Admit<IPDomainAdmissionRequest> = /* @__PURE__ */ admissionBy(IPDomain, {
-  judge: (object, before) => ({
-    errors: before
-      ? [invalidField('spec', asValue(object.spec), NEVER_CHANGES)]
-      : [...nameErrors(object), ...gridProblemErrors(4, object.spec.ipv4), ...gridProblemErrors(6, object.spec.ipv6)],
-  }),
+  errors: (object, before) => {
+    if (before !== undefined && !isSpecSame(object, before)) {
+      return [invalidField('spec', asValue(object.spec), NEVER_CHANGES)]
+    }
+    return [...nameErrors(object), ...gridProblemErrors(4, object.spec.ipv4), ...gridProblemErrors(6, object.spec.ipv6)]
+  },
   waitsFor: (domain, { blocks = [] }: IPDomainAdmissionRequest) => waitingForRows(domain, blocks, isOfDomain),
 })
 

@@ -2,11 +2,11 @@ import * as Prefix from '../../cidr/nouns/prefix.js'
 import type { AdmissionRequest, Admit } from '../meta/admission.js'
 import { type FieldError, invalidField } from '../meta/field-error.js'
 import { NEVER_CHANGES } from '../meta/strict.js'
-import { blockName } from './block-name.js'
+import { blockName, isName } from './block-name.js'
 import { gridProblem } from './grid.js'
 import { IPBlock, type IPBlockRow, type IPBlockSpec } from './ip-block.js'
 import type { IPDomain } from './ip-domain.js'
-import { admissionBy, ofName } from './judge.js'
+import { admissionBy, domainOf } from './judge.js'
 import { MAX_BLOCK_SIZE } from './names.js'
 import { type PlacedRow, placedRows, unitsOf } from './rows.js'
 import { NEVER_FALLS, NOT_A_UNIT } from './versions.js'
@@ -32,13 +32,11 @@ export type IPBlockAdmissionRequest = AdmissionRequest<IPBlock> & {
  * // 'IPBlock.ipam-kit.dev "mine" is invalid: metadata.name: Invalid value: "mine": is not default-4-0a000100-24'
  */
 export const admitIPBlock: Admit<IPBlockAdmissionRequest> = /* @__PURE__ */ admissionBy(IPBlock, {
-  judge: (object, before, { domain }: IPBlockAdmissionRequest) => ({
-    errors: [
-      ...placeErrors(object, ofName(domain, object.spec.domain)),
-      ...rowErrors(object),
-      ...(before === undefined ? [] : changeErrors(before.spec, object.spec)),
-    ],
-  }),
+  errors: (object, before, request: IPBlockAdmissionRequest) => [
+    ...placeErrors(object, domainOf(object, request)),
+    ...rowErrors(object),
+    ...(before === undefined ? [] : changeErrors(before.spec, object.spec)),
+  ],
   waitsFor: ({ spec }) => {
     const count = Object.keys(spec.rows).length
     return count === 0 ? [] : [`deletion waits for the release of its rows: ${count}`]
@@ -65,7 +63,8 @@ function placeErrors({ metadata, spec }: IPBlock, domain: IPDomain | undefined):
     const detail = `units of the domain have the length ${grid.allocationPrefixLength}`
     errors.push(invalidField('spec.allocationPrefixLength', allocationPrefixLength, detail))
   }
-  const name = blockName(spec.domain, prefix)
+  // the schema has an error for another domain
+  const name = isName(spec.domain) ? blockName(spec.domain, prefix) : metadata.name
   return name === metadata.name ? errors : [...errors, invalidField('metadata.name', metadata.name, `is not ${name}`)]
 }
 
@@ -106,7 +105,7 @@ function sequenceErrors(
   holder: string | undefined,
 ): readonly FieldError[] {
   const refuse = (detail: string) => [invalidField(`${path}.sequence`, row.sequence, detail)]
-  if (row.sequence > most) return refuse(`is above that of the block, ${most}`)
+  if (row.sequence > most) return refuse('is above spec.sequence')
   return holder === undefined ? [] : refuse(`row ${holder} has it`)
 }
 

@@ -1,7 +1,7 @@
 import type { AdmissionRequest, Admit } from '../meta/admission.js'
 import { invalidField } from '../meta/field-error.js'
 import { NEVER_CHANGES } from '../meta/strict.js'
-import { handleName, IPHandle } from './ip-handle.js'
+import { handleName, IPHandle, isUid } from './ip-handle.js'
 import { admissionBy } from './judge.js'
 
 /** A request to admit a handle. */
@@ -20,14 +20,13 @@ export type IPHandleAdmissionRequest = AdmissionRequest<IPHandle>
  * // 'IPHandle.ipam-kit.dev "mine" is invalid: metadata.name: Invalid value: "mine": is not uid-4f1c'
  */
 export const admitIPHandle: Admit<IPHandleAdmissionRequest> = /* @__PURE__ */ admissionBy(IPHandle, {
-  judge: ({ metadata, spec }, before) => {
-    const name = handleName(spec.uid)
+  errors: ({ metadata, spec }, before) => {
+    // the schema has errors for other uids
+    const name = isUid(spec.uid) ? handleName(spec.uid) : metadata.name
     const fixed = (['uid', 'owner', 'kind'] as const).filter((field) => before && spec[field] !== before.spec[field])
-    return {
-      errors: [
-        ...(metadata.name === name ? [] : [invalidField('metadata.name', metadata.name, `is not ${name}`)]),
-        ...fixed.map((field) => invalidField(`spec.${field}`, spec[field] ?? null, NEVER_CHANGES)),
-      ],
-    }
+    return [
+      ...(metadata.name === name ? [] : [invalidField('metadata.name', metadata.name, `is not ${name}`)]),
+      ...fixed.map((field) => invalidField(`spec.${field}`, spec[field] ?? null, NEVER_CHANGES)),
+    ]
   },
 })

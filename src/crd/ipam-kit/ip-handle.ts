@@ -58,6 +58,11 @@ const PLAIN = /^[0-9a-z](?:[-0-9a-z]*[0-9a-z])?$/u
 /** The name has at most 253 characters, also with four digits for each character of the uid. */
 const MAX_UID_LENGTH = 60
 
+/** Whether a text can be the uid of an owner. */
+export function isUid(uid: string): boolean {
+  return uid.length > 0 && uid.length <= MAX_UID_LENGTH
+}
+
 /**
  * The name of the handle of an owner: `uid-` and its uid. If the uid has characters that an object
  * name cannot have, it is `hex-` and four hexadecimal digits for each UTF-16 unit. No two uids have
@@ -66,7 +71,7 @@ const MAX_UID_LENGTH = 60
  * @throws IpamError `INVALID_ARGUMENT` for a uid that is empty, or has more than 60 UTF-16 units
  */
 export function handleName(uid: string): string {
-  if (uid.length === 0 || uid.length > MAX_UID_LENGTH) {
+  if (!isUid(uid)) {
     refuse('uid', `1 to ${MAX_UID_LENGTH} characters`, uid.slice(0, 64))
   }
   if (PLAIN.test(uid)) return `uid-${uid}`

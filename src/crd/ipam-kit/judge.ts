@@ -1,5 +1,5 @@
 import { refuse } from '../../errors/refuse.js'
-import { type AdmissionRequest, type Admit, admissionOf, allowed, decision } from '../meta/admission.js'
+import { type AdmissionRequest, type Admit, admissionOf, allowed, isSpecSame } from '../meta/admission.js'
 import type { CrdModel } from '../meta/crd-model.js'
 import { differences } from '../meta/differences.js'
 import { type FieldError, goQuote } from '../meta/field-error.js'
@@ -8,37 +8,36 @@ import type { IPDomain } from './ip-domain.js'
 
 type SpecObject = KubeObject & { readonly spec: object }
 
-/** The errors of an object, and the warnings of an object without errors. */
-export interface Judgement {
-  readonly errors: readonly FieldError[]
-  readonly warnings?: () => readonly string[]
-}
-
-/** The rules for objects of a kind that fit its schema. */
+/** The rules for objects of a kind, beside its schema. */
 export interface Judge<T, R> {
-  /** @param before the object before an update */
-  readonly judge: (object: T, before: T | undefined, request: R) => Judgement
+  /**
+   * The errors of an object, also of one that does not fit its schema.
+   *
+   * @param before the object before an update
+   */
+  readonly errors: (object: T, before: T | undefined, request: R) => readonly FieldError[]
+  /** Warnings of an object without new errors, if its spec is new. */
+  readonly warnings?: (object: T, request: R) => readonly string[]
   /** Warnings of a deletion: what it waits for. */
   readonly waitsFor?: (object: T, request: R) => readonly string[]
 }
 
 /**
  * The admission of a kind of this library: a deletion, and an update that leaves the spec as it is,
- * are always allowed.
+ * are always allowed. A refusal has what the rules say if the object fits its schema.
  */
 export function admissionBy<T extends SpecObject, R extends AdmissionRequest<T>>(
   model: CrdModel<T>,
-  { judge, waitsFor = () => [] }: Judge<T, R>,
+  { errors, warnings = () => [], waitsFor = () => [] }: Judge<T, R>,
 ): Admit<R> {
-  return admissionOf<R>(`admit${model.info.kind}`, model, (request) => {
-    if (request.operation === 'DELETE') return allowed(waitsFor(request.oldObject, request))
-    const { object } = request
-    const before = request.operation === 'UPDATE' ? request.oldObject : undefined
-    if (before !== undefined && isSame(before.spec, object.spec)) return allowed()
-    const wrong = model.validate(object)
-    if (wrong.length > 0) return decision(object, wrong)
-    const { errors, warnings } = judge(object, before, request)
-    return decision(object, errors, warnings)
+  return admissionOf<T, R>(`admit${model.info.kind}`, model, {
+    errors: ({ status: _, ...object }: T, before, request) => [
+      model.validate(object),
+      errors(object as T, before, request),
+    ],
+    answer: (object, before, request) =>
+      allowed(before !== undefined && isSpecSame(object, before) ? [] : warnings(object, request)),
+    deletion: (object, request) => allowed(waitsFor(object, request)),
   })
 }
 
@@ -48,11 +47,18 @@ export function isSame(before: object, after: object): boolean {
 }
 
 /**
- * The domain that the webhook has looked up.
+ * The domain that the webhook has looked up, if it is the one of an object.
  *
- * @throws IpamError `INVALID_ARGUMENT` for a domain with another name
+ * @throws IpamError `INVALID_ARGUMENT` for a domain that is not the one of the object of the request
  */
-export function ofName(domain: IPDomain | undefined, name: string): IPDomain | undefined {
-  if (domain === undefined || domain.metadata.name === name) return domain
-  refuse('domain', `the IPDomain ${goQuote(name)}`, domain.metadata.name)
+export function domainOf(
+  { spec }: InDomain,
+  { domain, ...request }: AdmissionRequest<InDomain> & { readonly domain?: IPDomain | undefined },
+): IPDomain | undefined {
+  if (domain === undefined || request.operation === 'DELETE') return undefined
+  const name = request.object.spec.domain
+  if (domain.metadata.name !== name) refuse('domain', `the IPDomain ${goQuote(name)}`, domain.metadata.name)
+  return name === spec.domain ? domain : undefined
 }
+
+type InDomain = KubeObject & { readonly spec: { readonly domain: string } }

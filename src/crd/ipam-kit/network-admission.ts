@@ -20,11 +20,9 @@ export type ClusterNetworkAdmissionRequest = AdmissionRequest<ClusterNetwork>
  * // ['spec.acceptanceSeconds: spec.acceptanceSeconds in body should be greater than or equal to 1']
  */
 export const admitClusterNetwork: Admit<ClusterNetworkAdmissionRequest> = /* @__PURE__ */ admissionBy(ClusterNetwork, {
-  judge: ({ spec: { consumers = [], acceptanceSeconds } }) => ({
-    errors: [],
-    warnings: () =>
-      acceptanceSeconds !== undefined && consumers.length === 0
-        ? ['spec.acceptanceSeconds has no effect: spec.consumers names no consumer']
-        : [],
-  }),
+  errors: () => [],
+  warnings: ({ spec: { consumers = [], acceptanceSeconds } }) =>
+    acceptanceSeconds !== undefined && consumers.length === 0
+      ? ['spec.acceptanceSeconds has no effect: spec.consumers names no consumer']
+      : [],
 })

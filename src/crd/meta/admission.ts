@@ -1,9 +1,11 @@
 import { assertObject } from '../../errors/checks.js'
 import { refuse } from '../../errors/refuse.js'
 import type { CrdModel } from './crd-model.js'
-import { type FieldError, formatFieldErrors, goQuote } from './field-error.js'
+import { differences } from './differences.js'
+import { type FieldError, formatFieldError, formatFieldErrors, goQuote } from './field-error.js'
+import { newErrors } from './new-errors.js'
 import { groupOf, type KubeObject } from './object.js'
-import { formatUnknownField, type UnknownField, unknownFieldError } from './unknown-fields.js'
+import { formatUnknownField, unknownFieldError } from './unknown-fields.js'
 
 /** The decision about an object; for a refusal, with the message of the API server. */
 export type Admission =
@@ -43,66 +45,150 @@ export type AdmissionRequest<T extends KubeObject> =
  */
 export type Admit<R> = (request: R, options?: FieldValidationOptions) => Admission
 
+/** What is found wrong with an object, in stages: a refusal has the errors of the first that has any. */
+export type Findings = readonly (readonly FieldError[])[]
+
 /**
- * The admission of a kind: the decision of `judge`, and the handling of unknown fields.
+ * The rules of a kind. {@link admissionOf} applies them by one rule for all kinds: a change is
+ * refused for what it makes wrong, and what was wrong before is a warning.
+ */
+export interface AdmissionRules<
+  T extends KubeObject,
+  R extends AdmissionRequest<T> = AdmissionRequest<T>,
+  O extends FieldValidationOptions = FieldValidationOptions,
+> {
+  /**
+   * All that is wrong with an object, of any content. With `before`, also what an update must not
+   * change.
+   */
+  readonly errors: (object: T, before: T | undefined, request: R, options: O) => Findings
+  /** The answer for an object without new errors. Default: it is allowed. */
+  readonly answer?: (object: T, before: T | undefined, request: R, options: O) => Admission
+  /** The answer to a deletion. Default: it is allowed. */
+  readonly deletion?: (object: T, request: R) => Admission
+  /** The answer for new errors. Default: {@link decision} */
+  readonly refusal?: (object: T, errors: readonly FieldError[]) => Admission
+}
+
+/** A model, as far as an admission needs it. Kinds of Kubernetes itself have no definition. */
+type AdmissionModel = Pick<CrdModel<KubeObject>, 'info'> & Partial<Pick<CrdModel<KubeObject>, 'unknownFields'>>
+
+/**
+ * The admission of a kind, by its rules.
  *
  * @param of the function as callers write it
  */
-export function admissionOf<R extends FieldRequest>(
-  of: string,
-  model: Pick<CrdModel<KubeObject>, 'unknownFields' | 'info'>,
-  judge: (request: R) => Admission,
-): Admit<R> {
-  return (request, options = {}) => {
-    assertAdmission(of, request, options)
-    return withUnknownFields(judge(request), model, request, options)
-  }
+export function admissionOf<
+  T extends KubeObject,
+  R extends AdmissionRequest<T>,
+  O extends FieldValidationOptions = FieldValidationOptions,
+>(of: string, model: AdmissionModel, rules: AdmissionRules<T, R, O>): (request: R, options?: O) => Admission {
+  return (request, options = {} as O) => admitBy(of, model, rules, request, options)
 }
 
-/** A request to admit an object, as far as its fields go. */
-interface FieldRequest {
-  readonly operation: 'CREATE' | 'UPDATE' | 'DELETE'
-  readonly object?: KubeObject
-  readonly oldObject?: KubeObject
+/**
+ * The decision about a request by the rules of a kind:
+ *
+ * - An update is refused for errors that the object did not have before. Other errors are warnings:
+ *   an object that was stored before a rule existed takes labels, and loses finalizers.
+ * - An object that is being deleted is refused no update that leaves its spec as it is, and not the
+ *   one that removes its last finalizer: it does not exist after that.
+ *
+ * @throws IpamError `INVALID_ARGUMENT` for another operation or another `fieldValidation`
+ */
+export function admitBy<
+  T extends KubeObject,
+  R extends AdmissionRequest<T>,
+  O extends FieldValidationOptions = FieldValidationOptions,
+>(of: string, model: AdmissionModel, rules: AdmissionRules<T, R, O>, request: R, options: O): Admission {
+  assertAdmission(of, request, options)
+  assertFieldValidation(options)
+  const { deletion = () => allowed() } = rules
+  if (request.operation === 'DELETE') return deletion(request.oldObject, request)
+  const { object } = request
+  const before = request.operation === 'UPDATE' ? request.oldObject : undefined
+  const admission = judge(rules, object, before, request, options)
+  const { unknownFields } = model
+  return unknownFields === undefined ? admission : withUnknownFields(admission, unknownFields, object, before, options)
+}
+
+function judge<T extends KubeObject, R extends AdmissionRequest<T>, O extends FieldValidationOptions>(
+  { errors, answer = () => allowed(), refusal = decision }: AdmissionRules<T, R, O>,
+  object: T,
+  before: T | undefined,
+  request: R,
+  options: O,
+): Admission {
+  const found = errors(object, before, request, options)
+  const isFree = before !== undefined && isSettled(object, before)
+  if (before === undefined || found.every((stage) => stage.length === 0)) {
+    const refused = found.find((stage) => stage.length > 0)
+    const admission = refused === undefined ? answer(object, before, request, options) : refusal(object, refused)
+    return isFree ? lifted(admission) : admission
+  }
+  const known = errors(before, undefined, request, options).flat()
+  const parts = found.map((stage) => newErrors(stage, known, object, before))
+  const warnings = parts.flatMap(({ old }) => old).map(formatFieldError)
+  const refused = parts.map(({ added }) => added).find((added) => added.length > 0)
+  const admission = refused === undefined ? answer(object, before, request, options) : refusal(object, refused)
+  return withWarnings(isFree ? lifted(admission) : admission, warnings)
+}
+
+/**
+ * Whether an update leaves nothing to judge: of an object that is being deleted it removes the last
+ * finalizer, or leaves the spec as it is. No look-up of other objects is needed for it.
+ */
+export function isSettled(object: KubeObject, before: KubeObject): boolean {
+  if ([object, before].every(({ metadata }) => metadata.deletionTimestamp === undefined)) return false
+  const [had, has] = [before, object].map(({ metadata }) => (metadata.finalizers ?? []).length > 0)
+  return (had === true && has === false) || isSpecSame(object, before)
+}
+
+/** Whether two versions of an object have the same spec. */
+export function isSpecSame(object: KubeObject, before: KubeObject): boolean {
+  return differences('spec', before.spec, object.spec).length === 0
+}
+
+/** A refusal as the acceptance with its reasons as warnings. */
+function lifted(admission: Admission): Admission {
+  if (admission.allowed) return admission
+  const { errors, message, warnings = [] } = admission
+  return allowed([...warnings, ...(errors.length > 0 ? errors.map(formatFieldError) : [message])])
 }
 
 /**
  * A decision, with the handling of unknown fields. The status is not checked: a controller writes
  * it, and an update of the rest does not change it.
- *
- * @throws IpamError `INVALID_ARGUMENT` for another `fieldValidation`
  */
-export function withUnknownFields(
+function withUnknownFields(
   admission: Admission,
-  model: Pick<CrdModel<KubeObject>, 'unknownFields' | 'info'>,
-  { operation, object, oldObject }: FieldRequest,
+  unknownFields: CrdModel<KubeObject>['unknownFields'],
+  object: KubeObject,
+  before: KubeObject | undefined,
   { fieldValidation = 'Warn' }: FieldValidationOptions,
 ): Admission {
-  if (!FIELD_VALIDATIONS.has(fieldValidation)) refuse('fieldValidation', 'Strict, Warn or Ignore', fieldValidation)
-  if (operation === 'DELETE' || object === undefined || fieldValidation === 'Ignore') return admission
-  const unknown = unknownIn(model, object)
+  if (fieldValidation === 'Ignore') return admission
+  const unknownIn = ({ status: _, ...rest }: KubeObject) => unknownFields(rest)
+  const unknown = unknownIn(object)
   if (unknown.length === 0) return admission
   // a controller changes metadata of objects of other authors: unknown fields that are stored
   // already must not block it
   const isStrict = fieldValidation === 'Strict' && object.metadata.deletionTimestamp === undefined
-  const before = oldObject === undefined ? [] : unknownIn(model, oldObject).map(({ path }) => path)
-  const isRefused = ({ path }: UnknownField) => isStrict && !before.includes(path)
-  const refused = unknown.filter(isRefused)
-  const told = unknown.filter((field) => !isRefused(field)).map(formatUnknownField)
-  const errors = [...refused.map(unknownFieldError), ...(admission.allowed ? [] : admission.errors)]
-  const { kind, apiVersion } = model.info
-  const judged =
-    refused.length === 0
-      ? admission
-      : withWarnings(invalid(`${kind}.${groupOf(apiVersion)}`, object.metadata.name, errors), admission.warnings ?? [])
-  return withWarnings(judged, told)
+  const stored = before === undefined ? [] : unknownIn(before).map(unknownFieldError)
+  const { added } = newErrors(unknown.map(unknownFieldError), stored, object, before ?? object)
+  const refused = isStrict ? added : []
+  const paths = new Set(refused.map(({ path }) => path))
+  const told = unknown.filter(({ path }) => !paths.has(path)).map(formatUnknownField)
+  if (refused.length === 0) return withWarnings(admission, told)
+  const errors = [...refused, ...(admission.allowed ? [] : admission.errors)]
+  return withWarnings(withWarnings(decision(object, errors), admission.warnings ?? []), told)
+}
+
+function assertFieldValidation({ fieldValidation = 'Warn' }: FieldValidationOptions): void {
+  if (!FIELD_VALIDATIONS.has(fieldValidation)) refuse('fieldValidation', 'Strict, Warn or Ignore', fieldValidation)
 }
 
 const FIELD_VALIDATIONS: ReadonlySet<string> = new Set(['Strict', 'Warn', 'Ignore'])
-
-function unknownIn(model: Pick<CrdModel<KubeObject>, 'unknownFields'>, { status: _, ...rest }: KubeObject) {
-  return model.unknownFields(rest)
-}
 
 /** The refusal that lists field errors, with the message of `errors.NewInvalid`. */
 export function invalid(groupKind: string, name: string, errors: readonly FieldError[]): Admission {
@@ -151,7 +237,11 @@ export function allowed(warnings: readonly string[] = []): Admission {
  * @param of the function as callers write it
  * @throws IpamError `INVALID_ARGUMENT`
  */
-export function assertAdmission(of: string, request: Pick<FieldRequest, 'operation'>, options: object = {}): void {
+export function assertAdmission(
+  of: string,
+  request: Pick<AdmissionRequest<KubeObject>, 'operation'>,
+  options: object = {},
+): void {
   assertObject(of, 'request', request)
   assertObject(of, 'options', options)
   const { operation } = request

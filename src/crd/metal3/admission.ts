@@ -1,10 +1,10 @@
 import * as Address from '../../cidr/nouns/address.js'
-import { type Admission, type AdmissionRequest, type Admit, admissionOf, allowed, decision } from '../meta/admission.js'
+import { type AdmissionRequest, type Admit, admissionOf, allowed, isSpecSame } from '../meta/admission.js'
 import { differences } from '../meta/differences.js'
-import { type FieldError, goQuote, invalidField } from '../meta/field-error.js'
+import { type FieldError, formatFieldError, goQuote, invalidField } from '../meta/field-error.js'
 import type { KubeObject } from '../meta/object.js'
 import { entryProblem, isAddressOrEmpty, isInBounds, sizeProblem } from './entries.js'
-import { IPAddress } from './ip-address.js'
+import { IPAddress, type IPAddressSpec } from './ip-address.js'
 import { IPClaim } from './ip-claim.js'
 import { IPPool, type IPPoolEntry, type IPPoolSettings, type IPPoolSpec } from './ip-pool.js'
 import { REQUESTED_ADDRESS_ANNOTATION } from './names.js'
@@ -34,22 +34,23 @@ const MODIFIED = 'cannot be modified'
  * admitMetal3IPPool({ operation: 'CREATE', object: pool({ pools: [{ start: '10.0.0.9', end: '10.0.0.1' }] }) }).message
  * // 'IPPool.ipam.metal3.io "blue" is invalid: spec.pools[0]: Invalid value: "": end IP 10.0.0.1 is before start IP 10.0.0.9'
  */
-export const admitMetal3IPPool: Admit<Metal3AdmissionRequest<IPPool>> = /* @__PURE__ */ admissionOf(
-  'admitMetal3IPPool',
+export const admitMetal3IPPool: Admit<Metal3AdmissionRequest<IPPool>> = /* @__PURE__ */ admissionOf<
   IPPool,
-  judgeIPPool,
-)
-
-function judgeIPPool(request: Metal3AdmissionRequest<IPPool>): Admission {
-  if (request.operation === 'DELETE') return allowed()
-  const { object } = request
-  const errors = [
-    ...(request.operation === 'UPDATE' ? changeErrors(request.oldObject.spec, object.spec) : []),
-    ...poolErrors(object.spec),
-    ...boundsErrors(request),
-  ]
-  return decision(object, errors)
-}
+  Metal3AdmissionRequest<IPPool>
+>('admitMetal3IPPool', IPPool, {
+  errors: ({ spec }, before, { operation }) => [
+    [
+      ...(before === undefined ? [] : changeErrors(before.spec, spec)),
+      ...poolErrors(spec),
+      ...boundsErrors(spec, operation),
+      ...(before === undefined ? [] : lostErrors(before, spec)),
+    ],
+  ],
+  answer: ({ spec }, before) => {
+    const lost = before === undefined ? [] : outsideOf(spec, before.status?.indexes)
+    return allowed(lost.map((address) => formatFieldError(invalidField('spec.pools', address, LOST))))
+  },
+})
 
 /**
  * Decides as metal3 whether a claim is valid (internal/webhooks/v1alpha1/ipclaim_webhook.go): it
@@ -57,23 +58,22 @@ function judgeIPPool(request: Metal3AdmissionRequest<IPPool>): Admission {
  *
  * @throws IpamError `INVALID_ARGUMENT` for another operation
  */
-export const admitMetal3IPClaim: Admit<Metal3AdmissionRequest<IPClaim>> = /* @__PURE__ */ admissionOf(
-  'admitMetal3IPClaim',
+export const admitMetal3IPClaim: Admit<Metal3AdmissionRequest<IPClaim>> = /* @__PURE__ */ admissionOf<
   IPClaim,
-  judgeIPClaim,
-)
-
-function judgeIPClaim(request: Metal3AdmissionRequest<IPClaim>): Admission {
-  if (request.operation === 'DELETE') return allowed()
-  const { object } = request
-  const { pool } = object.spec
-  const errors: FieldError[] = []
-  if (request.operation === 'CREATE' && !pool.name) errors.push(invalidField('spec.pool.name', '', EMPTY))
-  if (request.operation === 'UPDATE' && differences('spec', request.oldObject.spec, object.spec).length > 0) {
-    errors.push(invalidField('spec', { pool: shownReference(pool) }, MODIFIED))
-  }
-  return decision(object, [...errors, ...requestedAddressErrors(object)])
-}
+  Metal3AdmissionRequest<IPClaim>
+>('admitMetal3IPClaim', IPClaim, {
+  errors: (claim, before) => {
+    const { pool } = claim.spec
+    const isChanged = before !== undefined && !isSpecSame(claim, before)
+    return [
+      [
+        ...(isChanged ? [invalidField('spec', { pool: shownReference(pool) }, MODIFIED)] : []),
+        ...(isChanged || pool.name ? [] : [invalidField('spec.pool.name', '', EMPTY)]),
+        ...requestedAddressErrors(claim),
+      ],
+    ]
+  },
+})
 
 /**
  * Whether metal3 admits one of its addresses (internal/webhooks/v1alpha1/ipaddress_webhook.go): it
@@ -81,22 +81,23 @@ function judgeIPClaim(request: Metal3AdmissionRequest<IPClaim>): Admission {
  *
  * @throws IpamError `INVALID_ARGUMENT` for another operation
  */
-export const admitMetal3IPAddress: Admit<Metal3AdmissionRequest<IPAddress>> = /* @__PURE__ */ admissionOf(
-  'admitMetal3IPAddress',
+export const admitMetal3IPAddress: Admit<Metal3AdmissionRequest<IPAddress>> = /* @__PURE__ */ admissionOf<
   IPAddress,
-  judgeIPAddress,
-)
+  Metal3AdmissionRequest<IPAddress>
+>('admitMetal3IPAddress', IPAddress, {
+  errors: (address, before, { operation }) => [
+    before === undefined ? [] : movedErrors(before.spec, address.spec),
+    // as upstream, an update may have any annotation
+    [...addressErrors(address), ...(operation === 'UPDATE' ? [] : requestedAddressErrors(address))],
+  ],
+})
 
-function judgeIPAddress(request: Metal3AdmissionRequest<IPAddress>): Admission {
-  if (request.operation === 'DELETE') return allowed()
-  const { object } = request
-  if (request.operation === 'CREATE') return decision(object, newAddressErrors(object))
-  const [before, after] = [request.oldObject.spec, object.spec]
+function movedErrors(before: IPAddressSpec, after: IPAddressSpec): readonly FieldError[] {
   const references = (['pool', 'claim'] as const).filter((field) => !isSameReference(before[field], after[field]))
-  return decision(object, [
+  return [
     ...(before.address === after.address ? [] : [invalidField('spec.address', after.address, MODIFIED)]),
     ...references.map((field) => invalidField(`spec.${field}`, shownReference(after[field]), MODIFIED)),
-  ])
+  ]
 }
 
 /** What of a pool never changes. */
@@ -148,37 +149,50 @@ function entryErrors(path: string, entry: IPPoolEntry, isRandom: boolean): reado
     return [invalidField(path, '', 'pool entry must specify at least one of start, end, or subnet')]
   }
   const problem = entryProblem(entry)
-  const errors = [...(problem === undefined ? [] : [invalidField(path, '', problem)]), ...settingsErrors(path, entry)]
-  if (!isRandom || errors.length > 0) return errors
-  const uncountable = sizeProblem(entry)
-  if (uncountable === undefined) return []
-  return [invalidField(path, '', `cannot be used with allocationStrategy "random": ${uncountable}`)]
+  const uncountable = isRandom && problem === undefined ? sizeProblem(entry) : undefined
+  return [
+    ...(problem === undefined ? [] : [invalidField(path, '', problem)]),
+    ...settingsErrors(path, entry),
+    ...(uncountable === undefined
+      ? []
+      : [invalidField(path, '', `cannot be used with allocationStrategy "random": ${uncountable}`)]),
+  ]
 }
 
-/** What is kept for claims, or in use by them, and not of the pool. */
-function boundsErrors(request: Exclude<AdmissionRequest<IPPool>, { operation: 'DELETE' }>): readonly FieldError[] {
-  const { spec } = request.object
-  const outside = (addresses: { readonly [claimName: string]: string } = {}) =>
-    Object.values(addresses).filter((address) => !isInBounds(spec.pools ?? [], address))
+/** What is kept for claims, and not of the pool. */
+function boundsErrors(spec: IPPoolSpec, operation: AdmissionRequest<IPPool>['operation']): readonly FieldError[] {
   // the words of the project, with their slip
-  const bounds = request.operation === 'CREATE' ? 'bonds' : 'bounds'
-  const kept = outside(spec.preAllocations).map((address) =>
+  const bounds = operation === 'CREATE' ? 'bonds' : 'bounds'
+  return outsideOf(spec, spec.preAllocations).map((address) =>
     invalidField('spec.preAllocations', address, `is out of ${bounds} of the pools given`),
   )
-  if (request.operation === 'CREATE') return kept
-  const inUse = outside(request.oldObject.status?.indexes)
-  const detail = 'is in use but out of bounds of the pools given'
-  return [...kept, ...inUse.map((address) => invalidField('spec.pools', address, detail))]
 }
 
-function newAddressErrors(object: IPAddress): readonly FieldError[] {
+const LOST = 'is in use but out of bounds of the pools given'
+
+/**
+ * What claims have, and an update takes out of the pool. The first entries of a pool have to
+ * contain all that is in use.
+ */
+function lostErrors({ spec: before, status }: IPPool, after: IPPoolSpec): readonly FieldError[] {
+  if (differences('pools', before.pools, after.pools).length === 0) return []
+  const hadNone = (before.pools ?? []).length === 0
+  const lost = outsideOf(after, status?.indexes).filter((text) => hadNone || isInBounds(before.pools ?? [], text))
+  return lost.map((address) => invalidField('spec.pools', address, LOST))
+}
+
+function outsideOf({ pools = [] }: IPPoolSpec, addresses: { readonly [claimName: string]: string } = {}) {
+  return Object.values(addresses).filter((address) => !isInBounds(pools, address))
+}
+
+function addressErrors(object: IPAddress): readonly FieldError[] {
   const { pool, claim, address } = object.spec
   const errors: FieldError[] = []
   if (!pool.name) errors.push(invalidField('spec.pool.name', '', EMPTY))
   if (!claim.name) errors.push(invalidField('spec.claim.name', '', EMPTY))
   if (address === '') errors.push(invalidField('spec.address', '', EMPTY))
   else if (!isAddressOrEmpty(address)) errors.push(invalidField('spec.address', address, NOT_AN_ADDRESS))
-  return [...errors, ...requestedAddressErrors(object)]
+  return errors
 }
 
 function requestedAddressErrors({ metadata }: KubeObject): readonly FieldError[] {

@@ -1,10 +1,10 @@
 import * as Address from '../../cidr/nouns/address.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
-import { type Admission, type AdmissionRequest, allowed, assertAdmission, decision } from '../meta/admission.js'
+import { type Admission, type AdmissionRequest, type AdmissionRules, admitBy } from '../meta/admission.js'
 import { type FieldError, invalidField } from '../meta/field-error.js'
 import { subdomainProblem } from '../meta/names.js'
-import type { IPAddress, ParentReference } from './ip-address.js'
-import type { ServiceCIDR } from './service-cidr.js'
+import { IPAddress, type ParentReference } from './ip-address.js'
+import { ServiceCIDR } from './service-cidr.js'
 
 /** A request to admit an object of one kind. */
 export type NetworkingAdmissionRequest<T extends ServiceCIDR | IPAddress> = AdmissionRequest<T>
@@ -28,12 +28,13 @@ const ONE_PER_FAMILY = 'may specify no more than one IP for each IP family, i.e 
  * admitServiceCIDR({ operation: 'CREATE', object }).allowed // false
  */
 export function admitServiceCIDR(request: NetworkingAdmissionRequest<ServiceCIDR>): Admission {
-  assertAdmission('admitServiceCIDR', request)
-  if (request.operation === 'DELETE') return allowed()
-  const { object } = request
-  const errors = [...serviceCIDRErrors(object)]
-  if (request.operation === 'UPDATE') errors.push(...changeErrors(request.oldObject.spec.cidrs, object.spec.cidrs))
-  return decision(object, errors)
+  return admitBy('admitServiceCIDR', ServiceCIDR, serviceCIDRRules, request, {})
+}
+
+const serviceCIDRRules: AdmissionRules<ServiceCIDR> = {
+  errors: (object, before) => [
+    [...serviceCIDRErrors(object), ...(before === undefined ? [] : changeErrors(before.spec.cidrs, object.spec.cidrs))],
+  ],
 }
 
 /**
@@ -43,15 +44,19 @@ export function admitServiceCIDR(request: NetworkingAdmissionRequest<ServiceCIDR
  * @throws IpamError `INVALID_ARGUMENT` for another operation
  */
 export function admitServiceIPAddress(request: NetworkingAdmissionRequest<IPAddress>): Admission {
-  assertAdmission('admitServiceIPAddress', request)
-  if (request.operation === 'DELETE') return allowed()
-  const { object } = request
-  const { parentRef } = object.spec
-  const errors = [...nameErrors(object.metadata.name), ...parentErrors(parentRef)]
-  if (request.operation === 'UPDATE' && !isSameParent(request.oldObject.spec.parentRef, parentRef)) {
-    errors.push(invalidField('spec.parentRef', { ...parentRef }, IMMUTABLE))
-  }
-  return decision(object, errors)
+  return admitBy('admitServiceIPAddress', IPAddress, addressRules, request, {})
+}
+
+const addressRules: AdmissionRules<IPAddress> = {
+  errors: ({ metadata, spec: { parentRef } }, before) => [
+    [
+      ...nameErrors(metadata.name),
+      ...parentErrors(parentRef),
+      ...(before === undefined || isSameParent(before.spec.parentRef, parentRef)
+        ? []
+        : [invalidField('spec.parentRef', { ...parentRef }, IMMUTABLE)]),
+    ],
+  ],
 }
 
 /** What is wrong with the CIDRs of a ServiceCIDR. O(length of their text). */

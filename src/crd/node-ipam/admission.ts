@@ -5,11 +5,10 @@ import { nodeSelectorErrors } from '../core/node-selector.js'
 import {
   type Admission,
   type AdmissionRequest,
+  type AdmissionRules,
+  admitBy,
   allowed,
-  assertAdmission,
-  decision,
   type FieldValidationOptions,
-  withUnknownFields,
 } from '../meta/admission.js'
 import { differences } from '../meta/differences.js'
 import { type FieldError, type FieldValue, formatFieldError, invalidField } from '../meta/field-error.js'
@@ -33,8 +32,8 @@ export interface ClusterCIDRAdmissionOptions extends FieldValidationOptions, Clu
 /**
  * Whether the rules of node-ipam-controller admit a ClusterCIDR
  * (pkg/apis/clustercidr/v1/validation, which upstream itself only tests): its name is a DNS label,
- * and its spec breaks none of them. The spec never changes; an update that leaves the
- * spec as it is is always allowed.
+ * and its spec breaks none of them. The spec never changes. An update that leaves it as it is is
+ * always allowed, with a warning of what was wrong before.
  *
  * Warnings report values that these rules accept, but that are probably mistakes: a range with host
  * bits or in an unusual form, and values of a node selector for which its term selects no Node.
@@ -51,16 +50,15 @@ export function admitClusterCIDR(
   request: ClusterCIDRAdmissionRequest,
   options: ClusterCIDRAdmissionOptions = {},
 ): Admission {
-  assertAdmission('admitClusterCIDR', request, options)
-  return withUnknownFields(judge(request, options), ClusterCIDR, request, options)
+  return admitBy('admitClusterCIDR', ClusterCIDR, rules, request, options)
 }
 
-function judge(request: ClusterCIDRAdmissionRequest, rules: ClusterCIDRRules): Admission {
-  if (request.operation === 'DELETE') return allowed()
-  const { object } = request
-  if (request.operation === 'UPDATE') return decision(object, changeErrors(request.oldObject.spec, object.spec))
-  const errors = [...nameErrors(object.metadata.name), ...clusterCIDRErrors(object.spec, rules)]
-  return decision(object, errors, () => warningsOf(object.spec))
+const rules: AdmissionRules<ClusterCIDR, ClusterCIDRAdmissionRequest, ClusterCIDRAdmissionOptions> = {
+  errors: ({ metadata, spec }, before, _, options) => [
+    before === undefined ? [] : changeErrors(before.spec, spec),
+    [...nameErrors(metadata.name), ...clusterCIDRErrors(spec, options)],
+  ],
+  answer: ({ spec }, before) => allowed(before === undefined ? warningsOf(spec) : []),
 }
 
 /**

@@ -3,22 +3,14 @@ import { describe } from '../../errors/index.js'
 import {
   type Admission,
   type AdmissionRequest,
+  type AdmissionRules,
   type Admit,
   admissionOf,
-  allowed,
-  assertAdmission,
-  decision,
+  admitBy,
   type FieldValidationOptions,
-  withUnknownFields,
 } from '../meta/admission.js'
 import { differences } from '../meta/differences.js'
-import {
-  type FieldError,
-  type FieldValue,
-  forbiddenField,
-  formatFieldError,
-  invalidField,
-} from '../meta/field-error.js'
+import { type FieldError, type FieldValue, forbiddenField, invalidField } from '../meta/field-error.js'
 import { asObject, type JsonObject } from '../meta/json.js'
 import { type KubeObject, labelOf } from '../meta/object.js'
 import {
@@ -47,29 +39,21 @@ export interface ImmutabilityOptions extends FieldValidationOptions {
 /**
  * Decides whether a pool is valid. Its region is immutable.
  *
- * Upstream has no rules for pools beyond its definition. So an error that the object had before the
+ * Upstream has no rules for pools beyond its definition. An error that the object had before the
  * change is a warning, not a refusal.
  *
  * @throws IpamError `INVALID_ARGUMENT` for another operation or another `fieldValidation`
  */
 export const admitOpenStackFloatingIPPool: Admit<OpenStackAdmissionRequest<OpenStackFloatingIPPool>> =
-  /* @__PURE__ */ admissionOf('admitOpenStackFloatingIPPool', OpenStackFloatingIPPool, judgePool)
-
-function judgePool(request: OpenStackAdmissionRequest<OpenStackFloatingIPPool>): Admission {
-  if (request.operation === 'DELETE') return allowed()
-  const errors = floatingIPPoolErrors(request.object)
-  if (request.operation === 'CREATE') return decision(request.object, errors)
-  const before = floatingIPPoolErrors(request.oldObject)
-  return judgeChange(request.object, [...regionErrors(request.oldObject, request.object), ...errors], before)
-}
-
-/** The refusal for what a change has made wrong, else a warning of what was wrong before. */
-function judgeChange(object: KubeObject, errors: readonly FieldError[], before: readonly FieldError[]): Admission {
-  const known = new Set(before.map(formatFieldError))
-  const isOld = (error: FieldError) => known.has(formatFieldError(error))
-  const isNew = (error: FieldError) => !isOld(error)
-  return decision(object, errors.filter(isNew), () => errors.filter(isOld).map(formatFieldError))
-}
+  /* @__PURE__ */ admissionOf<OpenStackFloatingIPPool, OpenStackAdmissionRequest<OpenStackFloatingIPPool>>(
+    'admitOpenStackFloatingIPPool',
+    OpenStackFloatingIPPool,
+    {
+      errors: (pool, before) => [
+        [...(before === undefined ? [] : regionErrors(before, pool)), ...floatingIPPoolErrors(pool)],
+      ],
+    },
+  )
 
 /**
  * What is wrong with a pool beyond its definition, all of it; an empty list if nothing is.
@@ -145,17 +129,15 @@ export function admitOpenStackServer(
   request: OpenStackAdmissionRequest<OpenStackServer>,
   options: ImmutabilityOptions = {},
 ): Admission {
-  assertAdmission('admitOpenStackServer', request, options)
-  return withUnknownFields(judgeServer(request, options), OpenStackServer, request, options)
+  return admitBy('admitOpenStackServer', OpenStackServer, serverRules, request, options)
 }
 
-function judgeServer(request: OpenStackAdmissionRequest<OpenStackServer>, options: ImmutabilityOptions): Admission {
-  if (request.operation === 'DELETE') return allowed()
-  const { object } = request
-  if (request.operation === 'CREATE') return decision(object, referenceErrors('spec', object.spec))
-  const isSame = isSpecSame(request.oldObject.spec, object.spec, ['identityRef'])
-  if (isSame || isTopologyDryRun(object, options)) return allowed()
-  return decision(object, [forbiddenField('spec', SERVER_IS_IMMUTABLE)])
+const serverRules: AdmissionRules<OpenStackServer, OpenStackAdmissionRequest<OpenStackServer>, ImmutabilityOptions> = {
+  errors: (server, before, _, options) => {
+    if (before !== undefined && isTopologyDryRun(server, options)) return []
+    const isSame = before === undefined || isSameBut(before.spec, server.spec, ['identityRef'])
+    return [isSame ? [] : [forbiddenField('spec', SERVER_IS_IMMUTABLE)], referenceErrors('spec', server.spec)]
+  },
 }
 
 const SERVER_IS_IMMUTABLE = 'OpenStackServer spec field is immutable. Please create a new resource instead.'
@@ -167,19 +149,17 @@ const SERVER_IS_IMMUTABLE = 'OpenStackServer spec field is immutable. Please cre
  *
  * @throws IpamError `INVALID_ARGUMENT` for another operation or another `fieldValidation`
  */
-export const admitOpenStackMachine: Admit<OpenStackAdmissionRequest<OpenStackMachine>> = /* @__PURE__ */ admissionOf(
-  'admitOpenStackMachine',
+export const admitOpenStackMachine: Admit<OpenStackAdmissionRequest<OpenStackMachine>> = /* @__PURE__ */ admissionOf<
   OpenStackMachine,
-  judgeMachine,
-)
+  OpenStackAdmissionRequest<OpenStackMachine>
+>('admitOpenStackMachine', OpenStackMachine, {
+  errors: ({ spec }, before) => {
+    const isSame = before === undefined || isSameBut(before.spec, spec, MUTABLE_OF_MACHINES, PAIRS)
+    return [isSame ? [] : [forbiddenField('spec', 'cannot be modified')], referenceErrors('spec', spec)]
+  },
+})
 
-function judgeMachine(request: OpenStackAdmissionRequest<OpenStackMachine>): Admission {
-  if (request.operation === 'DELETE') return allowed()
-  const { object } = request
-  if (request.operation === 'CREATE') return decision(object, referenceErrors('spec', object.spec))
-  const isSame = isSpecSame(request.oldObject.spec, object.spec, ['providerID', 'instanceID', 'identityRef'], PAIRS)
-  return decision(object, isSame ? [] : [forbiddenField('spec', 'cannot be modified')])
-}
+const MUTABLE_OF_MACHINES = ['providerID', 'instanceID', 'identityRef']
 
 /**
  * Whether a template is admitted, as far as the subset goes: its pool reference names a group, and
@@ -192,22 +172,21 @@ export function admitOpenStackMachineTemplate(
   request: OpenStackAdmissionRequest<OpenStackMachineTemplate>,
   options: ImmutabilityOptions = {},
 ): Admission {
-  assertAdmission('admitOpenStackMachineTemplate', request, options)
-  return withUnknownFields(judgeTemplate(request, options), OpenStackMachineTemplate, request, options)
+  return admitBy('admitOpenStackMachineTemplate', OpenStackMachineTemplate, templateRules, request, options)
 }
 
-function judgeTemplate(
-  request: OpenStackAdmissionRequest<OpenStackMachineTemplate>,
-  options: ImmutabilityOptions,
-): Admission {
-  if (request.operation === 'DELETE') return allowed()
-  const path = 'spec.template.spec'
-  const { object } = request
-  const { spec } = object.spec.template
-  if (request.operation === 'CREATE') return decision(object, referenceErrors(path, spec))
-  const isSame = isSpecSame(request.oldObject.spec.template.spec, spec, [], PAIRS)
-  if (isSame || isTopologyDryRun(object, options)) return allowed()
-  return decision(object, [invalidField(path, { ...spec }, TEMPLATE_IS_IMMUTABLE)])
+const templateRules: AdmissionRules<
+  OpenStackMachineTemplate,
+  OpenStackAdmissionRequest<OpenStackMachineTemplate>,
+  ImmutabilityOptions
+> = {
+  errors: (template, before, _, options) => {
+    if (before !== undefined && isTopologyDryRun(template, options)) return []
+    const path = 'spec.template.spec'
+    const { spec } = template.spec.template
+    const isSame = before === undefined || isSameBut(before.spec.template.spec, spec, [], PAIRS)
+    return [isSame ? [] : [invalidField(path, { ...spec }, TEMPLATE_IS_IMMUTABLE)], referenceErrors(path, spec)]
+  },
 }
 
 const TEMPLATE_IS_IMMUTABLE =
@@ -232,7 +211,7 @@ const NO_GROUP = 'a claim names the API group of its pool'
 const PAIRS = 'allowedAddressPairs'
 
 /** Whether two specs are the same but for these fields, and this one of their ports. */
-function isSpecSame(before: object, after: object, mutable: readonly string[], ofPorts?: string): boolean {
+function isSameBut(before: object, after: object, mutable: readonly string[], ofPorts?: string): boolean {
   const compared = (spec: object): JsonObject => {
     const { ports, ...rest } = without(spec as JsonObject, mutable)
     if (!Array.isArray(ports) || ofPorts === undefined) return { ...rest, ports }

@@ -48,7 +48,8 @@ const mutable = {
 /**
  * The problems that admission rules for machines find in a change, as far as addresses matter.
  * Addresses in a spec are CIDRs, templates have none, and only devices and a few other fields may
- * change. Empty: the change is admitted. O(size of the spec).
+ * change. An address that the spec before has too is no problem of the change. Empty: the change is
+ * admitted. O(size of the spec).
  *
  * Source: cluster-api-provider-vsphere, internal/webhooks. Upstream checks the addresses of a
  * VSphereVM only when it is created.
@@ -61,7 +62,7 @@ export function machineProblems(change: MachineChange): readonly MachineProblem[
   assertParts('machineProblems', 'change', change, { kind: 'text', spec: 'object' })
 
   if (change.kind === 'template') return templateProblems(change)
-  const problems = addressProblems(change.spec)
+  const problems = addressProblems(change)
   if (change.oldSpec === undefined || isSame(fixedPart(change, change.oldSpec), fixedPart(change, change.spec))) {
     return problems
   }
@@ -83,14 +84,22 @@ function templateProblems({ spec, oldSpec, isDryRun = false }: MachineChange): r
   return fields.map((field) => ({ path: `${path}.${field}`, type: 'Forbidden', detail: 'cannot be set in templates' }))
 }
 
-function addressProblems({ network }: MachineSpec): readonly MachineProblem[] {
-  return (network?.devices ?? []).flatMap(({ ipAddrs = [] }, device) =>
-    ipAddrs.flatMap((text, index): readonly MachineProblem[] => {
-      const path = `spec.network.devices[${device}].ipAddrs[${index}]`
-      return Prefix.safeParse(text).ok
-        ? []
-        : [{ path, type: 'Invalid', detail: 'ip addresses should be in the CIDR format' }]
-    }),
+/** A text that the spec before has as often is no problem of the change. */
+function addressProblems({ spec, oldSpec }: MachineChange): readonly MachineProblem[] {
+  const before = new Map<string, number>()
+  for (const { text } of textsOf(oldSpec)) before.set(text, (before.get(text) ?? 0) + 1)
+  return textsOf(spec).flatMap(({ text, path }): readonly MachineProblem[] => {
+    const left = before.get(text) ?? 0
+    before.set(text, left - 1)
+    if (left > 0 || Prefix.safeParse(text).ok) return []
+    return [{ path, type: 'Invalid', detail: 'ip addresses should be in the CIDR format' }]
+  })
+}
+
+/** The addresses of the devices of a spec. */
+function textsOf(spec: MachineSpec | undefined): readonly { readonly text: string; readonly path: string }[] {
+  return (spec?.network?.devices ?? []).flatMap(({ ipAddrs = [] }, device) =>
+    ipAddrs.map((text, index) => ({ text, path: `spec.network.devices[${device}].ipAddrs[${index}]` })),
   )
 }
 

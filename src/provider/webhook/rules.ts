@@ -1,16 +1,17 @@
 import * as ClusterApi from '../../crd/cluster-api/index.js'
 import type { PoolAdmissionOptions } from '../../crd/in-cluster/admission.js'
 import * as InCluster from '../../crd/in-cluster/index.js'
-import { DRAIN_ANNOTATION, GROUP } from '../../crd/in-cluster/names.js'
+import { GROUP } from '../../crd/in-cluster/names.js'
 import * as IpamKit from '../../crd/ipam-kit/index.js'
 import {
   type Admission,
   type AdmissionRequest as AskedAdmission,
   allowed,
   badRequest,
+  isSettled,
+  isSpecSame,
   withWarnings,
 } from '../../crd/meta/admission.js'
-import { differences } from '../../crd/meta/differences.js'
 import type { Model } from '../../crd/meta/model.js'
 import { formatRef, type KindInfo, type KubeObject } from '../../crd/meta/object.js'
 import * as Metal3 from '../../crd/metal3/index.js'
@@ -65,7 +66,7 @@ function allRules(): readonly Rule[] {
     },
     ...InCluster.poolModels.map(poolRule),
     ruleOf(IpamKit.IPPool, async (request, lookups, options) => {
-      if (isSpecSame(request)) return IpamKit.admitIPPool(request, options)
+      if (needsNoLookups(request)) return IpamKit.admitIPPool(request, options)
       const { domain } = specOf(request)
       const [blocks, told] = await blocksOf(domain, lookups)
       if (request.operation === 'DELETE')
@@ -75,7 +76,7 @@ function allRules(): readonly Rule[] {
       return withWarnings(IpamKit.admitIPPool(asked, options), told)
     }),
     ruleOf(IpamKit.IPBlock, async (request, lookups, options) => {
-      if (request.operation === 'DELETE' || isSpecSame(request)) return IpamKit.admitIPBlock(request, options)
+      if (request.operation === 'DELETE' || needsNoLookups(request)) return IpamKit.admitIPBlock(request, options)
       const domain = await domainOf(specOf(request).domain, lookups)
       return IpamKit.admitIPBlock({ ...request, domain }, options)
     }),
@@ -111,8 +112,8 @@ type Judge<T extends KubeObject> = (
 
 /**
  * The rule of a kind, for objects as its model reads them. A stored object that cannot be read has
- * no state to compare the new one with: its update is judged as a creation, and its deletion is
- * allowed.
+ * no state to compare the new one with: its update is judged as a creation, unless it changes the
+ * metadata alone, and its deletion is allowed.
  */
 function ruleOf<T extends KubeObject>(model: Model<T>, judge: Judge<T>): Rule {
   return {
@@ -124,6 +125,10 @@ function ruleOf<T extends KubeObject>(model: Model<T>, judge: Judge<T>): Rule {
         return oldObject === undefined ? allowed() : judge({ operation: 'DELETE', oldObject }, lookups, options)
       }
       const after = model.safeParse(request.object)
+      if (request.operation === 'UPDATE' && oldObject === undefined) {
+        const unread = admitUnread(request, after)
+        if (unread !== undefined) return unread
+      }
       if (!after.ok) return badRequest(describe(after.failure))
       const object = after.value
       const asked: AskedAdmission<T> =
@@ -131,6 +136,19 @@ function ruleOf<T extends KubeObject>(model: Model<T>, judge: Judge<T>): Rule {
       return judge(asked, lookups, options)
     },
   }
+}
+
+/**
+ * The answer to an update of a stored object that cannot be read, if no rule is needed for it: it
+ * changes the metadata alone, or the object does not exist after it. `undefined`: the rules decide.
+ */
+function admitUnread(
+  { object, oldObject }: Extract<AdmissionRequest, { operation: 'UPDATE' }>,
+  after: ReturnType<Model<KubeObject>['safeParse']>,
+): Admission | undefined {
+  const rest = ({ metadata: _, ...fields }: KubeObject) => JSON.stringify(fields)
+  if (!isSettled(object, oldObject) && rest(object) !== rest(oldObject)) return undefined
+  return allowed(after.ok ? [] : [describe(after.failure)])
 }
 
 /**
@@ -150,25 +168,28 @@ function poolRule(model: Model<InCluster.InClusterPool>): Rule {
         return InCluster.admitInClusterPool({ operation: 'DELETE', oldObject, inUse }, options)
       }
       const after = model.safeParse(request.object)
+      const before = request.operation === 'UPDATE' ? model.safeParse(request.oldObject) : undefined
+      if (request.operation === 'UPDATE' && before?.ok !== true) {
+        const unread = admitUnread(request, after)
+        if (unread !== undefined) return unread
+      }
       if (!after.ok) return badRequest(describe(after.failure))
       const object = after.value
-      if (request.operation === 'CREATE') return InCluster.admitInClusterPool({ operation: 'CREATE', object }, options)
-      const before = model.safeParse(request.oldObject)
-      const oldObject = before.ok ? before.value : object
-      const inUse = before.ok && isSettled(object, oldObject) ? [] : await addressesOf(object, model, lookups)
-      return InCluster.admitInClusterPool({ operation: 'UPDATE', object, oldObject, inUse }, options)
+      if (before === undefined) return InCluster.admitInClusterPool({ operation: 'CREATE', object }, options)
+      // a pool that cannot be read may have had any address
+      const oldObject = before.ok ? before.value : withoutEntries(object)
+      const update = { operation: 'UPDATE', object, oldObject } as const
+      const inUse = needsNoLookups(update) ? [] : await addressesOf(object, model, lookups)
+      return InCluster.admitInClusterPool({ ...update, inUse }, options)
     },
   }
 }
 
-/**
- * Whether a change of a pool means nothing to the addresses in use, so that they are not looked up:
- * a change of labels or of finalizers. A new spec of a pool that is being deleted is checked:
- * machines may still use its addresses.
- */
-function isSettled(object: InCluster.InClusterPool, oldObject: InCluster.InClusterPool): boolean {
-  const [drain, before] = [object, oldObject].map(({ metadata }) => metadata.annotations?.[DRAIN_ANNOTATION])
-  return drain === before && isSpecSame({ operation: 'UPDATE', object, oldObject })
+/** A pool without addresses or prefixes. */
+function withoutEntries(pool: InCluster.InClusterPool): InCluster.InClusterPool {
+  return InCluster.isPrefixPool(pool)
+    ? { ...pool, spec: { ...pool.spec, prefixes: [] } }
+    : ({ ...pool, spec: { ...pool.spec, addresses: [] } } as InCluster.InClusterPool)
 }
 
 const POOL_KINDS = {
@@ -246,7 +267,9 @@ function specOf<T extends KubeObject & { readonly spec: object }>(request: Asked
   return request.operation === 'DELETE' ? request.oldObject.spec : request.object.spec
 }
 
-/** Whether an update leaves the spec as it is: it is allowed without a look-up. */
-function isSpecSame(request: AskedAdmission<KubeObject>): boolean {
-  return request.operation === 'UPDATE' && differences('spec', request.oldObject.spec, request.object.spec).length === 0
+/** Whether an update is judged without other objects: it leaves the spec as it is, or ends a deletion. */
+function needsNoLookups(request: AskedAdmission<KubeObject>): boolean {
+  if (request.operation !== 'UPDATE') return false
+  const { object, oldObject } = request
+  return isSpecSame(object, oldObject) || isSettled(object, oldObject)
 }

@@ -284,13 +284,17 @@ describe('a pool of prefixes', () => {
     expect(update({ prefixes: ['fd30::/62'], excludedPrefixes: ['fd30::5'] })).toMatchObject({
       message: 'existing allocations become non-allocatable: [fd30::]',
     })
-    const unreadable = admitInClusterPool({
-      operation: 'UPDATE',
-      object: poolOf({ prefixes: ['fd30::/62'] }),
-      oldObject: poolOf({ prefixes: ['fd30::/62'] }),
-      inUse: [address('garbage', 64)],
+    const unreadable = (prefixes: readonly string[]) =>
+      admitInClusterPool({
+        operation: 'UPDATE',
+        object: poolOf({ prefixes }),
+        oldObject: poolOf({ prefixes: ['fd30::/62'] }),
+        inUse: [address('garbage', 64)],
+      })
+    expect(unreadable(['fd30::/61'])).toMatchObject({
+      message: 'existing allocations become non-allocatable: [garbage]',
     })
-    expect(unreadable).toMatchObject({ message: 'existing allocations become non-allocatable: [garbage]' })
+    expect(unreadable(['fd30::/62']).allowed).toBe(true)
     expect(update({ prefixes: ['fd30::/61'], allocationPrefixLength: 64 }).allowed).toBe(true)
   })
 })

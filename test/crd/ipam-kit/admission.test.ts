@@ -207,8 +207,13 @@ describe('changing a pool', () => {
 
   test('is allowed where the spec stays, whatever is wrong with it: finalizers come and go', () => {
     const wrong = { subnets: [{ cidr: 'x' }] }
-    expect(updated(wrong, wrong)).toEqual({ allowed: true, warnings: [] })
-    expect(errorsOf(updated(wrong, { ...wrong, disabled: true }))).toEqual([
+    const warnings = [
+      'spec.subnets[0].cidr: Invalid value: "x": spec.subnets[0].cidr in body should be at least 4 chars long',
+      'spec.subnets[0].cidr: Invalid value: "x": is not a CIDR',
+    ]
+    expect(updated(wrong, wrong)).toEqual({ allowed: true, warnings })
+    expect(updated(wrong, { ...wrong, disabled: true })).toEqual({ allowed: true, warnings })
+    expect(errorsOf(updated(wrong, { subnets: [{ cidr: 'y' }] }))).toEqual([
       'spec.subnets[0].cidr: spec.subnets[0].cidr in body should be at least 4 chars long',
     ])
   })

@@ -63,7 +63,7 @@ describe('creating a block', () => {
     [['spec.rows.3: row 1 has it'], { 1: row(1, { count: 3 }), 3: row(2) }],
     [['spec.rows.2: row 0 has it', 'spec.rows.9: row 0 has it'], { 0: row(1, { count: 10 }), 2: row(2), 9: row(3) }],
     [['spec.rows.1.sequence: row 0 has it'], { 0: row(3), 1: row(3) }],
-    [['spec.rows.0.sequence: is above that of the block, 9'], { 0: row(10) }],
+    [['spec.rows.0.sequence: is above spec.sequence'], { 0: row(10) }],
     [
       ['spec.rows.0.released: of a row with the state held', 'spec.rows.0.until: of a row with the state held'],
       { 0: row(1, { state: 'held' }) },
@@ -180,7 +180,10 @@ describe('changing a block', () => {
   test('is allowed where the spec stays, whatever is wrong with it', () => {
     const wrong = { rows: { 0: row(10) } }
     expect(updated(wrong, wrong)).toEqual([])
-    expect(updated(wrong, { ...wrong, node: 'n1' })).toEqual(['spec.rows.0.sequence: is above that of the block, 9'])
+    expect(updated(wrong, { ...wrong, node: 'n1' })).toEqual([])
+    expect(updated(wrong, { rows: { ...wrong.rows, 1: row(11) } })).toEqual([
+      'spec.rows.1.sequence: is above spec.sequence',
+    ])
   })
 })
 

@@ -32,5 +32,8 @@ test.each<[string[], Partial<IPHandleSpec>]>([
 test('it may go, and what leaves it as it is is never refused', () => {
   const odd = handle({}, 'odd')
   expect(admitIPHandle({ operation: 'DELETE', oldObject: odd })).toEqual({ allowed: true, warnings: [] })
-  expect(admitIPHandle({ operation: 'UPDATE', object: odd, oldObject: odd })).toEqual({ allowed: true, warnings: [] })
+  expect(admitIPHandle({ operation: 'UPDATE', object: odd, oldObject: odd })).toEqual({
+    allowed: true,
+    warnings: ['metadata.name: Invalid value: "odd": is not uid-4f1c'],
+  })
 })

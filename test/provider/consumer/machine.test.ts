@@ -61,8 +61,18 @@ describe('a change of a machine', () => {
     const bad = spec(['10.0.0.5/24', '10.0.0.6', '<nil>/32', 'fd00::1/129'])
     const at = (index: number) => `Invalid spec.network.devices[${index}].ipAddrs[0]`
     expect(problems({ kind: 'machine', spec: bad })).toEqual([at(1), at(2), at(3)])
-    expect(problems({ kind: 'vm', spec: bad, oldSpec: bad })).toEqual([at(1), at(2), at(3)])
+    expect(problems({ kind: 'vm', spec: bad, oldSpec: spec([]) })).toEqual([at(1), at(2), at(3)])
     expect(problems({ kind: 'machine', spec: {} })).toEqual([])
+  })
+
+  test('is refused for the addresses that it adds, not for those that were there', () => {
+    const before = spec(['10.0.0.6', '10.0.0.5/24'])
+    expect(problems({ kind: 'vm', spec: before, oldSpec: before })).toEqual([])
+    expect(problems({ kind: 'vm', spec: spec(['10.0.0.5/24', '10.0.0.6']), oldSpec: before })).toEqual([])
+    const [again, other] = [spec(['10.0.0.6', '10.0.0.6']), spec(['10.0.0.6', '10.0.0.7'])]
+    const added = ['Invalid spec.network.devices[1].ipAddrs[0]']
+    expect(problems({ kind: 'machine', spec: again, oldSpec: before })).toEqual(added)
+    expect(problems({ kind: 'machine', spec: other, oldSpec: before })).toEqual(added)
   })
 
   test('changes devices and a few other fields, and nothing else', () => {

@@ -1,0 +1,50 @@
+import { type FieldError, formatFieldError } from './field-error.js'
+import { valueAt } from './json.js'
+import type { KubeObject } from './object.js'
+
+/**
+ * Divides the errors of an object into those that it had before an update, and those that the
+ * update has added. An error is an old one if it has the same text at the same place. An item of a
+ * list that is the same as before keeps its errors at another place of the list. Each old error
+ * counts once. O(errors + size of the items with errors).
+ */
+export function newErrors(
+  errors: readonly FieldError[],
+  known: readonly FieldError[],
+  object: KubeObject,
+  before: KubeObject,
+): { readonly added: readonly FieldError[]; readonly old: readonly FieldError[] } {
+  const exact = counted(known.map(formatFieldError))
+  const elsewhere = errors.filter((error) => !take(exact, formatFieldError(error)))
+  if (elsewhere.length === 0) return { added: [], old: errors }
+  const left = known.filter((error) => take(exact, formatFieldError(error)))
+  const moved = counted(left.flatMap((error) => itemKey(error, before) ?? []))
+  const added = new Set(elsewhere.filter((error) => !take(moved, itemKey(error, object))))
+  return { added: [...added], old: errors.filter((error) => !added.has(error)) }
+}
+
+/** The item of a list that an error is about, in a list of the spec. */
+const ITEM = /^((?:\w+\.)+\w+)\[(\d+)\]/
+const INDEX = /\[\d+\]/g
+
+/** The text of an error without the place of its item, and the item; `undefined` outside of lists. */
+function itemKey(error: FieldError, object: KubeObject): string | undefined {
+  const place = ITEM.exec(error.path)
+  if (place === null) return undefined
+  const [, list, index] = place
+  const item = valueAt(object, [...list!.split('.'), Number(index)])
+  return `${formatFieldError(error).replace(INDEX, '[]')} ${JSON.stringify(item)}`
+}
+
+function counted(texts: readonly string[]): Map<string, number> {
+  const counts = new Map<string, number>()
+  for (const text of texts) counts.set(text, (counts.get(text) ?? 0) + 1)
+  return counts
+}
+
+/** Whether a text is left; it is counted off. */
+function take(counts: Map<string, number>, text: string | undefined): boolean {
+  const count = text === undefined ? 0 : (counts.get(text) ?? 0)
+  if (count > 0) counts.set(text as string, count - 1)
+  return count > 0
+}
