@@ -115,7 +115,12 @@ describe('the webhooks of pools', () => {
             'InClusterIPPool.ipam.cluster.x-k8s.io "pool" is invalid: spec.prefix: Invalid value: 33: provided prefix is not valid',
         },
       ],
-      [{ kinds, op: 'update', spec, oldSpec: spec, inUse: ['10.1.0.7'] }, { accepted: true }, { accepted: false }],
+      [{ kinds, op: 'update', spec, oldSpec: spec, inUse: ['10.1.0.7'] }, { accepted: false }, { accepted: true }],
+      [
+        { kinds, op: 'update', spec, oldSpec: { ...spec, addresses: ['10.1.0.7'] }, inUse: ['10.1.0.7'] },
+        { accepted: true },
+        { accepted: false },
+      ],
       [
         { kinds, op: 'delete', spec, inUse: [] },
         { accepted: false, warnings: null },
@@ -152,8 +157,8 @@ describe('the webhook of metal3', () => {
       [
         {
           function: 'validateUpdate',
-          spec: { namePrefix: 'a' },
-          oldSpec: { namePrefix: 'b' },
+          spec: { namePrefix: 'a', pools: [{ end: '10.1.0.8' }] },
+          oldSpec: { namePrefix: 'a' },
           allocations: { c: '10.1.0.9' },
         },
         { accepted: true, messageContains: 'in use' },

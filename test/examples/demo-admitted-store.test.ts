@@ -189,7 +189,7 @@ const KINDS: { readonly [webhook: string]: Kind } = {
     around: [domain],
     wrong: {
       spec: { sequence: 0 },
-      says: 'IPBlock.ipam-kit.dev "lab-4-0a000000-28" is invalid: spec.rows.3.sequence: Invalid value: 1: is above that of the block, 0',
+      says: 'IPBlock.ipam-kit.dev "lab-4-0a000000-28" is invalid: spec.rows.3.sequence: Invalid value: 1: is above spec.sequence',
     },
     forbidden: {
       spec: { rows: { '3': { owner: 'web/1' } } },

@@ -120,8 +120,8 @@ export function prefixSpace(spec: InClusterPrefixPoolSpec): Result<PrefixSpace, 
 }
 
 /**
- * As {@link prefixSpace}, of the entries of `prefixes` that are right. If they are of both families,
- * the one of the first entry counts.
+ * As {@link prefixSpace}, of the entries of `prefixes` that are right. If they are of both
+ * families, the one of the first entry counts.
  */
 export function readPrefixSpace(spec: InClusterPrefixPoolSpec): SpaceReading<PrefixSpace> {
   const problems: string[] = []

@@ -49,7 +49,7 @@ export function isSame(before: object, after: object): boolean {
 /**
  * The domain that the webhook has looked up, if it is the one of an object.
  *
- * @throws IpamError `INVALID_ARGUMENT` for a domain that is not the one of the object of the request
+ * @throws IpamError `INVALID_ARGUMENT` for another domain than the one of the object of the request
  */
 export function domainOf(
   { spec }: InDomain,

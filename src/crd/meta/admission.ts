@@ -45,7 +45,10 @@ export type AdmissionRequest<T extends KubeObject> =
  */
 export type Admit<R> = (request: R, options?: FieldValidationOptions) => Admission
 
-/** What is found wrong with an object, in stages: a refusal has the errors of the first that has any. */
+/**
+ * What is found wrong with an object, in stages: a refusal has the errors of the first stage that
+ * has any.
+ */
 export type Findings = readonly (readonly FieldError[])[]
 
 /**

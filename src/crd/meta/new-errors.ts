@@ -27,7 +27,7 @@ export function newErrors(
 const ITEM = /^((?:\w+\.)+\w+)\[(\d+)\]/
 const INDEX = /\[\d+\]/g
 
-/** The text of an error without the place of its item, and the item; `undefined` outside of lists. */
+/** The text of an error without the place of its item, and the item; else `undefined`. */
 function itemKey(error: FieldError, object: KubeObject): string | undefined {
   const place = ITEM.exec(error.path)
   if (place === null) return undefined

@@ -28,6 +28,8 @@ export type OpenStackAdmissionRequest<
   T extends OpenStackFloatingIPPool | OpenStackServer | OpenStackMachine | OpenStackMachineTemplate,
 > = AdmissionRequest<T>
 
+type PoolRequest = OpenStackAdmissionRequest<OpenStackFloatingIPPool>
+
 export interface ImmutabilityOptions extends FieldValidationOptions {
   /**
    * Whether the request is one of a dry run. Cluster API's topology controller compares specs by
@@ -44,16 +46,14 @@ export interface ImmutabilityOptions extends FieldValidationOptions {
  *
  * @throws IpamError `INVALID_ARGUMENT` for another operation or another `fieldValidation`
  */
-export const admitOpenStackFloatingIPPool: Admit<OpenStackAdmissionRequest<OpenStackFloatingIPPool>> =
-  /* @__PURE__ */ admissionOf<OpenStackFloatingIPPool, OpenStackAdmissionRequest<OpenStackFloatingIPPool>>(
-    'admitOpenStackFloatingIPPool',
-    OpenStackFloatingIPPool,
-    {
-      errors: (pool, before) => [
-        [...(before === undefined ? [] : regionErrors(before, pool)), ...floatingIPPoolErrors(pool)],
-      ],
-    },
-  )
+export const admitOpenStackFloatingIPPool: Admit<PoolRequest> = /* @__PURE__ */ admissionOf<
+  OpenStackFloatingIPPool,
+  PoolRequest
+>('admitOpenStackFloatingIPPool', OpenStackFloatingIPPool, {
+  errors: (pool, before) => [
+    [...(before === undefined ? [] : regionErrors(before, pool)), ...floatingIPPoolErrors(pool)],
+  ],
+})
 
 /**
  * What is wrong with a pool beyond its definition, all of it; an empty list if nothing is.

@@ -267,7 +267,10 @@ function specOf<T extends KubeObject & { readonly spec: object }>(request: Asked
   return request.operation === 'DELETE' ? request.oldObject.spec : request.object.spec
 }
 
-/** Whether an update is judged without other objects: it leaves the spec as it is, or ends a deletion. */
+/**
+ * Whether an update is judged without other objects: it leaves the spec as it is, or ends a
+ * deletion.
+ */
 function needsNoLookups(request: AskedAdmission<KubeObject>): boolean {
   if (request.operation !== 'UPDATE') return false
   const { object, oldObject } = request
