@@ -45,6 +45,49 @@ step() {
   [ "$stops" = no ] || ends_with "$status"
 }
 
+# beside STEP...: steps of one command each, such as `lint=npm run lint`, two at a time. What a step
+# says is printed when it has ended.
+beside() {
+  local one running=() names=()
+  for one in "$@"; do
+    is_wanted "${one%%=*}" || continue
+    names+=("${one%%=*}")
+    in_background "${one%%=*}" "${one#*=}" &
+    running+=($!)
+    # the slower one of two holds up no third one
+    if [ "${#running[@]}" -ge 2 ]; then
+      wait -n "${running[@]}" || true
+      local left=() pid
+      for pid in "${running[@]}"; do kill -0 "$pid" 2>/dev/null && left+=("$pid"); done
+      running=("${left[@]}")
+    fi
+  done
+  [ "${#running[@]}" -eq 0 ] || wait "${running[@]}" || true
+  local name status seconds cpu first=0
+  for name in "${names[@]}"; do
+    read -r status seconds cpu <"$work/$name.end"
+    printf '\n==> %s, beside others\n' "$name"
+    cat "$work/$name.out"
+    local verdict=ok
+    [ "$status" -eq 0 ] || verdict=FAILED
+    row "$verdict" "$seconds" "$cpu" "$name" "$status"
+    [ "$status" -eq 0 ] && continue
+    failed=$((failed + 1))
+    [ "$first" -ne 0 ] || first=$status
+  done
+  if [ "$first" -ne 0 ] && [ "$stops" = yes ]; then ends_with "$first"; fi
+}
+
+in_background() {
+  local name=$1 start=$SECONDS status=0
+  # shellcheck disable=SC2086
+  set +e
+  $2 >"$work/$name.out" 2>&1
+  status=$?
+  count_cpu_into "$work/$name.times"
+  printf '%s %s %s\n' "$status" $((SECONDS - start)) "$cpu_seconds" >"$work/$name.end"
+}
+
 # apart NAME COMMAND...: a step whose time does not count: it builds what later runs find in a cache.
 apart() {
   local start=$SECONDS
@@ -70,9 +113,11 @@ row() {
 }
 
 # Of all processes that have been started here and have ended. Not in a subshell, which has none.
-count_cpu() {
-  times >"$work/times"
-  cpu_seconds=$(awk 'NR == 2 { gsub("s", ""); split($1 "m" $2, part, "m"); printf "%d", (part[1] + part[3]) * 60 + part[2] + part[4] }' "$work/times")
+count_cpu() { count_cpu_into "$work/times"; }
+
+count_cpu_into() {
+  times >"$1"
+  cpu_seconds=$(awk 'NR == 2 { gsub("s", ""); split($1 "m" $2, part, "m"); printf "%d", (part[1] + part[3]) * 60 + part[2] + part[4] }' "$1")
 }
 
 table() {
@@ -118,14 +163,10 @@ package() {
 
 # What holds of the tree by itself: the same in both.
 checks() {
-  step lint npm run lint
-  step layers npm run layers
-  step types npm run typecheck
-  step dead-code npm run knip
+  beside 'layers=npm run layers' 'lint=npm run lint' 'types=npm run typecheck' 'dead-code=npm run knip' \
+    'acceptance=npm run acceptance' 'docs=npm run docs'
   step package package
   step tests suite
-  step acceptance npm run acceptance
-  step docs npm run docs
 }
 
 demos() {

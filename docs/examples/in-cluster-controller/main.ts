@@ -2,8 +2,8 @@
 // The in-cluster IPAM provider of Cluster API as a controller: claims, pools and addresses on an
 // API server, through @kubernetes/client-node.
 //
-//   KUBECONFIG=... tsx main.ts [--ledger objects|blocks] [--sweep-after SECONDS] [--metrics PORT]
-//   [--concurrency N]
+//   KUBECONFIG=... tsx main.ts [--ledger objects|blocks] [--sweep-after SECONDS]
+//   [--empty-after SECONDS] [--metrics PORT] [--concurrency N]
 //       [--leader-elect [--namespace NS] [--lease-duration S] [--renew-deadline S] [--retry-period
 //       S]]
 //
@@ -28,6 +28,8 @@ await runProgram({
     ledger: { type: 'string', default: 'objects' },
     /** After how many seconds without its claim a row of a block is removed. */
     'sweep-after': { type: 'string', default: '900' },
+    /** After how many seconds an empty block that is not needed is deleted. */
+    'empty-after': { type: 'string', default: '60' },
   },
   work(values, { elects }) {
     const { ledger = '' } = values
@@ -36,11 +38,16 @@ await runProgram({
       throw new FlagError(`--ledger (${ledger}) ${words}`)
     }
     const graceSeconds = numberOf(values, 'sweep-after', 'seconds, 1 to 86400', (n) => isWhole(n, 1, 86_400))
+    const emptySeconds = numberOf(values, 'empty-after', 'seconds, 0 to 86400', (n) => isWhole(n, 0, 86_400))
     const figures = new PoolFigures()
     if (ledger === 'objects') return { planners: [inCluster()], figures }
     const blocks = inClusterBlocks()
     return {
-      planners: [blocks, blocksOperator(), blocksSweep({ owners: [IPAddressClaim.info], graceSeconds })],
+      planners: [
+        blocks,
+        blocksOperator({ emptySeconds }),
+        blocksSweep({ owners: [IPAddressClaim.info], graceSeconds }),
+      ],
       figures,
       controller: ({ store, canWrite, identity }) => ({
         external: taskCaller({ store, tasks: blocks.tasks, now, canWrite }),

@@ -107,7 +107,7 @@ export interface Lives {
   readonly kills: number
   /** A multiple of 10. */
   readonly claimsOfAPool: number
-  /** Blocks: after how many seconds a row without a claim goes. */
+  /** Blocks: after how many seconds a row without a claim goes, and an empty block. */
   readonly sweepSeconds: number
 }
 
@@ -296,7 +296,9 @@ class Life {
   }
 
   #start(): void {
-    const args = this.#kind === 'blocks' ? ['--ledger', 'blocks', '--sweep-after', `${this.#sweepSeconds}`] : ELECTION
+    const seconds = `${this.#sweepSeconds}`
+    const onBlocks = ['--ledger', 'blocks', '--sweep-after', seconds, '--empty-after', seconds]
+    const args = this.#kind === 'blocks' ? onBlocks : ELECTION
     const controller = new ControllerProcess(this.#program, this.#ground.kubeconfig, args)
     this.#controllers.push(controller)
     controller.whenItEndsItself((code) => this.#restart(controller, code))
