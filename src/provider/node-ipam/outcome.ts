@@ -22,7 +22,7 @@ export type NodeOutcome =
   | {
       readonly kind: 'notOwned' | 'conflict'
       readonly message: string
-      /** The problems of all subnets, one for each Event. A Node with both kinds is a `conflict`. */
+      /** The problems of all subnets, one for each Event. With both kinds it is a `conflict`. */
       readonly problems: readonly SubnetProblem[]
     }
   | { readonly kind: 'ready' | 'waiting' | 'deleting' | 'failed' | 'unreadable'; readonly message: string }
