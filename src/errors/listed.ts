@@ -1,17 +1,11 @@
 /** The maximum number of names in a message. */
 const MOST_NAMED = 5
 
-/** Texts as one text: the first five, and the number of the others. */
-export function listed(texts: readonly string[], separator: string): string {
-  const more = texts.length - MOST_NAMED
-  return [...texts.slice(0, MOST_NAMED), ...(more > 0 ? [`${more} more`] : [])].join(separator)
-}
-
 /**
  * The first five of some things as one text, and whether there are more: for a message that stays
  * the same while others come and go. It reads and formats no more than it names.
  */
-export function firstFew<T>(things: Iterable<T>, separator: string, format: (thing: T) => string): string {
+export function listed<T>(things: Iterable<T>, separator: string, format: (thing: T) => string = String): string {
   const texts: string[] = []
   for (const thing of things) {
     if (texts.length === MOST_NAMED) return [...texts, 'and more'].join(separator)
@@ -20,7 +14,7 @@ export function firstFew<T>(things: Iterable<T>, separator: string, format: (thi
   return texts.join(separator)
 }
 
-/** Names as one text: the first five in order, and the number of the others. O(n). */
+/** Names as one text: the first five in order, and whether there are more. O(n). */
 export function listedInOrder(names: readonly string[], separator: string): string {
   const first: string[] = []
   for (const name of names) {
@@ -29,6 +23,5 @@ export function listedInOrder(names: readonly string[], separator: string): stri
     first.splice(at < 0 ? first.length : at, 0, name)
     if (first.length > MOST_NAMED) first.pop()
   }
-  const more = names.length - first.length
-  return [...first, ...(more > 0 ? [`${more} more`] : [])].join(separator)
+  return [...first, ...(names.length > first.length ? ['and more'] : [])].join(separator)
 }

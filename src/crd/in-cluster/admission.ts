@@ -3,7 +3,6 @@ import * as Address from '../../cidr/nouns/address.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
 import * as Range from '../../cidr/nouns/range.js'
 import * as RangeSet from '../../cidr/nouns/range-set.js'
-import { listed } from '../../errors/listed.js'
 import { refuse } from '../../errors/refuse.js'
 import type { IPAddress } from '../cluster-api/ip-address.js'
 import {
@@ -202,9 +201,12 @@ function drainedBy({ metadata }: InClusterPool): RangeSet | undefined {
 
 const MEANS_NOTHING = `metadata.annotations[${DRAIN_ANNOTATION}] means nothing: expected addresses, ranges and CIDRs with commas between them`
 
-/** An API server cuts long warnings off. */
+/** How many texts a warning names: an API server cuts long ones off. */
+const SHOWN = 5
+
 function drainWarning(texts: readonly string[]): string {
-  return `in use, and not given again when their claims are gone: [${listed(texts, ' ')}]`
+  const more = texts.length > SHOWN ? [`${texts.length - SHOWN} more`] : []
+  return `in use, and not given again when their claims are gone: [${[...texts.slice(0, SHOWN), ...more].join(' ')}]`
 }
 
 const NOT_AN_ENTRY = 'provided address is not a valid IP, range, nor CIDR'

@@ -2,12 +2,20 @@ import { type ClaimEvent, type ClaimState, stateOf, transition } from '../../cla
 import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import { IPAddressClaim, type IPAddressClaimStatus } from '../../crd/cluster-api/ip-address-claim.js'
 import { formatRef, isDeleting, type KubeObject, refOf } from '../../crd/meta/object.js'
-import { listedInOrder } from '../../errors/listed.js'
 import type { Refusal } from '../../plan/effect.js'
 import { type Effect, eventAbout, type Plan, type PlanTime, patchStatus } from '../../plan/index.js'
 import type { WaitReason } from './definition.js'
 import type { ClaimOutcome } from './outcome.js'
-import { ADDRESS_UNIQUE_CONDITION, isBound, statusPatch, timeText, withReady, withUniqueness } from './status.js'
+import {
+  ADDRESS_UNIQUE_CONDITION,
+  isBound,
+  namedOther,
+  sharedText,
+  statusPatch,
+  timeText,
+  withReady,
+  withUniqueness,
+} from './status.js'
 
 /** How long to wait before the next try, where nothing else tells. */
 export const RETRY_SECONDS = 30
@@ -70,7 +78,8 @@ export function bound(soFar: SoFar, { spec }: IPAddress, others: readonly string
   const { address, prefix, gateway } = spec
   const now = step(soFar, 'AddressAllocated')
   const message = prefix === undefined ? address : `${address}/${prefix}`
-  const duplicate = others.length === 0 ? undefined : `${address} is also that of ${listedInOrder(others, ', ')}`
+  const other = namedOther(soFar.claim, address, others)
+  const duplicate = other === undefined ? undefined : sharedText(address, other)
   const status = withUniqueness(now.status, now.claim, duplicate, now.now)
   const event: EventText =
     duplicate !== undefined

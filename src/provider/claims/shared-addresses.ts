@@ -6,11 +6,14 @@ import type { PlanTime } from '../../plan/index.js'
 import { fulfils, isControlledBy } from './address-object.js'
 import { type ClaimObjects, nameIn } from './objects.js'
 import type { PoolKinds } from './rules.js'
-import { isBound, saysItIsShared } from './status.js'
+import { isBound, namedOther, saysItIsShared } from './status.js'
 
 /** The other IPAddress objects of a pool that have the address of a given one. */
 export interface Rivals {
-  /** `namespace/name` of each, unordered. Used for a Bound claim; other claims use the ledger. */
+  /**
+   * `namespace/name` of the one that the condition of a Bound claim names. Other claims use the
+   * ledger.
+   */
   readonly names: readonly string[]
   /**
    * Whether all others with the address give way and get another one. For a claim that is not
@@ -172,10 +175,16 @@ export class SharedAddresses {
       return undefined
     }
     const { key, own } = sharing
-    const isBoundItself = isBound(own.claim)
-    if (isBoundItself || !can || !isControlledBy(own.address, own.claim)) {
+    if (isBound(own.claim)) {
+      const named = namedOther(own.claim, own.address.spec.address, sharing.names())
+      // the others of its pool may come and go while this one has the address
+      const one = sharing.others.find((other) => nameIn(other) === named)
+      this.#dependsOn.set(key, one === undefined ? { on: 'addresses' } : { on: 'one', key: one })
+      return { names: named === undefined ? [] : [named], giveWay: false, isUnreported: false }
+    }
+    if (!can || !isControlledBy(own.address, own.claim)) {
       this.#dependsOn.set(key, { on: 'addresses' })
-      return { names: isBoundItself ? sharing.names() : [], giveWay: false, isUnreported: false }
+      return { names: [], giveWay: false, isUnreported: false }
     }
     const { first, unreported } = this.#blockers(sharing)
     if (first === undefined) {

@@ -33,6 +33,26 @@ export function saysItIsShared({ status }: IPAddressClaim): boolean {
   return findCondition(status?.conditions, ADDRESS_UNIQUE_CONDITION)?.status === 'False'
 }
 
+/** What the condition AddressUnique says of another IPAddress, `namespace/name`. */
+export function sharedText(address: string, other: string): string {
+  return `${address} is also that of ${other}`
+}
+
+/**
+ * The one of others with the address of a claim that its condition AddressUnique names: the same as
+ * before while that one has the address, else the first by name. So a condition is written once,
+ * however many others come and go. O(others).
+ */
+export function namedOther(claim: IPAddressClaim, address: string, others: readonly string[]): string | undefined {
+  const before = findCondition(claim.status?.conditions, ADDRESS_UNIQUE_CONDITION)
+  const isNamed = (other: string) => before?.status === 'False' && before.message === sharedText(address, other)
+  return others.find(isNamed) ?? others.reduce<string | undefined>((first, other) => smaller(first, other), undefined)
+}
+
+function smaller(left: string | undefined, right: string): string {
+  return left === undefined || right < left ? right : left
+}
+
 /**
  * The status of a claim with the condition AddressUnique; without it if the address was never
  * shared.

@@ -125,7 +125,15 @@ export function planClaims(input: ConsumerInput, options: PlanClaimsOptions = {}
   if (isPaused(input)) return planPaused(work)
   const event = isDeleting(input.owner) ? 'OwnerDeleting' : 'Reconcile'
   if (event === 'Reconcile' && work.problem !== undefined) throw work.problem
+  // releases come first: a creation that is refused, by a quota for example, does not hold them up
   const effects: Effect[] = []
+  const attached: string[] = []
+  for (const claim of event === 'Reconcile' ? work.surplus : []) {
+    const action = settled(actionOn('Removed', stateOfSurplus(claim)), claim, work.dialect, options)
+    if (action === 'Hold') attached.push(claim.metadata.name)
+    effects.push(...effectsOf(action, { claim, work, event: 'Removed' }))
+  }
+  const wanted: Effect[] = []
   let needsOwner = false
   for (const { desired, resolution } of work.claims) {
     const action = actionOn(event, consumerStateOf(resolution))
@@ -133,16 +141,10 @@ export function planClaims(input: ConsumerInput, options: PlanClaimsOptions = {}
     needsOwner ||=
       action === 'Create' ||
       (action === 'Repair' && claim !== undefined && ownershipOf(claim, work.ownerReference) !== 'mine')
-    effects.push(...effectsOf(action, { desired, claim, work, event }))
+    wanted.push(...effectsOf(action, { desired, claim, work, event }))
   }
-  const attached: string[] = []
-  for (const claim of event === 'Reconcile' ? work.surplus : []) {
-    const action = settled(actionOn('Removed', stateOfSurplus(claim)), claim, work.dialect, options)
-    if (action === 'Hold') attached.push(claim.metadata.name)
-    effects.push(...effectsOf(action, { claim, work, event: 'Removed' }))
-  }
-  if (needsOwner) effects.unshift(guard(input.owner, 'no claim for an owner that does not exist'))
-  return finish(work, effects, { event, attached })
+  if (needsOwner) effects.push(guard(input.owner, 'no claim for an owner that does not exist'))
+  return finish(work, [...effects, ...wanted], { event, attached })
 }
 
 /**

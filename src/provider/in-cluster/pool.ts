@@ -8,7 +8,7 @@ import { listed } from '../../errors/listed.js'
 import { list } from '../../errors/quote.js'
 import { addFinalizer, type Effect, type Plan, type PlanTime, patchStatus, removeFinalizer } from '../../plan/index.js'
 import { withConditions } from '../claims/status.js'
-import type { PoolLedger } from './ledger.js'
+import type { Duplicate, PoolLedger } from './ledger.js'
 import type { PoolOutcome } from './outcome.js'
 
 /** The input of a plan for a pool. */
@@ -81,8 +81,8 @@ function uniqueness({ ledger, overlapping = [] }: PoolInput): ConditionUpdate {
     ({ type: 'AddressesUnique', status: 'False', reason, message }) as const
   const duplicates = ledger.duplicates()
   if (duplicates.length > 0) {
-    const texts = duplicates.map(({ address, holders }) => `${address} is that of ${listed(holders, ', ')}`)
-    return not('DuplicateAddress', listed(texts, '; '))
+    const format = ({ address, holders }: Duplicate) => `${address} is that of ${listed(holders, ', ')}`
+    return not('DuplicateAddress', listed(duplicates, '; ', format))
   }
   if (overlapping.length > 0)
     return not('OverlappingPools', `has addresses in common with ${listed(overlapping, ', ')}`)

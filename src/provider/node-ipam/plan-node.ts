@@ -1,6 +1,6 @@
 import { Prefix } from '../../cidr/index.js'
 import { isDeleting } from '../../crd/meta/object.js'
-import { firstFew } from '../../errors/listed.js'
+import { listed } from '../../errors/listed.js'
 import { type Plan, patchIfFields } from '../../plan/index.js'
 import type { TrimmedObject } from '../../plan/selection.js'
 import { type NodeIPAMContext, nodeKey, type Reservation } from './context.js'
@@ -124,11 +124,11 @@ function notAvailable(node: NodeFacts, ranges: readonly NodeRange[], { cache, st
   if (ranges.length === 0) {
     const ending = [...(cache.ranges ?? [])].filter(({ object }) => isDeleting(object))
     const which =
-      ending.length === 0 ? '' : `; being deleted: ${firstFew(ending, ', ', ({ object }) => object.metadata.name)}`
+      ending.length === 0 ? '' : `; being deleted: ${listed(ending, ', ', ({ object }) => object.metadata.name)}`
     return waits('no range', `no range is for Node ${node.name}${which}`)
   }
   if (!ranges.some((range) => subnets.isOpen(range))) {
-    const names = firstFew(ranges, ', ', ({ name }) => name)
+    const names = listed(ranges, ', ', ({ name }) => name)
     return waits('not active', `the ranges for Node ${node.name} are not Active in the ClusterNetwork: ${names}`)
   }
   const format = ({ name, spaces, capacity }: NodeRange) => {
@@ -140,7 +140,7 @@ function notAvailable(node: NodeFacts, ranges: readonly NodeRange[], { cache, st
     const refused = subnets.stateOf({ name }) === 'refused' ? '; its finalizer cannot be written' : ''
     return `${name} (${prefixes.join(', ')}; subnets in all: ${capacity}${refused})`
   }
-  return waits('none free', `no free subnets for Node ${node.name} in ${firstFew(ranges, ', ', format)}`)
+  return waits('none free', `no free subnets for Node ${node.name} in ${listed(ranges, ', ', format)}`)
 }
 
 /** The conflicts of a Node: its subnets overlap others, or its fields contradict each other. */
@@ -153,7 +153,7 @@ function conflictsOf(node: NodeFacts, context: NodeIPAMContext): readonly Subnet
   const contradiction: readonly SubnetProblem[] =
     cause === undefined
       ? []
-      : [{ reason: 'CIDRConflict', message: `Node ${name}: ${firstFew(problems, '; ', String)}`, subnets: [], cause }]
+      : [{ reason: 'CIDRConflict', message: `Node ${name}: ${listed(problems, '; ')}`, subnets: [], cause }]
   return [...sharedWithNodes(node, context), ...services, ...contradiction]
 }
 
@@ -167,7 +167,7 @@ function sharedWithNodes(
 
 function overlapOf(name: string, subnet: Prefix, kind: string, others: Iterable<HeldPrefix>): readonly SubnetProblem[] {
   const text = Prefix.format(subnet)
-  const sentences = firstFew(others, '; ', ({ prefix, key }) => `${text} overlaps ${Prefix.format(prefix)} of ${key}`)
+  const sentences = listed(others, '; ', ({ prefix, key }) => `${text} overlaps ${Prefix.format(prefix)} of ${key}`)
   if (sentences === '') return []
   return [
     { reason: 'CIDRConflict', message: `Node ${name}: ${sentences}`, subnets: [subnet], cause: `${text} ${kind}` },
@@ -184,5 +184,5 @@ function orphansOf({ name, subnets }: NodeFacts, { state }: NodeIPAMContext): re
 }
 
 function formatAll(prefixes: readonly Prefix[]): string {
-  return firstFew(prefixes, ', ', Prefix.format)
+  return listed(prefixes, ', ', Prefix.format)
 }

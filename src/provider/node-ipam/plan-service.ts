@@ -1,5 +1,5 @@
 import { Prefix } from '../../cidr/index.js'
-import { firstFew } from '../../errors/listed.js'
+import { listed } from '../../errors/listed.js'
 import type { Plan } from '../../plan/index.js'
 import { type NodeIPAMContext, serviceKey } from './context.js'
 import type { ServiceOutcome } from './outcome.js'
@@ -12,10 +12,10 @@ export function planService(name: string, context: NodeIPAMContext): Plan<Servic
   const facts = context.cache.services?.get(name)
   if (facts === undefined) return undefined
   const { object, prefixes, problems } = facts
-  const message = `ServiceCIDR ${name}: ${firstFew(problems, '; ', String)}`
+  const message = `ServiceCIDR ${name}: ${listed(problems, '; ')}`
   const causes = problems.slice(0, 1).map((cause) => ({ reason: 'InvalidServiceCIDR', message, cause }) as const)
   const effects = context.state.sent.newEvents(serviceKey(name), object, causes)
   if (causes.length > 0) return { outcome: { kind: 'invalid', message }, effects }
-  const ranges = firstFew(prefixes, ', ', Prefix.format)
+  const ranges = listed(prefixes, ', ', Prefix.format)
   return { outcome: { kind: 'excluded', message: `no Node gets a part of ${ranges} of ServiceCIDR ${name}` }, effects }
 }

@@ -212,6 +212,15 @@ describe('a claim that is no longer wanted', () => {
     expect(done.outcome.attached).toEqual([])
   })
 
+  test('is released before others are created: a creation that a quota refuses does not hold it up', () => {
+    const moved = [
+      { name: 'net0', pools: [] },
+      { name: 'net1', pools: [poolRef('lab')] },
+    ]
+    const plan = planClaims(inputOf([claimOf(desired, bound)], { devices: moved }), { detached: ['vm-0-0'] })
+    expect(does(plan)).toEqual(['delete vm-0-0', 'patch vm-0-0 finalizers', 'guard vm', 'create vm-1-0'])
+  })
+
   test('and so does one that another client deletes meanwhile', () => {
     const claim = claimOf(desired, { ...bound, isDeleting: true })
     expect(planClaims(inputOf([claim], gone)).effects).toEqual([])

@@ -203,6 +203,25 @@ describe.each(DIALECTS)('two claims of $kind that have one address', ({ kind, sp
     for (const name of ['a', 'b']) expect((await condition(name, 'AddressUnique')).status ?? 'True').toBe('True')
   })
 
+  test('N of them Bound: N Events, and one more for each condition whose other claim is deleted', async () => {
+    const names = ['h', 'g', 'f', 'e', 'd', 'c', 'b', 'a']
+    for (const name of names) {
+      await make(name)
+      await arrives(name, first)
+      await world.store.patch(claimRef(name), { status: { addressRef: { name } } }, { subresource: 'status' })
+      await host.run()
+    }
+    const toldOf = (name: string) => events(name).filter((text) => text.startsWith('DuplicateAddress'))
+    const text = (other: string) => `DuplicateAddress: ${first} is also that of default/${other}`
+    // each names the first by name at its time, and is told of once
+    expect(names.map(toldOf)).toEqual(names.map((_, i) => [text(names[i === 0 ? 1 : i - 1]!)]))
+    await world.delete('claim', 'g')
+    await host.run()
+    // these two named it
+    for (const name of ['h', 'f']) expect(toldOf(name)).toEqual([text('g'), text('a')])
+    for (const name of ['e', 'd', 'c', 'b', 'a']) expect(toldOf(name)).toHaveLength(1)
+  })
+
   test('one of them restored, without owners: a new one gives way to it, and it is adopted', async () => {
     await make('restored')
     await make('new')

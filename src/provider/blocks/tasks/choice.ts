@@ -148,10 +148,7 @@ export function fails(outcome: AllocationOutcome): BlockChoice {
 }
 
 export function namesOf(pools: readonly Wanted[]): string {
-  return listed(
-    pools.map(({ pool }) => pool.name),
-    ', ',
-  )
+  return listed(pools, ', ', ({ pool }) => pool.name)
 }
 
 export function isOfGrid({ object, prefix }: ParsedBlock, grid: Grid): boolean {

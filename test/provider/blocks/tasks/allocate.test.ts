@@ -200,14 +200,14 @@ describe('an allocation', () => {
     const pools = ['a', 'b', 'c', 'd', 'e', 'f', 'g']
     const ask = (addresses?: readonly Address[]) => give(request('x', { pools, addresses }))
     const absent = pools.slice(0, 5).map((name) => `there is no pool ${name}`)
-    expect(await ask()).toMatchObject({ kind: 'notReady', message: `${absent.join('; ')}; 2 more` })
+    expect(await ask()).toMatchObject({ kind: 'notReady', message: `${absent.join('; ')}; and more` })
     for (const name of pools) await poolIn(store, name, { subnets: [{ cidr: '10.0.0.0/30' }] })
     await give(request('y', { pools }))
     await give(request('z', { pools }))
-    expect(await ask()).toMatchObject({ kind: 'exhausted', message: 'no IPv4 available in a, b, c, d, e, 2 more' })
+    expect(await ask()).toMatchObject({ kind: 'exhausted', message: 'no IPv4 available in a, b, c, d, e, and more' })
     expect(await ask([Address.parse('10.1.0.0')])).toMatchObject({
       kind: 'outOfPool',
-      message: '10.1.0.0 is not given by a, b, c, d, e, 2 more',
+      message: '10.1.0.0 is not given by a, b, c, d, e, and more',
     })
   })
 
