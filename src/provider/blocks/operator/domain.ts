@@ -62,6 +62,22 @@ export function gridConflict({ spec }: IPPool, domain: IPDomain): string | undef
   return undefined
 }
 
+/**
+ * Whether a pool requests another grid than that of a domain that it is not in. The request of a
+ * family that has that grid already, as its status keeps it, has no effect: its addresses are given
+ * on it.
+ */
+export function newGridConflict(pool: IPPool, domain: IPDomain): string | undefined {
+  const requestOf = (field: 'ipv4' | 'ipv6') => {
+    const [before, has] = [pool.status?.[field], domain.spec[field]]
+    const isSame =
+      before?.blockPrefixLength === has.blockPrefixLength &&
+      before.allocationPrefixLength === has.allocationPrefixLength
+    return isSame ? undefined : pool.spec[field]
+  }
+  return gridConflict({ ...pool, spec: { ...pool.spec, ipv4: requestOf('ipv4'), ipv6: requestOf('ipv6') } }, domain)
+}
+
 /** Plans a domain itself: it stays while it has pools or blocks. */
 export function planDomain(
   {

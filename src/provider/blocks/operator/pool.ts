@@ -17,7 +17,7 @@ import {
 import { withConditions } from '../../claims/status.js'
 import type { Grid } from '../block/grid.js'
 import { hasFamily, type PoolView } from '../pool/pool-view.js'
-import { domainFor, domainProblem, gridConflict } from './domain.js'
+import { domainFor, domainProblem, gridConflict, newGridConflict } from './domain.js'
 import type { DomainBlocks } from './domain-blocks.js'
 import type { OperatorOutcome } from './outcome.js'
 import type { PoolUsage } from './usage.js'
@@ -84,7 +84,7 @@ function refusalOf({ view, domain, unreadable, blocks }: PoolInput): string | un
   const isTaken = pool.status?.domainUID === domain.metadata.uid
   if (isDeleting(domain) && !isTaken) return `domain ${pool.spec.domain} is being deleted`
   // a grid that is requested later has no effect on what is given
-  const problem = domainProblem(domain) ?? (isTaken ? undefined : gridConflict(pool, domain))
+  const problem = domainProblem(domain) ?? (isTaken ? undefined : newGridConflict(pool, domain))
   if (problem !== undefined) return problem
   const offGrid = isTaken ? undefined : blocks.offGridOf(domain.spec)
   return offGrid && `block ${offGrid} does not lie on the grid of domain ${pool.spec.domain}`

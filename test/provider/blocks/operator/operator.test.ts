@@ -342,6 +342,37 @@ describe('the operator', () => {
     await operate()
   })
 
+  describe('a pool that asks for another grid later is served on the grid that it has', () => {
+    const domainRef = { ...poolRef('default'), kind: 'IPDomain' }
+    const begin = async () => {
+      await make({ subnets: [{ cidr: '10.0.0.0/24' }] })
+      await operate()
+      await give(request('a'))
+      unwrap(await store.patch(poolRef(), { spec: { ipv4: { blockPrefixLength: 26 } } }))
+      await operate()
+    }
+
+    test('after its spec was invalid', async () => {
+      await begin()
+      unwrap(await store.patch(poolRef(), { spec: { reuseAfterSeconds: -1 } }))
+      await operate()
+      expect(conditionsOf(await pool())).toMatchObject({ Ready: 'False PoolNotReady' })
+      unwrap(await store.patch(poolRef(), { spec: { reuseAfterSeconds: null } }))
+      await operate()
+      expect(conditionsOf(await pool())).toMatchObject({ Ready: 'True Ready' })
+      expect((await give(request('b'))).outcome.kind).toBe('allocated')
+    })
+
+    test('after its domain was deleted, and created again on that grid', async () => {
+      await begin()
+      unwrap(await store.patch(domainRef, { metadata: { finalizers: [] } }))
+      unwrap(await store.delete(domainRef))
+      await operate()
+      expect(conditionsOf(await pool())).toMatchObject({ Ready: 'True Ready' })
+      expect((await give(request('b'))).outcome.kind).toBe('allocated')
+    })
+  })
+
   test.each<[string, object]>([
     ['spec.reuseAfterSeconds: Invalid value: -1: is not from 0 to 31622400', { reuseAfterSeconds: -1 }],
     ['spec.reuseAfterSeconds: Invalid value: 300000000000: is not from 0 to 31622400', { reuseAfterSeconds: 3e11 }],
