@@ -1,6 +1,7 @@
 import type { Node } from 'ipam-kit/crd/core'
+import { ClusterNetwork } from 'ipam-kit/crd/ipam-kit'
 import type { ClusterCIDR } from 'ipam-kit/crd/node-ipam'
-import { LiveNetworkView, type NetworkView, networkView } from 'ipam-kit/provider/network-view'
+import { LiveNetworkView, type NetworkView, networkView, networkViewPlanner } from 'ipam-kit/provider/network-view'
 import { once } from '../corpora.js'
 import type { Side, Work } from '../harness.js'
 
@@ -17,6 +18,11 @@ export const networkViewWorks: readonly Work[] = [
     name: 'network view: one node event, 5,000 nodes',
     ours: () => events(NODES),
     peers: { 'the same with 50 nodes': () => events(RANGES) },
+  },
+  {
+    name: 'network view: start with 4,000 nodes of one subnet, each',
+    ours: () => oneSubnet(4000),
+    peers: { 'the same with 400 nodes': () => oneSubnet(400) },
   },
 ]
 
@@ -62,6 +68,23 @@ function events(count: number): Side {
     return sum + read(live)
   }
   return { run, operations: 2, answer: () => run() }
+}
+
+/** The first list of Nodes that all have one subnet, one plan, and the whole view. */
+function oneSubnet(count: number): Side {
+  const objects = Array.from({ length: count }, (_, nth) => {
+    return { ...node(nth), spec: { podCIDR: '10.0.0.0/24', podCIDRs: ['10.0.0.0/24'] } }
+  })
+  const start = () => {
+    const planner = networkViewPlanner()
+    const network = { ...ClusterNetwork.info, metadata: { name: 'pods' }, spec: {} }
+    for (const object of [...ranges(), network, ...objects]) planner.observe({ kind: 'present', object })
+    const plan = planner.plan('pods', { nowMs: 0 })
+    const { ipv4 } = planner.view
+    return (plan?.effects.length ?? 0) + ipv4.inUse.length + ipv4.conflicts.length
+  }
+  // a list of conflicts has an end
+  return { run: start, operations: count, answer: () => start() - count }
 }
 
 function rebuilds(): Side {

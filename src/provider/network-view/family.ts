@@ -222,7 +222,10 @@ export class LiveFamilyView implements FamilyView {
 
   /** Conflicts are computed again only when a subnet that is part of one is added or removed. */
   #noteConflicts(id: string, prefix: Prefix): void {
-    if (this.#clashes.has(id) || this.#subnets.holders(prefix).length > 1) this.#conflicts = undefined
+    if (this.#conflicts === undefined) return
+    const others = this.#subnets.overlapping(prefix)
+    others.next()
+    if (this.#clashes.has(id) || others.next().done !== true) this.#conflicts = undefined
   }
 
   #noteClashes(reserved: Prefix): void {

@@ -442,6 +442,36 @@ describe('cost', () => {
     await ended
   })
 
+  test('Nodes that all have one subnet send no Events, and their number is published at most once in 30 s', async () => {
+    await create(clusterCIDR('a', '10.0.0.0/16'), node('n', ['10.0.0.0/24']), node('m', ['10.0.0.0/24']))
+    const timers = new VirtualTimers()
+    const events: EventEffect[] = []
+    let writes = 0
+    const controller = new Controller({
+      store: counting(() => writes++),
+      planners: [networkViewPlanner({ create: true })],
+      timers,
+      onEvent: (event) => void events.push(event),
+      onProblem: () => {},
+    })
+    const ended = controller.run()
+    await timers.pass(1000)
+    const before = writes
+    for (let nth = 0; nth < 20; nth++) {
+      await create(node(`n${nth}`, ['10.0.0.0/24']))
+      await timers.pass(1000)
+    }
+    expect([writes - before, events]).toEqual([0, []])
+    await timers.pass(11_000)
+    const consistent = (await status()).conditions?.find(({ type }) => type === 'Consistent')
+    expect([writes - before, consistent?.message.slice(0, 66)]).toEqual([
+      1,
+      'conflicts: 231 (10.0.0.0/24 of Node m overlaps 10.0.0.0/24 of Node',
+    ])
+    controller.stop()
+    await ended
+  })
+
   function counting(onWrite: () => void): Store {
     return new Proxy(store, {
       get(target, name) {
