@@ -72,6 +72,8 @@ export interface PlannerDefinition<O extends Outcome, W extends Watches, S> {
   readonly reserve?: ((plan: Plan, context: PlannerContext<W, S>) => () => readonly string[]) | undefined
   /** {@link Planner.isAggregate}. Left out: no key. */
   readonly isAggregate?: ((key: string, context: PlannerContext<W, S>) => boolean) | undefined
+  /** {@link Planner.isRepair}. */
+  readonly isRepair?: ((key: string, context: PlannerContext<W, S>) => boolean) | undefined
   /** {@link Planner.isServed}. */
   readonly isServed?: ((key: string, context: PlannerContext<W, S>) => boolean) | undefined
   /** {@link Planner.isBegun}. */
@@ -112,6 +114,7 @@ class PlannerOf<O extends Outcome, W extends Watches, S> implements DefinedPlann
   readonly onResult?: NonNullable<Planner<O>['onResult']>
   readonly refused?: NonNullable<Planner<O>['refused']>
   readonly reserve?: NonNullable<Planner<O>['reserve']>
+  readonly isRepair?: NonNullable<Planner<O>['isRepair']>
   readonly isServed?: NonNullable<Planner<O>['isServed']>
   readonly isBegun?: NonNullable<Planner<O>['isBegun']>
   readonly #definition: PlannerDefinition<O, W, S>
@@ -119,7 +122,7 @@ class PlannerOf<O extends Outcome, W extends Watches, S> implements DefinedPlann
   context: PlannerContext<W, S>
 
   constructor(definition: PlannerDefinition<O, W, S>) {
-    const { name, watches, resyncSeconds, onResult, refused, reserve, isServed, isBegun } = definition
+    const { name, watches, resyncSeconds, onResult, refused, reserve, isRepair, isServed, isBegun } = definition
     if (resyncSeconds !== undefined && !(resyncSeconds >= 1 && resyncSeconds <= 86_400)) {
       refuse('resyncSeconds', 'seconds, 1 to 86400', resyncSeconds)
     }
@@ -131,6 +134,7 @@ class PlannerOf<O extends Outcome, W extends Watches, S> implements DefinedPlann
     if (onResult !== undefined) this.onResult = (answered) => onResult(answered, this.context)
     if (refused !== undefined) this.refused = (key, refusal, time) => refused(key, refusal, this.context, time)
     if (reserve !== undefined) this.reserve = (plan) => reserve(plan, this.context)
+    if (isRepair !== undefined) this.isRepair = (key) => isRepair(key, this.context)
     if (isServed !== undefined) this.isServed = (key) => isServed(key, this.context)
     if (isBegun !== undefined) this.isBegun = (key) => isBegun(key, this.context)
   }

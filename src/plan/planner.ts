@@ -155,6 +155,12 @@ export interface Planner<O extends Outcome = Outcome> {
   /** Whether this key aggregates other keys. It is planned when no other key waits. */
   isAggregate(key: string): boolean
   /**
+   * Whether the plan of this key ends a state in which addresses are not safe: two objects have one
+   * address, or an address in use has no record that keeps it from others. Such keys are planned
+   * before all others. Left out: false for all keys. O(1).
+   */
+  isRepair?(key: string): boolean
+  /**
    * Whether the object of this key has what it asks for, as a claim that is Bound. Keys that still
    * wait are planned before it. Left out: false for all keys. O(1).
    */

@@ -128,6 +128,8 @@ interface Job<O extends Outcome> {
   readonly planner: Planner<O>
   readonly key: string
   isQueued: boolean
+  /** Its queue. */
+  place: Place
   plans: number
   /**
    * It met conflict after conflict and gets no further plan in this run: its failure is what the
@@ -137,6 +139,14 @@ interface Job<O extends Outcome> {
   outcome: O | undefined
   failure: StoreFailure | undefined
   dueMs: number
+}
+
+/** When a key is planned: repairs first, aggregate keys when no other key is left. */
+type Place = 0 | 1 | 2
+
+function placeOf<O extends Outcome>({ planner, key }: Job<O>): Place {
+  if (planner.isRepair?.(key) === true) return 0
+  return planner.isAggregate(key) ? 2 : 1
 }
 
 /** The cache of a run: by it the next run of its planners finds the run. */
@@ -159,9 +169,9 @@ class Run<O extends Outcome> {
   /** The version of the last list. */
   readonly #reached = new Map<Selection, string>()
   readonly #jobs = new Map<string, Job<O>>()
-  readonly #queue = new Fifo<Job<O>>()
-  /** Aggregate keys. */
-  readonly #summaries = new Fifo<Job<O>>()
+  /** Keys that wait: by {@link placeOf}. */
+  readonly #queues = [new Fifo<Job<O>>(), new Fifo<Job<O>>(), new Fifo<Job<O>>()] as const
+  #waiting = 0
   #planned = 0
   #written = 0
   /**
@@ -259,8 +269,7 @@ class Run<O extends Outcome> {
   }
 
   /**
-   * Plans and writes until no key waits, and a fresh list has no changes. Aggregate keys are
-   * planned when no other key is left.
+   * Plans and writes until no key waits, and a fresh list has no changes.
    */
   async #drain(): Promise<QuietResult<O>> {
     while (this.#waiting > 0) {
@@ -286,12 +295,11 @@ class Run<O extends Outcome> {
     return { ...result, requeueAfterSeconds: Math.max(0, Math.ceil((dueMs - this.#options.now()) / 1000)) }
   }
 
-  get #waiting(): number {
-    return this.#queue.length + this.#summaries.length
-  }
-
   #next(): Job<O> | undefined {
-    return this.#queue.shift() ?? this.#summaries.shift()
+    const [first, then, last] = this.#queues
+    const job = first.shift() ?? then.shift() ?? last.shift()
+    if (job !== undefined) this.#waiting--
+    return job
   }
 
   async #step(job: Job<O>): Promise<void> {
@@ -352,6 +360,7 @@ class Run<O extends Outcome> {
     if (known !== undefined) return known
     const fresh = {
       isQueued: false,
+      place: 0 as const,
       plans: 0,
       isGivenUp: false,
       outcome: undefined,
@@ -364,13 +373,17 @@ class Run<O extends Outcome> {
   }
 
   #enqueue(job: Job<O>): void {
-    if (job.isQueued || job.isGivenUp) return
-    const queue = job.planner.isAggregate(job.key) ? this.#summaries : this.#queue
-    queue.push(job)
+    if (job.isGivenUp) return
+    const place = placeOf(job)
+    // a key that waits may have become a repair
+    if (job.isQueued && place >= job.place) return
+    if (!job.isQueued) this.#waiting++
+    job.place = place
+    this.#queues[place].push(job)
   }
 
   #notQuiet(max: number, job: Job<O>) {
-    const stillBusy = [job, ...this.#queue.peek(20), ...this.#summaries.peek(20)]
+    const stillBusy = [job, ...this.#queues.flatMap((queue) => queue.peek(20))]
     return ipamError('RUN_LIMIT_EXCEEDED', {
       limit: 'plans of one key',
       max,

@@ -97,6 +97,7 @@ export function defineProvider<
     refused: (key, refusal, { state }, time) => state.refused(key, refusal, time),
     reserve: (plan, { state }) => state.reserve(plan),
     isAggregate: (key, { state }) => state.isAggregate(key),
+    isRepair: (key, { state }) => state.isRepair(key),
     isServed: (key, { state }) => state.isServed(key),
     isBegun: (key, { state }) => state.isBegun(key),
   })
@@ -177,6 +178,11 @@ class ClaimWork {
     // after that
     const isNew = pool !== undefined && record?.planned !== pool.metadata.uid && !isProtected(pool) && !isDeleting(pool)
     return record !== undefined && !isNew
+  }
+
+  isRepair(key: string): boolean {
+    const address = this.#objects.claim(key) && this.#objects.address(key)
+    return this.#othersWith(address).length > 0
   }
 
   isServed(key: string): boolean {

@@ -73,6 +73,12 @@ interface Look {
   readonly missing?: string | undefined
 }
 
+/** Whether an address of a Service has no IPAddress that keeps it from others. O(ranges). */
+export function lacksRecord(service: Service, context: ServiceContext): boolean {
+  const name = nameKey(service.metadata)
+  return clusterIPsOf(service).some((text) => lookAt(text, name, context).missing !== undefined)
+}
+
 /** One address of a Service. Source of the reasons: `repairip.go` of Kubernetes 1.36. */
 function lookAt(written: string, name: string, { cache, state }: ServiceContext): Look {
   const address = readAddress(written)

@@ -6,7 +6,7 @@ import { type Delta, definePlanner, type Effect } from '../../plan/index.js'
 import type { ServiceIPOutcome } from './outcome.js'
 import { planAddress } from './plan-address.js'
 import { planRange } from './plan-range.js'
-import { planService } from './plan-service.js'
+import { lacksRecord, planService } from './plan-service.js'
 import { hostPrefix } from './ranges.js'
 import { secondFamily } from './second-address.js'
 import {
@@ -120,6 +120,11 @@ export function serviceIPs(options: ServiceIPOptions): ServiceIPPlanner {
         // an address whose creation failed is free for waiting Services
         return texts.every((text) => ledger.get(text) !== undefined) ? [] : [...refused]
       }
+    },
+    isRepair(key, context) {
+      const [kind, name] = readKey(key)
+      const service = kind === 'Service' ? context.cache.services.get(name) : undefined
+      return service !== undefined && lacksRecord(service, context)
     },
     isServed(key, context) {
       const [kind, name] = readKey(key)

@@ -1,5 +1,6 @@
 /**
- * First in, first out; an item is in it once at most.
+ * First in, first out. One item may be in several queues: the first that returns it takes it, and
+ * the others skip it. An item that is pushed again meanwhile may be taken in its earlier place.
  *
  * With `rankOf` the items that wait when none is left of those before are taken in the order of
  * their rank. So every item is taken before any that comes after that moment, and two processes
@@ -15,29 +16,30 @@ export class Fifo<T extends { isQueued: boolean }> {
   #parts: Ranked<T>[][] = []
   /** With ranks: what comes after all these. */
   #later: T[] = []
-  #length = 0
 
   constructor(rankOf?: ((item: T) => number) | undefined) {
     this.#rankOf = rankOf
   }
 
-  get length(): number {
-    return this.#length
-  }
-
   push(item: T): void {
     item.isQueued = true
-    this.#length++
     if (this.#rankOf === undefined) this.#items.push(item)
     else this.#later.push(item)
   }
 
   shift(): T | undefined {
+    for (let item = this.#next(); item !== undefined; item = this.#next()) {
+      if (!item.isQueued) continue
+      item.isQueued = false
+      return item
+    }
+    return undefined
+  }
+
+  #next(): T | undefined {
     if (this.#rankOf !== undefined && this.#head >= this.#items.length) this.#sort(this.#rankOf)
     const item = this.#items[this.#head]
     if (item === undefined) return undefined
-    item.isQueued = false
-    this.#length--
     this.#head++
     if (this.#head * 2 > this.#items.length) {
       this.#items = this.#items.slice(this.#head)
@@ -53,7 +55,7 @@ export class Fifo<T extends { isQueued: boolean }> {
 
   /** Sorts the next part, and begins with those that have come since when there is none. */
   #sort(rankOf: (item: T) => number): void {
-    if (this.#length > 0 && this.#parts.length === 0) {
+    if (this.#later.length > 0 && this.#parts.length === 0) {
       const count = this.#later.length > MOST_AT_ONCE ? PARTS : 1
       this.#parts = Array.from({ length: count }, () => [])
       for (const item of this.#later) {

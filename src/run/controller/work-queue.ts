@@ -12,6 +12,8 @@ export interface Job<O extends Outcome> {
   isQueued: boolean
   /** When it became ready. Left out: it is not ready. */
   readySinceMs: number
+  /** Whether it is among the repairs of its planner while it is ready. */
+  isRepair: boolean
   isBusy: boolean
   /** Another process is working on it: if it is woken, it waits for its timer. */
   isHeld: boolean
@@ -59,6 +61,8 @@ export interface QueueReport {
 
 /** The jobs of a planner that are ready. */
 interface Line<O extends Outcome> {
+  /** Jobs that make addresses safe ({@link Planner.isRepair}). */
+  readonly repairs: Fifo<Job<O>>
   readonly ready: Fifo<Job<O>>
   /** Jobs whose objects have what they ask for ({@link Planner.isServed}). */
   readonly behind: Set<Job<O>>
@@ -92,10 +96,11 @@ const SERVED_EVERY = 8
 
 /**
  * Decides which key is planned next: in the order in which keys were woken, one planner after the
- * other, unserved keys before served ones. A key that is woken while it is planned comes back after
- * that plan. With an identity the waiting keys are taken in an order of that process (`rankOf`). A
- * key with which another process has begun ({@link Planner.isBegun}) is left to that process for 2
- * to 4 s, once, because that process may have ended.
+ * other. Of the keys of a planner, repairs come first, and unserved keys before served ones. A key
+ * that is woken while it is planned comes back after that plan. With an identity the waiting keys
+ * are taken in an order of that process (`rankOf`). A key with which another process has begun
+ * ({@link Planner.isBegun}) is left to that process for 2 to 4 s, once, because that process may
+ * have ended.
  *
  * All operations are O(1) amortised, or O(log n) with an identity, apart from the loop over the
  * planners.
@@ -162,9 +167,7 @@ export class WorkQueue<O extends Outcome> {
     }
     if (job.isHeld) return
     if (job.isQueued) {
-      // it waits behind the others, and is no longer served
-      const { ready, behind } = this.#lineOf(planner)
-      if (behind.has(job) && !isServed(job) && behind.delete(job)) ready.push(job)
+      this.#moveUp(job)
       return
     }
     if (!planner.isAggregate(key)) this.#push(job)
@@ -233,13 +236,29 @@ export class WorkQueue<O extends Outcome> {
 
   #push(job: Job<O>): void {
     job.readySinceMs = this.#timers.now()
-    this.#lineOf(job.planner).ready.push(job)
+    job.isRepair = isRepair(job)
+    const { repairs, ready } = this.#lineOf(job.planner)
+    if (job.isRepair) repairs.push(job)
+    else ready.push(job)
     this.#ready++
   }
 
-  /** The next job of a line: the first unserved one, and now and then a served one. */
+  /** Called when a ready job is woken: it may have become a repair, or be served no more. */
+  #moveUp(job: Job<O>): void {
+    if (job.isRepair) return
+    const { repairs, ready, behind } = this.#lineOf(job.planner)
+    job.isRepair = isRepair(job)
+    if (job.isRepair) repairs.push(job)
+    else if (behind.has(job) && !isServed(job)) ready.push(job)
+    else return
+    behind.delete(job)
+  }
+
+  /** The next job of a line: a repair, the first unserved job, or now and then a served one. */
   #shift(line: Line<O>): Job<O> | undefined {
-    const { ready, behind } = line
+    const { repairs, ready, behind } = line
+    const repair = repairs.shift()
+    if (repair !== undefined) return repair
     const isTurnOfServed = behind.size > 0 && line.taken >= SERVED_EVERY
     while (!isTurnOfServed) {
       // nearly all keys of a first list may be served
@@ -249,7 +268,10 @@ export class WorkQueue<O extends Outcome> {
       if (isServed(job)) {
         job.isQueued = true
         behind.add(job)
-      } else if (!this.#leaves(job)) {
+      } else {
+        // `ready` may have a second entry of a job, from before it was a repair
+        behind.delete(job)
+        if (this.#leaves(job)) continue
         line.taken++
         return job
       }
@@ -287,7 +309,8 @@ export class WorkQueue<O extends Outcome> {
   #lineOf(planner: Planner<O>): Line<O> {
     const known = this.#lines.get(planner)
     if (known !== undefined) return known
-    const line = { ready: new Fifo<Job<O>>(this.#rankOf), behind: new Set<Job<O>>(), busy: 0, taken: 0 }
+    const [repairs, ready] = [new Fifo<Job<O>>(this.#rankOf), new Fifo<Job<O>>(this.#rankOf)]
+    const line = { repairs, ready, behind: new Set<Job<O>>(), busy: 0, taken: 0 }
     this.#lines.set(planner, line)
     return line
   }
@@ -299,6 +322,7 @@ export class WorkQueue<O extends Outcome> {
     const state = {
       isQueued: false,
       readySinceMs: 0,
+      isRepair: false,
       isBusy: false,
       isHeld: false,
       wasLeft: false,
@@ -312,6 +336,10 @@ export class WorkQueue<O extends Outcome> {
     this.#jobs.set(id, job)
     return job
   }
+}
+
+function isRepair<O extends Outcome>({ planner, key }: Job<O>): boolean {
+  return planner.isRepair?.(key) === true
 }
 
 function isServed<O extends Outcome>({ planner, key }: Job<O>): boolean {

@@ -1,10 +1,13 @@
+import { fc, test as fcTest } from '@fast-check/vitest'
 import type { Outcome, Planner } from 'ipam-kit/plan'
 import { describe, expect, test } from 'vitest'
 import { WorkQueue } from '../../../src/run/controller/work-queue.js'
 import { rankOf } from '../../../src/run/plan/rendezvous.js'
 import { VirtualTimers } from './virtual-timers.js'
 
-function plannerOf(served: ReadonlySet<string> = new Set(), begun: ReadonlySet<string> = new Set()): Planner {
+const NONE: ReadonlySet<string> = new Set()
+
+function plannerOf(served = NONE, begun = NONE, repairs = NONE): Planner {
   return {
     name: 'sample',
     watches: [],
@@ -12,6 +15,7 @@ function plannerOf(served: ReadonlySet<string> = new Set(), begun: ReadonlySet<s
     plan: () => undefined,
     reserve: () => () => [],
     isAggregate: () => false,
+    isRepair: (key) => repairs.has(key),
     isServed: (key) => served.has(key),
     isBegun: (key) => begun.has(key),
     reset: () => {},
@@ -64,6 +68,80 @@ describe('keys that are served already', () => {
     expect(queue.length).toBe(3)
     expect(takeAll(queue)).toEqual(['b', 't', 's'])
   })
+})
+
+describe('keys that make addresses safe', () => {
+  test.each([undefined, 'process-1'])('come before all others, with the identity %s', (identity) => {
+    const { queue } = queueOf(identity)
+    const planner = plannerOf(new Set(['s0', 'r1']), new Set(['r2']), new Set(['r0', 'r1', 'r2']))
+    for (const key of ['a', 'r0', 's0', 'b', 'r1', 'r2']) queue.add(planner, key, {})
+    expect(queue.length).toBe(6)
+    const taken = takeAll(queue)
+    expect(taken.slice(0, 3).toSorted()).toEqual(['r0', 'r1', 'r2'])
+    expect(taken.slice(3, 5).toSorted()).toEqual(['a', 'b'])
+    expect(taken.slice(5)).toEqual(['s0'])
+  })
+
+  test('come forward when that begins while they wait, among the unserved or the served ones', () => {
+    const repairs = new Set<string>()
+    const planner = plannerOf(new Set(['s']), NONE, repairs)
+    const { queue } = queueOf()
+    for (const key of ['s', 'a', 'b', 'c']) queue.add(planner, key, {})
+    expect(queue.take()?.key).toBe('a')
+    for (const key of ['c', 's']) {
+      repairs.add(key)
+      queue.add(planner, key, {})
+      queue.add(planner, key, {})
+    }
+    expect(queue.length).toBe(3)
+    expect(takeAll(queue)).toEqual(['c', 's', 'b'])
+    expect(queue.length).toBe(0)
+  })
+
+  const steps = fc.array(
+    fc.record({
+      key: fc.integer({ min: 0, max: 5 }),
+      is: fc.constantFrom('open', 'served', 'repair'),
+      takes: fc.boolean(),
+    }),
+    { maxLength: 60 },
+  )
+  fcTest.prop([steps, fc.constantFrom(undefined, 'process-1')])(
+    'whatever keys become while they wait, each is taken once for each wait, and repairs first',
+    (all, identity) => {
+      const [served, repairs] = [new Set<string>(), new Set<string>()]
+      const planner = plannerOf(served, NONE, repairs)
+      const { queue } = queueOf(identity)
+      const waiting = new Set<string>()
+      // a key that was a repair once stays one until it is taken
+      const first = new Set<string>()
+      const take = () => {
+        const job = queue.take()
+        expect(job === undefined).toBe(waiting.size === 0)
+        if (job === undefined) return
+        expect(waiting.delete(job.key)).toBe(true)
+        if (!first.delete(job.key)) expect(first.size).toBe(0)
+        expect(queue.length).toBe(waiting.size)
+        queue.done(job)
+      }
+      for (const { key: number, is, takes } of all) {
+        const key = `k${number}`
+        for (const [set, state] of [
+          [served, 'served'],
+          [repairs, 'repair'],
+        ] as const) {
+          if (is === state) set.add(key)
+          else set.delete(key)
+        }
+        queue.add(planner, key, {})
+        waiting.add(key)
+        if (is === 'repair') first.add(key)
+        if (takes) take()
+      }
+      while (waiting.size > 0) take()
+      take()
+    },
+  )
 })
 
 test('with an identity keys that wait come in the order of that process', () => {

@@ -253,6 +253,10 @@ class BlockClaimProvider<P extends KubeObject, L extends ClaimLedger<P>, R exten
     return this.#provider.isAggregate(key)
   }
 
+  isRepair(key: string): boolean {
+    return this.#provider.isRepair?.(key) === true
+  }
+
   isServed(key: string): boolean {
     return this.#provider.isServed?.(key) === true
   }
