@@ -1,21 +1,23 @@
-import type { ExportKind, PublicApi, PublicEntry } from './public-api.js'
+import type { ExportKind, PublicApi, PublicEntry, PublicExport } from './public-api.js'
 
 const KINDS: readonly ExportKind[] = ['noun', 'class', 'function', 'model', 'constant', 'type', 'namespace']
 
 /** docs/reference/exports.md: what every entry exports. */
 export function renderExportsDoc(api: PublicApi): string {
-  const things = new Set(
-    api.entries.flatMap((entry) => entry.exports.map(({ name, declared }) => `${name} ${declared}`)),
-  )
-  const all = api.entries.reduce((sum, entry) => sum + entry.exports.length, 0)
-  const rows = api.entries.map(({ specifier, exports }) => [
+  const homes = homesOf(api.entries)
+  const sections = api.entries.map((entry) => {
+    const isOwn = (one: PublicExport) => one.kind !== 'type' || homes.get(thingOf(one)) === entry.specifier
+    return { ...entry, own: entry.exports.filter(isOwn), others: entry.exports.filter((one) => !isOwn(one)) }
+  })
+  const types = new Set(kindsIn(api.entries, 'type').map(thingOf))
+  const things = new Set(api.entries.flatMap((entry) => entry.exports).map(thingOf))
+  const rows = sections.map(({ specifier, own, others }) => [
     `[\`${specifier}\`](#${anchorOf(specifier)})`,
-    exports.length,
-    ...KINDS.map((kind) => exports.filter((one) => one.kind === kind).length || ''),
+    own.length,
+    ...KINDS.map((kind) => own.filter((one) => one.kind === kind).length || ''),
+    others.length || '',
   ])
-  const sums = KINDS.map(
-    (kind) => api.entries.flatMap((entry) => entry.exports).filter((one) => one.kind === kind).length,
-  )
+  const sums = KINDS.map((kind) => sections.flatMap(({ own }) => own).filter((one) => one.kind === kind).length)
   return [
     '# Exports',
     '',
@@ -25,25 +27,64 @@ export function renderExportsDoc(api: PublicApi): string {
     'A *noun* is a set of functions and the type of their values under one name (`Prefix.parse`, `Prefix`). A *model* is a kind of',
     'Kubernetes object: its schema, its functions and its type. A *namespace* is a whole entry under one name.',
     '',
-    `**${things.size} exports.** The rows below add up to ${all}, because some entries pass on what another one exports.`,
+    'An entry exports every type that its functions and classes mention. A type is listed at the entry that it belongs to; other',
+    'entries that export it name it under their table. The type of a noun has a second name, such as `PrefixValue` for `Prefix`:',
+    'declaration files use it.',
     '',
-    `| entry | exports | ${KINDS.join(' | ')} |`,
-    `|---|${'---:|'.repeat(KINDS.length + 1)}`,
+    `**${things.size} exports: ${things.size - types.size} values and ${types.size} types.**`,
+    '',
+    `| entry | exports | ${KINDS.join(' | ')} | types of other entries |`,
+    `|---|${'---:|'.repeat(KINDS.length + 2)}`,
     ...rows.map((row) => `| ${row.join(' | ')} |`),
-    `| all rows | ${[all, ...sums].join(' | ')} |`,
+    `| all rows | ${[sums.reduce((a, b) => a + b), ...sums, sections.reduce((sum, { others }) => sum + others.length, 0)].join(' | ')} |`,
     '',
-    ...api.entries.flatMap(sectionOf),
+    ...sections.flatMap(sectionOf),
   ].join('\n')
 }
 
-function sectionOf({ specifier, exports }: PublicEntry): string[] {
+function kindsIn(entries: readonly PublicEntry[], kind: ExportKind): PublicExport[] {
+  return entries.flatMap((entry) => entry.exports).filter((one) => one.kind === kind)
+}
+
+function thingOf({ name, declared }: PublicExport): string {
+  return `${name} ${declared}`
+}
+
+/** The entry that a type belongs to: the innermost one around its declaration, or else the last. */
+function homesOf(entries: readonly PublicEntry[]): Map<string, string> {
+  const homes = new Map<string, string>()
+  const depthIn = (specifier: string, declared: string): number => {
+    const folder = specifier.replace('ipam-kit', 'src')
+    return declared.startsWith(`${folder}/`) ? folder.length : 0
+  }
+  // the root entry has the types of others
+  for (const { specifier, exports } of entries.toReversed()) {
+    for (const one of exports) {
+      const before = homes.get(thingOf(one))
+      if (before === undefined || depthIn(specifier, one.declared) > depthIn(before, one.declared)) {
+        homes.set(thingOf(one), specifier)
+      }
+    }
+  }
+  return homes
+}
+
+interface Section {
+  readonly specifier: string
+  readonly own: readonly PublicExport[]
+  readonly others: readonly PublicExport[]
+}
+
+function sectionOf({ specifier, own, others }: Section): string[] {
+  const names = others.map(({ name }) => `\`${name}\``)
   return [
     `## ${specifier}`,
     '',
     '| name | kind | what it is |',
     '|---|---|---|',
-    ...exports.map(({ name, kind, says }) => `| \`${name}\` | ${kind} | ${says.replaceAll('|', '\\|')} |`),
+    ...own.map(({ name, kind, says }) => `| \`${name}\` | ${kind} | ${says.replaceAll('|', '\\|')} |`),
     '',
+    ...(names.length === 0 ? [] : [`Types of other entries: ${names.join(', ')}.`, '']),
   ]
 }
 

@@ -75,7 +75,7 @@ function describeExport(checker: ts.TypeChecker, symbol: ts.Symbol): PublicExpor
   const texts = symbols.map((one) => ts.displayPartsToString(one.getDocumentationComment(checker)))
   return {
     name: symbol.name,
-    kind: kindOf(checker, symbols),
+    kind: isTypeOnly(symbol) ? 'type' : kindOf(checker, symbols),
     says: firstSentence(texts.find((text) => text !== '') ?? ''),
     declared: symbols.map(placeOf).join(' '),
     symbols,
@@ -107,6 +107,11 @@ function kindOf(checker: ts.TypeChecker, symbols: readonly ts.Symbol[]): ExportK
   const type = checker.getTypeOfSymbol(first)
   if (type.getCallSignatures().length > 0) return 'function'
   return type.getProperty('info') && type.getProperty('safeParse') ? 'model' : 'constant'
+}
+
+/** Whether the entry exports it by `export type`: a class then is no value there. */
+function isTypeOnly(symbol: ts.Symbol): boolean {
+  return symbol.declarations?.some(ts.isTypeOnlyImportOrExportDeclaration) ?? false
 }
 
 /** `src/plan/effect.ts#guard` */

@@ -1,7 +1,6 @@
 // A plugin of TypeDoc: a document has its first heading as its name, and stands in a group with the
-// other documents of its folder. An accessor stands on the page of its class alone:
-// typedoc-plugin-missing-exports also puts it beside the types that are not exported.
-import { Converter, ReflectionKind } from 'typedoc'
+// other documents of its folder.
+import { Converter } from 'typedoc'
 
 const GROUPS = { guides: 'Guides', reference: 'Reference', adr: 'Design decisions' }
 
@@ -15,10 +14,5 @@ export function load(app) {
     }
     document.name = title.replaceAll('`', '')
     document.frontmatter.group = GROUPS[folder]
-  })
-  app.converter.on(Converter.EVENT_RESOLVE_BEGIN, ({ project }) => {
-    for (const accessor of project.getReflectionsByKind(ReflectionKind.Accessor)) {
-      if (accessor.parent?.kindOf(ReflectionKind.Module)) project.removeReflection(accessor)
-    }
   })
 }

@@ -16,8 +16,26 @@ type Prefix = Prefix.Prefix
 type Range = Range.Range
 type RangeSet = RangeSet.RangeSet
 
-export { PrefixMap } from './map/prefix-map.js'
-export type { Address4, Address6, Family } from './nouns/types.js'
-export { specialPurposeRegistry } from './registry/special-purpose.js'
-export type { TextOptions } from './text/profile.js'
+export type { MalformedText, Result } from '../errors/index.js'
+export { type PrefixEntry, PrefixMap } from './map/prefix-map.js'
+export type { Prefix as PrefixValue, PrefixTextOptions } from './nouns/prefix-core.js'
+export type { Range as RangeValue, RangeTextOptions, SubnetRange } from './nouns/range-core.js'
+export type { Address as AddressValue, Address4, Address6, Family } from './nouns/types.js'
+export {
+  type AddressKind,
+  type RegistryFlag,
+  type SpecialPurposeEntry,
+  type SpecialPurposeRegistry,
+  specialPurposeRegistry,
+} from './registry/special-purpose.js'
+export type { RangeSet as RangeSetValue } from './set/range-set.js'
+export type { RangeSetBuilder } from './set/range-set-builder.js'
+export type { Cover, CoverOptions } from './set/range-set-cover.js'
+export type { Ranges4 } from './set/ranges4.js'
+export type { Ranges6 } from './set/ranges6.js'
+export type { ReserveRule, SubnetEdges } from './set/subnet-edges.js'
+export type { TextOptions, TextProfile } from './text/profile.js'
+export type { ZonePolicy } from './text/scan.js'
+export type { TextWarning } from './text/warnings.js'
+export type { ZonedAddress } from './text/zoned.js'
 export { Address, Prefix, Range, RangeSet }

@@ -4,7 +4,17 @@
  *
  * @module ipam-kit/claim
  */
-export { findCondition, setCondition } from './conditions.js'
-export { nameOf, transition, transitions } from './machine.js'
-export { poolReady } from './pool-conditions.js'
-export { type ClaimEvent, type ClaimState, type Phase, phaseOf, stateOf } from './state.js'
+export { type Condition as ClaimCondition, type ConditionUpdate, findCondition, setCondition } from './conditions.js'
+export { nameOf, type StateName, type Transition, transition, transitions } from './machine.js'
+export { type PoolFacts, type PoolReadyReason, poolReady } from './pool-conditions.js'
+export {
+  type ClaimEffect,
+  type ClaimEvent,
+  type ClaimState,
+  type ClaimStatusLike,
+  type ConditionLike,
+  type NotReadyReason,
+  type Phase,
+  phaseOf,
+  stateOf,
+} from './state.js'

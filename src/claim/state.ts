@@ -93,7 +93,7 @@ export interface ClaimStatusLike {
     | undefined
 }
 
-type ConditionLike = { readonly type: string; readonly status: string; readonly reason?: string | undefined }
+export type ConditionLike = { readonly type: string; readonly status: string; readonly reason?: string | undefined }
 type Status = NonNullable<ClaimStatusLike['status']>
 
 /** How the status of one kind of claim maps to a state. */

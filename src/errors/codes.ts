@@ -108,7 +108,7 @@ export interface ErrorContexts {
 }
 
 /** Which text does not parse, where and why. */
-interface MalformedText {
+export interface MalformedText {
   readonly text: string
   readonly position: number
   readonly problem: string

@@ -5,6 +5,16 @@
  *
  * @module ipam-kit/errors
  */
-export type { ErrorCode } from './codes.js'
-export { describe, type Failure, fail, IpamError, isIpamError, ok, type Result, unwrap } from './failure.js'
-export { registry } from './registry.js'
+export type { ErrorCode, ErrorContexts, ErrorDefinition, MalformedText, RetryClass } from './codes.js'
+export {
+  describe,
+  type Failure,
+  fail,
+  IpamError,
+  isIpamError,
+  ok,
+  type Result,
+  type Unwrapped,
+  unwrap,
+} from './failure.js'
+export { type Registry, registry } from './registry.js'

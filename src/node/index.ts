@@ -67,3 +67,5 @@ export async function sleep(ms: number): Promise<void> {
 function assertMs(ms: unknown): void {
   if (typeof ms !== 'number' || !(ms >= 0 && ms <= LONGEST_MS)) refuse('ms', 'from 0 to 2,147,483,647', ms)
 }
+
+export type { Timers } from '../run/index.js'

@@ -22,7 +22,7 @@ export interface TrimmedWatch<T> extends ReadAs<T, TrimmedObject> {
 /** A watch of either sort. */
 export type AnyWatch<T> = Watch<T> | TrimmedWatch<T>
 
-interface ReadAs<T, O extends KubeObject> extends Selection {
+export interface ReadAs<T, O extends KubeObject> extends Selection {
   /**
    * Reads an object. It is called once for each version, must be pure, and must not throw.
    *

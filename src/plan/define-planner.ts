@@ -17,7 +17,7 @@ export type Cache<W extends Watches> = {
   readonly [name in keyof W]: ObjectsOf<W[name]>
 }
 
-type ObjectsOf<X> =
+export type ObjectsOf<X> =
   X extends TrimmedWatch<infer T>
     ? CachedObjects<T, TrimmedObject>
     : X extends Watch<infer T>
@@ -38,7 +38,7 @@ export type Wakes<W extends Watches, S> = {
   readonly [name in keyof W]: (delta: DeltaOf<W[name]>, context: PlannerContext<W, S>) => Iterable<string>
 }
 
-type DeltaOf<X> =
+export type DeltaOf<X> =
   X extends TrimmedWatch<infer T> ? Delta<T, TrimmedObject> : X extends Watch<infer T> ? Delta<T> : never
 
 /**

@@ -25,7 +25,7 @@ export interface CreateEffect {
 /** Changes fields of an object. */
 export type PatchEffect = MergePatchEffect | JsonPatchEffect
 
-interface PatchOf<P> {
+export interface PatchOf<P> {
   readonly kind: 'patch'
   readonly ref: ObjectRef
   readonly patch: P

@@ -5,27 +5,76 @@
  *
  * @module ipam-kit/plan
  */
-export { Absences, proofOfAbsence } from './absence.js'
-export { byAge, type CachedObjects, type Delta, modelWatch, type TrimmedWatch, type Watch } from './cached-objects.js'
-export type { CallSeat } from './call-tasks.js'
-export type { Change } from './change.js'
-export { definePlanner, type PlannerContext, type PlannerDefinition } from './define-planner.js'
+
+export type { Json, JsonPatch, KubeObject, MergePatch, Model, ObjectRef } from '../crd/meta/index.js'
+export { type AbsenceLook, Absences, proofOfAbsence } from './absence.js'
 export {
+  type AnyWatch,
+  byAge,
+  type CachedObjects,
+  type Delta,
+  modelWatch,
+  type NameRef,
+  type Parsed,
+  type ParseResult,
+  type ReadAs,
+  type TrimmedWatch,
+  type Watch,
+} from './cached-objects.js'
+export type { CallGroup, CallSeat, CallTasks } from './call-tasks.js'
+export type { Change } from './change.js'
+export {
+  type Cache as PlannerCache,
+  type DefinedPlanner,
+  type DeltaOf as PlannerDelta,
+  definePlanner,
+  type ObjectsOf as PlannerObjects,
+  type PlannerContext,
+  type PlannerDefinition,
+  type Wakes as PlannerWakes,
+  type Watches as PlannerWatches,
+} from './define-planner.js'
+export {
+  type AbsentEffect,
+  type AnyCall,
   addFinalizer,
+  type CreateEffect,
+  type DeleteEffect,
   deleteObject,
   type Effect,
+  type EffectPrecondition,
   type EventEffect,
   type ExternalCall,
+  type ExternalEffect,
   eventAbout,
+  type FieldPrecondition,
   guard,
   type JsonPatchEffect,
+  type MergePatchEffect,
+  type PatchEffect,
+  type PatchOf,
   patchIfFields,
   patchObject,
   patchStatus,
+  type Refusal,
   removeFinalizer,
 } from './effect.js'
-export { ObjectCache } from './object-cache.js'
+export {
+  type Applied as AppliedChange,
+  type ApplyOptions,
+  type ListChanges,
+  ObjectCache,
+  type WentBack,
+} from './object-cache.js'
 export { explain, type Outcome, type Plan } from './plan.js'
-export type { CallResult, ExternalFailure, ExternalResult, Planner, PlanTime } from './planner.js'
-export type { Selection } from './selection.js'
-export type { Step, Task, TaskTime } from './task.js'
+export type {
+  AnyResult,
+  CallResult,
+  ExternalFailure,
+  ExternalResult,
+  Planner,
+  PlanTime,
+  RefusedPlan,
+} from './planner.js'
+export type { Selection, TrimmedObject, WholeObject } from './selection.js'
+export type { Step, Task, TaskQuery, TaskTime } from './task.js'

@@ -4,10 +4,14 @@
  *
  * @module ipam-kit/render
  */
-export { asciiMap, asciiMapLegend } from './ascii-map.js'
-export { ControllerMetrics } from './controller-metrics.js'
+
+export type { Outcome } from '../plan/index.js'
+export type { ControllerProblem, ControllerResult } from '../run/index.js'
+export { type AsciiMapOptions, asciiMap, asciiMapLegend } from './ascii-map.js'
+export { ControllerMetrics, type RunningController } from './controller-metrics.js'
+export type { GridOptions, MapLabel, PoolMap } from './grid.js'
 export { Histogram } from './histogram.js'
-export { registerMetrics } from './prom-client.js'
-export { type Metric, prometheusText } from './prometheus.js'
-export { svgMap } from './svg-map.js'
+export { type PromRegistry, registerMetrics } from './prom-client.js'
+export { type HistogramSample, type Metric, type MetricSample, prometheusText } from './prometheus.js'
+export { type SvgMapOptions, svgMap } from './svg-map.js'
 export { table } from './table.js'

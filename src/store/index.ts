@@ -4,14 +4,24 @@
  *
  * @module ipam-kit/store
  */
-export { read, readAll } from './read.js'
+
+export type { KubeObject, Model, ObjectRef } from '../crd/meta/index.js'
+export type { Result } from '../errors/index.js'
+export { type ReadErrorCode, read, readAll } from './read.js'
 export type {
+  DeleteOptions,
   JsonPatch,
+  ListOptions,
   ListQuery,
   MergePatch,
+  ObjectList,
+  Preconditions,
   Store,
+  StoreCapabilities,
   StoreErrorCode,
   StoreFailure,
   StoreResult,
   WatchEvent,
+  WatchOptions,
+  WriteOptions,
 } from './store.js'

@@ -12,7 +12,7 @@ export type ReadErrorCode = StoreErrorCode | 'INVALID_OBJECT' | 'OBJECT_KIND_MIS
  * with the defaults of its kind. Works on every store. The object is requested in the version that
  * the model writes.
  *
- * `STORE_NOT_FOUND` is a failure like any other: {@link unwrap} of `ipam-kit/errors` throws it.
+ * `STORE_NOT_FOUND` is a failure like any other: `unwrap` of `ipam-kit/errors` throws it.
  *
  * @throws IpamError `INVALID_ARGUMENT` as a rejection, for arguments of the wrong type
  * @example

@@ -49,13 +49,21 @@ export class Pool {
     this.#state = new PoolState(planOf(spec))
   }
 
-  /** The whole state of the pool. */
+  /**
+   * The whole state of the pool.
+   *
+   * @internal
+   */
   protected stored(): PoolToStore {
     const { plan } = this.#state
     return { plan, snapshot: this.#state.snapshot(), sequence: this.#sequence }
   }
 
-  /** Replaces the state by the state of a pool with the same spec. */
+  /**
+   * Replaces the state by the state of a pool with the same spec.
+   *
+   * @internal
+   */
   protected restore({ snapshot, sequence }: Omit<PoolToStore, 'plan'>): void {
     this.#state = PoolState.restored(this.#state.plan, snapshot)
     this.#sequence = sequence

@@ -16,4 +16,9 @@ type SixToFour = SixToFour.SixToFour
 type Teredo = Teredo.Teredo
 type UrlHost = UrlHost.UrlHost
 
+export type { Result } from '../../errors/index.js'
+export type { Address4, Address6, AddressValue, PrefixValue } from '../index.js'
+export type { SixToFour as SixToFourValue } from './six-to-four.js'
+export type { Teredo as TeredoValue } from './teredo.js'
+export type { UrlHost as UrlHostValue } from './url-host.js'
 export { Nat64, ReverseName, SixToFour, Teredo, UrlHost }

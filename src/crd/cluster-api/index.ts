@@ -4,9 +4,24 @@
  *
  * @module ipam-kit/crd/cluster-api
  */
-export { admitIPAddress, admitIPAddressClaim, type ClaimLookup } from './admission.js'
+
+export type { Admission, CrdModel, FieldValidationOptions, KubeObject, Model } from '../meta/index.js'
+export {
+  type AddressAdmissionRequest,
+  admitIPAddress,
+  admitIPAddressClaim,
+  type ClaimAdmissionRequest,
+  type ClaimLookup,
+} from './admission.js'
 export { Cluster } from './cluster.js'
-export { IPAddress } from './ip-address.js'
-export { IPAddressClaim } from './ip-address-claim.js'
-export { Machine } from './machine.js'
+export { IPAddress, type IPAddressSpec } from './ip-address.js'
+export { IPAddressClaim, type IPAddressClaimSpec, type IPAddressClaimStatus } from './ip-address-claim.js'
+export {
+  type InfrastructureReference,
+  Machine,
+  type MachineAddress,
+  type MachineSpec,
+  type MachineStatus,
+} from './machine.js'
 export { CLUSTER_NAME_LABEL, PAUSED_ANNOTATION, RELEASE_ADDRESS_FINALIZER } from './names.js'
+export type { IPPoolReference, LocalReference } from './references.js'

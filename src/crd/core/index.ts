@@ -3,9 +3,17 @@
  *
  * @module ipam-kit/crd/core
  */
+
+export type { KubeObject, Model } from '../meta/index.js'
 export { Namespace } from './namespace.js'
-export { Node } from './node.js'
-export { matchesNodeSelector } from './node-selector.js'
-export { nodeSubnets } from './node-subnets.js'
-export { Pod } from './pod.js'
-export { Service } from './service.js'
+export { Node, type NodeAddress, type NodeCondition, type NodeSpec, type NodeStatus, type NodeTaint } from './node.js'
+export {
+  matchesNodeSelector,
+  type NodeSelector,
+  type NodeSelectorRequirement,
+  type NodeSelectorTerm,
+  type SelectableNode,
+} from './node-selector.js'
+export { type NodeSubnetProblem, type NodeSubnetReason, type NodeSubnets, nodeSubnets } from './node-subnets.js'
+export { Pod, type PodSpec, type PodStatus } from './pod.js'
+export { Service, type ServiceSpec } from './service.js'

@@ -22,7 +22,7 @@ export interface CrdManifest extends KubeObject {
   }
 }
 
-interface CrdManifestVersion {
+export interface CrdManifestVersion {
   readonly name: string
   readonly served: boolean
   readonly storage: boolean

@@ -4,4 +4,13 @@
  *
  * @module ipam-kit/crd/manifest
  */
-export { type CrdManifest, crdManifest } from './crd-manifest.js'
+
+export type { CrdModel, KubeObject } from '../meta/index.js'
+export {
+  type ConversionWebhook,
+  type CrdManifest,
+  type CrdManifestVersion,
+  crdManifest,
+  type ManifestOptions,
+} from './crd-manifest.js'
+export type { StructuralSchema } from './structural-schema.js'

@@ -3,7 +3,15 @@
  *
  * @module ipam-kit/crd/metal3
  */
-export { admitMetal3IPAddress, admitMetal3IPClaim, admitMetal3IPPool } from './admission.js'
-export { IPAddress } from './ip-address.js'
-export { IPClaim } from './ip-claim.js'
-export { IPPool } from './ip-pool.js'
+
+export type { Admit, CrdModel, KubeObject } from '../meta/index.js'
+export {
+  admitMetal3IPAddress,
+  admitMetal3IPClaim,
+  admitMetal3IPPool,
+  type Metal3AdmissionRequest,
+} from './admission.js'
+export { IPAddress, type IPAddressSpec } from './ip-address.js'
+export { IPClaim, type IPClaimStatus } from './ip-claim.js'
+export { IPPool, type IPPoolEntry, type IPPoolSettings, type IPPoolSpec, type IPPoolStatus } from './ip-pool.js'
+export type { ObjectReference } from './references.js'

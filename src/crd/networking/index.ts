@@ -3,6 +3,8 @@
  *
  * @module ipam-kit/crd/networking
  */
-export { admitServiceCIDR, admitServiceIPAddress } from './admission.js'
-export { IPAddress } from './ip-address.js'
-export { ServiceCIDR } from './service-cidr.js'
+
+export type { Admission, KubeObject, Model } from '../meta/index.js'
+export { admitServiceCIDR, admitServiceIPAddress, type NetworkingAdmissionRequest } from './admission.js'
+export { IPAddress, type IPAddressSpec, type ParentReference } from './ip-address.js'
+export { ServiceCIDR, type ServiceCIDRSpec, type ServiceCIDRStatus } from './service-cidr.js'

@@ -4,6 +4,13 @@
  *
  * @module ipam-kit/crd/node-ipam
  */
-export { admitClusterCIDR } from './admission.js'
-export { ClusterCIDR } from './cluster-cidr.js'
+
+export type { Admission, CrdModel, KubeObject } from '../meta/index.js'
+export {
+  admitClusterCIDR,
+  type ClusterCIDRAdmissionOptions,
+  type ClusterCIDRAdmissionRequest,
+  type ClusterCIDRRules,
+} from './admission.js'
+export { ClusterCIDR, type ClusterCIDRSpec } from './cluster-cidr.js'
 export { CLUSTER_CIDR_FINALIZER } from './names.js'

@@ -28,7 +28,7 @@ export type OpenStackAdmissionRequest<
   T extends OpenStackFloatingIPPool | OpenStackServer | OpenStackMachine | OpenStackMachineTemplate,
 > = AdmissionRequest<T>
 
-type PoolRequest = OpenStackAdmissionRequest<OpenStackFloatingIPPool>
+export type PoolRequest = OpenStackAdmissionRequest<OpenStackFloatingIPPool>
 
 export interface ImmutabilityOptions extends FieldValidationOptions {
   /**

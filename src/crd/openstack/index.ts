@@ -4,13 +4,30 @@
  *
  * @module ipam-kit/crd/openstack
  */
+
+export type { Admission, Admit, CrdModel, KubeObject } from '../meta/index.js'
 export {
   admitOpenStackFloatingIPPool,
   admitOpenStackMachine,
   admitOpenStackMachineTemplate,
   admitOpenStackServer,
+  type ImmutabilityOptions,
+  type OpenStackAdmissionRequest,
+  type PoolRequest as OpenStackPoolAdmissionRequest,
 } from './admission.js'
-export { OpenStackFloatingIPPool } from './floating-ip-pool.js'
-export { OpenStackMachine, OpenStackMachineTemplate, OpenStackServer } from './machines.js'
+export {
+  type NetworkFilter,
+  type NetworkParameter,
+  OpenStackFloatingIPPool,
+  type OpenStackFloatingIPPoolSpec,
+  type OpenStackFloatingIPPoolStatus,
+} from './floating-ip-pool.js'
+export {
+  type FloatingIPSpec,
+  OpenStackMachine,
+  OpenStackMachineTemplate,
+  OpenStackServer,
+  type OpenStackServerStatus,
+} from './machines.js'
 export { ADOPT_BY_TAG_ANNOTATION, MIN_FREE_ANNOTATION, poolTag } from './names.js'
-export { isFloatingIPPoolReference } from './references.js'
+export { type FloatingIPPoolReference, type IdentityReference, isFloatingIPPoolReference } from './references.js'

@@ -15,7 +15,7 @@ export type AdmissionRequest = AdmissionSubject &
     | { readonly operation: 'DELETE'; readonly oldObject: KubeObject }
   )
 
-interface AdmissionSubject {
+export interface AdmissionSubject {
   readonly uid: string
   /** In which form the objects are sent. */
   readonly kind: { readonly group: string; readonly version: string; readonly kind: string }

@@ -4,5 +4,14 @@
  *
  * @module ipam-kit/crd/webhook
  */
-export { type AdmissionRequest, answerAdmissionReview, parseAdmissionReview } from './admission-review.js'
-export { answerConversionReview } from './conversion-review.js'
+
+export type { Admission, CrdModel, KubeObject } from '../meta/index.js'
+export {
+  type AdmissionRequest,
+  type AdmissionReview,
+  type AdmissionStatus,
+  type AdmissionSubject,
+  answerAdmissionReview,
+  parseAdmissionReview,
+} from './admission-review.js'
+export { answerConversionReview, type ConversionReview } from './conversion-review.js'

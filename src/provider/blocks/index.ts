@@ -5,13 +5,57 @@
  *
  * @module ipam-kit/provider/blocks
  */
-export { ADDRESS_ANNOTATION, blockClaims, FAMILY_ANNOTATION } from './claims/claims.js'
-export { defineBlockProvider } from './claims/provider.js'
-export { blocksOperator } from './operator/planner.js'
+
+export type { KubeObject, ObjectRef } from '../../crd/meta/index.js'
+export type {
+  AnyWatch,
+  AppliedChange,
+  ApplyOptions,
+  CachedObjects,
+  Change,
+  ListChanges,
+  ObjectCache,
+  Outcome,
+  Planner,
+  Selection,
+  Task,
+  TrimmedObject,
+  TrimmedWatch,
+  Watch,
+  WentBack,
+} from '../../plan/index.js'
+export type { ClaimLedger } from '../claims/index.js'
+export {
+  ADDRESS_ANNOTATION,
+  type BlockClaims,
+  type BlockClaimsOptions,
+  blockClaims,
+  FAMILY_ANNOTATION,
+  type PoolSeen,
+} from './claims/claims.js'
+export type {
+  BlockHolderQuery,
+  BlockPoolPlanInput,
+  BlockProviderDefinition,
+  ClaimRequest,
+} from './claims/definition.js'
+export { type BlockProvider, defineBlockProvider } from './claims/provider.js'
+export type { OperatorOutcome } from './operator/outcome.js'
+export { type BlocksOperatorOptions, blocksOperator } from './operator/planner.js'
 export { poolsFor } from './pool/eligible.js'
-export { blocksSweep } from './sweep/planner.js'
+export { type BlocksSweepOptions, blocksSweep } from './sweep/planner.js'
 export { adopt, allocate } from './tasks/allocate.js'
-export { KnownBlocks } from './tasks/known-blocks.js'
-export { release } from './tasks/release.js'
-export type { Allocation, BlockOwner } from './tasks/request.js'
-export { blocksWatch } from './tasks/watch.js'
+export type { BlockCall, BlockOutcome } from './tasks/calls.js'
+export { KnownBlocks, type KnownBlocksOptions, type ObserveOptions } from './tasks/known-blocks.js'
+export type { AllocationOutcome as BlockAllocationOutcome } from './tasks/outcome.js'
+export { type ReleaseOutcome as BlockReleaseOutcome, release } from './tasks/release.js'
+export type {
+  AdoptionRequest as BlockAdoptionRequest,
+  Allocation,
+  AllocationRequest as BlockAllocationRequest,
+  BlockOwner,
+  Labels,
+  ReleaseRequest as BlockReleaseRequest,
+  TaskRequest,
+} from './tasks/request.js'
+export { type BlocksWatch, type BlocksWatchOptions, blocksWatch } from './tasks/watch.js'

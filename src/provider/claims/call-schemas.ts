@@ -18,9 +18,11 @@ export interface StandardSchema<I = unknown, T = I> {
   }
 }
 
-type SchemaResult<T> = { readonly value: T; readonly issues?: undefined } | { readonly issues: readonly SchemaIssue[] }
+export type SchemaResult<T> =
+  | { readonly value: T; readonly issues?: undefined }
+  | { readonly issues: readonly SchemaIssue[] }
 
-interface SchemaIssue {
+export interface SchemaIssue {
   readonly message: string
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined
 }
@@ -31,9 +33,9 @@ export type CallSchemas = {
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: what each schema reads differs
-type AnySchema = StandardSchema<any, any>
-type InputOf<S extends AnySchema> = NonNullable<S['~standard']['types']>['input']
-type OutputOf<S extends AnySchema> = NonNullable<S['~standard']['types']>['output']
+export type AnySchema = StandardSchema<any, any>
+export type InputOf<S extends AnySchema> = NonNullable<S['~standard']['types']>['input']
+export type OutputOf<S extends AnySchema> = NonNullable<S['~standard']['types']>['output']
 
 /** The types of the input and the answer of each call, by operation. */
 export type CallTypes = { readonly [operation: string]: { readonly input: unknown; readonly answer: unknown } }

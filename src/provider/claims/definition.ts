@@ -186,7 +186,7 @@ export type CallRequest<C extends CallTypes = JsonCalls> = AskedOf<C> & {
 }
 
 /** One of the operations, with its input. */
-type AskedOf<C extends CallTypes> = {
+export type AskedOf<C extends CallTypes> = {
   readonly [K in OperationOf<C>]: {
     /**
      * The operation. Its answer is stored under this name; a verb may make several calls one after

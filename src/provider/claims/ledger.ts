@@ -19,12 +19,10 @@ export interface AddressHolder extends LedgerHolder {
 }
 
 /** The fields of an IPAddress that say what it holds. */
-interface Holding {
+export interface Holding {
   readonly metadata: Pick<IPAddress['metadata'], 'namespace' | 'name'>
   readonly spec: Pick<IPAddress['spec'], 'address'> & Partial<Pick<IPAddress['spec'], 'prefix' | 'poolRef'>>
 }
-
-type Ref = Holding['metadata']
 
 /**
  * The ledger of a pool whose addresses are chosen elsewhere: the existing IPAddress objects, and
@@ -85,7 +83,7 @@ export class AddressLedger<P extends KubeObject> implements ClaimLedger<P> {
   }
 
   /** Removes an object that does not exist any more. */
-  forget(ref: Ref): void {
+  forget(ref: Holding['metadata']): void {
     assertObject('AddressLedger.forget', 'ref', ref)
     this.objects.delete(keyOf(ref))
     this.ledger.delete(keyOf(ref))
@@ -178,6 +176,6 @@ function createdMs({ metadata }: IPAddress): number | undefined {
 }
 
 /** `namespace/name`, also without a namespace. */
-export function keyOf(ref: Ref): string {
+export function keyOf(ref: Holding['metadata']): string {
   return `${ref.namespace ?? ''}/${ref.name}`
 }

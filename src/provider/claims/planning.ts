@@ -14,7 +14,7 @@ import type { ClaimReads } from './references.js'
 import type { ProviderRules } from './rules.js'
 import type { Rivals } from './shared-addresses.js'
 
-/** The input of a plan for a claim: {@link claimReads} names the objects to look up. */
+/** The input of a plan for a claim: `claimReads` names the objects to look up. */
 export interface ClaimInput<P extends KubeObject = KubeObject, L extends ClaimLedger<P> = ClaimLedger<P>> {
   readonly claim: IPAddressClaim
   /** The IPAddress with the namespace and name of the claim, if it exists. */

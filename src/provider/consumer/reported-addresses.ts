@@ -4,7 +4,7 @@ import { DEFAULT_GATEWAY_ANNOTATION } from './dialects.js'
 import type { ResolvedClaim } from './resolution.js'
 
 /** The addresses of one device in the status of a machine. */
-interface FamilyAddresses {
+export interface FamilyAddresses {
   readonly ipv4: readonly string[]
   readonly ipv6: readonly string[]
 }

@@ -34,7 +34,7 @@ export interface LedgerOptions {
 }
 
 /** The ledgers of all pools of a provider, by address. */
-interface Neighbours<P extends KubeObject> {
+export interface Neighbours<P extends KubeObject> {
   of(address: string): Iterable<ExternalLedger<P>>
   add(address: string, ledger: ExternalLedger<P>): void
   delete(address: string, ledger: ExternalLedger<P>): void

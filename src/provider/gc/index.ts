@@ -4,4 +4,4 @@
  * @module ipam-kit/provider/gc
  */
 export type { GcOutcome } from './outcome.js'
-export { gcPlanner } from './planner.js'
+export { type GcOptions, type GcPlanner, gcPlanner } from './planner.js'

@@ -4,5 +4,9 @@
  *
  * @module ipam-kit/provider/in-cluster-blocks
  */
+
+export type { InClusterPool } from '../../crd/in-cluster/index.js'
+export type { IPPool, IPPoolSpec, IPPoolStatus } from '../../crd/ipam-kit/index.js'
+export type { CrdModel, KubeObject } from '../../crd/meta/index.js'
 export { ipPoolOf } from './as-ip-pool.js'
-export { inClusterBlocks } from './provider.js'
+export { type InClusterBlocks, type InClusterBlocksOptions, inClusterBlocks } from './provider.js'

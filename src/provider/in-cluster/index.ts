@@ -4,8 +4,60 @@
  *
  * @module ipam-kit/provider/in-cluster
  */
-export { claimReads, planClaim, poolRefOf } from './claim.js'
-export { PoolLedger } from './ledger.js'
-export { type InClusterOptions, PREALLOCATIONS_ANNOTATION, REQUESTED_ADDRESS_ANNOTATION } from './options.js'
-export { type InClusterOutcome, inCluster } from './planner.js'
-export { planPool } from './pool.js'
+
+export type {
+  Ledger,
+  LedgerCounts,
+  LedgerEntry,
+  LedgerHolder,
+  LedgerOptions,
+  LedgerQuery,
+  LedgerSpec,
+  Random,
+} from '../../allocator/index.js'
+export type { PrefixValue, RangeSetValue } from '../../cidr/index.js'
+export type {
+  IPAddress,
+  IPAddressClaim,
+  IPAddressClaimSpec,
+  IPAddressClaimStatus,
+  IPAddressSpec,
+  IPPoolReference,
+} from '../../crd/cluster-api/index.js'
+export type {
+  GlobalInClusterIPPool,
+  GlobalInClusterPrefixPool,
+  InClusterIPPool,
+  InClusterIPPoolSpec,
+  InClusterPool,
+  InClusterPoolCounts,
+  InClusterPoolStatus,
+  InClusterPrefixPool,
+  InClusterPrefixPoolSpec,
+} from '../../crd/in-cluster/index.js'
+export type { CrdModel, KubeObject, ObjectMeta, ObjectRef } from '../../crd/meta/index.js'
+export type { Plan, PlanTime } from '../../plan/index.js'
+export type {
+  AddressAndPrefix,
+  AddressHolder,
+  AddressLedger,
+  AddressOffer,
+  ClaimLedger,
+  ClaimOutcome,
+  ClaimReads,
+  Holding,
+} from '../claims/index.js'
+export { type ClaimInput as InClusterClaimInput, claimReads, planClaim, poolRefOf } from './claim.js'
+export { type Duplicate, type LedgerAnswer, PoolLedger } from './ledger.js'
+export {
+  type FormerAddress,
+  type InClusterOptions,
+  PREALLOCATIONS_ANNOTATION,
+  type Preallocations,
+  REQUESTED_ADDRESS_ANNOTATION,
+  type Sticky,
+} from './options.js'
+export type { PoolOutcome } from './outcome.js'
+export { type InClusterOutcome, type InClusterPlanner, inCluster } from './planner.js'
+export { type PoolInput as InClusterPoolInput, planPool } from './pool.js'
+export type { KeptAddresses } from './preallocations.js'

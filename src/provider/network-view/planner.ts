@@ -6,7 +6,6 @@ import { ClusterCIDR } from '../../crd/node-ipam/cluster-cidr.js'
 import { assertObject } from '../../errors/checks.js'
 import { refuse } from '../../errors/refuse.js'
 import type { ParseResult } from '../../plan/cached-objects.js'
-import type { DefinedPlanner } from '../../plan/define-planner.js'
 import {
   Absences,
   type Delta,
@@ -14,6 +13,7 @@ import {
   modelWatch,
   type Outcome,
   type Plan,
+  type Planner,
   type PlannerContext,
   type PlanTime,
   patchStatus,
@@ -75,7 +75,7 @@ export interface NetworkViewOutcome extends Outcome {
 }
 
 /** A planner with one key: the name of the ClusterNetwork. */
-export interface NetworkViewPlanner extends DefinedPlanner<NetworkViewOutcome, NetworkWatches, NetworkState> {
+export interface NetworkViewPlanner extends Planner<NetworkViewOutcome> {
   /**
    * The present view, with the list of Nodes, which the object does not have. It changes with each
    * observed change.
@@ -181,7 +181,8 @@ export function networkViewPlanner(options: NetworkViewOptions = {}): NetworkVie
     },
     plan: (key, context, time) => planNetwork(key, context, time, { create, detailsSeconds }),
   })
-  return Object.defineProperty(planner, 'view', { get: () => planner.context.state.view }) as NetworkViewPlanner
+  const view = { get: () => planner.context.state.view }
+  return Object.defineProperty(planner, 'view', view) as typeof planner & NetworkViewPlanner
 }
 
 function sourceWatch({ kind, cidrsOf }: RangeSource): Watch<readonly string[]> {

@@ -3,8 +3,8 @@ import type { ClusterNetwork, SubnetReservations } from '../../crd/ipam-kit/inde
 import type { SubnetReservation } from '../../crd/ipam-kit/subnet-reservations.js'
 import type { KubeObject } from '../../crd/meta/object.js'
 import type { Refusal } from '../../plan/effect.js'
-import type { PlannerContext, Watch } from '../../plan/index.js'
-import type { nodeWatch } from './node.js'
+import type { PlannerContext, TrimmedWatch, Watch } from '../../plan/index.js'
+import type { NodeFacts } from './node.js'
 import type { ReadRange } from './range.js'
 import type { SentEvents } from './sent-events.js'
 import type { ServiceFacts } from './service-range.js'
@@ -26,7 +26,7 @@ export interface RangeFacts {
  * ServiceCIDRs are watched.
  */
 export type NodeIPAMWatches = {
-  readonly nodes: typeof nodeWatch
+  readonly nodes: TrimmedWatch<NodeFacts>
   readonly ranges?: Watch<RangeFacts>
   readonly services?: Watch<ServiceFacts>
   readonly network?: Watch<ClusterNetwork>

@@ -4,6 +4,27 @@
  *
  * @module ipam-kit/provider/node-ipam
  */
+
+export type {
+  Ledger,
+  LedgerCounts,
+  LedgerEntry,
+  LedgerHolder,
+  LedgerOptions,
+  LedgerQuery,
+  LedgerSpec,
+} from '../../allocator/index.js'
+export type { PrefixValue, RangeSetValue } from '../../cidr/index.js'
+export type { SelectableNode } from '../../crd/core/index.js'
+export type { CrdModel, KubeObject } from '../../crd/meta/index.js'
+export type { ClusterCIDR, ClusterCIDRSpec } from '../../crd/node-ipam/index.js'
+export type { EventEffect } from '../../plan/index.js'
+export type {
+  NodeIPAMState,
+  NodeIPAMWatches,
+  RangeFacts,
+  Reservation as NodeSubnetReservation,
+} from './context.js'
 export {
   defaultClusterCIDR,
   type FlagRanges,
@@ -12,8 +33,29 @@ export {
   type NodeIPAMFlags,
   readFlags,
 } from './flags.js'
-export type { NodeIPAMOutcome } from './outcome.js'
-export { planNodeIPAM } from './plan.js'
+export type { NodeFacts } from './node.js'
+export type {
+  NodeIPAMEventReason,
+  NodeIPAMOutcome,
+  NodeOutcome,
+  RangeOutcome,
+  ReservationOutcome,
+  ServiceOutcome,
+  SubnetProblem,
+} from './outcome.js'
+export { type NodeIPAMDecision, type NodeIPAMInput, planNodeIPAM } from './plan.js'
 export { type NodeIPAMOptions, type NodeIPAMPlanner, nodeIPAM } from './planner.js'
-export { type NodeRange, readRange, type SubnetSpace } from './range.js'
-export { compareRanges, rankClusterCIDRs } from './rank.js'
+export { type NodeRange, type ReadRange, readRange, type SubnetSpace } from './range.js'
+export { compareRanges, type RangeOrder, type RankedRange, rankClusterCIDRs } from './rank.js'
+export type { SharedNodeIPAM } from './reservations.js'
+export type { EventCause, SentEvents } from './sent-events.js'
+export type { ServiceFacts } from './service-range.js'
+export type {
+  HeldPrefix,
+  NodeSubnets as SubnetLedger,
+  RangeSource as NodeRangeSource,
+  SourceState,
+  SubnetChoice,
+  SubnetCursors,
+  SubnetHolder,
+} from './subnets.js'

@@ -7,13 +7,13 @@ import { FLOATING_ADDRESS_CONDITION, FLOATING_IP_FINALIZER, POOL_EXHAUSTED_REASO
 import { assertObject } from '../../errors/checks.js'
 import { refuse } from '../../errors/refuse.js'
 import type { NameRef } from '../../plan/cached-objects.js'
-import type { DefinedPlanner } from '../../plan/define-planner.js'
 import type { Refusal } from '../../plan/effect.js'
 import {
   definePlanner,
   eventAbout,
   modelWatch,
   type Plan,
+  type Planner,
   type PlannerContext,
   type PlanTime,
 } from '../../plan/index.js'
@@ -68,7 +68,7 @@ type ServerWatches = typeof WATCHES
 type ServerContext = PlannerContext<ServerWatches, ServerAnswers>
 
 /** A planner of OpenStackServers: keys are `OpenStackServer namespace/name`. */
-export type FloatingServersPlanner = DefinedPlanner<FloatingServerOutcome, ServerWatches, ServerAnswers>
+export type FloatingServersPlanner = Planner<FloatingServerOutcome>
 
 /**
  * Floating IPs for servers that name a pool: the machine side of cluster-api-provider-openstack,

@@ -4,15 +4,43 @@
  *
  * @module ipam-kit/provider/service-ip
  */
-export { compareServiceBitmap, readServiceBitmap } from './bitmap-snapshot.js'
-export { namedServiceAddress, nextServiceAddress, type ServiceChoice } from './choose.js'
+
+export type {
+  Ledger,
+  LedgerCounts,
+  LedgerEntry,
+  LedgerHolder,
+  LedgerOptions,
+  LedgerQuery,
+  LedgerSpec,
+} from '../../allocator/index.js'
+export type { AddressValue, PrefixValue, RangeSetValue, RangeValue } from '../../cidr/index.js'
+export type { KubeObject, Model } from '../../crd/meta/index.js'
+export type { ServiceCIDR, ServiceCIDRSpec, ServiceCIDRStatus } from '../../crd/networking/index.js'
+export {
+  compareServiceBitmap,
+  readServiceBitmap,
+  type ServiceBitmap,
+  type ServiceBitmapComparison,
+  type ServiceBitmapReading,
+} from './bitmap-snapshot.js'
+export {
+  type NextAddressQuery,
+  namedServiceAddress,
+  nextServiceAddress,
+  type ServiceChoice,
+  type ServiceRefusal,
+} from './choose.js'
 export type { ServiceIPOutcome } from './outcome.js'
-export { serviceIPs } from './planner.js'
+export { type ServiceIPOptions, type ServiceIPPlanner, serviceIPs } from './planner.js'
 export {
   bandsOf,
+  type ServiceBands,
   type ServiceRange,
   serviceCIDRProblem,
   serviceRanges,
   usableAddresses,
   usableRange,
 } from './ranges.js'
+export type { ServiceHolder, ServiceIPState } from './state.js'
+export type { SeenAddress, ServiceWatches } from './watches.js'

@@ -98,6 +98,13 @@ export function wantsAddress(service: Service): boolean {
   )
 }
 
+/** What the planner watches. */
+export type ServiceWatches = {
+  readonly services: Watch<Service>
+  readonly addresses: Watch<SeenAddress>
+  readonly ranges: Watch<ServiceCIDR>
+}
+
 /**
  * The family that a Service lacks: it has one address, and its policy is for two. Whether it gets
  * one is for `second-address.ts` to say.
@@ -116,7 +123,7 @@ export function lackedFamily(service: Service): Family | undefined {
  * What the planner watches. Indexes: `address` and `service` are the canonical address and the
  * Service that has it.
  */
-export const WATCHES = {
+export const WATCHES: ServiceWatches = {
   services: modelWatch(Service, {
     indexes: {
       address: addressesOf,
@@ -125,16 +132,14 @@ export const WATCHES = {
   }),
   addresses: {
     ...IPAddress.info,
-    parse: (object: KubeObject) => ({ ok: true as const, value: seenAddress(object) }),
+    parse: (object: KubeObject) => ({ ok: true, value: seenAddress(object) }),
     indexes: {
       address: ({ text }: SeenAddress) => (text === undefined ? [] : [text]),
       service: ({ service }: SeenAddress) => (service === undefined ? [] : [service]),
     },
-  } satisfies Watch<SeenAddress>,
+  },
   ranges: modelWatch(ServiceCIDR),
 }
 
 /** The one key of the index `waiting`. */
 export const WAITING = 'waiting'
-
-export type ServiceWatches = typeof WATCHES

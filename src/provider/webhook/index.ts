@@ -3,6 +3,9 @@
  *
  * @module ipam-kit/provider/webhook
  */
+
+export type { KindInfo } from '../../crd/meta/index.js'
+export type { AdmissionReview, ConversionReview } from '../../crd/webhook/index.js'
 export { answerReview } from './answer.js'
-export type { ReviewReader } from './lookups.js'
-export { reviewedKinds } from './rules.js'
+export type { ReviewReader, WatchedObjects } from './lookups.js'
+export { type ReviewOptions, reviewedKinds } from './rules.js'

@@ -14,7 +14,7 @@ import type { Store } from '../../store/index.js'
  */
 export type ReviewReader = Pick<Store, 'get' | 'list'> | WatchedObjects
 
-interface WatchedObjects {
+export interface WatchedObjects {
   open<T>(watch: Watch<T>): CachedObjects<T>
 }
 

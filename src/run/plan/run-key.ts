@@ -64,7 +64,7 @@ export type KeyResult<O extends Outcome = Outcome> = KeyEnd<O> & {
   readonly wakes: readonly string[]
 }
 
-type KeyEnd<O extends Outcome> =
+export type KeyEnd<O extends Outcome> =
   | {
       readonly kind: 'done'
       readonly outcome: O | undefined

@@ -4,6 +4,21 @@
  *
  * @module ipam-kit/store/engine
  */
-export type { DocumentChange, DocumentKey, DocumentWrite, StoredDocument, StoreEngine } from './engine.js'
-export { engineStore } from './engine-store.js'
-export { pollChanges } from './polling.js'
+
+export type { Store } from '../index.js'
+export type { ObjectRulesOptions } from '../rules/object-rules.js'
+export type {
+  Commit,
+  DocumentChange,
+  DocumentKey,
+  DocumentPage,
+  DocumentScope,
+  DocumentWrite,
+  EngineEvent,
+  ScanPart,
+  Stop,
+  StoredDocument,
+  StoreEngine,
+} from './engine.js'
+export { type EngineStoreOptions, engineStore } from './engine-store.js'
+export { type ChangeLog, type ChangePage, type PollingOptions, pollChanges } from './polling.js'

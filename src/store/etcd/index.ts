@@ -3,6 +3,23 @@
  *
  * @module ipam-kit/store/etcd
  */
-export type { EtcdClient } from './client.js'
-export { etcdStore } from './etcd-store.js'
-export { etcdGateway } from './gateway.js'
+
+export type { Store } from '../index.js'
+export type { EtcdAbortController } from './abort.js'
+export type {
+  EtcdClient,
+  EtcdEvent,
+  EtcdKeyValue,
+  EtcdOperation,
+  EtcdRangeRequest,
+  EtcdRangeResponse,
+  EtcdTxnRequest,
+  EtcdTxnResponse,
+  EtcdWatch,
+  EtcdWatchRequest,
+  EtcdWatchResponse,
+} from './client.js'
+export { type EtcdStoreOptions, etcdStore } from './etcd-store.js'
+export { type EtcdGatewayOptions, type EtcdHttpRequest, type EtcdHttpResponse, etcdGateway } from './gateway.js'
+export type { ByteStreamReader } from './lines.js'
+export type { FromBase64 } from './messages.js'

@@ -4,7 +4,22 @@
  *
  * @module ipam-kit/store/kubernetes
  */
-export type { KubernetesClient } from './client.js'
-export { type ClientNodeWatch, fromClientNode } from './client-node.js'
-export type { ClientNodeConfig } from './client-node-config.js'
-export { kubernetesStore } from './kubernetes-store.js'
+
+export type { Store } from '../index.js'
+export type {
+  KubernetesAnswer,
+  KubernetesClient,
+  KubernetesRequest,
+  KubernetesWatchConnection,
+  KubernetesWatchQuery,
+} from './client.js'
+export { type ClientNodeOptions, type ClientNodeWatch, fromClientNode } from './client-node.js'
+export type {
+  ClientNodeAuthentication,
+  ClientNodeConfig,
+  ClientNodeConfiguration,
+  ClientNodeRequest,
+  ClientNodeResponse,
+  ClientNodeSignal,
+} from './client-node-config.js'
+export { type KubernetesStoreOptions, kubernetesStore } from './kubernetes-store.js'

@@ -4,4 +4,7 @@
  *
  * @module ipam-kit/store/memory
  */
-export { memoryStore } from './memory-store.js'
+
+export type { Store } from '../index.js'
+export type { ObjectRulesOptions } from '../rules/object-rules.js'
+export { type MemoryStoreOptions, memoryStore } from './memory-store.js'

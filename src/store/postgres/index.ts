@@ -3,7 +3,14 @@
  *
  * @module ipam-kit/store/postgres
  */
+
+export type { Store } from '../index.js'
+export type { HistoryOptions } from '../sql/history.js'
+export type { Migration } from '../sql/migrations.js'
+export type { SqlRow, SqlValue } from '../sql/statement.js'
+export type { TableOptions } from '../sql/tables.js'
 export type { PostgresClient } from './client.js'
-export { namedStatements } from './named-statements.js'
-export { postgresStore } from './postgres-store.js'
+export { type NamingClient, namedStatements } from './named-statements.js'
+export { type PostgresStoreOptions, postgresStore } from './postgres-store.js'
 export { migratePostgres, postgresMigrations } from './schema.js'
+export type { SchemaOptions } from './tables.js'

@@ -3,5 +3,7 @@
  *
  * @module ipam-kit/store/redis
  */
-export type { RedisClient } from './client.js'
-export { redisStore } from './redis-store.js'
+
+export type { Store } from '../index.js'
+export type { RedisCaller, RedisClient, RedisSender } from './client.js'
+export { type RedisStoreOptions, redisStore } from './redis-store.js'

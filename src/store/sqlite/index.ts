@@ -3,6 +3,12 @@
  *
  * @module ipam-kit/store/sqlite
  */
-export type { SqliteDatabase } from './client.js'
+
+export type { Store } from '../index.js'
+export type { HistoryOptions } from '../sql/history.js'
+export type { Migration } from '../sql/migrations.js'
+export type { TableOptions } from '../sql/tables.js'
+export type { SqliteDatabase, SqliteStatement } from './client.js'
+export type { ConnectionOptions } from './connection.js'
 export { migrateSqlite, sqliteMigrations } from './schema.js'
-export { sqliteStore } from './sqlite-store.js'
+export { type SqliteStoreOptions, sqliteStore } from './sqlite-store.js'

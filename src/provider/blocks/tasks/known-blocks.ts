@@ -80,6 +80,8 @@ export class KnownBlocks {
   /**
    * The blocks that tasks have written, or in which they met a conflict. Writes that were sent for
    * them before this process began can no longer succeed.
+   *
+   * @internal
    */
   readonly written = new Set<string>()
   readonly #cache: ObjectCache
@@ -102,8 +104,7 @@ export class KnownBlocks {
   #followed: Delta<ParsedBlock> | undefined
 
   /**
-   * @param cache the pools and blocks: with the cache of a host, {@link followPool} and
-   * {@link followBlock} are called for each change of it
+   * @param cache the pools and blocks. A cache of a host has to be followed, as `blocksWatch` does
    */
   constructor(options: KnownBlocksOptions = {}, cache: ObjectCache = new ObjectCache()) {
     assertObject('KnownBlocks', 'options', options)
@@ -141,48 +142,84 @@ export class KnownBlocks {
     return !applied.isStale
   }
 
-  /** A pool by its name. */
+  /**
+   * A pool by its name.
+   *
+   * @internal
+   */
   pool(name: string): Known<PoolView> {
     return this.#views.get(name) ?? this.#lack(this.#pools, name)
   }
 
-  /** A block by its name. */
+  /**
+   * A block by its name.
+   *
+   * @internal
+   */
   block(name: string): Known<ParsedBlock> {
     return this.#assumed.get(name) ?? this.#blocks.get(name) ?? this.#lack(this.#blocks, name)
   }
 
-  /** The rows that an owner has, in the order of their sequence. */
+  /**
+   * The rows that an owner has, in the order of their sequence.
+   *
+   * @internal
+   */
   rowsOf(uid: string): readonly PlacedRow[] {
     return this.#places('owner', uid, (entry) => isBound(entry) && entry.row.uid === uid)
   }
 
-  /** The rows that are kept for a returning owner, by a key of it. */
+  /**
+   * The rows that are kept for a returning owner, by a key of it.
+   *
+   * @internal
+   */
   keptFor(key: string): readonly PlacedRow[] {
     return this.#places('stickyKey', key, ({ row }) => row.state === 'held' && stickyKeys(row).includes(key))
   }
 
-  /** Whether all blocks of a node are known that existed when they were listed. */
+  /**
+   * Whether all blocks of a node are known that existed when they were listed.
+   *
+   * @internal
+   */
   knowsNode(node: string): boolean {
     return this.isComplete || this.#listedNodes.has(node)
   }
 
-  /** Called when all blocks of a node were shown. */
+  /**
+   * Called when all blocks of a node were shown.
+   *
+   * @internal
+   */
   noteNode(node: string): void {
     this.#listedNodes.add(node)
   }
 
-  /** The blocks that are bound to a node. */
+  /**
+   * The blocks that are bound to a node.
+   *
+   * @internal
+   */
   blocksOfNode(node: string): readonly ParsedBlock[] {
     return this.#blocksBy('node', node).filter(({ object }) => object.spec.node === node)
   }
 
-  /** Every known block. */
+  /**
+   * Every known block.
+   *
+   * @internal
+   */
   *blocks(): IterableIterator<ParsedBlock> {
     for (const parsed of this.#blocks) if (!this.#assumed.has(parsed.name)) yield parsed
     yield* this.#assumed.values()
   }
 
-  /** The unreadable blocks that have names of blocks, and why they cannot be read. */
+  /**
+   * The unreadable blocks that have names of blocks, and why they cannot be read.
+   *
+   * @internal
+   */
   unreadableBlocks(): readonly UnreadableBlock[] {
     return this.#blocks.unreadable().flatMap(({ object, problem: message }) => {
       const { name } = object.metadata
@@ -191,11 +228,16 @@ export class KnownBlocks {
     })
   }
 
+  /** @internal */
   pools(): IterableIterator<PoolView> {
     return this.#views.values()
   }
 
-  /** How long ago a pool was shown, in milliseconds. */
+  /**
+   * How long ago a pool was shown, in milliseconds.
+   *
+   * @internal
+   */
   poolAgeMs(name: string, nowMs: number): number {
     return nowMs - (this.#poolsAtMs.get(name) ?? Number.NEGATIVE_INFINITY)
   }
@@ -206,6 +248,8 @@ export class KnownBlocks {
    *
    * @param isFresh whether the pool or block of a name was shown to the task in its present state
    * @returns nothing if all objects in the domains of these pools are fresh
+   *
+   * @internal
    */
   fresh(pools: readonly string[], isFresh: (kind: KindInfo, name: string) => boolean): KnownBlocks | undefined {
     const views = pools.map((name) => this.pool(name)).filter((pool) => pool instanceof PoolView)
@@ -237,6 +281,8 @@ export class KnownBlocks {
   /**
    * An empty copy for the time after a `reset`. It keeps the writes of tasks that may still happen,
    * also of tasks that continue with this one. Versions that were parsed before are parsed again.
+   *
+   * @internal
    */
   anew(cache = new ObjectCache()): KnownBlocks {
     const known = new KnownBlocks({ isComplete: this.isComplete }, cache)
@@ -248,6 +294,8 @@ export class KnownBlocks {
   /**
    * The writes for an owner that may still happen, as far as known: the version that each requires,
    * by block.
+   *
+   * @internal
    */
   unconfirmed(
     uid: string,
@@ -260,13 +308,21 @@ export class KnownBlocks {
     )
   }
 
-  /** Called when a task is about to write a block. */
+  /**
+   * Called when a task is about to write a block.
+   *
+   * @internal
+   */
   noteSent(name: string, sent: SentRow, { nowMs }: { readonly nowMs: number }): void {
     const others = this.#inFlight.get(name)?.filter((each) => !isOfSame(each, sent)) ?? []
     this.#inFlight.set(name, [...others, { ...sent, atMs: nowMs }])
   }
 
-  /** Called when the store has refused a write for an owner, and it cannot happen later. */
+  /**
+   * Called when the store has refused a write for an owner, and it cannot happen later.
+   *
+   * @internal
+   */
   noteRefused(name: string, owner: Pick<SentRow, 'uid' | 'interface'>): void {
     this.#setInFlight(name, (sent) => !isOfSame(sent, owner))
   }
@@ -280,6 +336,8 @@ export class KnownBlocks {
   /**
    * The blocks that a task of this process is writing: another write of the same version meets a
    * conflict. A write that takes too long counts as failed.
+   *
+   * @internal
    */
   inFlightAt(nowMs: number): RangeSet.RangeSet {
     const lately = [...this.#inFlight.values()].flat().filter(({ atMs }) => atMs + OTHERS_MS > nowMs)
@@ -288,6 +346,8 @@ export class KnownBlocks {
 
   /**
    * The blocks that other writers have written lately, and may write again: the latest at the end.
+   *
+   * @internal
    */
   othersAt(nowMs: number): readonly OthersBlock[] {
     for (const [name, { atMs }] of this.#others) {
@@ -301,6 +361,8 @@ export class KnownBlocks {
    * Shows a block as a write will leave it, so that the next choice prefers it. O(rows + pools).
    *
    * @returns removes it again: call it before anything else is observed
+   *
+   * @internal
    */
   assume(assumed: ParsedBlock): () => void {
     const { name } = assumed
@@ -321,7 +383,11 @@ export class KnownBlocks {
     return this.isComplete || objects.presence(name) === 'absent' ? 'absent' : undefined
   }
 
-  /** Observes a change that the cache has stored. */
+  /**
+   * Observes a change that the cache has stored.
+   *
+   * @internal
+   */
   followPool({ ref: { name }, now }: Delta<ParsedPool>, nowMs: number): void {
     this.#nowMs = Math.max(this.#nowMs, nowMs)
     if (now === undefined) {
@@ -355,6 +421,8 @@ export class KnownBlocks {
   /**
    * Observes a change that the cache has stored. @returns false: it was observed before, as that of
    * a task
+   *
+   * @internal
    */
   followBlock(delta: Delta<ParsedBlock>, nowMs: number): boolean {
     const { ref, before, now, wasKnown } = delta

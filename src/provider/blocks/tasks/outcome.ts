@@ -1,6 +1,6 @@
 import type { Allocation } from './request.js'
 
-/** The outcome of an {@link AllocationRequest}. */
+/** The outcome of an `AllocationRequest`. */
 export type AllocationOutcome =
   /** The owner has got the addresses. */
   | { readonly kind: 'allocated'; readonly message: string; readonly allocations: readonly Allocation[] }

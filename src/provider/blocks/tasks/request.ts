@@ -89,7 +89,7 @@ export function outOfRangeOf(request: TaskRequest): AdoptionRequest['outOfRange'
   return isAdoption(request) ? request.outOfRange : undefined
 }
 
-type Labels = { readonly [key: string]: string }
+export type Labels = { readonly [key: string]: string }
 
 /** Releases the addresses of an owner: all of them, or those that match all fields given. */
 export interface ReleaseRequest {
