@@ -48,7 +48,7 @@ describe('package.json', () => {
 
   test('pins every development dependency', () => {
     const loose = Object.entries<string>(manifest.devDependencies).filter(
-      ([, version]) => !/^\d+\.\d+\.\d+$/.test(version),
+      ([, version]) => !/^(?:npm:[\w@/.-]+@)?\d+\.\d+\.\d+$/.test(version),
     )
     expect(loose).toEqual([])
   })
