@@ -20,8 +20,9 @@ import { addressAt6, compareTo } from './words6.js'
  *
  * A set can be frozen, and sent to a worker. A structured clone is a set too, but it has no
  * directory, and its size is computed in each call. `RangeSet.union(clone, RangeSet.empty)`
- * restores both. The JSON form is `RangeSet.format`. Every function with a set throws
- * `INVALID_ARGUMENT` for a value that is neither a set nor a clone.
+ * restores both. `JSON.stringify` writes the ranges of each family as text. A set cannot be read
+ * from that: keep `RangeSet.format`, or bytes. Every function with a set throws `INVALID_ARGUMENT`
+ * for a value that is neither a set nor a clone.
  */
 export interface RangeSet {
   readonly v4: Ranges4

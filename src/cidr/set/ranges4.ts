@@ -1,5 +1,6 @@
 import { refuse } from '../../errors/refuse.js'
 import { tagOf } from '../text/checks.js'
+import { format4 } from '../text/text4.js'
 import { sortPairs } from './sort-pairs.js'
 
 /** Ranges between two sums, as a power of two. */
@@ -98,6 +99,11 @@ export class Ranges4 {
       else high = middle
     }
     return low - 1
+  }
+
+  /** Each range as `first-last`, so that a set is readable in the JSON of what has it. O(n). */
+  toJSON(): string[] {
+    return Array.from(this.firsts, (first, index) => `${format4(first)}-${format4(this.lasts[index]!)}`)
   }
 
   static sums(ranges: Ranges4): Uint32Array {

@@ -1,4 +1,5 @@
 import type { Address6 } from '../nouns/types.js'
+import { format6 } from '../text/text6.js'
 import { areRanges, assertRanges, RANGES_A_SEARCH, SUM_SHIFT, UNBUILT } from './ranges4.js'
 import { ascending6 } from './sort6.js'
 import {
@@ -93,6 +94,14 @@ export class Ranges6 {
       else high = middle
     }
     return low - 1
+  }
+
+  /** As of `Ranges4`. */
+  toJSON(): string[] {
+    const textAt = (words: Uint32Array, index: number) => format6(addressAt6(words, index))
+    return Array.from({ length: this.firsts.length / 4 }, (_, index) => {
+      return `${textAt(this.firsts, index)}-${textAt(this.lasts, index)}`
+    })
   }
 
   static sums(ranges: Ranges6): Uint32Array {

@@ -225,3 +225,13 @@ describe('questions to a set', () => {
     }
   })
 })
+
+test('JSON.stringify of a set, and of what has one, shows ranges as texts', () => {
+  const set = RangeSet.parse(['10.0.0.0/24', '10.0.1.7', 'fd00::/64', 'fd01::5'])
+  const shown = {
+    v4: ['10.0.0.0-10.0.0.255', '10.0.1.7-10.0.1.7'],
+    v6: ['fd00::-fd00::ffff:ffff:ffff:ffff', 'fd01::5-fd01::5'],
+  }
+  expect(JSON.parse(JSON.stringify({ set, none: RangeSet.empty }))).toEqual({ set: shown, none: { v4: [], v6: [] } })
+  expect([...shown.v4, ...shown.v6]).toEqual(RangeSet.format(set))
+})

@@ -58,6 +58,14 @@ describe.each(Object.entries(renderers))('%s', (consumer, render) => {
     await expect(`${page}\n`).toMatchFileSnapshot(`__snapshots__/${consumer}-${name}.json`)
   })
 
+  test.each(Object.keys(views))('%s as JSON is readable', (name) => {
+    const { lost } = render(views[name]!)
+    const shown = JSON.parse(JSON.stringify(lost)) as { readonly addresses: { v4: string[]; v6: string[] } }[]
+    expect(shown.map(({ addresses: { v4, v6 } }) => [...v4, ...v6])).toEqual(
+      lost.map(({ addresses }) => RangeSet.format(addresses)),
+    )
+  })
+
   test.each(Object.keys(views))(
     'what is lost of %s is said: what it is told, and what is missing, is all that is known',
     (name) => {
@@ -191,7 +199,7 @@ describe('limits of consumers', () => {
     expect(renderFlannel(view(['10.0.0.0/16'], [v4(0)])).lost).toEqual([])
     const many = Array.from({ length: 40 }, (_, nth) => v4(nth))
     expect(inWords(renderFlannel(view(dual, many)))).toEqual([
-      'setting: EnableIPv6 keeps flannel from starting on Nodes without a subnet of IPv6: n0, n1, n2, n3, n4, 35 more',
+      'setting: EnableIPv6 keeps flannel from starting on Nodes without a subnet of IPv6: n0, n1, n2, n3, n4, and more',
     ])
   })
 
