@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { SHARED } from './account.js'
+import { type Difference, type Leaf, oneByOne, type Recording, type Rule, type Script } from './differences.js'
 import { paced, slowness } from './pace.js'
 import type { RealKubernetes } from './servers/kubernetes.js'
 import { run } from './servers/tools.js'
@@ -29,53 +30,6 @@ const MAX_MS = 30_000
 const LIMIT_SECONDS = 15 * 60
 /** The tool tells no more of a case. */
 const MAX_TOLD = 30
-
-export type Objects = Readonly<Record<string, unknown>>
-
-export interface Script {
-  /** Of the recorded component. */
-  readonly flags?: string | undefined
-  readonly cases: readonly { readonly id: string }[]
-}
-
-/** What became of the objects in the steps of a case, and how they are at its end. */
-export interface Case {
-  readonly id: string
-  readonly steps: readonly {
-    readonly step: unknown
-    readonly response?: unknown
-    readonly controllerExited?: unknown
-  }[]
-  readonly final: Objects
-}
-
-export interface Recording {
-  readonly cases: readonly Case[]
-}
-
-/** What differs between the recording of a case and ours. */
-export interface Difference {
-  readonly id: string
-  /** A path, then what they have there and what we have. */
-  readonly line: string
-  /** `.Kind/name.path`, or `step 3 controllerExited`. */
-  readonly path: string
-  readonly theirs: Leaf
-  readonly ours: Leaf
-  readonly recorded: Case
-  readonly own: Case
-}
-
-/** A value of an object; `undefined`: nothing. */
-export type Leaf = string | number | boolean | undefined
-
-/**
- * A difference that is meant: what it is called in docs/reference/deviations.md, and how it looks.
- */
-export interface Rule {
-  readonly heading: string
-  readonly holds: (difference: Difference) => boolean
-}
 
 /** A script, and what goes through it. */
 export interface Drive {
@@ -182,7 +136,8 @@ async function differencesIn(name: string, ours: Recording, ignored: string): Pr
       assert.match(lines.at(-1) ?? '', /^[01] passed, [01] failed$/)
       const told = lines.slice(1, -1).map((line) => line.trim())
       assert(told.length < MAX_TOLD, [`${id}: no more than ${MAX_TOLD} differences are told`, ...told].join('\n'))
-      differences.push(...told.map((line) => ({ ...readLine(line), id, line, recorded: theirs, own })))
+      const found = told.map((line) => ({ ...readLine(line), id, line, recorded: theirs, own }))
+      differences.push(...(theirs.compare === 'sets' ? oneByOne(found, ignored) : found))
     }
     return differences
   } finally {

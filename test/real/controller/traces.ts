@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
+import type { Recording } from '../differences.js'
 import type { Depth, Report } from '../report.js'
-import { judge, type Leaf, type Objects, type Recording, type Rule, readScript, record } from '../traces.js'
+import { judge, readScript, record } from '../traces.js'
 import { type Definitions, type Ground, startGround } from './ground.js'
+import { rules } from './rules.js'
 
 /**
  * How long the controller has to come up, in milliseconds. As many controllers as there are control
@@ -32,42 +34,6 @@ const SIZES: { readonly [D in Depth]: Size } = {
 /** Times and words differ from run to run; that claims say why is looked at in each of them. */
 const IGNORED = String.raw`lastTransitionTime|observedGeneration|\.message$|status\.conditions\[Ready\]`
 const READY = 'Claims have a Ready condition'
-const CAP = 2n ** 63n - 1n
-
-const rules: readonly Rule[] = [
-  ruleAt(
-    'free-never-negative',
-    /\.status\.ipAddresses\.free$/,
-    (theirs, ours) => Number(theirs) < 0 && Number(ours) >= 0,
-  ),
-  ruleAt(
-    'Counts end below 2^63',
-    /\.status\.ipAddresses\.(total|free)$/,
-    (theirs, ours) => BigInt(theirs ?? 0) > CAP - 1024n && Number(ours) === Number(2n ** 63n - 1024n),
-  ),
-  ruleAt(
-    'An address of another claim is never changed',
-    /^\.IPAddress\//,
-    (theirs, _ours, object) => theirs === undefined && isUntouched(object),
-  ),
-]
-
-/** @param holds given what they have at that path, what we have, and our object */
-function ruleAt(heading: string, at: RegExp, holds: (theirs: Leaf, ours: Leaf, object: unknown) => boolean): Rule {
-  const objectAt = (path: string, final: Objects) =>
-    Object.entries(final).find(([key]) => path.startsWith(`.${key}.`))?.[1]
-  return {
-    heading,
-    holds: ({ path, theirs, ours, own }) => at.test(path) && holds(theirs, ours, objectAt(path, own.final)),
-  }
-}
-
-/** Nothing in it was written by a provider. */
-function isUntouched(object: unknown): boolean {
-  const { metadata } = object as { metadata: { ownerReferences?: unknown; finalizers?: unknown } }
-  return metadata.ownerReferences === undefined && metadata.finalizers === undefined
-}
-
 /** A script, on control planes of one kind. */
 interface Replay {
   readonly name: string

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { admitExample, exampleNamed } from '../account.js'
+import type { Recording } from '../differences.js'
 import type { Depth, Report } from '../report.js'
 import { type RealKubernetes, startKubernetes } from '../servers/kubernetes.js'
-import { judge, type Recording, readScript, record } from '../traces.js'
+import { judge, readScript, record } from '../traces.js'
 import { rulesFor } from './rules.js'
 
 export const EXAMPLE = exampleNamed('node-ipam-controller', 'ipam-kit-node-ipam')
