@@ -303,6 +303,8 @@ class Index<T> {
 /** Objects under one key, sorted when asked for, and only if some came since. */
 class Bucket<T> {
   readonly #entries = new Map<string, Extract<Parsed<T>, { ok: true }>>()
+  /** The names in the order of {@link byAge}. */
+  #names: readonly string[] | undefined
   #sorted: readonly T[] | undefined
 
   get size(): number {
@@ -310,12 +312,17 @@ class Bucket<T> {
   }
 
   set(name: string, entry: Extract<Parsed<T>, { ok: true }>): void {
+    const before = this.#entries.get(name)
+    // another version of an object has the age of the first
+    if (before === undefined || compareAge(before.object, entry.object) !== 0) this.#names = undefined
     this.#entries.set(name, entry)
     this.#sorted = undefined
   }
 
   delete(name: string): void {
-    if (this.#entries.delete(name)) this.#sorted = undefined
+    if (!this.#entries.delete(name)) return
+    this.#names = undefined
+    this.#sorted = undefined
   }
 
   *each(): IterableIterator<T> {
@@ -323,9 +330,11 @@ class Bucket<T> {
   }
 
   values(): readonly T[] {
-    this.#sorted ??= [...this.#entries.values()]
-      .sort((a, b) => compareAge(a.object, b.object))
-      .map(({ value }) => value)
+    if (this.#sorted === undefined) {
+      const objectOf = (name: string) => this.#entries.get(name)!.object
+      this.#names ??= [...this.#entries.keys()].sort((a, b) => compareAge(objectOf(a), objectOf(b)))
+      this.#sorted = this.#names.map((name) => this.#entries.get(name)!.value)
+    }
     return this.#sorted
   }
 }

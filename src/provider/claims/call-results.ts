@@ -59,6 +59,8 @@ export class CallResults {
    * accept the call.
    */
   invalidateFailures(claims: readonly string[]): void {
+    // without an external system there is nothing to look for
+    if (this.#results.size === 0 && this.#inFlight.size === 0) return
     for (const claim of claims) {
       if (this.#inFlight.get(claim) === 'nothing') this.#inFlight.set(claim, 'refusal')
       const results = this.#results.get(claim)

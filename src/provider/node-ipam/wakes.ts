@@ -76,7 +76,8 @@ export function wakesOfRange({ ref: { name }, before, now }: Delta<RangeFacts>, 
   if (has === undefined) state.subnets.setRange(name, undefined)
   else openRange(has, context)
   if (now === undefined) state.sent.forget(rangeKey(name))
-  const prefixes = [...(had?.prefixes ?? []), ...(has?.prefixes ?? [])]
+  // a Node with a subnet is concerned by the prefixes alone
+  const prefixes = changed(had?.prefixes ?? [], has?.prefixes ?? [])
   return [rangeKey(name), ...state.subnets.nodesIn(prefixes).map(nodeKey), ...waitingNodes(context)]
 }
 
@@ -94,7 +95,12 @@ export function wakesOfService({ ref: { name }, before, now }: Delta<ServiceFact
   const [had, has] = [parsedOf(before)?.prefixes ?? [], parsedOf(now)?.prefixes ?? []]
   state.subnets.setServiceRange(name, has)
   if (now === undefined) state.sent.forget(serviceKey(name))
-  return [serviceKey(name), ...state.subnets.nodesIn([...had, ...has]).map(nodeKey), ...waitingNodes(context)]
+  return [serviceKey(name), ...state.subnets.nodesIn(changed(had, has)).map(nodeKey), ...waitingNodes(context)]
+}
+
+/** The prefixes that are in one of two lists. */
+function changed(before: readonly Prefix[], now: readonly Prefix[]): readonly Prefix[] {
+  return [...without(before, now), ...without(now, before)]
 }
 
 /** Prefixes that are not among others. */

@@ -147,6 +147,8 @@ const REFILL_SHARE = 1 / 4
 /** The time after which the next ones are begun in any case, in milliseconds. */
 const REFILL_MS = 1000
 const DAY_MS = 86_400_000
+/** The number of keys that a change wakes at once. More are woken in turns of the event loop. */
+const MOST_WAKES = 100
 const OF = 'Controller'
 /** The interval in which stalled keys are looked for while there is work, in milliseconds. */
 const CHECK_MS = 10_000
@@ -183,6 +185,8 @@ export class Controller<O extends Outcome = Outcome> {
   readonly #resyncs = new Map<Planner<O>, Resync>()
   /** When keys of a planner were last told of, by planner and reason. */
   readonly #toldMs = new Map<string, number>()
+  /** Changes of which some keys are still to be woken. */
+  readonly #wakes: Woken<O>[] = []
   #cancelCheck: (() => void) | undefined
   #unsynced = 0
   /** The number of selections of which a list is being applied. */
@@ -232,7 +236,8 @@ export class Controller<O extends Outcome = Outcome> {
   /** The present load. */
   get load(): ControllerLoad {
     const [running, calling, unsettled] = [this.#running, this.#calling, this.#unsettled]
-    return { waiting: this.#queue.length, running, calling, unsettled, synced: this.#isSynced }
+    const asleep = this.#wakes.reduce((sum, { keys, next }) => sum + keys.length - next, 0)
+    return { waiting: this.#queue.length + asleep, running, calling, unsettled, synced: this.#isSynced }
   }
 
   /** Depth and age of the queue of each planner. O(keys). */
@@ -325,6 +330,7 @@ export class Controller<O extends Outcome = Outcome> {
     this.#state = 'stopping'
     for (const informer of this.#informers) informer.stop()
     this.#queue.stop()
+    this.#wakes.length = 0
     this.#stalled.clear()
     for (const resync of this.#resyncs.values()) resync.stop()
     this.#cancelCheck?.()
@@ -353,26 +359,54 @@ export class Controller<O extends Outcome = Outcome> {
     }
   }
 
-  #enqueue(planner: Planner<O>, keys: Iterable<string>, by?: Job<O>, { id, isNewer }: WakeCause = RELEASED): void {
-    for (const key of keys) {
-      const isOwn = by?.planner === planner && by.key === key
-      const ofOwn = isOwn && !isNewer ? id : undefined
-      this.#queue.add(planner, key, { own: ofOwn, news: isNewer && !isOwn ? id : undefined })
-    }
+  #enqueue(planner: Planner<O>, keys: readonly string[], by?: Job<O>, cause: WakeCause = RELEASED): void {
+    if (this.#state !== 'running') return
+    const [now, later] = keys.length > MOST_WAKES ? [[], keys] : [keys, []]
+    for (const key of now) this.#add(planner, key, by, cause)
+    // a change of a pool wakes all of its claims
+    if (later.length > 0) this.#wakes.push({ planner, keys: later, by, cause, next: 0 })
     this.#pump()
+  }
+
+  #add(planner: Planner<O>, key: string, by: Job<O> | undefined, { id, isNewer }: WakeCause): void {
+    const isOwn = by?.planner === planner && by.key === key
+    const ofOwn = isOwn && !isNewer ? id : undefined
+    this.#queue.add(planner, key, { own: ofOwn, news: isNewer && !isOwn ? id : undefined })
+  }
+
+  /**
+   * Wakes the keys of large changes. @returns whether all are awake in this turn of the event loop
+   */
+  #addWoken(): boolean {
+    for (let woken = this.#wakes[0]; woken !== undefined; woken = this.#wakes[0]) {
+      const { planner, keys, by, cause } = woken
+      while (woken.next < keys.length) {
+        if (this.#turns.over() !== undefined) return false
+        this.#add(planner, keys[woken.next++]!, by, cause)
+      }
+      this.#wakes.shift()
+    }
+    return true
   }
 
   /** Begins plans up to the limit. */
   #pump(): void {
     if (this.#state !== 'running' || !this.#isSynced || this.#listing > 0 || !this.#canWrite()) return
+    const isAwake = this.#addWoken()
     const most = this.#concurrency * WAITING_PER_PLAN
-    while (this.#running < this.#concurrency && this.#unsettled < most && this.#calling < most && this.#mayBegin()) {
+    while (
+      isAwake &&
+      this.#running < this.#concurrency &&
+      this.#unsettled < most &&
+      this.#calling < most &&
+      this.#mayBegin()
+    ) {
       const job = this.#queue.take()
       if (job === undefined) break
       this.#running++
       void this.#work(job)
     }
-    if (this.#queue.length > 0) this.#pumpAfter(this.#turns.over())
+    if (!isAwake || this.#queue.length > 0) this.#pumpAfter(this.#turns.over())
     this.#checkLater()
   }
 
@@ -532,7 +566,7 @@ export class Controller<O extends Outcome = Outcome> {
       // the next plan begins when this call was sent: calls are sent in the order of their keys
       const [result] = await Promise.all([external(call), Promise.resolve().then(() => this.#pump())])
       // many calls may be answered together
-      for (let over = this.#turns.over(); over !== undefined; over = this.#turns.over()) await over
+      await this.#turns.admit(this.#concurrency)
       return result
     } finally {
       this.#calling--
@@ -598,6 +632,15 @@ export class Controller<O extends Outcome = Outcome> {
   #endIfDone(): void {
     if (this.#state === 'stopping' && this.#running + this.#calling + this.#unsettled === 0) this.#ended()
   }
+}
+
+/** The keys that a change wakes, the first of which are awake. */
+interface Woken<O extends Outcome> {
+  readonly planner: Planner<O>
+  readonly keys: readonly string[]
+  readonly by: Job<O> | undefined
+  readonly cause: WakeCause
+  next: number
 }
 
 /** The change that wakes a key. */

@@ -15,6 +15,8 @@ export class Turns {
   /** When the present turn began. */
   #beganMs = 0
   #cancel: (() => void) | undefined
+  /** The number of answers that are worked on in this turn. */
+  #admitted = 0
   #next: Promise<void> | undefined
   #begin: () => void = () => {}
 
@@ -32,11 +34,16 @@ export class Turns {
       this.#beganMs = nowMs
       this.#cancel = this.#timers.after(0, () => this.stop())
     }
-    if (nowMs - this.#beganMs < MOST_MS) return undefined
-    this.#next ??= new Promise((resolve) => {
-      this.#begin = resolve
-    })
-    return this.#next
+    return nowMs - this.#beganMs < MOST_MS ? undefined : this.#later()
+  }
+
+  /**
+   * Resolves when an answer may be worked on, whose work cannot be interrupted: a number of them in
+   * each turn.
+   */
+  async admit(most: number): Promise<void> {
+    while (this.over() !== undefined || this.#admitted >= most) await this.#later()
+    this.#admitted++
   }
 
   /** Ends the turn at once, and its timer. */
@@ -44,6 +51,14 @@ export class Turns {
     this.#cancel?.()
     this.#cancel = undefined
     this.#next = undefined
+    this.#admitted = 0
     this.#begin()
+  }
+
+  #later(): Promise<void> {
+    this.#next ??= new Promise((resolve) => {
+      this.#begin = resolve
+    })
+    return this.#next
   }
 }

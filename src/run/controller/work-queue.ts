@@ -23,8 +23,8 @@ export interface Job<O extends Outcome> {
   conflicts: number
   /** Woken while it was planned: the plan is outdated. */
   isStale: boolean
-  /** The changes that have woken it, without its own writes. */
-  readonly news: Set<string>
+  /** The changes that have woken it while it was planned, without its own writes. */
+  news: Set<string> | undefined
   /** Cancels its timer, if it has one. */
   cancel: (() => void) | undefined
   /** When that timer rings. */
@@ -161,8 +161,11 @@ export class WorkQueue<O extends Outcome> {
     const job = this.#jobOf(planner, key)
     if (job.isBusy) {
       job.isStale = true
-      if (news !== undefined) job.news.add(news)
-      if (own !== undefined) job.news.delete(own)
+      if (news !== undefined) {
+        job.news ??= new Set()
+        job.news.add(news)
+      }
+      if (own !== undefined) job.news?.delete(own)
       return
     }
     if (job.isHeld) return
@@ -211,14 +214,14 @@ export class WorkQueue<O extends Outcome> {
     job.conflicts = isHeld ? job.conflicts + 1 : 0
     if (isHeld && againMs !== undefined) {
       job.isStale = false
-      job.news.clear()
+      job.news = undefined
       job.isHeld = true
       this.#pushAfter(job, againMs)
       return againMs
     }
-    const isStale = job.isStale && (job.news.size > 0 || !hasFailed)
+    const isStale = job.isStale && (!hasFailed || (job.news?.size ?? 0) > 0)
     job.isStale = false
-    job.news.clear()
+    job.news = undefined
     if (isStale) this.add(job.planner, job.key, {})
     else if (againMs !== undefined) this.#pushAfter(job, againMs)
     else this.#jobs.delete(job.id)
@@ -328,7 +331,7 @@ export class WorkQueue<O extends Outcome> {
       wasLeft: false,
       conflicts: 0,
       isStale: false,
-      news: new Set<string>(),
+      news: undefined,
       cancel: undefined,
       dueMs: 0,
     }

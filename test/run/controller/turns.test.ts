@@ -1,10 +1,11 @@
 import { fail, unwrap } from 'ipam-kit/errors'
-import type { Change, Outcome, Plan, Planner } from 'ipam-kit/plan'
-import { Controller, LEASE, LeaderElection } from 'ipam-kit/run'
+import type { CallResult, Change, ExternalCall, Outcome, Plan, Planner } from 'ipam-kit/plan'
+import { Controller, type ExternalCaller, LEASE, LeaderElection } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
 import { storeOver } from 'ipam-kit/testing'
 import { beforeEach, expect, test } from 'vitest'
+import type { ControllerOptions } from '../../../src/run/controller/controller.js'
 import { counter, counterKind, ref } from '../task/counter.js'
 import { VirtualTimers } from './virtual-timers.js'
 
@@ -46,8 +47,8 @@ async function pass(ms: number): Promise<void> {
 class Slow implements Planner {
   readonly name = 'slow'
   readonly watches = [counterKind]
-  /** How long it takes to observe a change, to look whether a key is served, and to plan it. */
-  readonly costs = { observe: 0, look: 0, plan: 0 }
+  /** How long it takes to observe a change, to wake a key, to look whether it is served, and to plan it. */
+  readonly costs = { observe: 0, wake: 0, look: 0, plan: 0 }
   readonly planned: string[] = []
   readonly present = new Set<string>()
 
@@ -74,6 +75,7 @@ class Slow implements Planner {
   }
 
   isAggregate(): boolean {
+    work(this.costs.wake)
     return false
   }
 
@@ -92,7 +94,9 @@ async function fill(count = OBJECTS): Promise<void> {
   for (let nth = 0; nth < count; nth++) unwrap(await store.create(counter(nameOf(nth))))
 }
 
-function start(planner: Planner, options: { readonly store?: Store; readonly identity?: string | undefined } = {}) {
+type Options = Partial<Pick<ControllerOptions, 'store' | 'identity' | 'external'>>
+
+function start(planner: Planner, options: Options = {}) {
   const controller = new Controller({ store, planners: [planner], timers, onProblem: () => {}, ...options })
   const running = controller.run()
   return async () => {
@@ -161,6 +165,65 @@ test('many events of a watch give way to the event loop', async () => {
   await fill()
   await pass(60_000)
   expect(planner.present.size).toBe(OBJECTS)
+  expect(longest).toBeLessThanOrEqual(MOST_MS)
+  await stop()
+})
+
+/** A planner of counters of which a change of the first one concerns all. */
+class AllByOne extends Slow {
+  override observe(change: Change): readonly string[] {
+    const keys = super.observe(change)
+    return keys[0] === nameOf(0) && this.present.size === OBJECTS ? [...this.present] : keys
+  }
+}
+
+test('a change that concerns many keys gives way to the event loop', async () => {
+  await fill()
+  const planner = new AllByOne({ wake: 1 })
+  const stop = start(planner)
+  await pass(60_000)
+  planner.planned.length = 0
+  unwrap(await store.patch(ref(nameOf(0)), { spec: { value: 1 } }))
+  await pass(60_000)
+  expect(new Set(planner.planned).size).toBe(OBJECTS)
+  expect(longest).toBeLessThanOrEqual(MOST_MS)
+  await stop()
+})
+
+/** A planner of counters that asks an external system about each one, and plans with its answer. */
+class Asking extends Slow {
+  readonly #answered = new Set<string>()
+
+  override plan(name: string): Plan<Outcome> {
+    const plan = super.plan(name)
+    if (this.#answered.has(name)) return plan
+    const call: ExternalCall = { operation: 'ask', about: ref(name), key: name, input: null }
+    return { ...plan, effects: [{ kind: 'external', call, why: 'to know it' }] }
+  }
+
+  onResult({ call }: CallResult): readonly string[] {
+    this.#answered.add(call.about.name)
+    return [call.about.name]
+  }
+}
+
+test('calls that are answered together give way to the event loop', async () => {
+  await fill(200)
+  const planner = new Asking({ plan: 1 })
+  let answers: Promise<void> | undefined
+  const external: ExternalCaller = async () => {
+    answers ??= new Promise((resolve) => {
+      timers.after(1000, () => {
+        answers = undefined
+        resolve()
+      })
+    })
+    await answers
+    return { ok: true, value: null }
+  }
+  const stop = start(planner, { identity: 'a', external })
+  await pass(60_000)
+  expect(planner.planned).toHaveLength(400)
   expect(longest).toBeLessThanOrEqual(MOST_MS)
   await stop()
 })

@@ -79,6 +79,11 @@ export class ParsedBlock {
     return { ok: true, value: new ParsedBlock(read.value, prefix.value) }
   }
 
+  /** The same block after a write of this process. O(rows). */
+  after(spec: IPBlock['spec']): ParsedBlock {
+    return new ParsedBlock({ ...this.object, spec }, this.prefix)
+  }
+
   get name(): string {
     return this.object.metadata.name
   }

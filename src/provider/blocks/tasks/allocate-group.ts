@@ -35,9 +35,10 @@ interface Seat {
 interface BlockWrite {
   /** The stored block; `undefined`: it does not exist yet. */
   readonly stored: ParsedBlock | undefined
-  effect: Effect
-  /** The block after the write. */
-  object: IPBlock
+  /** The effects of the tasks, one after the other. */
+  readonly effects: [Effect, ...Effect[]]
+  /** The block after them; `undefined`: the first one is not a block that can be read. */
+  after: ParsedBlock | undefined
 }
 
 export interface AllocateGroupOptions {
@@ -146,7 +147,7 @@ export class AllocateGroup implements CallGroup<BlockCall, BlockOutcome> {
       } else other ??= step
     }
     if (writes.size > 0) {
-      this.#effects = [...writes.values()].map(({ effect }) => effect)
+      this.#effects = [...writes.values()].map(combined)
       const outcome = { kind: 'writes', message: `rows for ${this.#count()} claims` }
       return { kind: 'write', plan: { outcome, effects: this.#effects } }
     }
@@ -185,14 +186,13 @@ export class AllocateGroup implements CallGroup<BlockCall, BlockOutcome> {
     const before = known.block(name)
     const stored = before instanceof ParsedBlock ? before : undefined
     const write = writes.get(name)
-    const object = resultOf(effect, write?.object ?? stored?.object)
-    if (write === undefined) writes.set(name, { stored, effect, object })
+    const after = resultOf(effect, write === undefined ? stored : write.after)
+    if (write === undefined) writes.set(name, { stored, effects: [effect], after })
     else {
-      write.object = object
-      write.effect = combined(write, effect)
+      write.after = after
+      write.effects.push(effect)
     }
-    const assumed = ParsedBlock.parse(object)
-    return assumed.ok ? known.assume(assumed.value) : () => {}
+    return after === undefined ? () => {} : known.assume(after)
   }
 }
 
@@ -215,20 +215,27 @@ interface SpecPatch {
 }
 
 /** A block after an effect. */
-function resultOf(effect: Effect, before: IPBlock | undefined): IPBlock {
-  if (effect.kind === 'create') return effect.object as IPBlock
-  const { metadata, spec, ...rest } = before as IPBlock
+function resultOf(effect: Effect, before: ParsedBlock | undefined): ParsedBlock | undefined {
+  if (effect.kind === 'create') {
+    const created = ParsedBlock.parse(effect.object)
+    return created.ok ? created.value : undefined
+  }
+  if (before === undefined) return undefined
+  const { spec } = before.object
   const { rows = {}, ...fields } = (effect as MergePatchEffect).patch.spec as SpecPatch
   const after: { [unit: string]: IPBlockRow } = { ...spec.rows }
   for (const [unit, change] of Object.entries(rows)) {
     if (change === null) delete after[unit]
     else after[unit] = withoutNulls({ ...after[unit], ...change }) as unknown as IPBlockRow
   }
-  return { ...rest, metadata, spec: { ...spec, ...fields, rows: after } }
+  return before.after({ ...spec, ...fields, rows: after })
 }
 
 /** One effect for all writes of a block: from the stored object to the final one. */
-function combined({ stored, effect: first, object }: BlockWrite, then: Effect): Effect {
+function combined({ stored, effects, after }: BlockWrite): Effect {
+  const [first] = effects
+  if (effects.length === 1 || after === undefined) return first
+  const { object } = after
   if (stored === undefined || first.kind !== 'patch') return { ...first, object } as Effect
   const { sequence, last } = object.spec
   const patch = {
@@ -238,7 +245,8 @@ function combined({ stored, effect: first, object }: BlockWrite, then: Effect): 
       rows: changed(stored.object.spec.rows, object.spec.rows),
     },
   }
-  const why = 'why' in then && then.why !== first.why ? `${first.why}; ${then.why}` : first.why
+  const reasons = new Set(effects.map((effect) => ('why' in effect ? effect.why : '')))
+  const why = [...reasons].filter((reason) => reason !== '').join('; ')
   return { ...(first as MergePatchEffect), patch, why }
 }
 
