@@ -1,5 +1,6 @@
 import { Prefix } from '../../cidr/index.js'
 import { Node } from '../../crd/core/index.js'
+import { ClusterNetwork } from '../../crd/ipam-kit/index.js'
 import { hasFinalizer, isDeleting } from '../../crd/meta/object.js'
 import { CLUSTER_CIDR_FINALIZER, ClusterCIDR } from '../../crd/node-ipam/index.js'
 import type { Change, EventEffect } from '../../plan/index.js'
@@ -62,6 +63,7 @@ const AFTER_EACH_CHANGE: readonly ChangeRule[] = [
   givenSubnetsAreOfOneRange,
   usedRangesKeepTheirFinalizer,
   usedSubnetsAreKnown,
+  rejectedRangesStayUnused,
 ]
 const AT_REST: readonly RestRule[] = [noNodeWaitsForNothing, finalizersAreOn, unusedRangesAreGone, problemsWereTold]
 
@@ -194,6 +196,17 @@ function usedSubnetsAreKnown({ history, hasNetwork }: Seen): string | undefined 
     if (givenBy !== undefined && !isKnown) return `Node ${name} has a subnet that the network view does not know`
   }
   return undefined
+}
+
+/** A range that a consumer rejects does not become `Active`, whatever state it was in before. */
+function rejectedRangesStayUnused(_: Seen, { object, before, isGone }: HistoryChange): string | undefined {
+  if (isGone || before === undefined || !ClusterNetwork.is(object)) return undefined
+  const had = ClusterNetwork.parse(before).status?.ranges ?? []
+  const { ranges = [], answers = [] } = ClusterNetwork.parse(object).status ?? {}
+  const wasActive = (cidr: string) => had.some((one) => one.cidr === cidr && one.state === 'Active')
+  const isRejected = (cidr: string) => answers.some((answer) => answer.cidr === cidr && !answer.accepted)
+  const wrong = ranges.find(({ cidr, state }) => state === 'Active' && !wasActive(cidr) && isRejected(cidr))
+  return wrong && `range ${wrong.cidr} becomes Active, and a consumer rejects it`
 }
 
 /** Whether Nodes may get subnets of a range: each of its prefixes is published as `Active`. */
