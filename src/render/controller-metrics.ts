@@ -14,8 +14,8 @@ const BOUNDS_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
  * | metric | what |
  * |---|---|
  * | `ipam_leader` | 1 while a controller runs in this process, else 0 |
- * | `ipam_keys_waiting` | keys that are ready to be planned |
- * | `ipam_queue_depth{planner}`, `ipam_queue_oldest_key_seconds{planner}` | keys that wait, and the age of the oldest |
+ * | `ipam_keys_waiting` | keys that are ready to be planned, also those that are served |
+ * | `ipam_queue_depth{planner}`, `ipam_queue_oldest_key_seconds{planner}` | keys that wait and are not served, and the age of the oldest |
  * | `ipam_plans_running`, `ipam_calls_waiting`, `ipam_writes_unsettled` | what is not done yet |
  * | `ipam_plans_total{outcome}`, `ipam_plan_seconds` | plans by outcome, and how long they take |
  * | `ipam_problems_total{kind}` | problems by kind |
@@ -55,15 +55,15 @@ export class ControllerMetrics {
       queues.map((queue) => ({ labels: { planner: queue.planner }, value: value(queue) }))
     return [
       gauge('ipam_leader', 'Whether this process leads', [{ value: load === undefined ? 0 : 1 }]),
-      gauge('ipam_keys_waiting', 'Keys that wait for a plan', one(load?.waiting)),
+      gauge('ipam_keys_waiting', 'Keys that wait for a plan, also those that are served', one(load?.waiting)),
       gauge(
         'ipam_queue_depth',
-        'Keys of a planner that wait for a plan',
+        'Keys of a planner that wait for a plan and are not served',
         ofPlanners(({ waiting }) => waiting),
       ),
       gauge(
         'ipam_queue_oldest_key_seconds',
-        'How long the oldest key of a planner has waited',
+        'How long the oldest key of a planner that is not served has waited',
         ofPlanners(({ oldestMs }) => oldestMs / 1000),
       ),
       gauge('ipam_plans_running', 'Plans that are being carried out', one(load?.running)),

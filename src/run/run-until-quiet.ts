@@ -14,7 +14,7 @@ import {
 import { type Applied, type ApplyOptions, isOlderVersion } from '../plan/object-cache.js'
 import type { Store, StoreFailure } from '../store/index.js'
 import { assertCanWrite, type CanWrite } from './can-write.js'
-import { Fifo } from './controller/fifo.js'
+import { Fifo, type Queued } from './controller/fifo.js'
 import { assertLimit, assertPlanners, completeUnshared } from './limits.js'
 import { type KeyResult, runKey } from './plan/run-key.js'
 import type { AnyCaller } from './plan/run-plan.js'
@@ -124,12 +124,9 @@ export async function runUntilQuiet<O extends Outcome>(
 const NEVER = Number.POSITIVE_INFINITY
 
 /** A key of a planner, and its state in this run. */
-interface Job<O extends Outcome> {
+interface Job<O extends Outcome> extends Queued {
   readonly planner: Planner<O>
   readonly key: string
-  isQueued: boolean
-  /** Its queue. */
-  place: Place
   plans: number
   /**
    * It met conflict after conflict and gets no further plan in this run: its failure is what the
@@ -142,9 +139,7 @@ interface Job<O extends Outcome> {
 }
 
 /** When a key is planned: repairs first, aggregate keys when no other key is left. */
-type Place = 0 | 1 | 2
-
-function placeOf<O extends Outcome>({ planner, key }: Job<O>): Place {
+function placeOf<O extends Outcome>({ planner, key }: Job<O>): 0 | 1 | 2 {
   if (planner.isRepair?.(key) === true) return 0
   return planner.isAggregate(key) ? 2 : 1
 }
@@ -223,7 +218,7 @@ class Run<O extends Outcome> {
       job.plans = 0
       job.isGivenUp = false
       // there was nothing under the key
-      if (job.outcome === undefined && job.failure === undefined && !job.isQueued) this.#jobs.delete(id)
+      if (job.outcome === undefined && job.failure === undefined && job.queue === undefined) this.#jobs.delete(id)
       else this.#enqueue(job)
     }
     const restored = await this.#resync()
@@ -359,8 +354,7 @@ class Run<O extends Outcome> {
     const known = this.#jobs.get(id)
     if (known !== undefined) return known
     const fresh = {
-      isQueued: false,
-      place: 0 as const,
+      queue: undefined,
       plans: 0,
       isGivenUp: false,
       outcome: undefined,
@@ -374,12 +368,10 @@ class Run<O extends Outcome> {
 
   #enqueue(job: Job<O>): void {
     if (job.isGivenUp) return
-    const place = placeOf(job)
-    // a key that waits may have become a repair
-    if (job.isQueued && place >= job.place) return
-    if (!job.isQueued) this.#waiting++
-    job.place = place
-    this.#queues[place].push(job)
+    const queue = this.#queues[placeOf(job)]
+    if (job.queue === queue) return
+    if (job.queue === undefined) this.#waiting++
+    queue.push(job)
   }
 
   #notQuiet(max: number, job: Job<O>) {

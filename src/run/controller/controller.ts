@@ -50,9 +50,11 @@ export type ControllerProblem =
    * lasts.
    *
    * - `waiting`: the keys are ready, but are not planned. `concurrency` is too low for the load, or
-   *   plans do not end
+   *   plans do not end. Keys that are served, and keys with which another process has begun, are
+   *   left out
    * - `unfinished`: the keys are planned again and again, each time with something to do, or their
-   *   plan does not end. Time that a key waits in the queue does not count
+   *   plan does not end. Time that a key waits in the queue does not count, nor the time of its
+   *   first plan, once that has ended
    */
   | {
       readonly kind: 'stalled'
@@ -525,7 +527,8 @@ export class Controller<O extends Outcome = Outcome> {
       this.#options.onProblem({ kind: 'stalled', reason, ...stalled })
     }
     const readySinceMs = (id: string) => this.#queue.readySinceMs(id)
-    for (const stalled of this.#stalled.find(nowMs, readySinceMs)) tell('unfinished', stalled)
+    const isDone = (id: string) => this.#queue.isServedByOther(id)
+    for (const stalled of this.#stalled.find(nowMs, readySinceMs, isDone)) tell('unfinished', stalled)
     for (const { planner, waiting: keys, oldestKey: key, oldestMs: forMs } of this.queues) {
       if (key !== undefined && forMs > STALLED_MS) tell('waiting', { planner, key, keys, forMs, plans: 0 })
     }
@@ -662,7 +665,7 @@ function idOf(change: Change): string {
 
 /** The load of a controller. */
 export interface ControllerLoad {
-  /** Keys that are ready to be planned. */
+  /** Keys that are ready to be planned, also those that are served: {@link QueueReport.waiting}. */
   readonly waiting: number
   /** Plans that are being carried out. */
   readonly running: number

@@ -1,13 +1,18 @@
+/** An item of queues, and the queue that it is in. */
+export interface Queued {
+  queue: object | undefined
+}
+
 /**
- * First in, first out. One item may be in several queues: the first that returns it takes it, and
- * the others skip it. An item that is pushed again meanwhile may be taken in its earlier place.
+ * First in, first out. An item is in one queue at most: a push moves it. A queue skips the items
+ * that were moved, and an item that comes back may be taken in its earlier place.
  *
  * With `rankOf` the items that wait when none is left of those before are taken in the order of
  * their rank. So every item is taken before any that comes after that moment, and two processes
  * with different ranks begin at different items. O(1) amortised; with ranks O(log n), and a long
  * list is sorted in parts, when they are reached.
  */
-export class Fifo<T extends { isQueued: boolean }> {
+export class Fifo<T extends Queued> {
   readonly #rankOf: ((item: T) => number) | undefined
   /** The items that are taken next, and how many of them were taken. */
   #items: T[] = []
@@ -22,15 +27,15 @@ export class Fifo<T extends { isQueued: boolean }> {
   }
 
   push(item: T): void {
-    item.isQueued = true
+    item.queue = this
     if (this.#rankOf === undefined) this.#items.push(item)
     else this.#later.push(item)
   }
 
   shift(): T | undefined {
     for (let item = this.#next(); item !== undefined; item = this.#next()) {
-      if (!item.isQueued) continue
-      item.isQueued = false
+      if (item.queue !== this) continue
+      item.queue = undefined
       return item
     }
     return undefined

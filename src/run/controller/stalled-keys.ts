@@ -8,8 +8,8 @@ interface Unfinished {
   readonly planner: string
   readonly key: string
   /**
-   * When the first of the consecutive plans with something to do was made, plus the time that the
-   * key waited in its queue since then.
+   * When the first of the consecutive runs with something to do began, or has ended, plus the time
+   * that the key waited in its queue since then.
    */
   sinceMs: number
   /**
@@ -18,6 +18,8 @@ interface Unfinished {
    */
   countedMs: number
   plans: number
+  /** The number of times that it was taken from the queue. */
+  runs: number
   /**
    * The time by which the key has to come back to count as the same work. Infinite while it is
    * ready or is being planned.
@@ -68,10 +70,12 @@ export class StalledKeys {
         sinceMs: nowMs,
         countedMs: takenMs,
         plans: 1,
+        runs: 1,
         untilMs: Number.POSITIVE_INFINITY,
       })
     } else {
       known.plans++
+      if (known.countedMs !== takenMs) known.runs++
       known.sinceMs += takenMs - Math.max(readySinceMs, known.countedMs)
       known.countedMs = takenMs
       known.untilMs = Number.POSITIVE_INFINITY
@@ -84,7 +88,10 @@ export class StalledKeys {
    */
   ended(id: string, againMs: number | undefined, nowMs: number): void {
     const known = this.#unfinished.get(id)
-    if (known === undefined || againMs === 0) return
+    if (known === undefined) return
+    // a first run that took long has made progress
+    if (known.runs === 1) known.sinceMs = nowMs
+    if (againMs === 0) return
     // a plan that asks for a longer wait is not stalled
     if (againMs !== undefined && againMs > STALLED_MS) this.forget(id)
     else known.untilMs = nowMs + (againMs ?? 0) + REST_MS
@@ -103,17 +110,22 @@ export class StalledKeys {
    * The stalled keys of each planner that has any. O(keys).
    *
    * @param readySinceMs since when a key waits in its queue. `undefined`: it does not wait
+   * @param isDone whether another process has done what a key had to do
    */
-  find(nowMs: number, readySinceMs: (id: string) => number | undefined): readonly Stalled[] {
+  find(
+    nowMs: number,
+    readySinceMs: (id: string) => number | undefined,
+    isDone: (id: string) => boolean,
+  ): readonly Stalled[] {
     const found = new Map<string, Stalled>()
-    for (const [id, { planner, key, sinceMs, plans, untilMs }] of this.#unfinished) {
+    for (const [id, { planner, key, sinceMs, plans, runs, untilMs }] of this.#unfinished) {
       const readyMs = readySinceMs(id)
       // a wait in the queue does not count
       const atMs = readyMs ?? nowMs
       const forMs = atMs - sinceMs
       const isPlanning = readyMs === undefined && untilMs === Number.POSITIVE_INFINITY
-      if (untilMs < atMs) this.#unfinished.delete(id)
-      else if (forMs > STALLED_MS && (plans > 1 || isPlanning)) {
+      if (untilMs < atMs || isDone(id)) this.#unfinished.delete(id)
+      else if (forMs > STALLED_MS && (runs > 1 || isPlanning)) {
         const before = found.get(planner)
         const keys = (before?.keys ?? 0) + 1
         found.set(

@@ -1,19 +1,16 @@
 import type { Outcome, Planner } from '../../plan/index.js'
 import { rankOf } from '../plan/rendezvous.js'
-import { Fifo } from './fifo.js'
+import { Fifo, type Queued } from './fifo.js'
 import type { Timers } from './timers.js'
 
 /** A key of a planner that waits for a plan, or is being planned. */
-export interface Job<O extends Outcome> {
+export interface Job<O extends Outcome> extends Queued {
   readonly planner: Planner<O>
   readonly key: string
   /** Names the planner and the key. */
   readonly id: string
-  isQueued: boolean
-  /** When it became ready. Left out: it is not ready. */
+  /** When it became ready, or its object was served no more. */
   readySinceMs: number
-  /** Whether it is among the repairs of its planner while it is ready. */
-  isRepair: boolean
   isBusy: boolean
   /** Another process is working on it: if it is woken, it waits for its timer. */
   isHeld: boolean
@@ -52,8 +49,15 @@ export interface WokenBy {
 /** The queue of a planner. */
 export interface QueueReport {
   readonly planner: string
+  /**
+   * The number of keys that wait, without keys whose objects have what they ask for
+   * ({@link Planner.isServed}): their plans usually have nothing to do.
+   */
   readonly waiting: number
-  /** The key that has waited the longest time. `undefined`: no key waits. */
+  /**
+   * The key that has waited the longest time, without keys with which another process has begun
+   * ({@link Planner.isBegun}). `undefined`: no key waits.
+   */
   readonly oldestKey: string | undefined
   /** How long that key has waited, in milliseconds. 0: no key waits. */
   readonly oldestMs: number
@@ -65,7 +69,7 @@ interface Line<O extends Outcome> {
   readonly repairs: Fifo<Job<O>>
   readonly ready: Fifo<Job<O>>
   /** Jobs whose objects have what they ask for ({@link Planner.isServed}). */
-  readonly behind: Set<Job<O>>
+  readonly behind: Fifo<Job<O>>
   busy: number
   /** The number of jobs taken from `ready` since the last one from `behind`. */
   taken: number
@@ -133,18 +137,26 @@ export class WorkQueue<O extends Outcome> {
   /** Since when a key waits for a plan. `undefined`: it does not wait. */
   readySinceMs(id: string): number | undefined {
     const job = this.#jobs.get(id)
-    return job?.isQueued === true ? job.readySinceMs : undefined
+    return job?.queue === undefined ? undefined : job.readySinceMs
+  }
+
+  /** Whether a key was left to another process, and its object has what it asks for by now. */
+  isServedByOther(id: string): boolean {
+    const job = this.#jobs.get(id)
+    return job?.isHeld === true && job.planner.isServed?.(job.key) === true
   }
 
   /** The queue of a planner. O(keys of all planners). */
   report(planner: Planner<O>): QueueReport {
     const nowMs = this.#timers.now()
+    const { behind } = this.#lineOf(planner)
     let oldest: Job<O> | undefined
     let waiting = 0
     for (const job of this.#jobs.values()) {
-      if (job.planner !== planner || !job.isQueued) continue
+      if (job.planner !== planner || job.queue === undefined || job.queue === behind) continue
       waiting++
-      if (oldest === undefined || job.readySinceMs < oldest.readySinceMs) oldest = job
+      const isOlder = oldest === undefined || job.readySinceMs < oldest.readySinceMs
+      if (isOlder && !this.#isOthers(job)) oldest = job
     }
     const oldestMs = oldest === undefined ? 0 : Math.max(0, nowMs - oldest.readySinceMs)
     return { planner: planner.name, waiting, oldestKey: oldest?.key, oldestMs }
@@ -169,11 +181,7 @@ export class WorkQueue<O extends Outcome> {
       return
     }
     if (job.isHeld) return
-    if (job.isQueued) {
-      this.#moveUp(job)
-      return
-    }
-    if (!planner.isAggregate(key)) this.#push(job)
+    if (job.queue !== undefined || !planner.isAggregate(key)) this.#push(job)
     // a job that was due much later is due now
     else if (job.cancel === undefined || job.dueMs > this.#timers.now() + this.#summaryDelayMs) {
       this.#pushAfter(job, this.#summaryDelayMs)
@@ -237,60 +245,42 @@ export class WorkQueue<O extends Outcome> {
     this.#ready = 0
   }
 
+  /** Makes a job ready, or moves a ready one to where it belongs since it was woken. */
   #push(job: Job<O>): void {
-    job.readySinceMs = this.#timers.now()
-    job.isRepair = isRepair(job)
-    const { repairs, ready } = this.#lineOf(job.planner)
-    if (job.isRepair) repairs.push(job)
-    else ready.push(job)
-    this.#ready++
-  }
-
-  /** Called when a ready job is woken: it may have become a repair, or be served no more. */
-  #moveUp(job: Job<O>): void {
-    if (job.isRepair) return
-    const { repairs, ready, behind } = this.#lineOf(job.planner)
-    job.isRepair = isRepair(job)
-    if (job.isRepair) repairs.push(job)
-    else if (behind.has(job) && !isServed(job)) ready.push(job)
-    else return
-    behind.delete(job)
+    const line = this.#lineOf(job.planner)
+    const { planner, key, queue: before } = job
+    const isServed = planner.isServed?.(key) === true
+    const queue = planner.isRepair?.(key) === true ? line.repairs : isServed ? line.behind : line.ready
+    if (queue === before) return
+    if (before === undefined) this.#ready++
+    if (before === undefined || before === line.behind) job.readySinceMs = this.#timers.now()
+    queue.push(job)
   }
 
   /** The next job of a line: a repair, the first unserved job, or now and then a served one. */
   #shift(line: Line<O>): Job<O> | undefined {
     const { repairs, ready, behind } = line
+    if (this.#isOver()) return undefined
     const repair = repairs.shift()
     if (repair !== undefined) return repair
-    const isTurnOfServed = behind.size > 0 && line.taken >= SERVED_EVERY
-    while (!isTurnOfServed) {
-      // nearly all keys of a first list may be served
+    const served = line.taken >= SERVED_EVERY ? behind.shift() : undefined
+    for (let job = served ?? ready.shift(); job !== undefined; job = ready.shift()) {
+      line.taken = job === served ? 0 : line.taken + 1
+      if (job === served || !this.#leaves(job)) return job
       if (this.#isOver()) return undefined
-      const job = ready.shift()
-      if (job === undefined) break
-      if (isServed(job)) {
-        job.isQueued = true
-        behind.add(job)
-      } else {
-        // `ready` may have a second entry of a job, from before it was a repair
-        behind.delete(job)
-        if (this.#leaves(job)) continue
-        line.taken++
-        return job
-      }
     }
     line.taken = 0
-    const [first] = behind
-    if (first === undefined) return undefined
-    behind.delete(first)
-    first.isQueued = false
-    return first
+    return behind.shift()
+  }
+
+  /** Whether another process has begun with a job, and may end it. */
+  #isOthers({ planner, key, wasLeft, conflicts }: Job<O>): boolean {
+    return this.#rankOf !== undefined && !wasLeft && conflicts === 0 && planner.isBegun?.(key) === true
   }
 
   /** Leaves a key to the process that has begun with it. */
   #leaves(job: Job<O>): boolean {
-    const { planner, key } = job
-    if (this.#rankOf === undefined || job.wasLeft || job.conflicts > 0 || planner.isBegun?.(key) !== true) return false
+    if (this.#rankOf === undefined || !this.#isOthers(job)) return false
     job.wasLeft = true
     job.isHeld = true
     this.#ready--
@@ -304,7 +294,7 @@ export class WorkQueue<O extends Outcome> {
     job.cancel = this.#timers.after(ms, () => {
       job.cancel = undefined
       job.isHeld = false
-      if (!job.isQueued) this.#push(job)
+      this.#push(job)
       this.#rang()
     })
   }
@@ -312,8 +302,8 @@ export class WorkQueue<O extends Outcome> {
   #lineOf(planner: Planner<O>): Line<O> {
     const known = this.#lines.get(planner)
     if (known !== undefined) return known
-    const [repairs, ready] = [new Fifo<Job<O>>(this.#rankOf), new Fifo<Job<O>>(this.#rankOf)]
-    const line = { repairs, ready, behind: new Set<Job<O>>(), busy: 0, taken: 0 }
+    const fifo = () => new Fifo<Job<O>>(this.#rankOf)
+    const line = { repairs: fifo(), ready: fifo(), behind: fifo(), busy: 0, taken: 0 }
     this.#lines.set(planner, line)
     return line
   }
@@ -323,9 +313,8 @@ export class WorkQueue<O extends Outcome> {
     const known = this.#jobs.get(id)
     if (known !== undefined) return known
     const state = {
-      isQueued: false,
+      queue: undefined,
       readySinceMs: 0,
-      isRepair: false,
       isBusy: false,
       isHeld: false,
       wasLeft: false,
@@ -339,12 +328,4 @@ export class WorkQueue<O extends Outcome> {
     this.#jobs.set(id, job)
     return job
   }
-}
-
-function isRepair<O extends Outcome>({ planner, key }: Job<O>): boolean {
-  return planner.isRepair?.(key) === true
-}
-
-function isServed<O extends Outcome>({ planner, key }: Job<O>): boolean {
-  return planner.isServed?.(key) === true
 }

@@ -5,7 +5,7 @@ import { rankOf } from '../../../src/run/plan/rendezvous.js'
 
 interface Item {
   readonly key: number
-  isQueued: boolean
+  queue: object | undefined
 }
 
 /** A key is pushed; `undefined`: one is taken. */
@@ -17,7 +17,7 @@ test.prop([steps])('a queue gives what was pushed, in that order', (all) => {
   for (const key of all) {
     if (key === undefined) expect(fifo.shift()?.key).toBe(model.shift())
     else {
-      fifo.push({ key, isQueued: false })
+      fifo.push({ key, queue: undefined })
       model.push(key)
     }
   }
@@ -31,7 +31,7 @@ test.prop([steps])(
     let incoming: number[] = []
     for (const key of all) {
       if (key !== undefined) {
-        fifo.push({ key, isQueued: false })
+        fifo.push({ key, queue: undefined })
         incoming.push(key)
         continue
       }

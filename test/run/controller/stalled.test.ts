@@ -1,3 +1,4 @@
+import { fail } from 'ipam-kit/errors'
 import type { Change, Effect, Outcome, Plan, Planner } from 'ipam-kit/plan'
 import { Controller, type ControllerProblem } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
@@ -199,6 +200,109 @@ describe('a queue whose oldest key has waited for more than a minute is told of'
         .sort(),
     ).toEqual(['greedy unfinished', 'meek waiting'])
     controller.stop()
+  })
+})
+
+/** The same as {@link Any}, with keys that are served, and keys with which a process has begun. */
+class Counted extends OneAtATime {
+  readonly served = new Set<string>()
+  readonly begun = new Set<string>()
+
+  isServed(key: string): boolean {
+    return this.served.has(key)
+  }
+
+  isBegun(key: string): boolean {
+    return this.begun.has(key)
+  }
+}
+
+describe('the depth of a queue, and its alarm, count what is left to do:', () => {
+  const endless = () => ({ ...methodsOf(store), patch: () => new Promise<never>(() => {}) })
+  const waiting = () => stalled().filter(({ reason }) => reason === 'waiting')
+  let planner: Counted
+  beforeEach(() => {
+    planner = new Counted((name) => ({ effects: [patch(name, 'x')] }))
+  })
+
+  test('not keys that are served', async () => {
+    for (const name of ['a', 'b', 'c', 'd']) await store.create(counter(name))
+    for (const name of ['b', 'c']) planner.served.add(name)
+    const { controller } = start([planner], { store: endless() })
+    await timers.pass(90_000)
+    expect(controller.load.waiting).toBe(3)
+    expect(controller.queues).toEqual([{ planner: 'any', waiting: 1, oldestKey: 'd', oldestMs: 90_000 }])
+    expect(waiting()).toMatchObject([{ key: 'd', keys: 1 }])
+    planner.served.add('d')
+    await store.patch(ref('d'), { metadata: { labels: { is: 'served' } } })
+    await timers.pass(90_000)
+    expect(controller.queues).toEqual([{ planner: 'any', waiting: 0, oldestKey: undefined, oldestMs: 0 }])
+    expect(waiting()).toHaveLength(1)
+    planner.served.delete('c')
+    await store.patch(ref('c'), { metadata: { labels: { is: 'unserved' } } })
+    await timers.pass(1000)
+    expect(controller.queues).toEqual([{ planner: 'any', waiting: 1, oldestKey: 'c', oldestMs: 1000 }])
+    controller.stop()
+  })
+
+  test('the alarm leaves out keys with which another process has begun', async () => {
+    for (const name of ['a', 'b']) await store.create(counter(name))
+    for (const name of ['a', 'b']) planner.begun.add(name)
+    const { controller } = start([planner], { store: endless(), identity: 'process-1' })
+    await timers.pass(1000)
+    expect(controller.load.waiting).toBe(0)
+    await timers.pass(9_000)
+    // the first one was left once, and its plan does not end; it is this process that has begun
+    for (const name of ['c', 'd']) planner.begun.add(name)
+    for (const name of ['c', 'd']) await store.create(counter(name))
+    await timers.pass(120_000)
+    expect(controller.queues).toMatchObject([{ waiting: 3 }])
+    expect(waiting().every(({ key }) => key === 'a' || key === 'b')).toBe(true)
+    expect(waiting()).not.toEqual([])
+    controller.stop()
+  })
+
+  test('a key that another process has served after conflicts is not told of', async () => {
+    await store.create(counter('a'))
+    planner = new Counted((name) => (planner.served.has(name) ? {} : { effects: [patch(name, 'x')] }))
+    const conflict = fail('STORE_CONFLICT', { object: 'a', expected: '1', actual: '2' })
+    const lost: Store = { ...methodsOf(store), patch: async () => conflict }
+    const { stop } = start([planner], { store: lost, identity: 'process-1' })
+    await timers.pass(55_000)
+    expect(planner.plans).toBeGreaterThan(4)
+    planner.served.add('a')
+    await timers.pass(120_000)
+    expect(problems).toEqual([])
+    await stop()
+  })
+
+  test('a key whose plans have ended, and that waits to be looked at again, is not told of', async () => {
+    for (const name of ['a', 'b']) await store.create(counter(name))
+    planner = new Counted((name) => (planner.served.has(name) ? {} : { effects: [patch(name, 'x')] }))
+    const slow: Store = {
+      ...methodsOf(store),
+      patch: async (to, ...rest) => {
+        if (!planner.begun.has(to.name)) {
+          planner.begun.add(to.name)
+          await new Promise<void>((resolve) => void timers.after(62_000, resolve))
+          return fail('STORE_CONFLICT', { object: to.name, expected: '1', actual: '2' })
+        }
+        planner.served.add(to.name)
+        const patched = await store.patch(to, ...rest)
+        await store.patch(ref(to.name), { metadata: { labels: { by: 'hand' } } })
+        return patched
+      },
+    }
+    const { controller, stop } = start([planner], { store: slow })
+    await timers.pass(100_000)
+    // its plans took more than a minute: a conflict, and then its write
+    expect([...planner.served]).toEqual(['a'])
+    expect(controller.load.waiting).toBe(1)
+    expect(problems).toEqual([])
+    await timers.pass(300_000)
+    expect([...planner.served]).toEqual(['a', 'b'])
+    expect(problems).toEqual([])
+    await stop()
   })
 })
 
