@@ -1,3 +1,4 @@
+import type { Family } from '../../cidr/index.js'
 import { assertPrefix } from '../../cidr/internal.js'
 import * as Address from '../../cidr/nouns/address.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
@@ -78,7 +79,7 @@ export interface SpaceReading<S> {
 
 /**
  * As {@link addressSpace}, of the entries of `addresses` that are right. If they are of both
- * families, the one of the first entry counts.
+ * families, those of IPv4, or of IPv6 if only that has prefixes of this length.
  */
 export function readAddressSpace(spec: InClusterIPPoolSpec): SpaceReading<AddressSpace> {
   const problems: string[] = []
@@ -87,7 +88,10 @@ export function readAddressSpace(spec: InClusterIPPoolSpec): SpaceReading<Addres
   const excluded = RangeSet.fromRanges(readEntries('spec.excludedAddresses', spec.excludedAddresses ?? [], problems))
   const gateway = readGateway(spec.gateway, problems)
   const isUnsafe = problems.length > before
-  const family = ranges[0]?.first.family
+  const family = servedFamily(
+    ranges.map(({ first }) => first.family),
+    spec.prefix,
+  )
   if (ranges.some(({ first }) => first.family !== family)) {
     problems.push('spec.addresses: provided addresses are of mixed IP families')
   }
@@ -121,7 +125,7 @@ export function prefixSpace(spec: InClusterPrefixPoolSpec): Result<PrefixSpace, 
 
 /**
  * As {@link prefixSpace}, of the entries of `prefixes` that are right. If they are of both
- * families, the one of the first entry counts.
+ * families, those of IPv4, or of IPv6 if only that has prefixes of this length.
  */
 export function readPrefixSpace(spec: InClusterPrefixPoolSpec): SpaceReading<PrefixSpace> {
   const problems: string[] = []
@@ -137,12 +141,15 @@ export function readPrefixSpace(spec: InClusterPrefixPoolSpec): SpaceReading<Pre
   const excluded = RangeSet.fromRanges(readEntries('spec.excludedPrefixes', spec.excludedPrefixes ?? [], problems))
   const gateway = readGateway(spec.gateway, problems)
   const isUnsafe = problems.length > before
-  const family = prefixes[0]?.address.family ?? 6
+  const childLength = effectivePrefixLength(spec)
+  const family = servedFamily(
+    prefixes.map(({ address }) => address.family),
+    childLength,
+  )
   if (prefixes.some((prefix) => prefix.address.family !== family)) {
     problems.push('spec.prefixes: provided prefixes are of mixed IP families')
   }
-  const childLength = effectivePrefixLength(spec)
-  const max = Address.bitsOf(family)
+  const max = Address.bitsOf(family ?? 6)
   const isLength = Number.isInteger(childLength) && childLength >= 1 && childLength <= max
   if (!isLength) problems.push(`spec.allocationPrefixLength: ${childLength} is not a prefix length from 1 to ${max}`)
   if (!isLength || prefixes.length === 0) return { space: undefined, problems, isUnsafe }
@@ -150,6 +157,13 @@ export function readPrefixSpace(spec: InClusterPrefixPoolSpec): SpaceReading<Pre
   const parents = RangeSet.fromRanges(ofFamily.map(Range.fromPrefix))
   const available = RangeSet.subtract(parents, excluded)
   return { space: { parents, excluded, available, childLength, gateway }, problems, isUnsafe }
+}
+
+/** Of entries of both families, those of IPv4 are served, unless the length is one of IPv6 only. */
+function servedFamily(families: readonly Family[], length: number): Family | undefined {
+  const [has4, has6] = [families.includes(4), families.includes(6)]
+  if (has4 && (!has6 || length <= Address.bitsOf(4))) return 4
+  return has6 ? 6 : undefined
 }
 
 function strictly<S>({ space, problems }: SpaceReading<S>): Result<S, 'INVALID_POOL_SPEC'> {

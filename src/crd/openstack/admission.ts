@@ -17,6 +17,7 @@ import {
   type AnnotationResult,
   adoptByTagOf,
   minFreeOf,
+  namesOne,
   OpenStackFloatingIPPool,
   type OpenStackFloatingIPPoolSpec,
 } from './floating-ip-pool.js'
@@ -94,7 +95,7 @@ function addressErrors(list: string, texts: readonly string[]): readonly FieldEr
 }
 
 function networkErrors({ floatingIPNetwork: network }: OpenStackFloatingIPPoolSpec): readonly FieldError[] {
-  if (network === undefined || (network.id === undefined) !== (network.filter === undefined)) return []
+  if (network === undefined || namesOne(network)) return []
   const value = { ...network } as FieldValue
   return [invalidField('spec.floatingIPNetwork', value, 'must have either an id or a filter')]
 }

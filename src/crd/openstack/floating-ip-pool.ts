@@ -109,6 +109,11 @@ export const OpenStackFloatingIPPool: CrdModel<OpenStackFloatingIPPool> = /* @__
   versions: poolVersions(),
 })
 
+/** Whether a network is named by its id or by a filter, and not by both. */
+export function namesOne({ id, filter }: NetworkParameter): boolean {
+  return (id === undefined) !== (filter === undefined)
+}
+
 /** The value of an annotation of a pool, or why it cannot be parsed. */
 export type AnnotationResult<T> = Result<T, 'INVALID_ARGUMENT'>
 

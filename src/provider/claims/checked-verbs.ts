@@ -1,7 +1,7 @@
 import { assertAddress } from '../../cidr/internal.js'
 import type { Address } from '../../cidr/nouns/address.js'
 import type { KubeObject } from '../../crd/meta/object.js'
-import { assertParts, isObject } from '../../errors/checks.js'
+import { assertParts, assertStrings, isObject } from '../../errors/checks.js'
 import { refuseIn } from '../../errors/refuse.js'
 import type { Outcome } from '../../plan/index.js'
 import type { UnknownCalls } from './call-schemas.js'
@@ -39,6 +39,7 @@ export function checkedVerbs(definition: Verbs & { readonly name: string }): Ver
       if (plan.concerns !== undefined && !Array.isArray(plan.concerns)) {
         refuseIn(planning, 'answer.concerns', 'a list of names', plan.concerns)
       }
+      if (plan.problems !== undefined) assertStrings(planning, 'answer.problems', plan.problems)
       return plan
     },
   }

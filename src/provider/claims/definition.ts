@@ -429,6 +429,11 @@ export interface PoolPlan<R extends Outcome, C extends CallTypes = JsonCalls> ex
   readonly call?: PoolCall<C> | undefined
   /** Claims of the pool to plan again after this plan, by their names in its namespace. */
   readonly concerns?: readonly string[] | undefined
+  /**
+   * What is wrong with the pool, as sentences without counts. The first 20 are told in an Event
+   * each, once while they last.
+   */
+  readonly problems?: readonly string[] | undefined
 }
 
 /** A call on behalf of a pool: list, create, delete, resolve a name. */

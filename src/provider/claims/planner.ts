@@ -17,6 +17,7 @@ import {
   type PlanTime,
 } from '../../plan/index.js'
 import type { Applied } from '../../plan/object-cache.js'
+import { SentEvents } from '../../plan/sent-events.js'
 import { fulfils, isControlledBy } from './address-object.js'
 import { CallResults } from './call-results.js'
 import {
@@ -109,6 +110,11 @@ export function defineProvider<
   })
 }
 
+/** Reason of the Events about what is wrong with a pool. */
+const INVALID_POOL = 'InvalidPool'
+/** How many problems of a pool are told in Events. */
+const MOST_EVENTS = 20
+
 /** The state of a provider beside the objects, and its decisions. */
 class ClaimWork {
   readonly #rules: ProviderRules
@@ -119,6 +125,8 @@ class ClaimWork {
   /** The addresses of existing claims whose IPAddress was deleted, by key. */
   readonly #former = new Map<string, IPAddress>()
   readonly #orphans: Orphans
+  /** What was told about pools in Events, by the keys of the pools. */
+  readonly #sent = new SentEvents()
   /** The keys that an executed plan wakes, beside those of the objects that it writes. */
   readonly #after = new WeakMap<Plan, readonly string[]>()
 
@@ -138,6 +146,7 @@ class ClaimWork {
       const claim = this.#objects.claim(key)
       return claim === undefined ? this.#orphans.plan(key, time) : this.#planClaim(key, claim, time)
     }
+    if (entry === undefined) this.#sent.forget(key)
     return entry && this.#planPool(key, entry.value as KubeObject, time)
   }
 
@@ -147,6 +156,7 @@ class ClaimWork {
       const object = isCall ? effect.pending : effect.kind === 'create' ? effect.object : undefined
       return [isCall && this.#beginCall(formatRef(effect.call.about)), this.#hold(object && addressIn(object))]
     })
+    for (const effect of plan.effects) if (effect.kind === 'event') this.#sent.send(effect)
     const after = this.#after.get(plan) ?? []
     return () => [...after, ...ends.flatMap((end) => (end ? this.#wakeAll(end()) : []))]
   }
@@ -215,6 +225,7 @@ class ClaimWork {
     record.planned = pool.metadata.uid
     const claims = isDeleting(pool) ? this.#unreleased(key) : 0
     let concerns: readonly string[] = []
+    let problems: readonly string[] = []
     const waiting = () => this.#waitingFor(record, pool)
     const claimOf = (name: string) => this.#objects.claim(this.#claimsOf(pool, [name])[0]!)
     const hasReached = (version: string) => this.#objects.addresses.hasReached(version)
@@ -230,11 +241,15 @@ class ClaimWork {
         nowMs,
       })
       concerns = this.#claimsOf(pool, plan.concerns ?? [])
+      problems = plan.problems ?? []
       if (plan.call === undefined || this.#rules.external !== undefined) return plan
       return refuse('external', 'what external systems can do: planPool makes calls', 'nothing')
     })
-    if (concerns.length > 0) this.#after.set(planned, concerns)
-    return planned
+    const causes = problems.slice(0, MOST_EVENTS).map((text) => ({ reason: INVALID_POOL, message: text, cause: text }))
+    const events = this.#sent.newEvents(key, pool, causes)
+    const plan = events.length === 0 ? planned : { ...planned, effects: [...planned.effects, ...events] }
+    if (concerns.length > 0) this.#after.set(plan, concerns)
+    return plan
   }
 
   *#waitingFor(record: PoolRecord, pool: KubeObject): Iterable<WaitingClaim<UnknownCalls>> {

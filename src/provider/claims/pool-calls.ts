@@ -46,7 +46,7 @@ export class PoolCalls {
     planPool: (calls: PoolCallResults<UnknownCalls>) => PoolPlan<R, UnknownCalls>,
   ): Plan<R> {
     const used = new Set<string>()
-    const { call, concerns: _, ...plan } = planPool(this.resultsOf(pool, nowMs, used))
+    const { call, concerns: _, problems: __, ...plan } = planPool(this.resultsOf(pool, nowMs, used))
     if (call !== undefined) used.add(callKey(call.operation, markerOf(pool, call.id)))
     for (const [key, { failed }] of this.#known) {
       const mayBeMade = failed === undefined || retryAfter(failed, nowMs) === 0

@@ -25,6 +25,12 @@ const MOVED_ANNOTATION = 'clusterctl.cluster.x-k8s.io/delete-for-move'
 
 /** The plan of a pool: the addresses of claims, the next call to the cloud, and the status. */
 export function planPool<P extends KubeObject>(rules: ExternalRules<P>, input: Input<P>): Planned {
+  const plan = decide(rules, input)
+  if (plan.outcome.kind === 'paused' || plan.outcome.kind === 'ended') return plan
+  return { ...plan, problems: rules.kind.policyOf(input.pool).problems }
+}
+
+function decide<P extends KubeObject>(rules: ExternalRules<P>, input: Input<P>): Planned {
   const { pool, ledger, calls, nowMs } = input
   const { poolFinalizer } = rules.kind
   if (hasPausedAnnotation(pool) || pool.metadata.annotations?.[MOVED_ANNOTATION] !== undefined) {

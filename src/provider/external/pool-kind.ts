@@ -62,7 +62,7 @@ export interface PoolReport {
    * or set the marker of the pool on them.
    */
   readonly quarantined: readonly string[]
-  /** Listed items that cannot be used, as sentences. */
+  /** Unusable entries of the pool, and unusable items of lists of the cloud, as sentences. */
   readonly problems: readonly string[]
   /** Why a new claim has to wait; left out: it does not. */
   readonly shortage: Shortage | undefined
@@ -95,11 +95,14 @@ export interface ExternalPoolKind<P extends KubeObject> {
   readonly annotations?: readonly string[] | undefined
   /** On a pool: it stays until its addresses are released. */
   readonly poolFinalizer: string
-  /** Reads a pool, or returns its problems as sentences. Pure; called once for each version. */
+  /**
+   * Reads a pool, or returns its problems as sentences. Pure; called once for each version. An
+   * entry that cannot be used is a problem beside the policy, and not part of it.
+   */
   policyOf(
     pool: P,
   ):
-    | { readonly ok: true; readonly policy: ExternalPolicy }
+    | { readonly ok: true; readonly policy: ExternalPolicy; readonly problems?: readonly string[] | undefined }
     | { readonly ok: false; readonly problems: readonly string[] }
   /** The merge patch that writes a report to the status; `undefined`: the status has it already. */
   statusPatch(pool: P, report: PoolReport, time: PlanTime): MergePatch | undefined

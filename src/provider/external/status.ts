@@ -31,14 +31,19 @@ export function statusEffects<P extends KubeObject>(
   const againMs = ledger.statusMs + PAUSE_MS
   if (ledger.size > MANY && nowMs < againMs) return { effects: [], againMs }
   ledger.statusMs = nowMs
-  const patch = rules.kind.statusPatch(pool, reportOf(input, network), { nowMs })
+  const patch = rules.kind.statusPatch(pool, reportOf(rules, input, network), { nowMs })
   return {
     effects: patch === undefined ? [] : [patchStatus(pool, patch, 'the state of the pool has changed')],
   }
 }
 
-function reportOf<P extends KubeObject>({ pool, ledger, calls }: Input<P>, network: string | undefined): PoolReport {
+function reportOf<P extends KubeObject>(
+  rules: ExternalRules<P>,
+  { pool, ledger, calls }: Input<P>,
+  network: string | undefined,
+): PoolReport {
   const reserved = reservationsOf(pool)
+  const read = rules.kind.policyOf(pool)
   const entries = reserved.ok ? reserved.value.entries : []
   const taken = new Set(entries.flatMap(({ address }) => address ?? []))
   const isKnown = network !== undefined
@@ -50,7 +55,11 @@ function reportOf<P extends KubeObject>({ pool, ledger, calls }: Input<P>, netwo
     available: available.sort(inOrder),
     failed: isKnown ? ledger.failed() : [],
     quarantined: ledger.quarantined,
-    problems: [...(ledger.inventory?.problems ?? []), ...problemsIn(calls.of('listAddresses')?.value)],
+    problems: [
+      ...(read.ok ? (read.problems ?? []) : []),
+      ...(ledger.inventory?.problems ?? []),
+      ...problemsIn(calls.of('listAddresses')?.value),
+    ],
     shortage: ledger.shortage,
     isKnown,
   }

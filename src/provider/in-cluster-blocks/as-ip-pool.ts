@@ -3,7 +3,7 @@ import * as Prefix from '../../cidr/nouns/prefix.js'
 import * as Range from '../../cidr/nouns/range.js'
 import * as RangeSet from '../../cidr/nouns/range-set.js'
 import { type InClusterPool, isPrefixPool, poolModels } from '../../crd/in-cluster/pools.js'
-import { addressSpace, effectivePrefixLength, prefixSpace } from '../../crd/in-cluster/space.js'
+import { effectivePrefixLength, readAddressSpace, readPrefixSpace } from '../../crd/in-cluster/space.js'
 import { isName } from '../../crd/ipam-kit/block-name.js'
 import { gridOf } from '../../crd/ipam-kit/grid.js'
 import type { IPPool, IPPoolSubnet } from '../../crd/ipam-kit/ip-pool.js'
@@ -85,14 +85,14 @@ const NOTHING: Given = { available: RangeSet.empty, first: undefined, unitLength
 
 function whatOf(pool: InClusterPool): Given {
   if (!isPrefixPool(pool)) {
-    const space = addressSpace(pool.spec)
-    if (!space.ok) return NOTHING
-    const { available, addresses } = space.value
+    const { space, isUnsafe } = readAddressSpace(pool.spec)
+    if (space === undefined || isUnsafe) return NOTHING
+    const { available, addresses } = space
     return { available, first: RangeSet.first(addresses), unitLength: undefined }
   }
-  const space = prefixSpace(pool.spec)
-  if (!space.ok) return NOTHING
-  const { available, parents } = space.value
+  const { space, isUnsafe } = readPrefixSpace(pool.spec)
+  if (space === undefined || isUnsafe) return NOTHING
+  const { available, parents } = space
   return { available, first: RangeSet.first(parents), unitLength: effectivePrefixLength(pool.spec) }
 }
 

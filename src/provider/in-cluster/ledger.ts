@@ -59,6 +59,7 @@ const NOTHING: LedgerSpec = { space: RangeSet.empty }
 export class PoolLedger extends AddressLedger<InClusterPool> {
   /** The space of the pool; `undefined` while its spec cannot be used. */
   #spec: LedgerSpec | undefined
+  #unusable: readonly string[] = []
   /** Kept addresses by claim, as texts. */
   #kept: ReadonlyMap<string, string> = new Map()
   /**
@@ -99,23 +100,27 @@ export class PoolLedger extends AddressLedger<InClusterPool> {
     if (pool !== undefined) assertParts('PoolLedger.setPool', 'pool', pool, { spec: 'object', metadata: 'object' })
     assertStrings('PoolLedger.setPool', 'problems', problems)
 
-    const spec = pool && ledgerSpecOf(pool)
-    super.setPool(pool, spec?.ok === false ? spec.problems : problems)
+    const read = pool && ledgerSpecOf(pool)
+    super.setPool(pool, read !== undefined && read.spec === undefined ? read.problems : problems)
+    this.#unusable = read?.spec === undefined ? [] : read.problems
     const before = this.#spec
-    this.#spec = spec?.ok === true ? spec.value : undefined
+    this.#spec = read?.spec
     this.ledger.setSpace(this.#spec ?? NOTHING)
     // an object without a prefix length holds a prefix of the length of the pool
     if (before?.length !== this.#spec?.length) for (const [key, address] of this.objects) this.hold(key, address)
     for (const [key, place] of [...this.#former]) this.avoid(key, place)
     const kept = pool && this.#keptBy?.(pool)
-    if (kept !== undefined) this.problems = [...this.problems, ...kept.problems]
+    if (kept !== undefined) {
+      this.problems = [...this.problems, ...kept.problems]
+      this.#unusable = [...this.#unusable, ...kept.unusable]
+    }
     this.keep(kept?.claims ?? new Map())
   }
 
   /**
    * Keeps addresses or prefixes for claims: no other claim gets them, and they do not count as
-   * free. Replaces all kept ones of before. An address that is kept for two claims is a problem of
-   * the pool.
+   * free. Replaces all kept ones of before. An address that is kept for two claims is given to
+   * neither.
    *
    * @param claims texts by `namespace/name` of the claim
    */
@@ -129,10 +134,15 @@ export class PoolLedger extends AddressLedger<InClusterPool> {
       if (prefix === undefined) continue
       const rival = this.ledger.holders(prefix).find(({ reason }) => reason === 'kept')
       if (rival !== undefined && this.#gives(prefix)) {
-        this.problems = [...this.problems, `${text} is preallocated for ${rival.holder.key} and for ${claim}`]
+        this.#unusable = [...this.#unusable, `${text} is preallocated for ${rival.holder.key} and for ${claim}`]
       }
       this.ledger.set(`kept ${claim}`, { prefix, reason: 'kept', holder: { key: claim, claim } })
     }
+  }
+
+  /** Entries of the pool that cannot be used, as sentences: it gives what the others say. */
+  get unusable(): readonly string[] {
+    return this.#unusable
   }
 
   /** The address that is kept for a claim, by `namespace/name`. */

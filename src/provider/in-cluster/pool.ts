@@ -7,6 +7,7 @@ import { assertParts } from '../../errors/checks.js'
 import { listed } from '../../errors/listed.js'
 import { list } from '../../errors/quote.js'
 import { addFinalizer, type Effect, type Plan, type PlanTime, patchStatus, removeFinalizer } from '../../plan/index.js'
+import type { PoolPlan } from '../claims/definition.js'
 import { withConditions } from '../claims/status.js'
 import type { Duplicate, PoolLedger } from './ledger.js'
 import type { PoolOutcome } from './outcome.js'
@@ -34,7 +35,7 @@ export interface PoolInput {
  * `free` is the number of addresses that can still be given, and never negative. Upstream subtracts
  * every object in use from the total, also those that are out of range or hold an address twice.
  */
-export function planPool(input: PoolInput): Plan<PoolOutcome> {
+export function planPool(input: PoolInput): PoolPlan<PoolOutcome> {
   assertParts('planPool', 'input', input, { pool: 'object', ledger: 'object' })
 
   const { pool, ledger } = input
@@ -45,13 +46,17 @@ export function planPool(input: PoolInput): Plan<PoolOutcome> {
   const counts = ledger.counts()
   pushStatus(input, counts, effects)
   if (isDeleting(pool)) return planEnd(input, effects)
-  const { problems } = ledger
-  if (counts === undefined || problems.length > 0) {
-    return { outcome: { kind: 'invalid', problems, message: list(problems) }, effects }
+  const problems = [...ledger.problems, ...ledger.unusable]
+  if (counts === undefined || ledger.problems.length > 0) {
+    return { outcome: { kind: 'invalid', problems, message: list(problems) }, effects, problems }
   }
   const { total, free, used, outOfRange } = counts
   const left = outOfRange === 0 ? '' : `, ${outOfRange} in use are out of range`
-  return { outcome: { kind: 'ready', total, free, used, message: `${free} of ${total} free${left}` }, effects }
+  return {
+    outcome: { kind: 'ready', total, free, used, message: `${free} of ${total} free${left}` },
+    effects,
+    problems,
+  }
 }
 
 /** One write of the whole status, and its events. */
@@ -63,7 +68,9 @@ function pushStatus(input: PoolInput, counts: InClusterPoolCounts | undefined, e
   if (conditionsAt !== undefined) {
     const [problem] = ledger.problems.length === 0 ? [] : [list(ledger.problems)]
     const ready = poolReady({ problem, isDeleting: isDeleting(pool), hasRoom: ledger.next() !== undefined })
-    const conditions = withConditions(pool, [ready, unique], conditionsAt)
+    const told = isDeleting(pool) || problem !== undefined ? [] : ledger.unusable
+    const message = [ready.message, list(told)].filter((text) => text !== '').join('; ')
+    const conditions = withConditions(pool, [{ ...ready, message }, unique], conditionsAt)
     if (conditions !== undefined && conditions !== pool.status?.conditions) status.conditions = conditions
   }
   if (Object.keys(status).length === 0) return

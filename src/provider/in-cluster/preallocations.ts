@@ -2,13 +2,14 @@ import type { InClusterPool } from '../../crd/in-cluster/pools.js'
 import { formatRef, refOf } from '../../crd/meta/object.js'
 import { PREALLOCATIONS_ANNOTATION, type Preallocations } from './options.js'
 
-/**
- * The addresses that a pool keeps for claims, as texts by `namespace/name`, and the problems of the
- * entries.
- */
+/** The addresses that a pool keeps for claims. */
 export interface KeptAddresses {
+  /** Texts by `namespace/name`. Other keys keep an address from all claims. */
   readonly claims: ReadonlyMap<string, string>
+  /** Why it is unknown what is kept: the pool gives nothing. */
   readonly problems: readonly string[]
+  /** Entries that cannot be used, as sentences. No claim gets their addresses. */
+  readonly unusable: readonly string[]
 }
 
 /**
@@ -19,6 +20,7 @@ export interface KeptAddresses {
 export function preallocationsOf(pool: InClusterPool, options: Preallocations): KeptAddresses {
   const claims = new Map<string, string>()
   const problems: string[] = []
+  const unusable: string[] = []
   const annotation = options.annotation ?? PREALLOCATIONS_ANNOTATION
   const text = pool.metadata.annotations?.[annotation]
   const written = text === undefined ? {} : parse(text)
@@ -28,12 +30,21 @@ export function preallocationsOf(pool: InClusterPool, options: Preallocations): 
     const claim = claimKey(name, pool.metadata.namespace)
     if (claim === undefined) {
       const form = pool.metadata.namespace === undefined ? 'namespace/name' : 'a name of its namespace'
-      problems.push(`preallocation for ${JSON.stringify(name)}: a claim of this pool is ${form}`)
-    } else if (claims.has(claim) && claims.get(claim) !== address) {
-      problems.push(`preallocation for ${claim}: both ${claims.get(claim)} and ${address}`)
-    } else claims.set(claim, address)
+      unusable.push(`preallocation for ${JSON.stringify(name)}: a claim of this pool is ${form}`)
+      claims.set(`${name} ${address}`, address)
+      continue
+    }
+    const other = claims.get(claim)
+    if (other === undefined || other === address) {
+      claims.set(claim, address)
+      continue
+    }
+    unusable.push(`preallocation for ${claim}: both ${other} and ${address}`)
+    for (const each of [other, address]) claims.set(`${claim} ${each}`, each)
+    // the claim gets neither, and no other address
+    claims.set(claim, `${other} and ${address}`)
   }
-  return { claims, problems }
+  return { claims, problems, unusable }
 }
 
 function parse(text: string): { readonly [claim: string]: string } | undefined {

@@ -2,21 +2,28 @@ import type { LedgerSpec } from '../../allocator/internal.js'
 import * as Address from '../../cidr/nouns/address.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
 import { type InClusterPool, isPrefixPool } from '../../crd/in-cluster/pools.js'
-import { addressSpace, prefixOf, prefixSpace } from '../../crd/in-cluster/space.js'
+import { prefixOf, readAddressSpace, readPrefixSpace } from '../../crd/in-cluster/space.js'
 import type { AddressAndPrefix } from '../claims/definition.js'
 
 type Prefix = Prefix.Prefix
 
-type SpecResult =
-  | { readonly ok: true; readonly value: LedgerSpec }
-  | { readonly ok: false; readonly problems: readonly string[] }
+/** The space of a pool; `undefined` if it has none. `problems` says why, or what it has not. */
+export interface ReadSpec {
+  readonly spec: LedgerSpec | undefined
+  readonly problems: readonly string[]
+}
 
-/** The space of a pool, or why it has none. */
-export function ledgerSpecOf(pool: InClusterPool): SpecResult {
-  const space = isPrefixPool(pool) ? prefixSpace(pool.spec) : addressSpace(pool.spec)
-  if (!space.ok) return { ok: false, problems: space.failure.context.problems }
-  const { value } = space
-  return { ok: true, value: { space: value.available, length: 'childLength' in value ? value.childLength : undefined } }
+/**
+ * The space that the right entries of a pool make. A pool of which it is unknown what it must not
+ * give has none.
+ */
+export function ledgerSpecOf(pool: InClusterPool): ReadSpec {
+  const { space, problems, isUnsafe } = isPrefixPool(pool) ? readPrefixSpace(pool.spec) : readAddressSpace(pool.spec)
+  if (space === undefined || isUnsafe) return { spec: undefined, problems }
+  return {
+    spec: { space: space.available, length: 'childLength' in space ? space.childLength : undefined },
+    problems,
+  }
 }
 
 /**

@@ -4,9 +4,9 @@ import type { SubnetReservation } from '../../crd/ipam-kit/subnet-reservations.j
 import type { KubeObject } from '../../crd/meta/object.js'
 import type { Refusal } from '../../plan/effect.js'
 import type { PlannerContext, TrimmedWatch, Watch } from '../../plan/index.js'
+import type { SentEvents } from '../../plan/sent-events.js'
 import type { NodeFacts } from './node.js'
 import type { ReadRange } from './range.js'
-import type { SentEvents } from './sent-events.js'
 import type { ServiceFacts } from './service-range.js'
 import type { NodeSubnets } from './subnets.js'
 

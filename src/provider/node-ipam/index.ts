@@ -19,6 +19,7 @@ export type { SelectableNode } from '../../crd/core/index.js'
 export type { CrdModel, KubeObject } from '../../crd/meta/index.js'
 export type { ClusterCIDR, ClusterCIDRSpec } from '../../crd/node-ipam/index.js'
 export type { EventEffect } from '../../plan/index.js'
+export type { EventCause, SentEvents } from '../../plan/sent-events.js'
 export type {
   NodeIPAMState,
   NodeIPAMWatches,
@@ -48,7 +49,6 @@ export { type NodeIPAMOptions, type NodeIPAMPlanner, nodeIPAM } from './planner.
 export { type NodeRange, type ReadRange, readRange, type SubnetSpace } from './range.js'
 export { compareRanges, type RangeOrder, type RankedRange, rankClusterCIDRs } from './rank.js'
 export type { SharedNodeIPAM } from './reservations.js'
-export type { EventCause, SentEvents } from './sent-events.js'
 export type { ServiceFacts } from './service-range.js'
 export type {
   HeldPrefix,

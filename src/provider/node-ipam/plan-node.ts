@@ -3,12 +3,12 @@ import { isDeleting } from '../../crd/meta/object.js'
 import { listed } from '../../errors/listed.js'
 import { type Plan, patchIfFields } from '../../plan/index.js'
 import type { TrimmedObject } from '../../plan/selection.js'
+import type { EventCause } from '../../plan/sent-events.js'
 import { type NodeIPAMContext, nodeKey, type Reservation } from './context.js'
 import type { NodeFacts } from './node.js'
 import type { NodeOutcome, SubnetProblem } from './outcome.js'
 import type { NodeRange } from './range.js'
 import type { ReadShared } from './reservations.js'
-import type { EventCause } from './sent-events.js'
 import type { HeldPrefix, SubnetChoice } from './subnets.js'
 
 /** The plan for a Node. O(ranges x log ranges). */

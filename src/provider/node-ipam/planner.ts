@@ -7,6 +7,7 @@ import { assertObject } from '../../errors/checks.js'
 import { describe } from '../../errors/index.js'
 import type { DefinedPlanner } from '../../plan/define-planner.js'
 import { definePlanner, modelWatch, type Watch } from '../../plan/index.js'
+import { SentEvents } from '../../plan/sent-events.js'
 import { type NodeIPAMState, type NodeIPAMWatches, type RangeFacts, rangeKey } from './context.js'
 import { DEFAULT_CLUSTER_CIDR } from './flags.js'
 import { nodeWatch } from './node.js'
@@ -24,7 +25,6 @@ import {
   type SharedNodeIPAM,
   wakesOfReservations,
 } from './reservations.js'
-import { SentEvents } from './sent-events.js'
 import { serviceWatch } from './service-range.js'
 import { NodeSubnets, type SubnetChoice, type SubnetCursors, type SubnetHolder } from './subnets.js'
 import { wakesOfNetwork, wakesOfNode, wakesOfRange, wakesOfRelease, wakesOfService, without } from './wakes.js'

@@ -3,7 +3,7 @@ import type { ConditionUpdate } from '../../claim/conditions.js'
 import { setCondition } from '../../claim/index.js'
 import type { Json } from '../../crd/meta/object.js'
 import { floatingIPPoolErrors } from '../../crd/openstack/admission.js'
-import { adoptByTagOf, minFreeOf } from '../../crd/openstack/floating-ip-pool.js'
+import { adoptByTagOf, minFreeOf, namesOne } from '../../crd/openstack/floating-ip-pool.js'
 import { OpenStackFloatingIPPool, poolTag } from '../../crd/openstack/index.js'
 import {
   ADDRESS_FINALIZER,
@@ -66,19 +66,19 @@ export const floatingIPPoolKind: ExternalPoolKind<OpenStackFloatingIPPool> = {
   poolFinalizer: POOL_FINALIZER,
   annotations: [MIN_FREE_ANNOTATION, ADOPT_BY_TAG_ANNOTATION],
   policyOf(pool) {
-    const errors = floatingIPPoolErrors(pool)
+    const problems = floatingIPPoolErrors(pool).map(({ path, detail }) => `${path}: ${detail}`)
     const [minFree, adoptByTag] = [minFreeOf(pool), adoptByTagOf(pool)]
-    if (errors.length > 0 || !minFree.ok || !adoptByTag.ok) {
-      return { ok: false, problems: errors.map(({ path, detail }) => `${path}: ${detail}`) }
-    }
     const { preAllocatedFloatingIPs = [], maxIPs, reclaimPolicy, floatingIPNetwork, identityRef } = pool.spec
+    if (floatingIPNetwork !== undefined && !namesOne(floatingIPNetwork)) return { ok: false, problems }
     const { claimedIPs = [], availableIPs = [] } = pool.status ?? {}
     return {
       ok: true,
+      problems,
       policy: {
-        preallocated: preAllocatedFloatingIPs.map((text) => Address.parse(text)),
-        max: maxIPs,
-        minFree: minFree.value,
+        preallocated: readable(preAllocatedFloatingIPs),
+        // what cannot be read limits the pool: it creates nothing
+        max: adoptByTag.ok ? maxIPs && Math.max(0, maxIPs) : 0,
+        minFree: minFree.ok && adoptByTag.ok ? minFree.value : 0,
         reclaim: reclaimPolicy,
         network: (floatingIPNetwork ?? null) as Json,
         access: { identityRef, namespace: pool.metadata.namespace ?? '' } as unknown as Json,
@@ -90,12 +90,24 @@ export const floatingIPPoolKind: ExternalPoolKind<OpenStackFloatingIPPool> = {
               return address.ok ? [address.value] : []
             })
           },
-          tags: adoptByTag.value ? [poolTag(pool.metadata.name)] : [],
+          tags: adoptByTag.ok && adoptByTag.value ? [poolTag(pool.metadata.name)] : [],
         },
       },
     }
   },
   statusPatch,
+}
+
+/** The addresses of a list, each once, without texts that are none. */
+function readable(texts: readonly string[]): readonly Address.Address[] {
+  const addresses = new Map<string, Address.Address>()
+  for (const text of texts) {
+    const read = Address.safeParse(text)
+    if (!read.ok) continue
+    const key = Address.format(Address.unmap(read.value))
+    if (!addresses.has(key)) addresses.set(key, read.value)
+  }
+  return [...addresses.values()]
 }
 
 function statusPatch(pool: OpenStackFloatingIPPool, report: PoolReport, { nowMs }: PlanTime): MergePatch | undefined {
@@ -151,7 +163,10 @@ function conditionsOf({ shortage, quarantined, problems, isKnown }: PoolReport):
   }
   return [
     ...authenticated,
-    { type: POOL_READY_CONDITION, status: 'False', reason: reasonOf(shortage), message: messageOf(shortage) },
+    {
+      ...{ type: POOL_READY_CONDITION, status: 'False' as const, reason: reasonOf(shortage) },
+      message: messageOf(shortage, problems),
+    },
   ]
 }
 
@@ -160,9 +175,11 @@ function reasonOf({ kind, operation }: Shortage): string {
   return operation === 'findNetwork' ? NETWORK_NOT_FOUND_REASON : OPENSTACK_ERROR_REASON
 }
 
-/** Upstream's text, if it has one. */
-function messageOf({ kind, message }: Shortage): string {
-  return kind === 'max' ? 'Maximum number of IPs reached, we will not allocate more IPs for this pool' : message
+/** Upstream's text, if it has one, and what is wrong with entries of the pool. */
+function messageOf({ kind, message }: Shortage, problems: readonly string[]): string {
+  if (kind !== 'max') return message
+  const reached = 'Maximum number of IPs reached, we will not allocate more IPs for this pool'
+  return [reached, ...problems.slice(0, 20)].join('; ')
 }
 
 function isSame(left: unknown, right: unknown): boolean {

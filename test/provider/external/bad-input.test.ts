@@ -1,6 +1,7 @@
 import { findCondition } from 'ipam-kit/claim'
 import { IPAddress, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
 import { OpenStackFloatingIPPool } from 'ipam-kit/crd/openstack'
+import type { EventEffect } from 'ipam-kit/plan'
 import { RESERVATIONS_ANNOTATION } from 'ipam-kit/provider/external'
 import type { ExternalCaller } from 'ipam-kit/run'
 import { describe, expect, test } from 'vitest'
@@ -43,16 +44,33 @@ describe('a preallocated address', () => {
       ['203.0.113.9', '203.0.113.9'],
       'spec.preAllocatedFloatingIPs[1]: is the address of spec.preAllocatedFloatingIPs[0]',
     ],
-  ])('%s: the pool gives nothing, and says which one it is', async (_, preAllocatedFloatingIPs, message) => {
+  ])('%s: the pool gives the others first, and says which one it is', async (_, wrong, message) => {
     const world = new World()
-    await world.create(pool({ preAllocatedFloatingIPs }), claim('c1'))
+    for (const address of ['203.0.113.9', '203.0.113.10']) {
+      world.cloud.byHand.create({ network: world.network, address })
+    }
+    const preAllocatedFloatingIPs = [...wrong, '203.0.113.10']
+    await world.create(pool({ preAllocatedFloatingIPs, maxIPs: 0 }), claim('c1'), claim('c2'), claim('c3'))
+    const events: string[] = []
+    const planner = world.start()
+    const onEvent = ({ about, message: text }: EventEffect) => void events.push(`${about.kind}: ${text}`)
+    const run = () => world.run({ planner, onEvent })
+    await run()
+    const given = [...new Set(preAllocatedFloatingIPs)].filter((text) => /^203\.0\.113\.\d\d?$/.test(text))
+    expect((await world.list(IPAddress)).map(({ spec }) => spec.address)).toEqual(given)
+    expect((await said(world)).pool).toContain(message)
+    const told = () => events.filter((text) => text.startsWith(`OpenStackFloatingIPPool: ${message}`))
+    expect(told()).toHaveLength(1)
+    await run()
+    expect(told()).toHaveLength(1)
+  })
+
+  test('with a number below 0 as the limit: the pool creates none, and says so', async () => {
+    const world = new World()
+    await world.create(pool({ maxIPs: -1 }), claim('c1'))
     await world.run()
-    expect(await said(world)).toEqual({
-      pool: expect.stringContaining(`OpenStackError: ${message}`),
-      claim: expect.stringContaining(message),
-    })
-    expect((await world.claims()).c1).toBe('Pending PoolNotReady')
-    expect(world.cloud.calls.size).toBe(0)
+    expect(await said(world)).toEqual({ pool: `${MAX}; spec.maxIPs: must be a whole number, 0 or more`, claim: FULL })
+    expect(world.cloud.calls.get('createAddress')).toBeUndefined()
   })
 
   test.each<[string, string, (world: World) => void]>([

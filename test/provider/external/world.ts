@@ -2,6 +2,7 @@ import { stateOf } from 'ipam-kit/claim'
 import { Cluster, IPAddress, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
 import type { KubeObject, Model, ObjectRef } from 'ipam-kit/crd/meta'
 import { OpenStackFloatingIPPool } from 'ipam-kit/crd/openstack'
+import type { EventEffect } from 'ipam-kit/plan'
 import { type CloudFacts, cloudCaller } from 'ipam-kit/provider/external'
 import { floatingIPPools } from 'ipam-kit/provider/openstack'
 import { type ExternalCaller, runUntilQuiet } from 'ipam-kit/run'
@@ -35,8 +36,13 @@ export class World {
     return floatingIPPools({ identity: `process-${++this.#starts}`, facts: this.#facts, callSeconds, ...options })
   }
 
-  async run({ planner = this.start(), store = this.store, external = this.external } = {}): Promise<QuietResult> {
-    return runUntilQuiet(store, [planner], { now: () => this.nowMs, external })
+  async run({
+    planner = this.start(),
+    store = this.store,
+    external = this.external,
+    onEvent = (_: EventEffect) => {},
+  } = {}): Promise<QuietResult> {
+    return runUntilQuiet(store, [planner], { now: () => this.nowMs, external, onEvent })
   }
 
   /** Runs again whenever a plan wants that, for so many seconds. */

@@ -31,6 +31,9 @@ const ADDRESSES: readonly object[] = [
   { addresses: ['fe80::1%eth0', 'fe80::2-fe80::4%x'], prefix: 64, gateway: 'fe80::2%eth1' },
   { addresses: ['fd00::-fd00::5'], prefix: 64, gateway: 'FD00:0::2' },
   { addresses: ['10.0.0.1', 'fd00::1'], prefix: 24 },
+  { addresses: ['x', '10.0.0.1-10.0.0.3', '10.0.0.9-10.0.0.8', '10.0.0.7'], prefix: 24 },
+  { addresses: ['10.0.0.1-10.0.0.3'], prefix: 24, excludedAddresses: ['10.0.0.2', 'x'] },
+  { addresses: ['10.0.0.1-10.0.0.3'], prefix: 24, gateway: 'x' },
   { addresses: ['10.0.0.1'], prefix: 40 },
   { addresses: [], prefix: 24 },
 ]
@@ -45,6 +48,8 @@ const PREFIXES: readonly object[] = [
   { prefixes: ['fd00::/64', 'fd00:1::/66'] },
   { prefixes: ['fd00::/65', 'fd00:0:0:0:8000::/65'] },
   { prefixes: ['fd00::/64'], excludedPrefixes: ['fd00::/60'] },
+  { prefixes: ['x', 'fd00::/63', 'fd00:5::1/64', '10.0.0.0/8'] },
+  { prefixes: ['fd00::/63'], excludedPrefixes: ['x'] },
 ]
 
 describe('gives what the provider without blocks gives', () => {

@@ -149,7 +149,12 @@ describe('a claim that waits', () => {
     ['an entry that does not parse', { addresses: ['nonsense'], prefix: 24 }, 'spec.addresses: "nonsense"'],
     ['a prefix too long for the family', { addresses: ['10.0.0.1'], prefix: 64 }, 'spec.prefix: 64'],
     ['no addresses', { addresses: [], prefix: 24 }, 'addresses is required'],
-    ['mixed families', { addresses: ['10.0.0.1', 'fd00::1'], prefix: 24 }, 'mixed IP families'],
+    [
+      'an exclusion that does not parse',
+      { addresses: ['10.0.0.5'], prefix: 24, excludedAddresses: ['x'] },
+      'spec.excludedAddresses: "x"',
+    ],
+    ['a gateway that does not parse', { addresses: ['10.0.0.5'], prefix: 24, gateway: 'x' }, 'spec.gateway: "x"'],
     ['a schema error', { addresses: 'all', prefix: 24 }, 'spec.addresses'],
     [
       'a grace period beyond 32 bits',

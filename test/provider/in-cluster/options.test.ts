@@ -219,17 +219,6 @@ describe('a preallocated address', () => {
     ['no JSON', 'a=10.0.0.5', 'annotation ipam-kit.dev/preallocations: no JSON object of addresses by claim'],
     ['a list', ['10.0.0.5'], 'annotation ipam-kit.dev/preallocations: no JSON object of addresses by claim'],
     ['numbers', { a: 5 }, 'annotation ipam-kit.dev/preallocations: no JSON object of addresses by claim'],
-    [
-      'another namespace',
-      { 'other/a': '10.0.0.5' },
-      'preallocation for "other/a": a claim of this pool is a name of its namespace',
-    ],
-    ['two claims', { a: '10.0.0.5', b: '10.0.0.5' }, '10.0.0.5 is preallocated for default/a and for default/b'],
-    [
-      'two addresses',
-      { a: '10.0.0.5', 'default/a': '10.0.0.6' },
-      'preallocation for default/a: both 10.0.0.5 and 10.0.0.6',
-    ],
   ])('with %s makes the pool one that gives nothing, and says why', async (_, kept, problem) => {
     const { world, host } = await start(
       { ...options, poolConditions: true },
@@ -248,14 +237,43 @@ describe('a preallocated address', () => {
     expect(await world.bindings()).toEqual({ 'default/a': '10.0.0.5' })
   })
 
+  test.each<[string, { readonly [claim: string]: string }, string, string]>([
+    [
+      'of another namespace',
+      { 'other/a': '10.0.0.5' },
+      'True AddressAllocated',
+      'preallocation for "other/a": a claim of this pool is a name of its namespace',
+    ],
+    [
+      'for two claims',
+      { a: '10.0.0.5', b: '10.0.0.5' },
+      'False AllocationFailed the preallocated 10.0.0.5 of InClusterIPPool default/pool is kept for default/b',
+      '10.0.0.5 is preallocated for default/a and for default/b',
+    ],
+    [
+      'with two addresses',
+      { a: '10.0.0.5', 'default/a': '10.0.0.6' },
+      'False AllocationFailed the preallocated "10.0.0.5 and 10.0.0.6" is not what InClusterIPPool default/pool gives: no address, or no prefix of its length',
+      'preallocation for default/a: both 10.0.0.5 and 10.0.0.6',
+    ],
+  ])('%s is given to no claim, and the pool gives the others', async (_, kept, said, problem) => {
+    const given = keeps(['10.0.0.5-10.0.0.8'], kept)
+    const { world } = await start({ ...options, poolConditions: true }, given, claim('a'), claim('c'))
+    expect(await readyOf(world, 'a')).toBe(said)
+    const bindings = await world.bindings()
+    expect(Object.keys(bindings)).toContain('default/c')
+    for (const address of Object.values(kept)) expect(Object.values(bindings)).not.toContain(address)
+    expect((await world.pool()).status?.conditions?.[0]).toMatchObject({ status: 'True', message: problem })
+  })
+
   test('with many faults tells the first ones and how many more there are', async () => {
     const kept = Object.fromEntries(Array.from({ length: 22 }, (_, index) => [`other/${index + 10}`, '10.0.0.5']))
     const { world } = await start({ ...options, poolConditions: true }, keeps(['10.0.0.5-10.0.0.7'], kept), claim('a'))
     const of = (index: number) =>
       `preallocation for "other/${index + 10}": a claim of this pool is a name of its namespace`
-    const told = `${Array.from({ length: 20 }, (_, index) => of(index)).join('; ')}; and 2 more`
-    expect(await readyOf(world, 'a')).toBe(`False PoolNotReady InClusterIPPool default/pool is invalid: ${told}`)
-    expect((await world.pool()).status?.conditions?.[0]).toMatchObject({ reason: 'PoolNotReady', message: told })
+    const told = `${Array.from({ length: 20 }, (_, index) => of(index)).join('; ')}; and 23 more`
+    expect(await world.bindings()).toEqual({ 'default/a': '10.0.0.6' })
+    expect((await world.pool()).status?.conditions?.[0]).toMatchObject({ reason: 'Ready', message: told })
   })
 })
 

@@ -1,10 +1,9 @@
-import type { KubeObject } from '../../crd/meta/object.js'
-import { type EventEffect, eventAbout } from '../../plan/index.js'
-import type { NodeIPAMEventReason } from './outcome.js'
+import type { KubeObject } from '../crd/meta/object.js'
+import { type EventEffect, eventAbout } from './effect.js'
 
 /** Why an Event is sent. */
-export interface EventCause {
-  readonly reason: NodeIPAMEventReason
+export interface EventCause<R extends string = string> {
+  readonly reason: R
   readonly message: string
   /**
    * What the Event is sent for, once while it lasts. Without a count, and without a list of others:
@@ -17,7 +16,7 @@ export interface EventCause {
  * The Events that were sent and are still true: one for each key, reason and cause. A cause that
  * has ended and returns is reported again.
  */
-export class SentEvents {
+export class SentEvents<R extends string = string> {
   readonly #sent = new Map<string, Set<string>>()
   /** What the Events of plans are sent for, until they are sent. */
   readonly #planned = new WeakMap<EventEffect, { readonly key: string; readonly id: string }>()
@@ -31,8 +30,8 @@ export class SentEvents {
   newEvents(
     key: string,
     object: KubeObject,
-    causes: readonly EventCause[],
-    open: readonly NodeIPAMEventReason[] = [],
+    causes: readonly EventCause<R>[],
+    open: readonly R[] = [],
   ): readonly EventEffect[] {
     const { uid } = object.metadata
     const now = new Map(causes.map((cause) => [idOf(uid, cause), cause]))
@@ -57,12 +56,12 @@ export class SentEvents {
    *
    * @returns whether its cause is new
    */
-  note(key: string, uid: string | undefined, cause: Pick<EventCause, 'reason' | 'cause'>): boolean {
+  note(key: string, uid: string | undefined, cause: Pick<EventCause<R>, 'reason' | 'cause'>): boolean {
     return this.#note(key, idOf(uid, cause))
   }
 
   /** Forgets the Events about a key, except for those of some reasons. */
-  forget(key: string, open: readonly NodeIPAMEventReason[] = []): void {
+  forget(key: string, open: readonly R[] = []): void {
     this.#retain(key, (id) => open.some((reason) => id.startsWith(`${reason} `)))
   }
 

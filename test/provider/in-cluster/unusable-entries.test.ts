@@ -1,0 +1,129 @@
+import type { InClusterPool } from 'ipam-kit/crd/in-cluster'
+import { type EventEffect, ObjectCache } from 'ipam-kit/plan'
+import { inCluster } from 'ipam-kit/provider/in-cluster'
+import { runUntilQuiet } from 'ipam-kit/run'
+import { describe, expect, test } from 'vitest'
+import { claim, poolOf, World } from './world.js'
+
+// What of a stored pool is right is given, and what is wrong is told once. A part of which it is
+// unknown what it keeps back stops the pool.
+
+const NAMES = ['a', 'b', 'c']
+type Kind = Parameters<typeof poolOf>[0]
+
+/** A provider that goes on, with the Events that it sends. */
+function provider(world: World) {
+  const planner = inCluster({ poolConditions: true })
+  planner.share(new ObjectCache())
+  const events: EventEffect[] = []
+  return {
+    events,
+    told: () => events.filter(({ reason }) => reason === 'InvalidPool').map(({ message }) => message),
+    run: () =>
+      runUntilQuiet(world.store, [planner], { now: () => world.nowMs, onEvent: (event) => events.push(event) }),
+  }
+}
+
+async function started(kind: Kind, spec: object) {
+  const world = new World()
+  const pool = poolOf(kind, spec)
+  await world.create(pool, ...NAMES.map((name) => claim(name, { poolRef: { kind } })))
+  const running = provider(world)
+  await running.run()
+  const { apiVersion, metadata } = pool
+  const ref = { apiVersion, kind, name: metadata.name, ...(metadata.namespace && { namespace: metadata.namespace }) }
+  const stored = async () => (await world.get(ref)) as InClusterPool
+  const ready = async () => (await stored()).status?.conditions?.find(({ type }) => type === 'Ready')
+  const given = async () => (await world.addresses()).map(({ spec: { address } }) => address).sort()
+  return { world, ref, ready, given, ...running }
+}
+
+const NO_ENTRY = 'is not a valid IP, range, nor CIDR'
+const ADDRESSES = { addresses: ['10.0.0.10-10.0.0.11', '10.0.0.300', '10.0.0.14'], prefix: 24 }
+const PREFIXES = { prefixes: ['fd00::/63', 'fd00:1::1/64', 'fd00:2::/64'] }
+
+describe.each<[Kind, object, readonly string[], string, object]>([
+  ...(['InClusterIPPool', 'GlobalInClusterIPPool'] as const).map(
+    (kind): [Kind, object, readonly string[], string, object] => [
+      kind,
+      ADDRESSES,
+      ['10.0.0.10', '10.0.0.11', '10.0.0.14'],
+      `spec.addresses: "10.0.0.300" ${NO_ENTRY}`,
+      { excludedAddresses: ['10.0.0.20O'] },
+    ],
+  ),
+  ...(['InClusterPrefixPool', 'GlobalInClusterPrefixPool'] as const).map(
+    (kind): [Kind, object, readonly string[], string, object] => [
+      kind,
+      PREFIXES,
+      ['fd00:0:0:1::', 'fd00:2::', 'fd00::'],
+      'spec.prefixes: fd00:1::1/64 has host bits',
+      { excludedPrefixes: ['fd00:2::/640'] },
+    ],
+  ),
+])('%s', (kind, spec, addresses, problem, exclusion) => {
+  test('gives what its right entries say, and tells the wrong one in its status and in one Event', async () => {
+    const { given, ready, told, run, world, ref } = await started(kind, spec)
+    expect(await given()).toEqual(addresses)
+    expect(await ready()).toMatchObject({ message: expect.stringContaining(problem) })
+    expect(told()).toEqual([problem])
+    await world.patch(ref, { metadata: { labels: { a: 'b' } } })
+    await run()
+    expect(told()).toEqual([problem])
+  })
+
+  test('gives nothing while an exclusion cannot be read, and keeps what it has given', async () => {
+    const { given, ready, told, run, world, ref } = await started(kind, spec)
+    await world.patch(ref, { spec: exclusion })
+    await world.create(claim('d', { poolRef: { kind } }))
+    await world.delete('claim', 'a')
+    await run()
+    expect(await given()).toHaveLength(2)
+    expect(await ready()).toMatchObject({ status: 'False', reason: 'PoolNotReady' })
+    const [[field, texts]] = Object.entries(exclusion) as [[string, readonly string[]]]
+    expect(told()).toEqual([problem, `spec.${field}: ${JSON.stringify(texts[0])} ${NO_ENTRY}`])
+    await world.patch(ref, { spec: { [field]: null } })
+    await run()
+    expect(await given()).toEqual(addresses)
+  })
+
+  test('gives nothing while its gateway cannot be read: any address may be that of the router', async () => {
+    const { given, told } = await started(kind, { ...spec, gateway: 'router' })
+    expect(await given()).toEqual([])
+    expect(told()).toContain('spec.gateway: "router" is not a valid IP')
+  })
+})
+
+describe('a pool with entries of both families', () => {
+  test.each<[readonly string[], number, readonly string[]]>([
+    [['10.0.0.10-10.0.0.11', 'fd00::1', '10.0.0.14'], 24, ['10.0.0.10', '10.0.0.11', '10.0.0.14']],
+    [['fd00::10', '10.0.0.1', 'fd00::11'], 64, ['fd00::10', 'fd00::11']],
+    [['fd00::10', '10.0.0.1'], 24, ['10.0.0.1']],
+  ])('%j with the prefix %j gives %j', async (addresses, prefix, expected) => {
+    const { given, told } = await started('InClusterIPPool', { addresses, prefix })
+    expect(await given()).toEqual(expected)
+    expect(told()).toEqual(['spec.addresses: provided addresses are of mixed IP families'])
+  })
+})
+
+test('an Event about a pool is sent again when the pool is created again, and for another entry', async () => {
+  const { world, ref, told, run } = await started('InClusterIPPool', ADDRESSES)
+  await world.patch(ref, { spec: { addresses: ['10.0.0.10', 'x'] } })
+  await run()
+  const second = `spec.addresses: "x" ${NO_ENTRY}`
+  expect(told()).toEqual([`spec.addresses: "10.0.0.300" ${NO_ENTRY}`, second])
+  for (const name of NAMES) await world.delete('claim', name)
+  await run()
+  await world.delete('pool', 'pool')
+  await run()
+  await world.create(poolOf('InClusterIPPool', { addresses: ['10.0.0.10', 'x'], prefix: 24 }))
+  await run()
+  expect(told().slice(2)).toEqual([second])
+})
+
+test('a pool with many wrong entries sends twenty Events', async () => {
+  const wrong = Array.from({ length: 50 }, (_, index) => `x${index}`)
+  const { given, told } = await started('InClusterIPPool', { addresses: [...wrong, '10.0.0.10'], prefix: 24 })
+  expect(await given()).toEqual(['10.0.0.10'])
+  expect(told()).toEqual(wrong.slice(0, 20).map((text) => `spec.addresses: "${text}" ${NO_ENTRY}`))
+})
