@@ -7,7 +7,6 @@ import { assertParts } from '../../errors/checks.js'
 import { listed } from '../../errors/listed.js'
 import { list } from '../../errors/quote.js'
 import { addFinalizer, type Effect, type Plan, type PlanTime, patchStatus, removeFinalizer } from '../../plan/index.js'
-import type { PoolPlan } from '../claims/definition.js'
 import { withConditions } from '../claims/status.js'
 import type { Duplicate, PoolLedger } from './ledger.js'
 import type { PoolOutcome } from './outcome.js'
@@ -35,7 +34,7 @@ export interface PoolInput {
  * `free` is the number of addresses that can still be given, and never negative. Upstream subtracts
  * every object in use from the total, also those that are out of range or hold an address twice.
  */
-export function planPool(input: PoolInput): PoolPlan<PoolOutcome> {
+export function planPool(input: PoolInput): Plan<PoolOutcome> & { readonly problems?: readonly string[] } {
   assertParts('planPool', 'input', input, { pool: 'object', ledger: 'object' })
 
   const { pool, ledger } = input
