@@ -101,7 +101,12 @@ export class Ranges4 {
     return low - 1
   }
 
-  /** Each range as `first-last`, so that a set is readable in the JSON of what has it. O(n). */
+  /**
+   * Each range as `first-last`, so that a set is readable in the JSON of what has it. O(n).
+   *
+   * @example
+   * JSON.stringify(RangeSet.parse(['10.0.0.0/24'])) // '{"v4":["10.0.0.0-10.0.0.255"],"v6":[]}'
+   */
   toJSON(): string[] {
     return Array.from(this.firsts, (first, index) => `${format4(first)}-${format4(this.lasts[index]!)}`)
   }

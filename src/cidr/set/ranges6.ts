@@ -96,7 +96,12 @@ export class Ranges6 {
     return low - 1
   }
 
-  /** As of `Ranges4`. */
+  /**
+   * Each range as `first-last`, as `Ranges4` has it. O(n).
+   *
+   * @example
+   * JSON.stringify(RangeSet.parse(['fd00::/126'])) // '{"v4":[],"v6":["fd00::-fd00::3"]}'
+   */
   toJSON(): string[] {
     const textAt = (words: Uint32Array, index: number) => format6(addressAt6(words, index))
     return Array.from({ length: this.firsts.length / 4 }, (_, index) => {
