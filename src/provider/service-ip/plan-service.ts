@@ -115,7 +115,7 @@ function repairEvent(service: Service, text: string) {
   } as const
 }
 
-/** The IPAddress of a Service. `annotations` are those of an address that it did not have before. */
+/** The IPAddress of a Service, with `annotations` where it is a new address of the Service. */
 function createAddress(text: string, service: Service, why: string, annotations?: Annotations): Effect {
   const { apiVersion, kind } = IPAddress.info
   const { namespace, name } = service.metadata
