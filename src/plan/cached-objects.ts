@@ -230,7 +230,9 @@ export class ParsedObjects<T> implements CachedObjects<T> {
 
   #parse(object: KubeObject, before: Parsed<T> | undefined): Parsed<T> {
     const read = this.#watch.parse(object, before?.ok === true ? before.value : undefined)
-    return read.ok ? { ok: true, value: read.value, object } : { ok: false, problem: read.problem, object }
+    return Object.freeze(
+      read.ok ? { ok: true, value: read.value, object } : { ok: false, problem: read.problem, object },
+    )
   }
 }
 
@@ -333,7 +335,7 @@ class Bucket<T> {
     if (this.#sorted === undefined) {
       const objectOf = (name: string) => this.#entries.get(name)!.object
       this.#names ??= [...this.#entries.keys()].sort((a, b) => compareAge(objectOf(a), objectOf(b)))
-      this.#sorted = this.#names.map((name) => this.#entries.get(name)!.value)
+      this.#sorted = Object.freeze(this.#names.map((name) => this.#entries.get(name)!.value))
     }
     return this.#sorted
   }

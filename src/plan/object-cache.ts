@@ -444,7 +444,7 @@ class Collection {
       // what came after it was asked for
       if (isOlderVersion(resourceVersion, version)) continue
       const isOfList = cameAt <= since || isOlderVersion(version, resourceVersion) || version === resourceVersion
-      if (isOfList) yield { kind: 'absent', ref, uid }
+      if (isOfList) yield { kind: 'absent', ref: { ...ref }, uid }
     }
     return undefined
   }

@@ -1,5 +1,13 @@
 import type { Family } from '../../cidr/index.js'
-import { assertAddress, assertFamily, assertPrefix, assertSet, PrefixMap } from '../../cidr/internal.js'
+import {
+  assertAddress,
+  assertFamily,
+  assertPrefix,
+  assertSet,
+  frozenPrefix,
+  frozenSet,
+  PrefixMap,
+} from '../../cidr/internal.js'
 import * as Address from '../../cidr/nouns/address.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
 import * as RangeSet from '../../cidr/nouns/range-set.js'
@@ -105,7 +113,7 @@ export class Ledger<H extends LedgerHolder = LedgerHolder> {
     const { space, length } = spec
     assertSet('Ledger', 'space', space)
     this.#free = FAMILIES.flatMap((family) => freeSpaceOf(space, family, length))
-    this.#space = space
+    this.#space = frozenSet(space)
     this.#counts.outOfRange = 0
     for (const [prefix, value] of this.#extents) {
       const entries = listed(value)
@@ -120,12 +128,17 @@ export class Ledger<H extends LedgerHolder = LedgerHolder> {
     return this.#entries.get(id)
   }
 
-  /** Records an entry. It replaces an entry with the same id. */
+  /**
+   * Records a copy of an entry and of its holder. It replaces an entry with the same id. Methods
+   * that return entries return this copy, which is frozen.
+   */
   set(id: string, entry: LedgerEntry<H>): void {
     assertString('Ledger.set', 'id', id)
     assertObject('Ledger.set', 'entry', entry)
     assertEntry(entry)
-    const own = { ...entry, prefix: Prefix.masked(entry.prefix) }
+    // what `get` and `entries` return is this record
+    const holder = Object.freeze({ ...entry.holder })
+    const own: LedgerEntry<H> = Object.freeze({ ...entry, prefix: frozenPrefix(Prefix.masked(entry.prefix)), holder })
     this.delete(id)
     const { prefix, reason, untilMs } = own
     if (reason === 'held') this.#meetOthers(own)

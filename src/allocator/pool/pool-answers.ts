@@ -1,6 +1,7 @@
 import * as Address from '../../cidr/nouns/address.js'
 import * as RangeSet from '../../cidr/nouns/range-set.js'
 import type { AllocationOutcome, AllocationRequest, Want } from '../request.js'
+import { copyOfAddress, copyOfOwner } from '../util/own-values.js'
 import type { PoolState } from './pool-state.js'
 import { already, familiesOf, isOneOfEach, isRun } from './want.js'
 
@@ -25,7 +26,7 @@ export function heldAlready(
   if (want.kind === 'any') return already([first])
   if (want.kind === 'dualStack' && isOneOfEach(candidates)) return already(candidates)
   if ((want.kind === 'run' || want.kind === 'prefix') && isRun(candidates, want)) return already(candidates)
-  return { kind: 'refused', reason: 'OwnerHoldsAnother', address: first }
+  return { kind: 'refused', reason: 'OwnerHoldsAnother', address: copyOfAddress(first) }
 }
 
 /** Why an address cannot be given, or `undefined` if it can. */
@@ -42,9 +43,9 @@ export function refusalOf(
   // first the reasons that do not end by themselves
   const own = stickyKey === undefined ? undefined : plan.preallocated.get(stickyKey)
   const other = own?.find((one) => one.family === address.family && !Address.equals(one, address))
-  if (other !== undefined) return { kind: 'refused', reason: 'Preallocated', address: other }
+  if (other !== undefined) return { kind: 'refused', reason: 'Preallocated', address: copyOfAddress(other) }
   const [by] = state.holdsOn(address)
-  if (by !== undefined) return { kind: 'taken', address, by: by.owner }
+  if (by !== undefined) return { kind: 'taken', address, by: copyOfOwner(by.owner) }
   const to = plan.preallocatedTo.get(Address.key(address))
   if (to !== undefined && to !== stickyKey) return { kind: 'refused', reason: 'PreallocatedForAnother', address }
   const released = cooldown.get(address)

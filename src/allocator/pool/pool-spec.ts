@@ -1,4 +1,4 @@
-import { assertAddress, type ReserveRule } from '../../cidr/internal.js'
+import { assertAddress, frozenSet, type ReserveRule } from '../../cidr/internal.js'
 import * as Address from '../../cidr/nouns/address.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
 import * as RangeSet from '../../cidr/nouns/range-set.js'
@@ -114,7 +114,7 @@ export function planOf(spec: AddressPoolSpec): PoolPlan {
   const { preallocated, preallocatedTo } = preallocatedIn(spec)
   return {
     ranges,
-    available,
+    available: frozenSet(available),
     reserved: RangeSet.size(ranges) - RangeSet.size(available),
     strategy,
     staticBand,

@@ -5,6 +5,7 @@ import { isInside, type SlotId, type Space } from '../slots/space.js'
 import { Space4 } from '../slots/space4.js'
 import { Space6 } from '../slots/space6.js'
 import { MultiMap } from '../util/multi-map.js'
+import { copyOfAddress } from '../util/own-values.js'
 import { Cooldown, type ReleasedAddress } from './cooldown.js'
 import { HoldsByOwner, inOrder } from './holds-by-owner.js'
 import type { PoolPlan } from './pool-spec.js'
@@ -171,7 +172,8 @@ export class PoolState {
       // without a cooldown, a clock that steps back changes nothing
       const coolUntilMs = isInCooldown ? nowMs + coolMs : 0
       if (isInCooldown || stickyKey !== undefined || strategy.kind === 'least-recently-released') {
-        this.cooldown.add({ address, order: ++this.#order, coolUntilMs, stickyKey }, { isInCooldown })
+        const released = { address: copyOfAddress(address), order: ++this.#order, coolUntilMs, stickyKey }
+        this.cooldown.add(released, { isInCooldown })
       }
       this.#unblock(address, slotId)
     }
@@ -186,7 +188,8 @@ export class PoolState {
     this.#countOut(slotId)
     if (released === undefined) this.#remember(address, slotId, this.#isPreallocated(address))
     else {
-      this.cooldown.add(released, { isInCooldown: released.coolUntilMs > this.#nowMs })
+      const own = { ...released, address: copyOfAddress(address) }
+      this.cooldown.add(own, { isInCooldown: released.coolUntilMs > this.#nowMs })
       // a delta from before a restart may have a number above the last one
       this.#order = Math.max(this.#order, released.order)
     }

@@ -11,6 +11,7 @@ import {
   ownerId,
   type Released,
 } from '../request.js'
+import { copyOfHold } from '../util/own-values.js'
 import type { ReleasedAddress } from './cooldown.js'
 import type { PoolState } from './pool-state.js'
 
@@ -71,7 +72,7 @@ function undoRelease(state: PoolState, { holds, undo }: Released): boolean {
     state.holdsOn(address).every((one) => wasThere(one) && ownerId(one.owner) !== ownerId(owner)) &&
     lastOf(owner, address) <= undo.sequence
   if (!holds.every(isOpen)) return false
-  for (const hold of holds) state.begin(hold)
+  for (const hold of holds) state.begin(copyOfHold(hold))
   return true
 }
 

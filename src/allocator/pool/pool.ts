@@ -26,6 +26,7 @@ import {
   type Want,
 } from '../request.js'
 import { assertWithin } from '../slots/slots.js'
+import { copyOfAddress, copyOfHold, copyOfOwner } from '../util/own-values.js'
 import { latestRun } from './kept-run.js'
 import { heldAlready, refusalOf } from './pool-answers.js'
 import type { PoolToStore } from './pool-codec.js'
@@ -142,7 +143,7 @@ export class Pool {
     assertKey('AddressPool.occupy', options.stickyKey)
     const inPool = this.#state.contains(address)
     const holds = this.#state.holdsOn(address)
-    const others = holds.filter((hold) => ownerId(hold.owner) !== ownerId(owner)).map((hold) => hold.owner)
+    const others = holds.filter((hold) => ownerId(hold.owner) !== ownerId(owner)).map((hold) => copyOfOwner(hold.owner))
     const isNew = others.length === holds.length
     if (isNew) {
       const { sequence = this.#sequence + 1, stickyKey } = options
@@ -218,13 +219,13 @@ export class Pool {
   /** The owners of an address; empty if it is free. */
   ownersOf(address: Address): Owner[] {
     assertAddress('AddressPool.ownersOf', 'address', address)
-    return this.#state.holdsOn(address).map((hold) => hold.owner)
+    return this.#state.holdsOn(address).map((hold) => copyOfOwner(hold.owner))
   }
 
   /** The holds on an address; empty if it is free. */
   holdsOf(address: Address): Hold[] {
     assertAddress('AddressPool.holdsOf', 'address', address)
-    return this.#state.holdsOn(address)
+    return this.#state.holdsOn(address).map(copyOfHold)
   }
 
   /**
@@ -232,7 +233,7 @@ export class Pool {
    */
   addressesOf(uid: string): Address[] {
     assertString('AddressPool.addressesOf', 'uid', uid)
-    return this.#state.holdsOfUid(uid).map((hold) => hold.address)
+    return this.#state.holdsOfUid(uid).map((hold) => copyOfAddress(hold.address))
   }
 
   /** Every address in use with its owners, in order. O(n log n). */
@@ -240,7 +241,11 @@ export class Pool {
     return this.#state
       .addresses()
       .sort(Address.compare)
-      .map((address) => ({ address, owners: this.ownersOf(address), holds: this.holdsOf(address) }))
+      .map((address) => ({
+        address: copyOfAddress(address),
+        owners: this.ownersOf(address),
+        holds: this.holdsOf(address),
+      }))
   }
 
   /** The addresses in use, in and out of the pool, without their owners. O(n). */
@@ -429,7 +434,7 @@ export class Pool {
 
   #end(holds: readonly Hold[], nowMs: number): Released {
     const others = this.#state.endAll(holds, nowMs)
-    return { kind: 'release', holds, undo: { sequence: this.#sequence, others } }
+    return { kind: 'release', holds, undo: { sequence: this.#sequence, others: others.map(copyOfHold) } }
   }
 }
 

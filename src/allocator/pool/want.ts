@@ -5,6 +5,7 @@ import { assertList, assertObject } from '../../errors/checks.js'
 import { refuse } from '../../errors/refuse.js'
 import type { AllocationOutcome, Hold, Owner, StrategyState, Want } from '../request.js'
 import { assertWithin } from '../slots/slots.js'
+import { copyOfAddress, copyOfHold } from '../util/own-values.js'
 import type { ReleasedAddress } from './cooldown.js'
 import { FAMILIES } from './pool-state.js'
 
@@ -95,11 +96,13 @@ export function newHold(address: Address, owner: Owner, sequence: number, sticky
 }
 
 export function allocated({ holds, releases, before }: Given | One): Extract<AllocationOutcome, { kind: 'allocated' }> {
-  const addresses = holds.length === 1 ? [holds[0]!.address] : holds.map((hold) => hold.address)
+  const given = holds.map(copyOfHold)
+  const addresses = given.map((hold) => hold.address)
   const undo = { strategy: before, releases }
-  return { kind: 'allocated', address: addresses[0]!, addresses, delta: { kind: 'allocate', holds, undo } }
+  return { kind: 'allocated', address: addresses[0]!, addresses, delta: { kind: 'allocate', holds: given, undo } }
 }
 
 export function already(addresses: readonly Address[]): AllocationOutcome {
-  return { kind: 'already', address: addresses[0]!, addresses }
+  const copies = addresses.map(copyOfAddress)
+  return { kind: 'already', address: copies[0]!, addresses: copies }
 }

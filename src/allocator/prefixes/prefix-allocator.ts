@@ -9,6 +9,7 @@ import { refuse, refuseIn } from '../../errors/refuse.js'
 import { HoldsByOwner, inOrder } from '../pool/holds-by-owner.js'
 import { assertOwner, MOST_COUNTED, type Owner, ownerId } from '../request.js'
 import { assertWithin } from '../slots/slots.js'
+import { copyOfAddress, copyOfOwner, copyOfPrefix, copyOfPrefixHold } from '../util/own-values.js'
 import { firstDifference } from '../util/state-codec.js'
 import { decodePrefixes, encodePrefixes, notAsWritten } from './prefix-codec.js'
 import type {
@@ -154,8 +155,8 @@ export class PrefixAllocator {
     const isWanted = (one: Prefix) => one.length === length && one.address.family === family
     const own = this.#held.of(owner).find((hold) => isWanted(hold.prefix))?.prefix
     if (own !== undefined && (prefix === undefined || Prefix.equals(own, prefix)))
-      return { kind: 'already', prefix: own }
-    if (own !== undefined) return { kind: 'refused', reason: 'OwnerHoldsAnother', prefix: own }
+      return { kind: 'already', prefix: copyOfPrefix(own) }
+    if (own !== undefined) return { kind: 'refused', reason: 'OwnerHoldsAnother', prefix: copyOfPrefix(own) }
     if (prefix !== undefined) return this.#refusalOf(prefix) ?? this.#give(prefix, owner, this.#cursor)
     const next = this.next(length)
     if (next === undefined) return { kind: 'exhausted' }
@@ -255,7 +256,7 @@ export class PrefixAllocator {
     const { kind, holds, undo } = delta
     if (kind === 'allocate') {
       if (!holds.every((hold) => this.#isCurrent(hold))) return false
-      if (holds.at(-1)?.sequence === this.#sequence) this.#cursor = undo.cursor
+      if (holds.at(-1)?.sequence === this.#sequence) this.#cursor = undo.cursor && copyOfAddress(undo.cursor)
       for (const hold of holds) this.#end(hold)
       return true
     }
@@ -265,11 +266,11 @@ export class PrefixAllocator {
     const later = this.#lengthsSince(undo.sequence, holds)
     const isOpen = ({ prefix, owner }: PrefixHold) =>
       this.#holders.get(prefix)?.has(ownerId(owner)) !== true &&
-      this.overlapping(prefix).every((one) => others.has(nameOf(one))) &&
+      this.#overlapping(prefix).every((one) => others.has(nameOf(one))) &&
       later.get(ownerId(owner))?.has(prefix.length) !== true
     if (!holds.every(isOpen)) return false
     for (const hold of holds) {
-      this.#begin(hold)
+      this.#begin(copyOfPrefixHold(hold))
       // a delta from before a restart may have sequences above the last one
       this.#sequence = Math.max(this.#sequence, hold.sequence)
     }
@@ -279,13 +280,13 @@ export class PrefixAllocator {
   /** The owners of exactly this prefix. */
   ownersOf(prefix: Prefix): Owner[] {
     assertPrefix('PrefixAllocator.ownersOf', 'prefix', prefix)
-    return holdsIn(this.#holders.get(prefix)).map((hold) => hold.owner)
+    return holdsIn(this.#holders.get(prefix)).map((hold) => copyOfOwner(hold.owner))
   }
 
   /** The holds on exactly this prefix, in the order in which they began. */
   holdsOf(prefix: Prefix): PrefixHold[] {
     assertPrefix('PrefixAllocator.holdsOf', 'prefix', prefix)
-    return holdsIn(this.#holders.get(prefix))
+    return holdsIn(this.#holders.get(prefix)).map(copyOfPrefixHold)
   }
 
   /**
@@ -293,7 +294,7 @@ export class PrefixAllocator {
    */
   prefixesOf(uid: string): Prefix[] {
     assertString('PrefixAllocator.prefixesOf', 'uid', uid)
-    return this.#held.ofUid(uid).map((hold) => hold.prefix)
+    return this.#held.ofUid(uid).map((hold) => copyOfPrefix(hold.prefix))
   }
 
   /**
@@ -302,6 +303,10 @@ export class PrefixAllocator {
    */
   overlapping(prefix: Prefix): PrefixHold[] {
     assertPrefix('PrefixAllocator.overlapping', 'prefix', prefix)
+    return this.#overlapping(prefix).map(copyOfPrefixHold)
+  }
+
+  #overlapping(prefix: Prefix): PrefixHold[] {
     const masked = Prefix.masked(prefix)
     const around = this.#holders.covering(masked)
     const inside = this.#holders.coveredBy(masked).filter((entry) => entry.prefix.length > masked.length)
@@ -314,7 +319,7 @@ export class PrefixAllocator {
    */
   entries(): { readonly prefix: Prefix; readonly owners: readonly Owner[]; readonly holds: readonly PrefixHold[] }[] {
     return Array.from(this.#holders, ([prefix, held]) => {
-      const holds = holdsIn(held)
+      const holds = holdsIn(held).map(copyOfPrefixHold)
       return { prefix, owners: holds.map((hold) => hold.owner), holds }
     })
   }
@@ -329,15 +334,16 @@ export class PrefixAllocator {
     if (!this.#isInside(prefix)) return { kind: 'outOfPool', prefix }
     const [entry] = this.#holders.covering(prefix).concat(this.#holders.coveredBy(prefix, { limit: 1 }))
     const [first] = entry === undefined ? [] : inOrder([...entry.value.values()], byPrefix)
-    return first && { kind: 'taken', prefix, by: first.owner, held: first.prefix }
+    return first && { kind: 'taken', prefix, by: copyOfOwner(first.owner), held: copyOfPrefix(first.prefix) }
   }
 
   #give(prefix: Prefix, owner: Owner, cursor: Address | undefined): PrefixOutcome {
-    const undo = { cursor: this.#cursor, sequence: this.#sequence, others: [] }
+    const undo = { cursor: this.#cursor && copyOfAddress(this.#cursor), sequence: this.#sequence, others: [] }
     const hold: PrefixHold = { prefix, owner, sequence: ++this.#sequence }
     this.#begin(hold)
     this.#cursor = cursor
-    return { kind: 'allocated', prefix, delta: { kind: 'allocate', holds: [hold], undo } }
+    const given = copyOfPrefixHold(hold)
+    return { kind: 'allocated', prefix: given.prefix, delta: { kind: 'allocate', holds: [given], undo } }
   }
 
   #begin(hold: PrefixHold): void {
@@ -375,7 +381,11 @@ export class PrefixAllocator {
   #endAll(holds: readonly PrefixHold[]): PrefixDelta {
     for (const hold of holds) this.#end(hold)
     const others = holds.flatMap(({ prefix }) => this.overlapping(prefix))
-    return { kind: 'release', holds, undo: { cursor: this.#cursor, sequence: this.#sequence, others } }
+    return {
+      kind: 'release',
+      holds,
+      undo: { cursor: this.#cursor && copyOfAddress(this.#cursor), sequence: this.#sequence, others },
+    }
   }
 
   /**

@@ -30,7 +30,7 @@ export interface RangeSet {
 }
 
 /** The set without any address. */
-export const empty: RangeSet = { v4: none4, v6: none6 }
+export const empty: RangeSet = /* @__PURE__ */ Object.freeze({ v4: none4, v6: none6 })
 
 /**
  * The union of ranges given in any order. O(n).

@@ -155,7 +155,7 @@ export function areRanges(firsts: unknown, lasts: unknown): boolean {
 
 const WORDS = '[object Uint32Array]'
 
-export const none4: Ranges4 = /* @__PURE__ */ new Ranges4(UNBUILT, UNBUILT)
+export const none4: Ranges4 = /* @__PURE__ */ Object.freeze(/* @__PURE__ */ new Ranges4(UNBUILT, UNBUILT)) as Ranges4
 
 /** Index of the range that has `value`, or -1. */
 export function find4(ranges: Ranges4, value: number): number {

@@ -137,7 +137,7 @@ export class Ranges6 {
   }
 }
 
-export const none6: Ranges6 = /* @__PURE__ */ new Ranges6(UNBUILT, UNBUILT)
+export const none6: Ranges6 = /* @__PURE__ */ Object.freeze(/* @__PURE__ */ new Ranges6(UNBUILT, UNBUILT)) as Ranges6
 
 /** Index of the range that has the address, or -1. */
 export function find6(ranges: Ranges6, address: Address6): number {

@@ -51,7 +51,7 @@ export class AddressLedger<P extends KubeObject> implements ClaimLedger<P> {
   }
 
   protected set problems(problems: readonly string[]) {
-    this.#problems = problems
+    this.#problems = Object.freeze([...problems])
   }
 
   /** How many IPAddress objects refer to the pool, with those that are about to be written. */
@@ -61,7 +61,7 @@ export class AddressLedger<P extends KubeObject> implements ClaimLedger<P> {
 
   setPool(pool: P | undefined, problems: readonly string[] = []): void {
     this.#pool = pool
-    this.#problems = problems
+    this.problems = problems
   }
 
   serves(pool: P): boolean {

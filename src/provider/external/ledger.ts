@@ -261,7 +261,7 @@ export class ExternalLedger<P extends KubeObject> extends AddressLedger<P> {
 
   /** The addresses that the pool has created. */
   get created(): Iterable<string> {
-    return this.#created
+    return this.#created.values()
   }
 
   /** All free addresses. O(n) */

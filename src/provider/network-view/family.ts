@@ -1,7 +1,6 @@
 import { Ledger } from '../../allocator/index.js'
 import type { Family } from '../../cidr/index.js'
-import type { Cover } from '../../cidr/internal.js'
-import { PrefixMap } from '../../cidr/internal.js'
+import { type Cover, frozenCover, frozenPrefix, PrefixMap } from '../../cidr/internal.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
 import * as RangeSet from '../../cidr/nouns/range-set.js'
 import type { ObjectRef } from '../../crd/meta/object.js'
@@ -116,7 +115,7 @@ export class LiveFamilyView implements FamilyView {
   summary(max: number): Cover {
     const set = this.known
     if (this.#summary?.set !== set || this.#summary.max !== max) {
-      this.#summary = { set, max, cover: RangeSet.cover(set, { maxPrefixes: max }) }
+      this.#summary = { set, max, cover: frozenCover(RangeSet.cover(set, { maxPrefixes: max })) }
     }
     return this.#summary.cover
   }
@@ -240,10 +239,12 @@ export class LiveFamilyView implements FamilyView {
   #findConflicts() {
     const listed: NetworkConflict[] = []
     for (const conflict of this.#eachConflict()) {
-      if (listed.length === MAX_CONFLICTS) return { listed, hasMore: true }
-      listed.push(conflict)
+      if (listed.length === MAX_CONFLICTS) return { listed: Object.freeze(listed), hasMore: true }
+      const [one, other] = conflict.between
+      const between = Object.freeze([frozenParty(one), frozenParty(other)] as const)
+      listed.push(Object.freeze({ ...conflict, between }))
     }
-    return { listed, hasMore: false }
+    return { listed: Object.freeze(listed), hasMore: false }
   }
 
   *#eachConflict(): IterableIterator<NetworkConflict> {
@@ -282,6 +283,10 @@ function isKnown({ isDeleted, users }: CountedRange): boolean {
 /** The name of a Node has no blank in it. */
 function idOf(node: string, prefix: Prefix): string {
   return `${node} ${Prefix.format(prefix)}`
+}
+
+function frozenParty<P extends ConflictParty>(party: P): P {
+  return Object.freeze({ ...party, prefix: frozenPrefix(party.prefix) })
 }
 
 function nodeParty(name: string, prefix: Prefix) {

@@ -1,4 +1,4 @@
-import type { Cover } from '../../cidr/internal.js'
+import { type Cover, frozenCover, frozenPrefix, frozenSet } from '../../cidr/internal.js'
 import type { Prefix } from '../../cidr/nouns/prefix.js'
 import * as RangeSet from '../../cidr/nouns/range-set.js'
 import { isDeleting, refOf } from '../../crd/meta/object.js'
@@ -42,7 +42,7 @@ export class LiveNetworkView implements NetworkView {
   #summary: { readonly set: RangeSet; readonly max: number; readonly cover: Cover } | undefined
 
   get problems(): readonly ViewProblem[] {
-    return [...this.#problems.keys()].sort().flatMap((id) => this.#problems.get(id)!)
+    return [...this.#problems.keys()].sort().flatMap((id) => this.#problems.get(id)!.map((problem) => ({ ...problem })))
   }
 
   /** How many objects have problems. O(1). */
@@ -59,14 +59,14 @@ export class LiveNetworkView implements NetworkView {
     const { known: v4 } = this.ipv4
     const { known: v6 } = this.ipv6
     // the object stays the same while the ranges of a family are the same
-    if (this.#known.v4 !== v4.v4 || this.#known.v6 !== v6.v6) this.#known = { v4: v4.v4, v6: v6.v6 }
+    if (this.#known.v4 !== v4.v4 || this.#known.v6 !== v6.v6) this.#known = frozenSet({ v4: v4.v4, v6: v6.v6 })
     return this.#known
   }
 
   summary(max: number): Cover {
     const set = this.known
     if (this.#summary?.set !== set || this.#summary.max !== max) {
-      this.#summary = { set, max, cover: RangeSet.cover(set, { maxPrefixes: max }) }
+      this.#summary = { set, max, cover: frozenCover(RangeSet.cover(set, { maxPrefixes: max })) }
     }
     return this.#summary.cover
   }
@@ -104,7 +104,7 @@ export class LiveNetworkView implements NetworkView {
     })
     return this.#setRange(
       `ClusterCIDR ${name}`,
-      { role: 'pods', name, source: refOf(range), isDeleted: isDeleting(range) },
+      { role: 'pods', name, source: Object.freeze(refOf(range)), isDeleted: isDeleting(range) },
       readings,
     )
   }
@@ -150,7 +150,9 @@ export class LiveNetworkView implements NetworkView {
     assertParts('LiveNetworkView.setRanges', 'ranges', ranges, { name: 'text', cidrs: 'list' })
     const { name, cidrs, source } = ranges
     const about = role === 'services' ? `serviceCIDR ${name}` : name
-    return this.#setRange(id, { role, name, source, isDeleted }, [readPrefixes(about, 'cidr', cidrs)])
+    return this.#setRange(id, { role, name, source: source && Object.freeze({ ...source }), isDeleted }, [
+      readPrefixes(about, 'cidr', cidrs),
+    ])
   }
 
   /** Records that an object cannot be read, or that it can again. Its last readable state stays. */
@@ -178,7 +180,7 @@ export class LiveNetworkView implements NetworkView {
   }
 
   #setRange(id: string, config: RangeConfig | undefined, readings: readonly Reading[]): boolean {
-    const prefixes = readings.flatMap((reading) => reading.prefixes)
+    const prefixes = readings.flatMap((reading) => reading.prefixes.map(frozenPrefix))
     const problems = readings.flatMap((reading) => reading.problems)
     const before = this.#ranges.get(id)
     const now = config && { config, prefixes }

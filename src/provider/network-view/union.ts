@@ -1,4 +1,4 @@
-import { PrefixMap } from '../../cidr/internal.js'
+import { frozenSet, PrefixMap } from '../../cidr/internal.js'
 import type { Prefix } from '../../cidr/nouns/prefix.js'
 import * as RangeSet from '../../cidr/nouns/range-set.js'
 
@@ -37,7 +37,7 @@ export class PrefixUnion {
     )
     this.#changed = []
     const set = RangeSet.union(RangeSet.subtract(this.#set, touched), RangeSet.fromPrefixes(left))
-    if (!RangeSet.equals(set, this.#set)) this.#set = set
+    if (!RangeSet.equals(set, this.#set)) this.#set = frozenSet(set)
     return this.#set
   }
 }

@@ -11,6 +11,7 @@ import {
 import { Address, RangeSet } from 'ipam-kit/cidr'
 import { rangeSetIn } from 'ipam-kit/testing'
 import { describe, expect } from 'vitest'
+import { ownerId } from '../../../src/allocator/request.js'
 import { property } from '../../cidr/property.js'
 import { PoolModel } from './pool-model.js'
 
@@ -177,7 +178,7 @@ class Pair {
       case 'occupy': {
         const known = model.find(text(command.address), command.owner)
         pool.occupy(command.address, command.owner)
-        const hold = pool.holdsOf(command.address).find((one) => one.owner === command.owner)
+        const hold = pool.holdsOf(command.address).find(({ owner }) => ownerId(owner) === ownerId(command.owner))
         if (known === undefined) model.begin([hold!])
         return
       }
