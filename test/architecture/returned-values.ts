@@ -260,7 +260,9 @@ export const specimens: Readonly<Record<string, Specimen>> = {
     apply: (it) => it.apply(present(node('a', '10.0.2.0/24'))).deltaFor(nodes),
     announce: () => undefined,
     changesOf: (it) => it.changesOf(Node.info, { items: [frozen(node('a', '10.0.1.0/24'))], resourceVersion: '9' }, 99),
-    compare: (it) => [...it.compare(Node.info, { items: [frozen(node('c', '10.0.1.0/24'))], resourceVersion: '9' }, 99)],
+    compare: (it) => [
+      ...it.compare(Node.info, { items: [frozen(node('c', '10.0.1.0/24'))], resourceVersion: '9' }, 99),
+    ],
     keep: (it) => it.keep(Node.info, node('a', '10.0.1.0/24')),
     isEmpty: (it) => it.isEmpty,
     complete: (it) => it.complete(Node.info, '9'),

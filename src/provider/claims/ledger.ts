@@ -5,7 +5,7 @@ import { of as prefixOf } from '../../cidr/nouns/prefix.js'
 import { empty } from '../../cidr/nouns/range-set.js'
 import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import { formatRef, type KubeObject, refOf } from '../../crd/meta/object.js'
-import { assertKube, assertObject } from '../../errors/checks.js'
+import { assertKube, assertObject, assertStrings } from '../../errors/checks.js'
 import type { ClaimLedger } from './definition.js'
 
 /** A holder of an address or a prefix of a pool. */
@@ -60,6 +60,7 @@ export class AddressLedger<P extends KubeObject> implements ClaimLedger<P> {
   }
 
   setPool(pool: P | undefined, problems: readonly string[] = []): void {
+    assertStrings('AddressLedger.setPool', 'problems', problems)
     this.#pool = pool
     this.problems = problems
   }
