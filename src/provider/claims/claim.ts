@@ -156,6 +156,8 @@ function planNewAddress(planning: Planning, soFar: SoFar): Plan<ClaimOutcome> {
   if (found.kind === 'wait') return wait(soFar, found.reason, found.message, found.retryAfterSeconds)
   if (found.kind === 'ask') return callPlan(planning, intent(planning, soFar), found)
   if (found.kind === 'reserve') {
+    const { poolRefused } = planning.input
+    if (poolRefused !== undefined) return wait(soFar, 'PoolNotReady', poolRefused)
     return { outcome: waiting('Reservation', found.message), effects: soFar.effects }
   }
   guarded(planning, soFar).push({ kind: 'create', object: found.address, why: found.why })

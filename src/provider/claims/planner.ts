@@ -17,6 +17,7 @@ import {
   type PlanTime,
 } from '../../plan/index.js'
 import type { Applied } from '../../plan/object-cache.js'
+import type { RefusedPlan } from '../../plan/planner.js'
 import { SentEvents } from '../../plan/sent-events.js'
 import { fulfils, isControlledBy } from './address-object.js'
 import { CallResults } from './call-results.js'
@@ -34,7 +35,7 @@ import { markerOf } from './external.js'
 import { ClaimObjects, claimKey, nameIn, problemOf, readable } from './objects.js'
 import { Orphans } from './orphan.js'
 import type { ClaimOutcome, UnreadableOutcome } from './outcome.js'
-import { planRefused } from './outcomes.js'
+import { planRefused, waiting } from './outcomes.js'
 import { isGoing, isProtected, standsAsBefore } from './pool.js'
 import { PoolRecord } from './pool-record.js'
 import { claimReads } from './references.js'
@@ -173,12 +174,31 @@ class ClaimWork {
     return [key]
   }
 
-  refused(key: string, refusal: Refusal, { nowMs }: PlanTime): Plan<ClaimOutcome> | undefined {
+  refused(key: string, refusal: Refusal, { nowMs }: PlanTime): RefusedPlan<ClaimOutcome> | undefined {
     const claim = this.#objects.claim(key)
-    if (claim === undefined) return undefined
+    if (claim === undefined) return this.#refusedPool(key, refusal)
     const address = this.#objects.address(key)
     const isLost = isBound(claim) && (address === undefined || !fulfils(address, claim, this.#rules))
     return planRefused(claim, refusal, { nowMs, isLost })
+  }
+
+  /** A pool whose reservations are refused: the claims that wait for one report it. */
+  #refusedPool(key: string, { effect, message }: Refusal): RefusedPlan<ClaimOutcome> | undefined {
+    const record = this.#pools.get(key)
+    const isOfPool = effect.kind === 'patch' && effect.subresource === undefined && formatRef(effect.ref) === key
+    if (record === undefined || this.#rules.reservedFor === undefined || !isOfPool) return undefined
+    const isNew = record.refused === undefined
+    record.refused = message
+    const { ref: about, if: precondition } = effect
+    const event = {
+      kind: 'event',
+      about,
+      uid: precondition.uid,
+      type: 'Warning',
+      reason: 'WriteRefused',
+      message,
+    } as const
+    return { outcome: waiting('PoolNotReady', message), effects: [event], wakes: isNew ? [...record.exhausted] : [] }
   }
 
   isAggregate(key: string): boolean {
@@ -226,7 +246,7 @@ class ClaimWork {
     const claims = isDeleting(pool) ? this.#unreleased(key) : 0
     let concerns: readonly string[] = []
     let problems: readonly string[] = []
-    const waiting = () => this.#waitingFor(record, pool)
+    const waitingClaims = () => this.#waitingFor(record, pool)
     const claimOf = (name: string) => this.#objects.claim(this.#claimsOf(pool, [name])[0]!)
     const hasReached = (version: string) => this.#objects.addresses.hasReached(version)
     const planned = record.calls.plan(pool, nowMs, (calls) => {
@@ -235,7 +255,7 @@ class ClaimWork {
         ledger: record.ledger,
         claims,
         calls,
-        waiting,
+        waiting: waitingClaims,
         claimOf,
         hasReached,
         nowMs,
@@ -298,6 +318,7 @@ class ClaimWork {
         cluster: readable(cluster),
         clusterProblem: problemOf(cluster),
         poolProblem: problemOf(pool),
+        poolRefused: record?.refused,
         pool: readable(pool),
         isPoolUnknown: reads.pool && this.#objects.isPoolUnknown(formatRef(reads.pool)),
         ledger: record?.ledger ?? this.#rules.ledger(),
@@ -450,6 +471,7 @@ class ClaimWork {
   wakeForPool({ ref, before: had, now: has }: Delta<KubeObject>): readonly string[] {
     const key = formatRef(ref)
     const { ledger, calls } = this.record(key)
+    this.record(key).refused = undefined
     const [before, pool, problem] = [readable(had), readable(has), problemOf(has)]
     const isSameProblem = problem === problemOf(had)
     const isSameSpec = this.#meaningOf(before) === this.#meaningOf(pool)

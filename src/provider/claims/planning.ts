@@ -38,6 +38,11 @@ export interface ClaimInput<P extends KubeObject = KubeObject, L extends ClaimLe
    * waits, and nothing is written. Left out: a pool that is not given does not exist.
    */
   readonly isPoolUnknown?: boolean | undefined
+  /**
+   * Why the store has refused a write of the pool, if it has. A claim that waits for a reservation
+   * in the pool reports it. Left out: no write was refused.
+   */
+  readonly poolRefused?: string | undefined
   /** The Cluster that the claim names, if it exists. */
   readonly cluster?: Cluster | undefined
   /** The ledger of the pool. */

@@ -12,6 +12,8 @@ export class PoolRecord {
   readonly exhausted = new ClaimsByAge()
   /** Keys of the claims for which a call is in flight. */
   readonly asking = new Set<string>()
+  /** Why the store has refused a write of the pool, until the pool changes. */
+  refused: string | undefined
   /** The calls of the pool itself. */
   readonly calls = new PoolCalls()
 

@@ -12,7 +12,7 @@ import {
 import type { ServiceIPOutcome } from './outcome.js'
 import { mayGetSecond } from './second-address.js'
 import { addressKey, isInRange, type Problem, problemKey, reportProblems, type ServiceContext } from './state.js'
-import { type SeenAddress, wantsAddress } from './watches.js'
+import { addressesOf, type SeenAddress, wantsAddress } from './watches.js'
 
 /** The use of an IPAddress. */
 type Finding =
@@ -67,12 +67,12 @@ function findingOf(seen: SeenAddress, context: ServiceContext): Finding {
   if (address === undefined || text === undefined) {
     return wrong('IPAddressNotValid', `the name of IPAddress ${name} is not an IP address: delete it`)
   }
-  const users = context.cache.services.by('address', text)
-  if (users.length === 0) return unused(seen, context)
+  const { services } = context.cache
+  if (services.countBy('address', text) === 0) return unused(seen, context)
   if (name !== text) return notCanonical(seen, text, context)
-  if (!users.some(({ metadata }) => seen.service === `${metadata.namespace}/${metadata.name}`)) {
-    const [user] = users
-    const has = `Service ${user?.metadata.namespace}/${user?.metadata.name} has it`
+  const own = seen.service === undefined ? undefined : services.get(seen.service)
+  if (own === undefined || !addressesOf(own).includes(text)) {
+    const has = `Service ${context.state.ledger.get(text)?.holder.owner} has it`
     return wrong(
       'IPAddressWrongReference',
       `the parent of IPAddress ${name} is ${parent}, and ${has}: create that Service again`,

@@ -2,6 +2,7 @@ import { findCondition, setCondition } from '../../claim/index.js'
 import { hasFinalizer, isDeleting } from '../../crd/meta/object.js'
 import { READY, SERVICE_CIDR_FINALIZER, TERMINATING } from '../../crd/networking/names.js'
 import type { ServiceCIDR } from '../../crd/networking/service-cidr.js'
+import { listed } from '../../errors/listed.js'
 import {
   addFinalizer,
   type Effect,
@@ -24,9 +25,6 @@ const DELETION_GRACE_SECONDS = 10
 const IN_SERVICE = 'InService'
 const INVALID = 'InvalidRange'
 const OWN_REASONS: readonly string[] = [IN_SERVICE, INVALID, TERMINATING, '']
-
-/** The number of addresses that a message names, at most. */
-const SHOWN = 3
 
 /**
  * Plans a ServiceCIDR: its finalizer and its condition, and the removal of the finalizer when
@@ -85,12 +83,9 @@ function planEnd(
   const sinceMs = Date.parse(object.metadata.deletionTimestamp ?? '')
   const { left, others } = dependentsOf(object, context)
   if (left.length > 0) {
-    const more = left.length > SHOWN ? ` and ${left.length - SHOWN} more` : ''
-    const outcome = {
-      kind: 'terminating',
-      message: `${message}, and kept by ${left.slice(0, SHOWN).join(', ')}${more}`,
-    } as const
-    return report(object, outcome, { effects: status, sinceMs, reportSeconds }, context, time)
+    const names = listed(left, ', ', ({ prefix, holder }) => `${addressText(prefix)} of ${holder.key}`)
+    const outcome = { kind: 'terminating', message: `${message}, and kept by ${names}` } as const
+    return report(object, outcome, { effects: status, sinceMs, reportSeconds, cause: message }, context, time)
   }
   const waitSeconds = DELETION_GRACE_SECONDS - Math.floor((time.nowMs - sinceMs) / 1000)
   if (waitSeconds > 0)
@@ -119,7 +114,7 @@ function dependentsOf({ metadata: { name } }: ServiceCIDR, { state: { ledger, ra
     .filter(({ canHoldIt, others }) => others.length > 0 && held.some(({ prefix }) => canHoldIt(prefix.address)))
   const left = held.filter(({ prefix }) => !around.some(({ canHoldIt }) => canHoldIt(prefix.address)))
   return {
-    left: left.map(({ prefix, holder }) => `${addressText(prefix)} of ${holder.key}`),
+    left,
     others: new Set(around.flatMap(({ others }) => others)),
   }
 }
@@ -139,19 +134,21 @@ interface Lasting {
   /** Since when the ServiceCIDR is not ready. */
   readonly sinceMs: number
   readonly reportSeconds: number
+  /** What it is reported for. Left out: the message. */
+  readonly cause?: string | undefined
 }
 
 /** Reports a ServiceCIDR that is not ready for a long time, once. */
 function report(
   object: ServiceCIDR,
   outcome: ServiceIPOutcome,
-  { effects, sinceMs, reportSeconds }: Lasting,
+  { effects, sinceMs, reportSeconds, cause }: Lasting,
   { state }: ServiceContext,
   { nowMs }: PlanTime,
 ): Plan<ServiceIPOutcome> {
   const waitSeconds = Math.ceil((sinceMs - nowMs) / 1000) + reportSeconds
   if (waitSeconds > 0) return { outcome, effects, requeueAfterSeconds: waitSeconds }
-  const problem = { reason: 'ServiceCIDRNotReady', message: outcome.message }
+  const problem = { reason: 'ServiceCIDRNotReady', message: outcome.message, cause }
   const events = reportProblems(rangeKey(object.metadata.name), object, [problem], state)
   return { outcome, effects: [...effects, ...events] }
 }

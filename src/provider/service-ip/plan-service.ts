@@ -13,7 +13,7 @@ import {
 import { addFinalizer, type Effect, guard, type Plan, type PlanTime, patchObject } from '../../plan/index.js'
 import { namedServiceAddress, nextServiceAddress, type ServiceChoice, type ServiceRefusal } from './choose.js'
 import type { ServiceIPOutcome } from './outcome.js'
-import { familyName, isReadyObject } from './ranges.js'
+import { familyName, isReadyObject, type ServiceRange } from './ranges.js'
 import { type Annotations, allocatedFor, secondFamily } from './second-address.js'
 import { isInRange, type Problem, problemKey, reportProblems, type ServiceContext, serviceKey } from './state.js'
 import { clusterIPsOf, nameKey, readAddress, type SeenAddress, wantsAddress } from './watches.js'
@@ -88,11 +88,10 @@ function lookAt(written: string, name: string, { cache, state }: ServiceContext)
   }
   const text = Address.format(address)
   const object = cache.addresses.get(text)
-  const users = cache.services.by('address', text).map(({ metadata }) => nameKey(metadata))
-  const owner = object?.service !== undefined && users.includes(object.service) ? object.service : users[0]
+  const { owner } = state.ledger.get(text)?.holder ?? {}
   if (owner !== undefined && owner !== name) {
     const message = `cluster IP ${text} is also that of Service ${owner}, which keeps it: create this Service again`
-    return { problem: { reason: 'ClusterIPAlreadyAllocated', message } }
+    return { problem: { reason: 'ClusterIPAlreadyAllocated', message, cause: text } }
   }
   if (!isInRange(address, state)) {
     const message = `cluster IP ${text} is in no range of a ServiceCIDR: create the Service again, or a ServiceCIDR that has it`
@@ -189,26 +188,36 @@ function giveAddress(
   }
   const text = Address.format(choice.address)
   const create = createAddress(text, service, `Service ${name} gets it`, allocatedFor(service))
-  return { text, effects: takeAddress(choice, create) }
+  return { text, effects: takeAddress(choice, create, context) }
 }
 
 /**
  * Creates an IPAddress only while its range is ready: a ServiceCIDR that is being deleted gives
  * none. One without the finalizer gets it first, as it would be deleted at once.
  */
-function takeAddress({ range }: Extract<ServiceChoice, { kind: 'free' }>, create: Effect): readonly Effect[] {
+function takeAddress(
+  { range }: Extract<ServiceChoice, { kind: 'free' }>,
+  create: Effect,
+  { state: { unkept } }: ServiceContext,
+): readonly Effect[] {
   const ready = range.objects.filter(isReadyObject)
   const kept = ready.find((object) => hasFinalizer(object, SERVICE_CIDR_FINALIZER))
   if (kept !== undefined) return [guard(kept, 'Services get addresses of it'), create]
   const why = 'keeps it while addresses depend on it'
-  return [...ready.slice(0, 1).map((object) => addFinalizer(object, SERVICE_CIDR_FINALIZER, why)), create]
+  const open = ready.filter(({ metadata }) => !unkept.has(metadata.name))
+  return [...open.slice(0, 1).map((object) => addFinalizer(object, SERVICE_CIDR_FINALIZER, why)), create]
 }
 
-function choose(
-  service: Service,
-  { family, named, seed }: AddressQuery,
-  { state: { ranges, ledger } }: ServiceContext,
-): ServiceChoice {
+/** Whether a ready ServiceCIDR of a range has its finalizer, or can get it as far as known. */
+function isKept({ objects }: ServiceRange, { unkept }: ServiceContext['state']): boolean {
+  const ready = objects.filter(isReadyObject)
+  return ready.some((object) => hasFinalizer(object, SERVICE_CIDR_FINALIZER) || !unkept.has(object.metadata.name))
+}
+
+function choose(service: Service, { family, named, seed }: AddressQuery, { state }: ServiceContext): ServiceChoice {
+  const { ledger } = state
+  const ranges =
+    state.unkept.size === 0 ? state.ranges : state.ranges.map((range) => ({ ...range, isReady: isKept(range, state) }))
   if (named !== undefined) return namedServiceAddress(ranges, ledger, named)
   const { uid = '' } = service.metadata
   return nextServiceAddress(ranges, ledger, { family, start: drawn(hashText(`${seed} ${uid} ${family}`)) })

@@ -1,8 +1,10 @@
 import * as Address from '../../cidr/nouns/address.js'
+import { Service } from '../../crd/core/service.js'
 import { IPAddress } from '../../crd/networking/ip-address.js'
+import { ServiceCIDR } from '../../crd/networking/service-cidr.js'
 import { refuse } from '../../errors/refuse.js'
 import type { DefinedPlanner } from '../../plan/define-planner.js'
-import { type Delta, definePlanner, type Effect } from '../../plan/index.js'
+import { type Delta, definePlanner, type Effect, eventAbout } from '../../plan/index.js'
 import type { ServiceIPOutcome } from './outcome.js'
 import { planAddress } from './plan-address.js'
 import { planRange } from './plan-range.js'
@@ -19,6 +21,7 @@ import {
   type ServiceContext,
   type ServiceIPState,
   serviceKey,
+  waitingKeys,
 } from './state.js'
 import { addressesOf, nameKey, readAddress, type ServiceWatches, WATCHES, wantsAddress } from './watches.js'
 
@@ -112,6 +115,18 @@ export function serviceIPs(options: ServiceIPOptions): ServiceIPPlanner {
       const seen = cache.addresses.get(name)
       return seen && planAddress(seen, context, time)
     },
+    refused(key, { effect, message }, context) {
+      const { unkept } = context.state
+      // the status of a ServiceCIDR is not what Services wait for
+      const isOfRange = effect.kind === 'patch' && ServiceCIDR.is(effect.ref) && effect.subresource === undefined
+      const range = isOfRange ? context.cache.ranges.get(effect.ref.name) : undefined
+      if (range === undefined) return undefined
+      const isNew = !unkept.has(range.metadata.name)
+      unkept.add(range.metadata.name)
+      const event = eventAbout(range, { type: 'Warning', reason: 'WriteRefused', message })
+      const wakes = isNew ? [...waitingKeys(context), key] : []
+      return { outcome: { kind: 'problem', message }, effects: isNew ? [event] : [], wakes }
+    },
     reserve(plan, context) {
       const { ledger, refused } = context.state
       const texts = plan.effects.flatMap((effect) => reserveFor(effect, context))
@@ -142,7 +157,8 @@ function changedAddresses<T>(
   context: ServiceContext,
 ): readonly string[] {
   const texts = [before, now].flatMap((entry) => (entry?.ok === true ? textsOf(entry.value) : []))
-  return [...new Set(texts)].flatMap((text) => recordAddress(text, context))
+  const changed = now?.ok === true && Service.is(now.object) ? (now.object as Service) : undefined
+  return [...new Set(texts)].flatMap((text) => recordAddress(text, changed, context))
 }
 
 /** Counts an address that is about to be created as in use, and returns it. */

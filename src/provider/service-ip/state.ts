@@ -15,11 +15,13 @@ import {
   serviceRanges,
   usableAddresses,
 } from './ranges.js'
-import { nameKey, readAddress, type SeenAddress, type ServiceWatches, WAITING } from './watches.js'
+import { addressesOf, nameKey, readAddress, type ServiceWatches, WAITING } from './watches.js'
 
 /** The holder of an address: `Service default/web`, or the parent of an IPAddress as text. */
 export interface ServiceHolder {
   readonly key: string
+  /** `namespace/name` of the Service that keeps the address, if several have it. */
+  readonly owner?: string | undefined
 }
 
 /** The state of the planner beside the objects. */
@@ -31,6 +33,8 @@ export interface ServiceIPState {
    * Services for which no address was free, or not the one that they name: they wait for a release.
    */
   readonly refused: Set<string>
+  /** Names of ServiceCIDRs whose finalizer the store has refused: no Service waits for it. */
+  readonly unkept: Set<string>
   /** The problems of each key that were reported. */
   readonly reported: Map<string, ReadonlySet<string>>
   /** The ranges of all ServiceCIDRs, the oldest first. */
@@ -45,6 +49,7 @@ export function newState(graceSeconds: number, before?: ServiceIPState): Service
     ledger: new Ledger({ space: RangeSet.empty }),
     absences: new Absences(graceSeconds),
     refused: new Set(),
+    unkept: new Set(),
     reported: before?.reported ?? new Map(),
     ranges: [],
   }
@@ -61,36 +66,60 @@ export function readKey(key: string): readonly [kind: string, name: string] {
 }
 
 /** The Services that lack an address, the oldest first. */
-function waitingKeys({ cache }: ServiceContext): readonly string[] {
+export function waitingKeys({ cache }: ServiceContext): readonly string[] {
   return cache.services.by('waiting', WAITING).map(({ metadata }) => serviceKey(nameKey(metadata)))
 }
 
 /**
- * Records the present holder of an address, and returns the keys that it concerns. O(objects of the
- * address).
+ * Records the present holder of an address, and returns the keys that it concerns. The other
+ * Services that have the address are among them only if another one keeps it now. O(IPAddress
+ * objects of the address), else O(its Services).
+ *
+ * @param changed the Service that has changed, if it is one
  */
-export function recordAddress(text: string, context: ServiceContext): readonly string[] {
+export function recordAddress(text: string, changed: Service | undefined, context: ServiceContext): readonly string[] {
   const { cache, state } = context
   const { ledger } = state
   const address = readAddress(text)
   if (address === undefined) return []
-  const users = cache.services.by('address', text)
-  const objects = cache.addresses.by('address', text)
-  const holder = holderOf(users, objects)
-  const wasHeld = ledger.get(text) !== undefined
-  if (holder === undefined) ledger.delete(text)
-  else ledger.set(text, { prefix: hostPrefix(address), reason: 'held', holder: { key: holder } })
-  const isChanged = wasHeld !== (holder !== undefined)
+  const [object] = cache.addresses.by('address', text)
+  const before = ledger.get(text)?.holder
+  const owner = ownerOf(text, [object?.service, before?.owner], changed, context)
+  const key = object?.parent ?? (owner && serviceKey(owner))
+  if (key === undefined) ledger.delete(text)
+  else ledger.set(text, { prefix: hostPrefix(address), reason: 'held', holder: { key, owner } })
+  const isChanged = (before === undefined) !== (key === undefined)
+  const isSameOwner = owner !== undefined && before?.owner === owner
   return [
-    ...keysAt(text, context),
+    ...(isSameOwner ? [serviceKey(owner), ...addressKeysAt(text, context)] : keysAt(text, context)),
     ...(isChanged ? endingKeys(cache.ranges) : []),
-    ...(isChanged && wasHeld ? state.refused : []),
+    ...(isChanged && before !== undefined ? state.refused : []),
   ]
 }
 
-function holderOf(users: readonly Service[], objects: readonly SeenAddress[]): string | undefined {
-  const [user] = users
-  return objects[0]?.parent ?? (user && serviceKey(nameKey(user.metadata)))
+/**
+ * The Service that keeps an address: that of its IPAddress, else the oldest one.
+ *
+ * @param known the Service of the IPAddress, and the one that kept the address before
+ */
+function ownerOf(
+  text: string,
+  [ofObject, before]: readonly (string | undefined)[],
+  changed: Service | undefined,
+  { cache }: ServiceContext,
+): string | undefined {
+  const userOf = (name: string | undefined) => {
+    const service = name === undefined ? undefined : cache.services.get(name)
+    return service !== undefined && addressesOf(service).includes(text) ? service : undefined
+  }
+  const kept = userOf(ofObject)
+  if (kept !== undefined) return nameKey(kept.metadata)
+  const oldest = userOf(before)
+  const other = changed && userOf(nameKey(changed.metadata))
+  // what is older than the oldest one before is the changed one
+  const first = ofObject === undefined && oldest && other ? [oldest, other].sort(byAge)[0] : undefined
+  const [user] = first === undefined ? cache.services.by('address', text) : [first]
+  return user && nameKey(user.metadata)
 }
 
 /** The ServiceCIDRs that are being deleted. */
@@ -114,7 +143,8 @@ export function recordRanges(
   const keys = objects.map(({ metadata }) => rangeKey(metadata.name))
   const [was, is] = [before, now].map((object) => object !== undefined && isReadyObject(object))
   const isSame = String(before?.spec.cidrs) === String(now?.spec.cidrs)
-  if (was !== is || !isSame) keys.push(...waitingKeys(context))
+  const wasUnkept = state.unkept.delete((now ?? before)?.metadata.name ?? '')
+  if (was !== is || !isSame || wasUnkept) keys.push(...waitingKeys(context))
   if (isSame) return keys
   state.ledger.setSpace({ space: usableAddresses(state.ranges) })
   const prefixes = [before, now].flatMap((object) => (object === undefined ? [] : prefixesOf(object)))
@@ -125,11 +155,13 @@ export function recordRanges(
 }
 
 /** The keys of all objects of an address. */
-function keysAt(text: string, { cache }: ServiceContext): readonly string[] {
-  return [
-    ...cache.services.by('address', text).map(({ metadata }) => serviceKey(nameKey(metadata))),
-    ...cache.addresses.by('address', text).map(({ object }) => addressKey(object.metadata.name)),
-  ]
+function keysAt(text: string, context: ServiceContext): readonly string[] {
+  const services = context.cache.services.by('address', text)
+  return [...services.map(({ metadata }) => serviceKey(nameKey(metadata))), ...addressKeysAt(text, context)]
+}
+
+function addressKeysAt(text: string, { cache }: ServiceContext): readonly string[] {
+  return cache.addresses.by('address', text).map(({ object }) => addressKey(object.metadata.name))
 }
 
 /** Whether any range can hold an address ({@link canHold}). O(ranges). */
@@ -142,11 +174,16 @@ export interface Problem {
   /** The reason of the Event, in CamelCase. */
   readonly reason: string
   readonly message: string
+  /**
+   * What it is reported for, once while it lasts: without a count, and without a list or a name of
+   * others, which change while the cause stays the same. Left out: its message.
+   */
+  readonly cause?: string | undefined
 }
 
 /** Names a problem among those of an object. */
-export function problemKey({ reason, message }: Problem): string {
-  return `${reason} ${message}`
+export function problemKey({ reason, message, cause = message }: Problem): string {
+  return `${reason} ${cause}`
 }
 
 /**
@@ -165,5 +202,5 @@ export function reportProblems(
   else reported.set(key, now)
   return problems
     .filter((problem) => before?.has(problemKey(problem)) !== true)
-    .map((problem) => eventAbout(object, { type: 'Warning', ...problem }))
+    .map(({ reason, message }) => eventAbout(object, { type: 'Warning', reason, message }))
 }

@@ -1,5 +1,7 @@
 import { IPAddress, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
 import { OpenStackFloatingIPPool } from 'ipam-kit/crd/openstack'
+import { fail } from 'ipam-kit/errors'
+import { storeOver } from 'ipam-kit/testing'
 import { describe, expect, test } from 'vitest'
 import { running } from './running.js'
 import { claim, pool, unwrap, World } from './world.js'
@@ -23,6 +25,30 @@ describe('a claim', () => {
     expect(world.outside).toEqual([])
     expect(world.cloud.calls.get('deleteAddress')).toBe(1)
   })
+
+  test.each(['the finalizer', 'a reservation'])(
+    'says that %s of its pool is refused, and gets an address when it is written',
+    async (what) => {
+      const world = new World()
+      await world.create(pool(), claim('c1'))
+      const isRefused = (patch: object) =>
+        what === 'the finalizer' || 'annotations' in ((patch as { metadata?: object }).metadata ?? {})
+      const refusing = storeOver(world.store, {
+        patch: async (ref, patch, options) =>
+          ref.kind === 'OpenStackFloatingIPPool' && options?.subresource === undefined && isRefused(patch)
+            ? fail('STORE_INVALID', { object: 'the pool', path: 'metadata', problem: 'not on a Friday' })
+            : world.store.patch(ref, patch, options),
+      })
+      const { failures } = await world.run({ store: refusing })
+      expect(failures.map(({ key }) => key)).toEqual(['OpenStackFloatingIPPool team-a/blue'])
+      const [waiting] = await world.list(IPAddressClaim)
+      expect(waiting?.status?.conditions).toMatchObject([
+        { type: 'Ready', status: 'False', reason: 'PoolNotReady', message: expect.stringContaining('not on a Friday') },
+      ])
+      await world.run()
+      expect((await world.claims()).c1).toMatch(/^203/)
+    },
+  )
 
   test('is never given an address that was deleted a moment ago', async () => {
     const { timers, store, cloud, remove, stop } = await running()

@@ -1,5 +1,5 @@
 import { IPAddress } from 'ipam-kit/crd/networking'
-import { unwrap } from 'ipam-kit/errors'
+import { fail, unwrap } from 'ipam-kit/errors'
 import { serviceIPs } from 'ipam-kit/provider/service-ip'
 import { runUntilQuiet } from 'ipam-kit/run'
 import { storeOver } from 'ipam-kit/testing'
@@ -242,4 +242,46 @@ test('options that mean nothing are refused', () => {
   expect(() => serviceIPs(undefined as never)).toThrow(/seed/)
   expect(() => serviceIPs({ seed: 1, graceSeconds: -1 })).toThrow(/graceSeconds/)
   expect(() => serviceIPs({ seed: 1, reportSeconds: 1e9 })).toThrow(/reportSeconds/)
+})
+
+describe('a ServiceCIDR whose finalizer is refused', () => {
+  let isRefused = true
+  const refusing = () =>
+    new World((below) => ({
+      ...below,
+      patch: async (ref, patch, options) =>
+        isRefused && ref.kind === 'ServiceCIDR' && ref.name === 'a' && options?.subresource === undefined
+          ? fail('STORE_INVALID', { object: 'ServiceCIDR a', path: 'metadata.finalizers', problem: 'no' })
+          : below.patch(ref, patch, options),
+    }))
+
+  test('holds up no Service: the next range gives the address', async () => {
+    isRefused = true
+    world = refusing()
+    await world.create(range('a', '10.0.0.0/24'), service('one'))
+    await world.pass(1)
+    await world.create(range('b', '10.1.0.0/24'))
+    world.start()
+    await world.pass(5)
+    await world.create(service('two'))
+    await world.pass(5)
+    for (const name of ['one', 'two']) expect((await ipsOf(name))?.[0]).toMatch(/^10\.1\.0\./)
+    expect(world.events).toEqual([expect.stringMatching(/^Warning ServiceCIDR a WriteRefused: could not patch .* no$/)])
+    world.problems.length = 0
+  })
+
+  test('gives addresses when it is written, where there is no other one', async () => {
+    isRefused = true
+    world = refusing()
+    await world.create(range('a', '10.0.0.0/24'), service('one'))
+    world.start()
+    await world.pass(5)
+    expect(await ipsOf('one')).toBeUndefined()
+    expect(world.outcomes.get('Service a/one')).toMatch(/^notReady: /)
+    isRefused = false
+    await world.pass(60)
+    expect((await ipsOf('one'))?.[0]).toMatch(/^10\.0\.0\./)
+    expect(world.events).toHaveLength(1)
+    world.problems.length = 0
+  })
 })

@@ -1,4 +1,6 @@
 import { unwrap } from 'ipam-kit/errors'
+import type { Change } from 'ipam-kit/plan'
+import { serviceIPs } from 'ipam-kit/provider/service-ip'
 import { storeOver } from 'ipam-kit/testing'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { address, range, service, using, World } from './world.js'
@@ -213,6 +215,56 @@ describe('a Service', () => {
     await world.patch(web, { metadata: { finalizers: [] } })
     await world.pass(61)
     expect(await world.addresses()).toEqual([])
+  })
+
+  test('N with one address are N - 1 Events, and O(N) keys are woken, also when the first of them is deleted', async () => {
+    const planner = serviceIPs({ seed: 1, graceSeconds: 0 })
+    const names = Array.from({ length: 40 }, (_, nth) => `s${nth}`)
+    const objects = names.map((name, nth) => {
+      const { metadata, ...rest } = using(name, '10.0.0.9')
+      const creationTimestamp = new Date(Date.UTC(2026, 0, 1) - nth * 1000).toISOString()
+      return { ...rest, metadata: { ...metadata, uid: name, resourceVersion: `${nth + 1}`, creationTimestamp } }
+    })
+    planner.observe({ kind: 'present', object: range('kubernetes', '10.0.0.0/24') })
+    const events: string[] = []
+    let woken = 0
+    const observe = (change: Change) => {
+      for (const key of planner.observe(change)) {
+        woken++
+        // what is wrong is reported when it is still wrong at a second look
+        const plans = [0, 1000].map((nowMs) => planner.plan(key, { nowMs }))
+        const effects = plans.flatMap((plan) => plan?.effects ?? [])
+        for (const effect of effects) if (effect.kind === 'event') events.push(effect.reason)
+      }
+    }
+    // a younger one each time: the first one keeps the address
+    for (const object of objects.toReversed()) observe({ kind: 'present', object })
+    const told = () => events.filter((reason) => reason === 'ClusterIPAlreadyAllocated')
+    expect(told()).toHaveLength(names.length - 1)
+    expect(woken).toBeLessThan(4 * names.length)
+    const { apiVersion, kind, metadata } = objects.at(-1)!
+    observe({ kind: 'absent', ref: { apiVersion, kind, namespace: 'a', name: metadata.name }, uid: metadata.uid })
+    // the others have the same cause as before, whichever Service keeps the address
+    expect(told()).toHaveLength(names.length - 1)
+    expect(woken).toBeLessThan(6 * names.length)
+  })
+
+  test('a ServiceCIDR that addresses keep is reported once, however many of them are released', async () => {
+    await started()
+    const names = Array.from({ length: 8 }, (_, nth) => `10.0.0.${nth + 20}`)
+    await world.create(
+      ...names.flatMap((ip) => [using(`s${ip}`.replaceAll('.', '-'), ip), address(ip, `s${ip}`.replaceAll('.', '-'))]),
+    )
+    await world.pass(1)
+    await world.delete(range('kubernetes', '10.0.0.0/24'))
+    await world.pass(700)
+    for (const ip of names.slice(0, -1)) {
+      await world.delete(using(`s${ip}`.replaceAll('.', '-'), ip))
+      await world.delete(address(ip, 'x'))
+      await world.pass(1)
+    }
+    const told = world.events.filter((text) => text.includes('ServiceCIDRNotReady'))
+    expect(told).toEqual([expect.stringMatching(/kept by (10\.0\.0\.\d+ of Service a\/s[\d-]+, ){5}and more$/)])
   })
 
   test('with the address of another one, of no range, or with none at all, is reported once', async () => {
