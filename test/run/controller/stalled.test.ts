@@ -246,19 +246,18 @@ describe('the depth of a queue, and its alarm, count what is left to do:', () =>
   })
 
   test('the alarm leaves out keys with which another process has begun', async () => {
-    for (const name of ['a', 'b']) await store.create(counter(name))
-    for (const name of ['a', 'b']) planner.begun.add(name)
+    await store.create(counter('a'))
     const { controller } = start([planner], { store: endless(), identity: 'process-1' })
     await timers.pass(1000)
-    expect(controller.load.waiting).toBe(0)
-    await timers.pass(9_000)
-    // the first one was left once, and its plan does not end; it is this process that has begun
-    for (const name of ['c', 'd']) planner.begun.add(name)
-    for (const name of ['c', 'd']) await store.create(counter(name))
-    await timers.pass(120_000)
-    expect(controller.queues).toMatchObject([{ waiting: 3 }])
-    expect(waiting().every(({ key }) => key === 'a' || key === 'b')).toBe(true)
-    expect(waiting()).not.toEqual([])
+    planner.begun.add('b')
+    await store.create(counter('b'))
+    await timers.pass(29_000)
+    await store.create(counter('c'))
+    await timers.pass(50_000)
+    expect(controller.queues).toEqual([{ planner: 'any', waiting: 2, oldestKey: 'c', oldestMs: 50_000 }])
+    expect(waiting()).toEqual([])
+    await timers.pass(30_000)
+    expect(waiting()).toMatchObject([{ key: 'c', keys: 2 }])
     controller.stop()
   })
 
@@ -272,6 +271,25 @@ describe('the depth of a queue, and its alarm, count what is left to do:', () =>
     expect(planner.plans).toBeGreaterThan(4)
     planner.served.add('a')
     await timers.pass(120_000)
+    expect(problems).toEqual([])
+    await stop()
+  })
+
+  test('a key that has more to do after a first plan that took long is not told of', async () => {
+    await store.create(counter('a'))
+    planner = new Counted(() => (planner.plans <= 2 ? { effects: [patch('a', `${planner.plans}`)] } : {}))
+    const slow: Store = {
+      ...methodsOf(store),
+      patch: async (to, ...rest) => {
+        const seconds = planner.plans === 1 ? 62 : 12
+        await new Promise<void>((resolve) => void timers.after(seconds * 1000, resolve))
+        await store.patch(ref('a'), { metadata: { labels: { by: `hand-${planner.plans}` } } })
+        return store.patch(to, ...rest)
+      },
+    }
+    const { stop } = start([planner], { store: slow })
+    await timers.pass(300_000)
+    expect(planner.plans).toBe(3)
     expect(problems).toEqual([])
     await stop()
   })
