@@ -39,7 +39,8 @@ export function checkedVerbs(definition: Verbs & { readonly name: string }): Ver
       if (plan.concerns !== undefined && !Array.isArray(plan.concerns)) {
         refuseIn(planning, 'answer.concerns', 'a list of names', plan.concerns)
       }
-      if (plan.problems !== undefined) assertStrings(planning, 'answer.problems', plan.problems)
+      const texts = plan.problems?.map((each) => (typeof each === 'object' ? each?.message : each))
+      if (texts !== undefined) assertStrings(planning, 'answer.problems', texts)
       return plan
     },
   }

@@ -430,10 +430,12 @@ export interface PoolPlan<R extends Outcome, C extends CallTypes = JsonCalls> ex
   /** Claims of the pool to plan again after this plan, by their names in its namespace. */
   readonly concerns?: readonly string[] | undefined
   /**
-   * What is wrong with the pool, as sentences without counts. The first 20 are told in an Event
-   * each, once while they last.
+   * What is wrong with the pool: sentences without counts, or what an Event says. The first 20 are
+   * told in an Event each, once while they last: while the `cause` of an Event is the same.
    */
-  readonly problems?: readonly string[] | undefined
+  readonly problems?:
+    | readonly (string | { readonly reason: string; readonly message: string; readonly cause: string })[]
+    | undefined
 }
 
 /** A call on behalf of a pool: list, create, delete, resolve a name. */

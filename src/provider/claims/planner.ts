@@ -18,7 +18,7 @@ import {
 } from '../../plan/index.js'
 import type { Applied } from '../../plan/object-cache.js'
 import type { RefusedPlan } from '../../plan/planner.js'
-import { SentEvents } from '../../plan/sent-events.js'
+import { type EventCause, SentEvents } from '../../plan/sent-events.js'
 import { fulfils, isControlledBy } from './address-object.js'
 import { CallResults } from './call-results.js'
 import {
@@ -245,7 +245,7 @@ class ClaimWork {
     record.planned = pool.metadata.uid
     const claims = isDeleting(pool) ? this.#unreleased(key) : 0
     let concerns: readonly string[] = []
-    let problems: readonly string[] = []
+    let problems: readonly (string | EventCause)[] = []
     const waitingClaims = () => this.#waitingFor(record, pool)
     const claimOf = (name: string) => this.#objects.claim(this.#claimsOf(pool, [name])[0]!)
     const hasReached = (version: string) => this.#objects.addresses.hasReached(version)
@@ -265,7 +265,9 @@ class ClaimWork {
       if (plan.call === undefined || this.#rules.external !== undefined) return plan
       return refuse('external', 'what external systems can do: planPool makes calls', 'nothing')
     })
-    const causes = problems.slice(0, MOST_EVENTS).map((text) => ({ reason: INVALID_POOL, message: text, cause: text }))
+    const causes = problems
+      .slice(0, MOST_EVENTS)
+      .map((each) => (typeof each === 'string' ? { reason: INVALID_POOL, message: each, cause: each } : each))
     const events = this.#sent.newEvents(key, pool, causes)
     const plan = events.length === 0 ? planned : { ...planned, effects: [...planned.effects, ...events] }
     if (concerns.length > 0) this.#after.set(plan, concerns)

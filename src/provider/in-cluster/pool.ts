@@ -2,11 +2,12 @@ import type { Condition, ConditionUpdate } from '../../claim/conditions.js'
 import { poolReady } from '../../claim/index.js'
 import { PROTECT_POOL_FINALIZER } from '../../crd/cluster-api/names.js'
 import type { InClusterPool, InClusterPoolCounts } from '../../crd/in-cluster/pools.js'
-import { hasFinalizer, isDeleting, refOf } from '../../crd/meta/object.js'
+import { hasFinalizer, isDeleting } from '../../crd/meta/object.js'
 import { assertParts } from '../../errors/checks.js'
 import { listed } from '../../errors/listed.js'
 import { list } from '../../errors/quote.js'
 import { addFinalizer, type Effect, type Plan, type PlanTime, patchStatus, removeFinalizer } from '../../plan/index.js'
+import type { EventCause } from '../../plan/sent-events.js'
 import { withConditions } from '../claims/status.js'
 import type { Duplicate, PoolLedger } from './ledger.js'
 import type { PoolOutcome } from './outcome.js'
@@ -34,7 +35,12 @@ export interface PoolInput {
  * `free` is the number of addresses that can still be given, and never negative. Upstream subtracts
  * every object in use from the total, also those that are out of range or hold an address twice.
  */
-export function planPool(input: PoolInput): Plan<PoolOutcome> & { readonly problems?: readonly string[] } {
+export function planPool(input: PoolInput): Plan<PoolOutcome> & {
+  readonly problems?: readonly (
+    | string
+    | { readonly reason: string; readonly message: string; readonly cause: string }
+  )[]
+} {
   assertParts('planPool', 'input', input, { pool: 'object', ledger: 'object' })
 
   const { pool, ledger } = input
@@ -46,19 +52,20 @@ export function planPool(input: PoolInput): Plan<PoolOutcome> & { readonly probl
   pushStatus(input, counts, effects)
   if (isDeleting(pool)) return planEnd(input, effects)
   const problems = [...ledger.problems, ...ledger.unusable]
+  const told = [...problems, ...sharedCauses(input)]
   if (counts === undefined || ledger.problems.length > 0) {
-    return { outcome: { kind: 'invalid', problems, message: list(problems) }, effects, problems }
+    return { outcome: { kind: 'invalid', problems, message: list(problems) }, effects, problems: told }
   }
   const { total, free, used, outOfRange } = counts
   const left = outOfRange === 0 ? '' : `, ${outOfRange} in use are out of range`
   return {
     outcome: { kind: 'ready', total, free, used, message: `${free} of ${total} free${left}` },
     effects,
-    problems,
+    problems: told,
   }
 }
 
-/** One write of the whole status, and its events. */
+/** One write of the whole status. */
 function pushStatus(input: PoolInput, counts: InClusterPoolCounts | undefined, effects: Effect[]): void {
   const { pool, ledger, conditionsAt } = input
   const status: { ipAddresses?: InClusterPoolCounts; conditions?: readonly Condition[] } = {}
@@ -75,10 +82,26 @@ function pushStatus(input: PoolInput, counts: InClusterPoolCounts | undefined, e
   if (Object.keys(status).length === 0) return
   const what = Object.keys(status).map((field) => (field === 'conditions' ? 'conditions' : 'counts'))
   effects.push(patchStatus(pool, { status }, `the ${what.join(' and ')} have changed`))
-  if (unique.status === 'False') {
-    const { reason, message } = unique
-    effects.push({ kind: 'event', about: refOf(pool), type: 'Warning', reason, message })
+}
+
+/** An Event for each address with several holders, else one for the pools that overlap this one. */
+function sharedCauses({ ledger, overlapping = [] }: PoolInput): readonly EventCause[] {
+  const duplicates = ledger.duplicates()
+  if (duplicates.length > 0) {
+    return duplicates.map((duplicate) => {
+      return { reason: 'DuplicateAddress', message: holdersText(duplicate), cause: duplicate.address }
+    })
   }
+  if (overlapping.length === 0) return []
+  return [{ reason: 'OverlappingPools', message: overlapText(overlapping), cause: '' }]
+}
+
+function holdersText({ address, holders }: Duplicate): string {
+  return `${address} is that of ${listed(holders, ', ')}`
+}
+
+function overlapText(overlapping: readonly string[]): string {
+  return `has addresses in common with ${listed(overlapping, ', ')}`
 }
 
 /** Whether each address of the pool has one claim at most, as far as known. */
@@ -86,12 +109,8 @@ function uniqueness({ ledger, overlapping = [] }: PoolInput): ConditionUpdate {
   const not = (reason: string, message: string) =>
     ({ type: 'AddressesUnique', status: 'False', reason, message }) as const
   const duplicates = ledger.duplicates()
-  if (duplicates.length > 0) {
-    const format = ({ address, holders }: Duplicate) => `${address} is that of ${listed(holders, ', ')}`
-    return not('DuplicateAddress', listed(duplicates, '; ', format))
-  }
-  if (overlapping.length > 0)
-    return not('OverlappingPools', `has addresses in common with ${listed(overlapping, ', ')}`)
+  if (duplicates.length > 0) return not('DuplicateAddress', listed(duplicates, '; ', holdersText))
+  if (overlapping.length > 0) return not('OverlappingPools', overlapText(overlapping))
   return { type: 'AddressesUnique', status: 'True', reason: 'Unique', message: '' }
 }
 
