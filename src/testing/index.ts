@@ -18,6 +18,7 @@ export type {
   CloudNetwork,
 } from '../provider/external/index.js'
 export type { ServerCloud, ServerNetwork } from '../provider/openstack/index.js'
+export type { AnyCaller, ObjectLocks } from '../run/index.js'
 export type { Store } from '../store/index.js'
 export { address, prefix, range, rangeSetIn } from './arbitraries.js'
 export { type NeutronHandler, neutronHandler } from './cloud/neutron-handler.js'

@@ -39,6 +39,7 @@ function compile(compiler: string, cwd: string, ...args: readonly string[]): str
 describe('a module of a library that exports what a function, a class or a type gives', () => {
   const folder = mkdtempSync(join(tmpdir(), 'consumer-'))
   const installed = join(folder, 'node_modules/ipam-kit')
+  const modules = consumerModules(publicApi())
 
   // the package as its users have it: declarations alone, found by its exports map
   beforeAll(() => {
@@ -51,13 +52,20 @@ describe('a module of a library that exports what a function, a class or a type 
     expect(compile('typescript-7', root, '-p', 'tsconfig.build.json', '--outDir', outDir)).toBe('')
     writeFileSync(join(folder, 'package.json'), JSON.stringify({ name: 'consumer', private: true, type: 'module' }))
     mkdirSync(join(folder, 'src'))
-    for (const { name, text } of consumerModules(publicApi())) writeFileSync(join(folder, 'src', name), text)
+    for (const { name, text } of modules) writeFileSync(join(folder, 'src', name), text)
     writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions: options, include: ['src'] }))
   })
   afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
   test.each(['typescript', 'typescript-7'])('has declarations, by %s', (compiler) => {
     expect(compile(compiler, folder, '-p', '.', '--outDir', compiler)).toBe('')
+  })
+
+  // another entry can name a type only if the program has it
+  test.each(modules)('has declarations if it imports $specifier alone', ({ name }) => {
+    const config = `${name}.json`
+    writeFileSync(join(folder, config), JSON.stringify({ compilerOptions: options, files: [`src/${name}`] }))
+    expect(compile('typescript-7', folder, '-p', config, '--outDir', 'alone')).toBe('')
   })
 
   // such as a second name that stands for nothing

@@ -5,6 +5,7 @@
  * @module ipam-kit/crd/node-ipam
  */
 
+export type { NodeSelector } from '../core/index.js'
 export type { Admission, CrdModel, KubeObject } from '../meta/index.js'
 export {
   admitClusterCIDR,

@@ -6,6 +6,8 @@
  * @module ipam-kit/provider/blocks
  */
 
+export type { NotReadyReason } from '../../claim/index.js'
+export type { IPPool } from '../../crd/ipam-kit/index.js'
 export type { KubeObject, ObjectRef } from '../../crd/meta/index.js'
 export type {
   AnyWatch,

@@ -15,6 +15,7 @@ export type {
   LedgerSpec,
 } from '../../allocator/index.js'
 export type { PrefixValue, RangeSetValue } from '../../cidr/index.js'
+export type { NotReadyReason } from '../../claim/index.js'
 export type { IPAddress, IPAddressSpec } from '../../crd/cluster-api/index.js'
 export type { CrdModel, Json, KubeObject, ObjectMeta } from '../../crd/meta/index.js'
 export type { ExternalCall, ExternalResult, Outcome, Plan } from '../../plan/index.js'

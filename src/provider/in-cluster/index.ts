@@ -16,6 +16,7 @@ export type {
   Random,
 } from '../../allocator/index.js'
 export type { PrefixValue, RangeSetValue } from '../../cidr/index.js'
+export type { NotReadyReason } from '../../claim/index.js'
 export type {
   IPAddress,
   IPAddressClaim,

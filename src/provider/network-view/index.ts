@@ -7,6 +7,7 @@
  */
 
 export type { Cover, PrefixValue, RangeSetValue } from '../../cidr/index.js'
+export type { Node, NodeSpec, Pod } from '../../crd/core/index.js'
 export type { ClusterNetwork, ClusterNetworkSpec, ClusterNetworkStatus } from '../../crd/ipam-kit/index.js'
 export type { CrdModel, KubeObject } from '../../crd/meta/index.js'
 export type { ClusterCIDR, ClusterCIDRSpec } from '../../crd/node-ipam/index.js'

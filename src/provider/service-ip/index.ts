@@ -15,6 +15,7 @@ export type {
   LedgerSpec,
 } from '../../allocator/index.js'
 export type { AddressValue, PrefixValue, RangeSetValue, RangeValue } from '../../cidr/index.js'
+export type { Service } from '../../crd/core/index.js'
 export type { KubeObject, Model } from '../../crd/meta/index.js'
 export type { ServiceCIDR, ServiceCIDRSpec, ServiceCIDRStatus } from '../../crd/networking/index.js'
 export {
