@@ -1,10 +1,11 @@
 // After a build: the exports map, the built files and src/ agree, every entry loads by import and
 // by require(), and the built code asks for nothing but its own files, zod, ip-address (in one
-// file) and (in testing) fast-check.
+// file) and (in testing) fast-check. The bundled entries need the packages that their modules need,
+// and what two entries export is one thing in both.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join, relative, resolve } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const { exports: exportMap } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
@@ -16,7 +17,8 @@ const files = (folder, suffix) =>
     : []
 
 const sources = files('src', '.ts').map((path) => path.slice(0, -'.ts'.length))
-const modules = files('dist', '.js').map((path) => path.slice(0, -'.js'.length))
+const built = files('dist', '.js').map((path) => path.slice(0, -'.js'.length))
+const modules = built.filter((path) => !path.startsWith('bundle/'))
 const declarations = files('dist', '.d.ts').map((path) => path.slice(0, -'.d.ts'.length))
 
 const missing = (from, to, what) => {
@@ -40,17 +42,48 @@ for (const name of modules.filter((path) => /(^|\/)index$/.test(path))) {
   }
 }
 
-const specifiers = /(?:^|[\s;}])(?:import|export)\b[^'"`;]*?from\s*["']([^"']+)["']|^import\s*["']([^"']+)["']/gm
+const specifiers = /^(?:import|export)\b[^'"`;]*?from\s*["']([^"']+)["']|^import\s*["']([^"']+)["']/gm
+const importsOf = (path) => [...readFileSync(path, 'utf8').matchAll(specifiers)].map(([, from, bare]) => from ?? bare)
+const pathOf = (name) => join(root, 'dist', `${name}.js`)
 for (const name of modules) {
-  const path = join(root, 'dist', `${name}.js`)
-  for (const [, from, bare] of readFileSync(path, 'utf8').matchAll(specifiers)) {
-    const specifier = from ?? bare
+  const path = pathOf(name)
+  for (const specifier of importsOf(path)) {
     const allowed =
       specifier === 'zod' ||
       (specifier === 'ip-address' && name === 'cidr/forms/ip-address') ||
       (specifier === 'fast-check' && name.startsWith('testing/'))
     if (specifier.startsWith('.') ? !existsSync(resolve(dirname(path), specifier)) : !allowed) {
       problems.push(`${relative(root, path)} imports ${specifier}`)
+    }
+  }
+}
+
+/** The most files that an entry loads: each takes some tenths of a millisecond. */
+const MAX_FILES = 60
+function filesOf(path, seen = new Set()) {
+  if (seen.has(path)) return seen
+  seen.add(path)
+  for (const specifier of importsOf(path))
+    if (specifier.startsWith('.')) filesOf(resolve(dirname(path), specifier), seen)
+  return seen
+}
+const packagesOf = (paths) => [...paths].flatMap(importsOf).filter((specifier) => !specifier.startsWith('.'))
+const sorted = (names) => [...new Set(names)].sort().join(' ')
+const withBundle = Object.values(exportMap).filter((target) => typeof target !== 'string')
+if (problems.length === 0) {
+  const known = new Map()
+  for (const { module, default: bundle } of withBundle) {
+    const [needed, loaded] = [module, bundle].map((file) => sorted(packagesOf(filesOf(join(root, file)))))
+    if (needed !== loaded) problems.push(`${bundle} loads the packages "${loaded}", its modules "${needed}"`)
+    const files = filesOf(join(root, bundle)).size
+    if (files > MAX_FILES) problems.push(`${bundle} loads ${files} files, at most ${MAX_FILES} are expected`)
+    const [own, bundled] = await Promise.all(
+      [module, bundle].map((file) => import(pathToFileURL(join(root, file)).href)),
+    )
+    for (const [name, value] of Object.entries(own)) {
+      if (typeof value !== 'object' && typeof value !== 'function') continue
+      if ((known.get(value) ?? bundled[name]) !== bundled[name]) problems.push(`${bundle} has a ${name} of its own`)
+      known.set(value, bundled[name])
     }
   }
 }

@@ -1,6 +1,6 @@
 import type { ExportKind, PublicApi, PublicEntry, PublicExport } from './public-api.js'
 
-const KINDS: readonly ExportKind[] = ['noun', 'class', 'function', 'model', 'constant', 'type', 'namespace']
+const KINDS: readonly ExportKind[] = ['noun', 'class', 'function', 'model', 'constant', 'type', 'namespace', 'member']
 
 /** docs/reference/exports.md: what every entry exports. */
 export function renderExportsDoc(api: PublicApi): string {
@@ -9,8 +9,9 @@ export function renderExportsDoc(api: PublicApi): string {
     const isOwn = (one: PublicExport) => one.kind !== 'type' || homes.get(thingOf(one)) === entry.specifier
     return { ...entry, own: entry.exports.filter(isOwn), others: entry.exports.filter((one) => !isOwn(one)) }
   })
-  const types = new Set(kindsIn(api.entries, 'type').map(thingOf))
-  const things = new Set(api.entries.flatMap((entry) => entry.exports).map(thingOf))
+  const counted = api.entries.flatMap((entry) => entry.exports).filter(({ kind }) => kind !== 'member')
+  const things = new Set(counted.map(thingOf))
+  const values = new Set(counted.filter(({ kind }) => kind !== 'type').map(thingOf))
   const rows = sections.map(({ specifier, own, others }) => [
     `[\`${specifier}\`](#${anchorOf(specifier)})`,
     own.length,
@@ -25,13 +26,14 @@ export function renderExportsDoc(api: PublicApi): string {
     'Made from the sources by `npm run docs:exports`.',
     '',
     'A *noun* is a set of functions and the type of their values under one name (`Prefix.parse`, `Prefix`). A *model* is a kind of',
-    'Kubernetes object: its schema, its functions and its type. A *namespace* is a whole entry under one name.',
+    'Kubernetes object: its schema, its functions and its type. A *namespace* is a whole entry under one name. A *member* belongs to a',
+    'noun that another entry exports, and is not counted again.',
     '',
     'An entry exports every type that its functions and classes mention. A type is listed at the entry that it belongs to; other',
     'entries that export it name it under their table. The type of a noun has a second name, such as `PrefixValue` for `Prefix`:',
     'declaration files use it.',
     '',
-    `**${things.size} exports: ${things.size - types.size} values and ${types.size} types.**`,
+    `**${things.size} exports: ${values.size} values and ${things.size - values.size} types.**`,
     '',
     `| entry | exports | ${KINDS.join(' | ')} | types of other entries |`,
     `|---|${'---:|'.repeat(KINDS.length + 2)}`,
@@ -40,10 +42,6 @@ export function renderExportsDoc(api: PublicApi): string {
     '',
     ...sections.flatMap(sectionOf),
   ].join('\n')
-}
-
-function kindsIn(entries: readonly PublicEntry[], kind: ExportKind): PublicExport[] {
-  return entries.flatMap((entry) => entry.exports).filter((one) => one.kind === kind)
 }
 
 function thingOf({ name, declared }: PublicExport): string {

@@ -80,9 +80,13 @@ export interface MissingType {
 export function missingTypesIn({ checker, entries }: PublicApi): MissingType[] {
   return entries.flatMap(({ specifier, exports }) => {
     const names = namesIn(checker, exports)
+    const values = namesIn(
+      checker,
+      exports.filter(({ kind }) => kind !== 'type'),
+    )
     const found = new Map<ts.Symbol, MissingType>()
     const seen = new Set<ts.Type>()
-    for (const [symbol, from] of names) {
+    for (const [symbol, from] of values) {
       if (!(symbol.flags & ts.SymbolFlags.Value) || symbol.flags & CONTAINERS) continue
       const instance = symbol.flags & ts.SymbolFlags.Class ? [checker.getDeclaredTypeOfSymbol(symbol)] : []
       for (const type of [checker.getTypeOfSymbol(symbol), ...instance]) {

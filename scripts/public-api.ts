@@ -3,13 +3,14 @@ import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
 import { entries } from '../test/architecture/entries.js'
 
-export type ExportKind = 'function' | 'class' | 'model' | 'constant' | 'type' | 'noun' | 'namespace'
+export type ExportKind = 'function' | 'class' | 'model' | 'constant' | 'type' | 'noun' | 'namespace' | 'member'
 
 export interface PublicExport {
   readonly name: string
   /**
    * `noun`: functions and the type of their values under one name (`Prefix`). `namespace`: a whole
-   * entry under a name. `model`: a kind of object, its schema and its type.
+   * entry under a name. `model`: a kind of object, its schema and its type. `member`: a function or
+   * the type of a noun, in the entry that has them by themselves.
    */
   readonly kind: ExportKind
   /** The first sentence of its doc comment; empty if it has none. */
@@ -53,15 +54,36 @@ export function publicApi(sources: readonly { specifier: string; source: string 
     options,
   )
   const checker = program.getTypeChecker()
-  return {
-    checker,
-    entries: sources.map(({ specifier, source }) => {
-      const file = program.getSourceFile(root + source)
-      const module = file && checker.getSymbolAtLocation(file)
-      if (module === undefined) throw new Error(`${source} is not a module`)
-      const found = checker.getExportsOfModule(module).map((symbol) => describeExport(checker, symbol))
-      return { specifier, exports: found.sort((a, b) => (a.name < b.name ? -1 : 1)) }
-    }),
+  const all = sources.map(({ specifier, source }) => {
+    const file = program.getSourceFile(root + source)
+    const module = file && checker.getSymbolAtLocation(file)
+    if (module === undefined) throw new Error(`${source} is not a module`)
+    const found = checker.getExportsOfModule(module).map((symbol) => describeExport(checker, symbol))
+    return { specifier, exports: found.sort((a, b) => (a.name < b.name ? -1 : 1)) }
+  })
+  const members = membersOfNouns(checker, all)
+  return { checker, entries: all.map((entry) => ({ ...entry, exports: entry.exports.map(asMember(members)) })) }
+}
+
+/** What belongs to a noun, by what it is declared as. */
+function membersOfNouns(checker: ts.TypeChecker, all: readonly PublicEntry[]): ReadonlySet<ts.Symbol> {
+  const nouns = all.flatMap(({ exports }) => exports).filter(({ kind }) => kind === 'noun')
+  return new Set(
+    nouns.flatMap(({ symbols: [module] }) =>
+      checker
+        .getExportsOfModule(module as ts.Symbol)
+        .map((one) => (one.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(one) : one)),
+    ),
+  )
+}
+
+/** The second name of the type of a noun is no member: it is the name that the other entries export. */
+function asMember(members: ReadonlySet<ts.Symbol>): (one: PublicExport) => PublicExport {
+  return (one) => {
+    const isMember = one.symbols.every(
+      (symbol) => members.has(symbol) && (one.kind !== 'type' || symbol.name === one.name),
+    )
+    return isMember ? { ...one, kind: 'member' } : one
   }
 }
 
@@ -133,7 +155,8 @@ function firstSentence(text: string): string {
 /** Names that mean different things in different entries: name -> where each is declared. */
 export function clashesIn(api: PublicApi): Map<string, string[]> {
   const places = new Map<string, Set<string>>()
-  for (const { name, declared } of api.entries.flatMap((entry) => entry.exports)) {
+  for (const { name, kind, declared } of api.entries.flatMap((entry) => entry.exports)) {
+    if (kind === 'member') continue
     places.set(name, (places.get(name) ?? new Set()).add(declared))
   }
   return new Map([...places].filter(([, set]) => set.size > 1).map(([name, set]) => [name, [...set].sort()]))

@@ -1,5 +1,5 @@
 import type { ErrorCode, ErrorContexts } from './codes.js'
-import { registry } from './registry.js'
+import { templates } from './messages.js'
 
 /**
  * What went wrong, as plain data: a code, what the code carries, and what caused it.
@@ -100,15 +100,15 @@ export type Unwrapped<A> = A extends { readonly ok: true; readonly value: infer 
 export function isIpamError<C extends ErrorCode = ErrorCode>(error: unknown, code?: C): error is IpamError<C> {
   if (typeof error !== 'object' || error === null || (error as { name?: unknown }).name !== 'IpamError') return false
   const own = (error as { code?: unknown }).code
-  return typeof own === 'string' && Object.hasOwn(registry, own) && (code === undefined || own === code)
+  return typeof own === 'string' && Object.hasOwn(templates, own) && (code === undefined || own === code)
 }
 
 /** The sentence for a failure. */
 export function describe(failed: Failure): string {
-  const known = typeof failed?.code === 'string' && Object.hasOwn(registry, failed.code)
+  const known = typeof failed?.code === 'string' && Object.hasOwn(templates, failed.code)
   if (!known) throw notAFailure(failed)
   try {
-    return (registry[failed.code].template as (context: unknown) => string)(failed.context)
+    return (templates[failed.code] as (context: unknown) => string)(failed.context)
   } catch {
     // the context is not that of its code
     throw notAFailure(failed.context)

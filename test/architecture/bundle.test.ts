@@ -33,6 +33,9 @@ async function bundled(code: string): Promise<string[]> {
 const ZOD_FREE = [
   'ipam-kit/errors',
   'ipam-kit/cidr',
+  'ipam-kit/cidr/address',
+  'ipam-kit/cidr/prefix',
+  'ipam-kit/cidr/range-set',
   'ipam-kit/allocator',
   'ipam-kit/claim',
   'ipam-kit/plan',
@@ -100,6 +103,13 @@ describe('bundles', () => {
     )
     expect(files.length).toBeGreaterThan(others.length)
     expect(files.filter((file) => file.startsWith('src/node/'))).toEqual([])
+  })
+
+  test('a noun by itself carries the functions that are called, and no texts but those of messages', async () => {
+    const files = await bundled("import * as Address from 'ipam-kit/cidr/address'\nexport const parse = Address.parse")
+    expect(files).toContain('src/cidr/nouns/address-core.ts')
+    expect(files.filter((file) => /^src\/cidr\/(registry|set|map|forms)\//.test(file))).toEqual([])
+    expect(files.filter((file) => /warnings|zoned|errors\/registry/.test(file))).toEqual([])
   })
 
   test('one function of a namespace does not carry the other nouns', async () => {

@@ -18,13 +18,17 @@ describe('exports map', () => {
     ).toEqual(sources.sort())
   })
 
-  test.each(entries())('$specifier: types first, both files beside each other in dist/', (entry) => {
-    const subpath = `.${entry.specifier.slice('ipam-kit'.length)}`
-    const target = exportMap()[subpath]
-    const built = entry.source.replace(/^src\//, './dist/').replace(/\.ts$/, '')
-    expect(target).toEqual({ types: `${built}.d.ts`, default: `${built}.js` })
-    expect(Object.keys(target ?? {})).toEqual(['types', 'default'])
-  })
+  test.each(entries())(
+    '$specifier: types first, the module beside them for bundlers, and one file for all others',
+    (entry) => {
+      const subpath = `.${entry.specifier.slice('ipam-kit'.length)}`
+      const target = exportMap()[subpath]
+      const built = entry.source.replace(/^src\//, './dist/').replace(/\.ts$/, '')
+      const bundled = `./dist/bundle/${entry.specifier.slice('ipam-kit/'.length) || 'index'}.js`
+      expect(target).toEqual({ types: `${built}.d.ts`, module: `${built}.js`, default: bundled })
+      expect(Object.keys(target ?? {})).toEqual(['types', 'module', 'default'])
+    },
+  )
 
   test('has no pattern and no deep import', () => {
     expect(Object.keys(exportMap()).filter((subpath) => subpath.includes('*'))).toEqual([])
