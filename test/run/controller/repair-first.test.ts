@@ -1,8 +1,10 @@
 import { Address } from 'ipam-kit/cidr'
+import type { KubeObject } from 'ipam-kit/crd/meta'
 import { IPAddress as ServiceAddress } from 'ipam-kit/crd/networking'
 import { unwrap } from 'ipam-kit/errors'
 import type { Planner } from 'ipam-kit/plan'
 import { inCluster } from 'ipam-kit/provider/in-cluster'
+import { inClusterBlocks } from 'ipam-kit/provider/in-cluster-blocks'
 import { serviceIPs } from 'ipam-kit/provider/service-ip'
 import { Controller, runUntilQuiet } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
@@ -72,6 +74,37 @@ test.each(['waits in the backlog', 'was not known before'])(
     await stop()
   },
 )
+
+test.each([
+  ['inCluster', () => inCluster()],
+  ['inClusterBlocks', () => inClusterBlocks()],
+] as const)('%s: claims whose IPAddress objects have one address are repairs, and no others', async (_, plannerOf) => {
+  const world = new World()
+  await world.create(pool(['10.0.0.0/16']), claim('keeps'), claim('waits'), claim('other'))
+  const planner: Planner = plannerOf()
+  const give = async (name: string, text: string) => {
+    const offer = { address: Address.parse(text), prefix: 16 }
+    await world.create(newIPAddress(await world.claim(name), await world.pool(), offer))
+  }
+  await give('keeps', '10.0.0.5')
+  await give('other', '10.0.0.6')
+  const show = (object: KubeObject) => planner.observe({ kind: 'present', object })
+  for (const object of [await world.pool(), ...(await world.claims()), ...(await world.addresses())]) show(object)
+  const repairs = () =>
+    ['keeps', 'waits', 'other'].filter((name) => planner.isRepair?.(`IPAddressClaim default/${name}`))
+  expect(repairs()).toEqual([])
+  await give('waits', '10.0.0.5')
+  const late = await world.address('waits')
+  expect(show(late)).toEqual(expect.arrayContaining(['IPAddressClaim default/waits', 'IPAddressClaim default/keeps']))
+  expect(repairs()).toEqual(['keeps', 'waits'])
+  const { apiVersion, kind, metadata } = late
+  planner.observe({
+    kind: 'absent',
+    ref: { apiVersion, kind, namespace: metadata.namespace, name: 'waits' },
+    uid: metadata.uid,
+  })
+  expect(repairs()).toEqual([])
+})
 
 test('runUntilQuiet repairs first as well', async () => {
   const world = new World()
