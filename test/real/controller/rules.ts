@@ -46,11 +46,8 @@ export const rules: readonly Rule[] = [
       ),
   },
   {
-    heading: 'A pool that cannot be served says why',
-    holds: (difference) =>
-      (isServing(difference) || isOfCounts(difference)) &&
-      difference.ours === undefined &&
-      poolsIn(difference.own.final).some((pool) => !canServe(pool)),
+    heading: 'A pool that is wrong in part is served in part',
+    holds: (difference) => isServing(difference) && poolsOf(difference.own).some((pool) => !isRight(pool)),
   },
   {
     heading: 'The same address again',
@@ -218,8 +215,8 @@ function freeIn(pool: SeenPool, objects: Objects): number | undefined {
   return Number(pool.status?.ipAddresses?.total) - new Set(inRange).size
 }
 
-/** Whether a pool has addresses of one family, and a prefix that fits them. */
-function canServe(pool: SeenPool): boolean {
+/** Whether all of a pool can be read, and is of one family that its prefix fits. */
+function isRight(pool: SeenPool): boolean {
   const space = spaceOf(pool)
   if (space === undefined || RangeSet.isEmpty(space)) return false
   const families = new Set(RangeSet.prefixes(space).map(({ address }) => address.family))
