@@ -13,7 +13,8 @@ const group = 'ipam.cluster.x-k8s.io'
 const machine = { apiVersion: 'example.com/v1', kind: 'Machine', namespace: 'lab', name: 'web' }
 const machines = { ...machine, plural: 'machines', namespaced: true, statusSubresource: false }
 
-const store = memoryStore({ now: Date.now })
+// uids that are the same in each run: they are part of what it prints
+const store = memoryStore({ now: Date.now, uid: (n) => `uid-${n}` })
 unwrap(
   await store.create({
     apiVersion: `${group}/v1alpha2`,

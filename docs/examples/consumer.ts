@@ -19,7 +19,8 @@ import { readAll } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
 
 const group = 'ipam.cluster.x-k8s.io'
-const store = memoryStore({ now: Date.now })
+// uids that are the same in each run: they are part of what it prints
+const store = memoryStore({ now: Date.now, uid: (n) => `uid-${n}` })
 const pools = [
   { name: 'front-v4', spec: { addresses: ['10.0.0.10-10.0.0.99'], prefix: 24, gateway: '10.0.0.1' } },
   { name: 'front-v6', spec: { addresses: ['fd00:a::/64'], prefix: 64, gateway: 'fd00:a::1' } },

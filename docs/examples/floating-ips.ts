@@ -4,6 +4,7 @@
 import { Cluster, IPAddress, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
 import { OpenStackFloatingIPPool, OpenStackServer } from 'ipam-kit/crd/openstack'
 import { unwrap } from 'ipam-kit/errors'
+import { uid } from 'ipam-kit/node'
 import type { Outcome, Planner } from 'ipam-kit/plan'
 import { cloudCaller, isCloudCall } from 'ipam-kit/provider/external'
 import { floatingIPPools, floatingServers, serverCloudCaller } from 'ipam-kit/provider/openstack'
@@ -14,7 +15,8 @@ import { FakeCloud } from 'ipam-kit/testing'
 // A fixed clock, so that each run prints the same.
 const now = () => Date.UTC(2026, 0, 2)
 const models = [OpenStackFloatingIPPool, OpenStackServer, IPAddressClaim, IPAddress, Cluster]
-const store = memoryStore({ now, kinds: models.map((model) => model.info) })
+// the markers in the cloud are made of uids: no other run may have the same
+const store = memoryStore({ now, uid, kinds: models.map((model) => model.info) })
 const cloud = new FakeCloud({ now })
 cloud.addNetwork({ name: 'public', cidrs: ['203.0.113.0/24'] })
 

@@ -9,7 +9,7 @@ import { migrateSqlite, type SqliteDatabase, sqliteStore } from 'ipam-kit/store/
 
 // With `kinds`, the store refuses a claim without a namespace, as an API server does.
 const kinds = [IPAddressClaim, IPAddress, InClusterIPPool].map(({ info }) => info)
-export const inMemory = () => memoryStore({ now, kinds })
+export const inMemory = () => memoryStore({ now, uid, kinds })
 
 // new DatabaseSync('ipam.db') of node:sqlite, or new Database('ipam.db') of better-sqlite3
 export function onSqlite(database: SqliteDatabase) {

@@ -4,6 +4,7 @@ import { Address, Prefix } from 'ipam-kit/cidr'
 import { IPAddress, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
 import { defineModel, objectMetaSchema } from 'ipam-kit/crd/meta'
 import { unwrap } from 'ipam-kit/errors'
+import { now, uid } from 'ipam-kit/node'
 import { AddressLedger, defineProvider, handleCalls, protectPool } from 'ipam-kit/provider/claims'
 import { runUntilQuiet } from 'ipam-kit/run'
 import { memoryStore } from 'ipam-kit/store/memory'
@@ -84,7 +85,8 @@ const external = handleCalls(calls, {
 })
 
 // A pool and three claims, in memory.
-const store = memoryStore({ now: Date.now, kinds: [IPAddressClaim, IPAddress, InfobloxPool].map(({ info }) => info) })
+// The key of a call has the uid of its claim: no other run of this program may have the same uids.
+const store = memoryStore({ now, uid, kinds: [IPAddressClaim, IPAddress, InfobloxPool].map(({ info }) => info) })
 const namespace = 'lab'
 const spec = { network: '10.20.0.0/30', prefix: 30 }
 unwrap(await store.create({ apiVersion, kind: names.kind, metadata: { namespace, name: 'blue' }, spec }))
@@ -93,5 +95,5 @@ for (const name of ['web-0', 'web-1', 'web-2']) {
   const poolRef = { apiGroup, kind: names.kind, name: 'blue' }
   unwrap(await store.create({ apiVersion, kind, metadata: { namespace, name }, spec: { poolRef } }))
 }
-const { outcomes } = await runUntilQuiet(store, [infoblox], { now: Date.now, external })
+const { outcomes } = await runUntilQuiet(store, [infoblox], { now, external })
 for (const [key, { message }] of outcomes) console.log(`${key}: ${message}`)

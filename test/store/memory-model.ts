@@ -1,5 +1,6 @@
 import type { KubeObject } from 'ipam-kit/crd/meta'
 import type { ListQuery } from 'ipam-kit/store'
+import { START_MS } from './memory-fixture.js'
 
 /**
  * The store, so plain that it is obviously right: an array of objects, an array of all writes, JSON
@@ -64,7 +65,7 @@ export class Model {
       status: draft.kind === this.#withoutStatus ? draft.status : undefined,
       metadata: {
         ...draft.metadata,
-        uid: `00000000-0000-4000-8000-${(++this.#uids).toString(16).padStart(12, '0')}`,
+        uid: uidOf(++this.#uids),
         resourceVersion: String(this.version + 1),
         generation: 1,
         creationTimestamp: this.#now,
@@ -190,6 +191,12 @@ export class Model {
     if (after) this.objects.push(after)
     this.writes.push({ version: this.version, before, after })
   }
+}
+
+/** The time at which the store begins, and a number. */
+function uidOf(n: number): string {
+  const [time, count] = [START_MS, n].map((part) => part.toString(16).padStart(12, '0')) as [string, string]
+  return `${time.slice(0, 8)}-${time.slice(8)}-4000-8000-${count}`
 }
 
 /** RFC 7396, section 2, as it stands there. */

@@ -39,7 +39,7 @@ describe('create', () => {
       metadata: {
         namespace: 'ns',
         name: 'a',
-        uid: '00000000-0000-4000-8000-000000000001',
+        uid: '019b7ca9-8f2e-4000-8000-000000000001',
         resourceVersion: '2',
         generation: 1,
         creationTimestamp: '2026-01-02T03:04:05Z',
@@ -53,6 +53,17 @@ describe('create', () => {
     for (let n = 0; n < 20; n++) uids.add((await create(`a${n}`)).metadata.uid)
     expect(uids.size).toBe(20)
     for (const uid of uids) expect(uid).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
+  })
+
+  it('gives other uids than a store that began at another time, and the same ones with the same clock', async () => {
+    const uidsOf = async (firstMs: number) => {
+      let ms = firstMs
+      store = newStore({ now: () => ms++ })
+      return [(await create('a')).metadata.uid, (await create('b')).metadata.uid]
+    }
+    const [first, again, later] = [await uidsOf(START_MS), await uidsOf(START_MS), await uidsOf(START_MS + 1)]
+    expect(again).toEqual(first)
+    expect(new Set([...first, ...later]).size).toBe(4)
   })
 
   it('takes the uid from the option, which counts what was created', async () => {

@@ -3,6 +3,7 @@ import { Cluster, IPAddress, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
 // Three claims of a network with two addresses, in an IPAM product outside: tsx
 // docs/examples/external-provider/main.ts
 import { unwrap } from 'ipam-kit/errors'
+import { now, uid } from 'ipam-kit/node'
 import { explain } from 'ipam-kit/plan'
 import { runUntilQuiet } from 'ipam-kit/run'
 import { memoryStore } from 'ipam-kit/store/memory'
@@ -11,8 +12,10 @@ import { FakeIpam } from './fake-ipam.js'
 import { InfobloxPool } from './pool.js'
 import { infoblox } from './provider.js'
 
+// requests to the IPAM product are made of uids: no other run may have the same
 const store = memoryStore({
-  now: Date.now,
+  now,
+  uid,
   kinds: [IPAddressClaim, IPAddress, Cluster, InfobloxPool].map((it) => it.info),
 })
 const ipam = new FakeIpam()
@@ -43,7 +46,7 @@ for (const name of ['web-0', 'web-1', 'web-2']) {
 }
 
 const run = async (title: string) => {
-  const { outcomes } = await runUntilQuiet(store, [infoblox()], { now: Date.now, external: callerOf(ipam) })
+  const { outcomes } = await runUntilQuiet(store, [infoblox()], { now, external: callerOf(ipam) })
   console.log(`${title}:`)
   for (const [key, outcome] of outcomes)
     console.log('  ' + explain({ outcome, effects: [] }).split('\n')[0] + ` (${key})`)

@@ -21,8 +21,11 @@ import { Watcher } from './watcher.js'
 
 export interface MemoryStoreOptions extends Omit<ObjectRulesOptions, 'uid'> {
   /**
-   * The uid of the nth object that is created, from 1. Default:
-   * `00000000-0000-4000-8000-000000000001` and so on.
+   * The uid of the nth object that is created, from 1. Default: the first time that the store read
+   * from its clock, and n, both in hexadecimal: `019b7c01-0400-4000-8000-000000000001`.
+   *
+   * Two stores whose first times are the same millisecond have the same uids. Where uids leave the
+   * store, as in markers of an external system, pass `uid` of `ipam-kit/node`.
    */
   readonly uid?: ((n: number) => string) | undefined
   /** The number of events, of all kinds together, from which a watch can start. Default 10,000. */
@@ -73,10 +76,19 @@ class Memory implements Keeper {
 
   constructor(options: MemoryStoreOptions) {
     assertObject('options', options)
-    const { now, kinds, uid = defaultUid, maxObjectBytes, history = DEFAULT_HISTORY } = options
+    const { now, kinds, maxObjectBytes, history = DEFAULT_HISTORY } = options
+    assertFunction('options.now', now)
+    // the rules read the clock before they ask for a uid
+    let firstMs: number | undefined
+    const clock = () => {
+      const nowMs = now()
+      if (nowMs >= 0) firstMs ??= nowMs
+      return nowMs
+    }
+    const { uid = (n: number) => defaultUid(firstMs ?? 0, n) } = options
     assertFunction('options.uid', uid)
     assertInteger('options.history', history, { min: 0, max: Number.MAX_SAFE_INTEGER })
-    this.rules = new ObjectRules({ now, kinds, maxObjectBytes, uid: () => uid(this.#created + 1) })
+    this.rules = new ObjectRules({ now: clock, kinds, maxObjectBytes, uid: () => uid(this.#created + 1) })
     this.#historyLimit = history
     this.#history = new History(history)
   }
@@ -154,6 +166,8 @@ function readVersion(text: string): number | undefined {
   return /^(0|[1-9]\d{0,15})$/.test(text) ? Number(text) : undefined
 }
 
-function defaultUid(n: number): string {
-  return `00000000-0000-4000-8000-${n.toString(16).padStart(12, '0')}`
+/** A UUID of a time up to the year 9999 and a number. */
+function defaultUid(atMs: number, n: number): string {
+  const [time, count] = [Math.floor(atMs), n].map((part) => part.toString(16).padStart(12, '0'))
+  return `${time!.slice(0, 8)}-${time!.slice(8)}-4000-8000-${count}`
 }
