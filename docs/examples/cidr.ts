@@ -17,7 +17,7 @@ console.log(Address.warningsFor('010.0.0.1').map((warning) => warning.message))
 const cluster = Prefix.parse('10.128.0.0/14')
 console.log(Prefix.format(Prefix.subnetAt(cluster, 24, 7)), Prefix.subnetCount(cluster, 24))
 console.log(Array.from(Prefix.split(Prefix.parse('10.0.0.0/30'), 31), Prefix.format))
-console.log(Range.toPrefixes(Range.parse('10.0.0.5-10.0.0.9')).map(Prefix.format))
+console.log(Range.prefixes(Range.parse('10.0.0.5-10.0.0.9')).map(Prefix.format))
 
 // A set contains both families. Sets are immutable: every operation returns a new one.
 const pool = RangeSet.parse(['10.0.0.0/24', '10.0.1.5-10.0.1.9', 'fd00::/120'])

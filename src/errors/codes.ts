@@ -17,10 +17,16 @@ export interface ErrorContexts {
    * wrong.
    */
   readonly MALFORMED_PREFIX: MalformedText & { readonly suggestion?: string }
-  /** `text` is not a range `first-last` of one family. */
-  readonly MALFORMED_RANGE: MalformedText
-  /** `text` is neither an address, nor a range, nor a CIDR. */
-  readonly MALFORMED_RANGE_SET_ENTRY: MalformedText & { readonly index: number }
+  /**
+   * `text` is not a range `first-last` of one family. `suggestion` is there where only the form is
+   * wrong.
+   */
+  readonly MALFORMED_RANGE: MalformedText & { readonly suggestion?: string }
+  /**
+   * `text` is neither an address, nor a range, nor a CIDR. `suggestion` is there where only the form
+   * is wrong.
+   */
+  readonly MALFORMED_RANGE_SET_ENTRY: MalformedText & { readonly index: number; readonly suggestion?: string }
   /** `text` is not the name of an address or a zone in reverse DNS. */
   readonly MALFORMED_REVERSE_NAME: MalformedText
   /**

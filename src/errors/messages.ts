@@ -10,9 +10,10 @@ export const templates: { readonly [C in ErrorCode]: ErrorDefinition<C>['templat
     `not an IP address: ${quote(c.text)}: ${c.problem} (at position ${c.position})${instead(c.suggestion)}`,
   MALFORMED_PREFIX: (c) =>
     `not a CIDR: ${quote(c.text)}: ${c.problem} (at position ${c.position})${instead(c.suggestion)}`,
-  MALFORMED_RANGE: (c) => `not an address range: ${quote(c.text)}: ${c.problem} (at position ${c.position})`,
+  MALFORMED_RANGE: (c) =>
+    `not an address range: ${quote(c.text)}: ${c.problem} (at position ${c.position})${instead(c.suggestion)}`,
   MALFORMED_RANGE_SET_ENTRY: (c) =>
-    `entry ${c.index} is not an address, range or CIDR: ${quote(c.text)}: ${c.problem} (at position ${c.position})`,
+    `entry ${c.index} is not an address, range or CIDR: ${quote(c.text)}: ${c.problem} (at position ${c.position})${instead(c.suggestion)}`,
   MALFORMED_REVERSE_NAME: (c) => `not a reverse name: ${quote(c.text)}: ${c.problem} (at position ${c.position})`,
   MALFORMED_URL_HOST: (c) => `no IP address as host: ${quote(c.text)}: ${c.problem} (at position ${c.position})`,
   MALFORMED_BYTES: (c) => `not the bytes of ${plain(c.what)}: ${plain(c.problem)} (at position ${c.position})`,

@@ -170,7 +170,7 @@ function specOf({ cidrs, avoidBuggyIPs }: PoolConfig): AddressPoolSpec {
 export function parseEntry(text: string): Result<Prefix[], 'MALFORMED_PREFIX' | 'MALFORMED_RANGE'> {
   if (text.includes('-')) {
     const range = Range.safeParse(text, { blanks: 'around-hyphen' })
-    return range.ok ? { ok: true, value: Range.toPrefixes(range.value) } : range
+    return range.ok ? { ok: true, value: Range.prefixes(range.value) } : range
   }
   const prefix = Prefix.safeParse(text)
   return prefix.ok ? { ok: true, value: [Prefix.masked(prefix.value)] } : prefix

@@ -80,10 +80,16 @@ export function safeParse(text: string, options: RangeTextOptions = {}): Result<
   const hyphen = hyphenOf(text, options)
   if (hyphen < 0) return malformed(text, -1 - hyphen, "no '-'")
   const first = addressOf(text.slice(0, endOfFirst(text, hyphen, options)), options)
-  if (!first.ok) return malformed(text, first.failure.context.position, first.failure.context.problem)
   const lastAt = startOfLast(text, hyphen, options)
   const last = addressOf(text.slice(lastAt), options)
-  if (!last.ok) return malformed(text, lastAt + last.failure.context.position, last.failure.context.problem)
+  if (!first.ok) {
+    const { position, problem } = first.failure.context
+    return malformed(text, position, problem, inForm(first, last, options))
+  }
+  if (!last.ok) {
+    const { position, problem } = last.failure.context
+    return malformed(text, lastAt + position, problem, inForm(first, last, options))
+  }
   const problem = disorder(first.value, last.value)
   return problem === undefined
     ? { ok: true, value: { first: first.value, last: last.value } }
@@ -122,7 +128,10 @@ export function safeParseInSubnet(
   const slash = text.slice(lastAt, lastAt + HYPHEN_WITHIN).indexOf('/')
   if (slash < 0) return malformed(text, Math.min(text.length, lastAt + HYPHEN_WITHIN), "no '/'")
   const range = safeParse(text.slice(0, lastAt + slash), options)
-  if (!range.ok) return malformed(text, range.failure.context.position, range.failure.context.problem)
+  if (!range.ok) {
+    const { position, problem, suggestion } = range.failure.context
+    return malformed(text, position, problem, suggestion && `${suggestion}${text.slice(lastAt + slash)}`)
+  }
   // host bits are the point here, so that no profile refuses them
   const profile = options.profile === 'k8s-legacy-read' ? options.profile : 'strict'
   const withLength = Prefix.safeParse(text.slice(lastAt), { profile })
@@ -228,9 +237,20 @@ function disorder(first: Address.Address, last: Address.Address): string | undef
   return Address.compare(first, last) > 0 ? 'the range ends before it begins' : undefined
 }
 
-function malformed(text: string, position: number, problem: string) {
-  return fail('MALFORMED_RANGE', { text, position, problem })
+function malformed(text: string, position: number, problem: string, suggestion?: string) {
+  return fail('MALFORMED_RANGE', { text, position, problem, ...(suggestion === undefined ? {} : { suggestion }) })
 }
+
+/** A range of which only the form of an end is wrong, in the accepted form. */
+function inForm(first: ReadEnd, last: ReadEnd, options: RangeTextOptions): string | undefined {
+  const [from, to] = [first, last].map((end) => (end.ok ? Address.format(end.value) : end.failure.context.suggestion))
+  if (from === undefined || to === undefined) return undefined
+  const [left, right] = [from, to].map((text) => addressOf(text, options)) as [ReadEnd, ReadEnd]
+  const isRange = left.ok && right.ok && disorder(left.value, right.value) === undefined
+  return isRange ? `${from}-${to}` : undefined
+}
+
+type ReadEnd = Result<Address.Address, 'MALFORMED_ADDRESS'>
 
 const HYPHEN = 45
 const BLANK = 32

@@ -95,18 +95,18 @@ export function subtract(range: Range, taken: Range): readonly Range[] {
  * 254 for IPv6. O(bits).
  *
  * @example
- * Range.toPrefixes(Range.parse('10.0.0.5-10.0.0.9')).map(Prefix.format) // ['10.0.0.5/32', '10.0.0.6/31', '10.0.0.8/31']
+ * Range.prefixes(Range.parse('10.0.0.5-10.0.0.9')).map(Prefix.format) // ['10.0.0.5/32', '10.0.0.6/31', '10.0.0.8/31']
  */
-export function toPrefixes(range: Range): Prefix[] {
-  assertRange('Range.toPrefixes', 'range', range)
+export function prefixes(range: Range): Prefix[] {
+  assertRange('Range.prefixes', 'range', range)
   const { first, last } = range
-  const prefixes: Prefix[] = []
-  if (first.family === 4 && last.family === 4) blocks4(first.value, last.value, prefixes)
+  const found: Prefix[] = []
+  if (first.family === 4 && last.family === 4) blocks4(first.value, last.value, found)
   if (first.family === 6 && last.family === 6) {
     const ends = Uint32Array.of(first.w0, first.w1, first.w2, first.w3, last.w0, last.w1, last.w2, last.w3)
-    blocks6(ends.subarray(0, 4), ends.subarray(4), 0, prefixes)
+    blocks6(ends.subarray(0, 4), ends.subarray(4), 0, found)
   }
-  return prefixes
+  return found
 }
 
 /**

@@ -11,4 +11,4 @@ export {
   safeParseInSubnet,
   size,
 } from './range-core.js'
-export { compare, equals, fromBytes, intersect, overlaps, subtract, toBytes, toPrefixes } from './range-math.js'
+export { compare, equals, fromBytes, intersect, overlaps, prefixes, subtract, toBytes } from './range-math.js'

@@ -64,8 +64,7 @@ export function safeParse(
     if (strict && addPlain(text, spans)) continue
     const entry = safeParseEntry(text, options)
     if (!entry.ok) {
-      const { position, problem } = entry.failure.context
-      return fail('MALFORMED_RANGE_SET_ENTRY', { text, position, problem, index })
+      return fail('MALFORMED_RANGE_SET_ENTRY', { ...entry.failure.context, text, index })
     }
     spans.addOrdered(entry.value.first, entry.value.last)
   }

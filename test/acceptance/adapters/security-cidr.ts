@@ -178,7 +178,7 @@ const rangeReadings: Readings<Range> = {
   from: ({ first }) => Address.format(first),
   to: ({ last }) => Address.format(last),
   count: (range) => String(Range.size(range)),
-  cidrs: (range) => Range.toPrefixes(range).map(Prefix.format),
+  cidrs: (range) => Range.prefixes(range).map(Prefix.format),
 }
 
 /**
@@ -191,7 +191,7 @@ function spanReadings(op: 'size' | 'first' | 'last' | 'masked' | 'toPrefixes'): 
   return {
     family: (span) => rangeOf(span).first.family,
     count: (span) => String(Range.size(rangeOf(span))),
-    cidrs: (span) => Range.toPrefixes(rangeOf(span)).map(Prefix.format),
+    cidrs: (span) => Range.prefixes(rangeOf(span)).map(Prefix.format),
     canonical: (span) => {
       if (op === 'first' || op === 'last') return Address.format(end(span))
       return 'first' in span ? Range.format(span) : Prefix.format(op === 'masked' ? Prefix.masked(span) : span)

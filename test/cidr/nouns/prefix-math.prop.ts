@@ -110,8 +110,8 @@ describe('ranges', () => {
     expect(rest).toEqual([...rest].sort(Range.compare))
   })
 
-  property([range()], isDeep ? 20 : 8)('toPrefixes is exact, in order, aligned, and cannot be shorter', (any) => {
-    const list = Range.toPrefixes(any)
+  property([range()], isDeep ? 20 : 8)('prefixes is exact, in order, aligned, and cannot be shorter', (any) => {
+    const list = Range.prefixes(any)
     let next = value(any.first)
     for (const [i, block] of list.entries()) {
       expect(ends(block)[0]).toBe(next)
@@ -127,10 +127,10 @@ describe('ranges', () => {
   })
 
   test('the worst ranges need 62 and 254 prefixes', () => {
-    expect(Range.toPrefixes(Range.parse('0.0.0.1-255.255.255.254'))).toHaveLength(62)
-    expect(Range.toPrefixes(Range.parse('::1-ffff:ffff:ffff:ffff:ffff:ffff:ffff:fffe'))).toHaveLength(254)
-    expect(Range.toPrefixes(Range.parse('::-ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff'))).toHaveLength(1)
-    expect(Range.toPrefixes(Range.parse('0.0.0.0-255.255.255.255'))).toHaveLength(1)
+    expect(Range.prefixes(Range.parse('0.0.0.1-255.255.255.254'))).toHaveLength(62)
+    expect(Range.prefixes(Range.parse('::1-ffff:ffff:ffff:ffff:ffff:ffff:ffff:fffe'))).toHaveLength(254)
+    expect(Range.prefixes(Range.parse('::-ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff'))).toHaveLength(1)
+    expect(Range.prefixes(Range.parse('0.0.0.0-255.255.255.255'))).toHaveLength(1)
   })
 })
 

@@ -77,7 +77,7 @@ describe.each(windows)('beside a plain Set of addresses, at $base', (window) => 
       expect(next !== undefined && sibling !== undefined && Prefix.equals(next, sibling)).toBe(false)
     }
     expect(RangeSet.formatPrefixes(a)).toEqual(list.map(Prefix.format))
-    expect(RangeSet.ranges(a).flatMap(Range.toPrefixes)).toEqual(list)
+    expect(RangeSet.ranges(a).flatMap(Range.prefixes)).toEqual(list)
   })
 
   property([some])('rank and at count the members', (a) => {

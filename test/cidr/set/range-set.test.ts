@@ -235,3 +235,37 @@ test('JSON.stringify of a set, and of what has one, shows ranges as texts', () =
   expect(JSON.parse(JSON.stringify({ set, none: RangeSet.empty }))).toEqual({ set: shown, none: { v4: [], v6: [] } })
   expect([...shown.v4, ...shown.v6]).toEqual(RangeSet.format(set))
 })
+
+describe('a text of which only the form is wrong', () => {
+  const suggestionOf = (text: string, profile: 'k8s-field' | 'k8s-field-canonical' = 'k8s-field') => {
+    const result = RangeSet.safeParse(['10.0.0.1', text], { profile })
+    if (result.ok) throw new Error(`${text} is accepted`)
+    const { index, suggestion } = result.failure.context
+    expect([index, result.failure.context.text]).toEqual([1, text])
+    if (suggestion !== undefined) expect(RangeSet.safeParse([suggestion], { profile }).ok).toBe(true)
+    return suggestion
+  }
+
+  test.each([
+    ['010.0.0.1', '10.0.0.1'],
+    ['10.0.0.77/26', '10.0.0.64/26'],
+    ['010.0.0.1-10.0.0.9', '10.0.0.1-10.0.0.9'],
+    ['10.0.0.1-10.0.0.09', '10.0.0.1-10.0.0.9'],
+    ['010.0.0.1-10.0.0.09', '10.0.0.1-10.0.0.9'],
+    ['010.0.0.9-10.0.0.1', undefined],
+    ['010.0.0.1-banana', undefined],
+    ['banana', undefined],
+  ])('%s has the suggestion %s', (text, suggestion) => {
+    expect(suggestionOf(text)).toBe(suggestion)
+  })
+
+  test('is named with its suggestion by parse', () => {
+    expect(() => RangeSet.parse(['FD00::/64'], { profile: 'k8s-field-canonical' })).toThrow('write "fd00::/64"')
+    expect(suggestionOf('FD00::1-fd00:0::9', 'k8s-field-canonical')).toBe('fd00::1-fd00::9')
+  })
+
+  test('as a range in a subnet has the suggestion with its length', () => {
+    const read = Range.safeParseInSubnet('010.0.0.1-10.0.0.9/24', { profile: 'k8s-field' })
+    expect(!read.ok && read.failure.context.suggestion).toBe('10.0.0.1-10.0.0.9/24')
+  })
+})

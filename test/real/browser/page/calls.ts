@@ -77,7 +77,7 @@ export const signatures: Readonly<Record<string, readonly (readonly Kind[])[]>> 
   'Range.size': [['range']],
   'Range.subtract': [['range', 'range']],
   'Range.toBytes': [['range']],
-  'Range.toPrefixes': [['range']],
+  'Range.prefixes': [['range']],
   'RangeSet.addresses': [['set']],
   'RangeSet.at': [['set', 'index']],
   'RangeSet.complement': [['set', 'block']],
