@@ -23,8 +23,8 @@ export interface ErrorContexts {
    */
   readonly MALFORMED_RANGE: MalformedText & { readonly suggestion?: string }
   /**
-   * `text` is neither an address, nor a range, nor a CIDR. `suggestion` is there where only the form
-   * is wrong.
+   * `text` is neither an address, nor a range, nor a CIDR. `suggestion` is there where only the
+   * form is wrong.
    */
   readonly MALFORMED_RANGE_SET_ENTRY: MalformedText & { readonly index: number; readonly suggestion?: string }
   /** `text` is not the name of an address or a zone in reverse DNS. */

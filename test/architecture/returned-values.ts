@@ -281,6 +281,7 @@ export const specimens: Readonly<Record<string, Specimen>> = {
     counts: (it) => it.counts(),
     duplicates: (it) => it.duplicates(),
     problems: (it) => it.problems,
+    unusable: (it) => it.unusable,
     size: (it) => it.size,
     serves: (it) => it.serves(inClusterPool()),
     observe: (it) => it.observe(ipAddress('d', '10.0.0.8')),
