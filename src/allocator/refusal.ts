@@ -1,5 +1,5 @@
 import * as Address from '../cidr/nouns/address.js'
-import { assertObject } from '../errors/checks.js'
+import { check } from '../errors/check.js'
 import { refuseIn } from '../errors/refuse.js'
 import type { AllocationOutcome, Owner } from './request.js'
 
@@ -13,7 +13,7 @@ import type { AllocationOutcome, Owner } from './request.js'
  * // '10.0.0.9 is not in the pool'
  */
 export function explainRefusal(outcome: AllocationOutcome): string | undefined {
-  assertObject('explainRefusal', 'outcome', outcome)
+  check('explainRefusal', 'outcome', outcome, 'object')
   switch (outcome.kind) {
     case 'allocated':
     case 'already':

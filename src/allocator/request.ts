@@ -1,5 +1,5 @@
 import type { Address, Family } from '../cidr/index.js'
-import { assertObject } from '../errors/checks.js'
+import { check } from '../errors/check.js'
 import { refuseIn } from '../errors/refuse.js'
 import type { ReleasedAddress } from './pool/cooldown.js'
 
@@ -37,7 +37,7 @@ export const MOST_COUNTED = 2 ** 52
  * @throws IpamError `INVALID_ARGUMENT`
  */
 export function assertOwner(of: string, owner: Pick<Owner, 'uid' | 'interface'>): void {
-  assertObject(of, 'owner', owner)
+  check(of, 'owner', owner, 'object')
   if (!isName(owner.uid)) refuseName(of, 'owner.uid', owner?.uid)
   if (owner.interface !== undefined && !isName(owner.interface)) refuseName(of, 'owner.interface', owner.interface)
 }

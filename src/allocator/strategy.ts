@@ -1,4 +1,4 @@
-import { assertNumber } from '../errors/checks.js'
+import { check } from '../errors/check.js'
 
 /**
  * Decides which free address is next. All strategies are deterministic: the same calls give the
@@ -32,6 +32,6 @@ export type Strategy =
  * staticBandOf(65536) // 256
  */
 export function staticBandOf(size: number): number {
-  assertNumber('staticBandOf', 'size', size)
+  check('staticBandOf', 'size', size, 'number')
   return size <= 16 ? 0 : Math.min(Math.max(16, Math.floor(size / 16)), 256)
 }

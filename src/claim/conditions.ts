@@ -1,4 +1,4 @@
-import { assertObjects, assertParts, assertString } from '../errors/checks.js'
+import { check, type KindOf } from '../errors/check.js'
 
 /** A condition as `metav1.Condition` has it. Timestamps are RFC 3339 text. */
 export interface Condition {
@@ -19,6 +19,11 @@ export type ConditionUpdate = Omit<Condition, 'lastTransitionTime'>
 /** The longest message that `metav1.Condition` takes, in characters. */
 const MAX_MESSAGE = 32768
 
+const UPDATE: KindOf<ConditionUpdate> = [
+  'open',
+  { type: 'text', status: ['one', { True: 1, False: 1, Unknown: 1 }], reason: 'text', message: 'text' },
+]
+
 /**
  * The list with one condition set. `lastTransitionTime` changes only when `status` does; other
  * conditions and their order stay. A message that is too long for the API server is cut and ends in
@@ -32,9 +37,9 @@ export function setCondition(
   update: ConditionUpdate,
   now: string,
 ): readonly Condition[] {
-  if (conditions !== undefined) assertObjects('setCondition', 'conditions', conditions)
-  assertParts('setCondition', 'update', update, { type: 'text', status: 'text', reason: 'text', message: 'text' })
-  assertString('setCondition', 'now', now)
+  if (conditions !== undefined) check('setCondition', 'conditions', conditions, ['list', 'object'])
+  check('setCondition', 'update', update, UPDATE)
+  check('setCondition', 'now', now, 'text')
 
   const list = conditions ?? []
   const index = list.findIndex((condition) => condition.type === update.type)
@@ -50,8 +55,8 @@ export function setCondition(
 
 /** The condition of a type, if there is one. */
 export function findCondition(conditions: readonly Condition[] | undefined, type: string): Condition | undefined {
-  if (conditions !== undefined) assertObjects('findCondition', 'conditions', conditions)
-  assertString('findCondition', 'type', type)
+  if (conditions !== undefined) check('findCondition', 'conditions', conditions, ['list', 'object'])
+  check('findCondition', 'type', type, 'text')
 
   return conditions?.find((condition) => condition.type === type)
 }

@@ -1,4 +1,4 @@
-import { assertParts, assertString } from '../errors/checks.js'
+import { check, type KindOf } from '../errors/check.js'
 import { ipamError } from '../errors/failure.js'
 import type { ClaimEffect, ClaimEvent, ClaimState } from './state.js'
 
@@ -54,13 +54,14 @@ export const transitions: readonly Transition[] = [
  * transition({ phase: 'Error', reason: 'PoolExhausted' }, 'PoolHasRoom') // [{ phase: 'Pending' }, []]
  */
 export function transition(state: ClaimState, event: ClaimEvent): [next: ClaimState, effects: readonly ClaimEffect[]] {
-  assertParts('transition', 'state', state, { phase: 'text' })
-  assertString('transition', 'event', event)
+  check('transition', 'state', state, STATE)
+  check('transition', 'event', event, EVENT)
 
   const from = nameOf(state)
   const found = transitions.find((candidate) => candidate.from === from && candidate.event === event)
   if (found === undefined) {
     throw ipamError('INVALID_ARGUMENT', {
+      function: 'transition',
       argument: 'event',
       expected: 'an event that the claim machine defines in this state',
       got: `${event} in ${from}`,
@@ -69,9 +70,36 @@ export function transition(state: ClaimState, event: ClaimEvent): [next: ClaimSt
   return [states[found.to], found.effects]
 }
 
+const STATE: KindOf<ClaimState> = [
+  'by',
+  'phase',
+  {
+    Pending: ['open', { reason: ['one?', { PoolNotReady: 1 }] }],
+    Bound: 'object',
+    Error: [
+      'open',
+      { reason: ['one', { PoolExhausted: 1, AllocationFailed: 1, BackendExhausted: 1, BackendDenied: 1 }] },
+    ],
+  },
+]
+
+const EVENT: KindOf<ClaimEvent> = [
+  'one',
+  {
+    AddressAllocated: 1,
+    AddressLost: 1,
+    PoolUnavailable: 1,
+    PoolExhausted: 1,
+    PoolHasRoom: 1,
+    AllocationFailed: 1,
+    BackendExhausted: 1,
+    BackendDenied: 1,
+  },
+]
+
 /** The name of a state in {@link transitions}. */
 export function nameOf(state: ClaimState): StateName {
-  assertParts('nameOf', 'state', state, { phase: 'text' })
+  check('nameOf', 'state', state, STATE)
 
   const reason = 'reason' in state ? state.reason : undefined
   return (reason === undefined ? state.phase : `${state.phase}(${reason})`) as StateName

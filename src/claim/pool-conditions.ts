@@ -1,4 +1,4 @@
-import { assertObject } from '../errors/checks.js'
+import { check } from '../errors/check.js'
 import type { ConditionUpdate } from './conditions.js'
 
 /** The facts about a pool from which its conditions are written. */
@@ -24,7 +24,7 @@ export type PoolReadyReason = 'Ready' | 'PoolNotReady' | 'PoolExhausted'
  * poolReady({ isDeleting: false, hasRoom: false }).reason // 'PoolExhausted'
  */
 export function poolReady(facts: PoolFacts): ConditionUpdate & { readonly reason: PoolReadyReason } {
-  assertObject('poolReady', 'facts', facts)
+  check('poolReady', 'facts', facts, 'object')
   const { problem, isDeleting, hasRoom } = facts
 
   const notReady = (reason: PoolReadyReason, message: string) =>

@@ -1,4 +1,4 @@
-import { assertObject } from '../errors/checks.js'
+import { check } from '../errors/check.js'
 
 /**
  * The phase of a claim, the same for every IPAM system. No API has a field for it: it is derived.
@@ -160,7 +160,7 @@ function falseReason(type: string): KindOfClaim['reason'] {
  * stateOf({ status: { addressRef: { name: 'web-0' } } }).phase // 'Bound'
  */
 export function stateOf(claim: ClaimStatusLike): ClaimState {
-  assertObject('stateOf', 'claim', claim)
+  check('stateOf', 'claim', claim, 'object')
   const { kind, status = {} } = claim
 
   const { has, reason, meaning, otherwise } = KINDS.get(kind) ?? IP_ADDRESS_CLAIM

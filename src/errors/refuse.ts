@@ -1,14 +1,22 @@
 import { ipamError } from './failure.js'
 
-/** @throws IpamError `INVALID_ARGUMENT`, always */
-export function refuse(argument: string, expected: string, got: unknown): never {
-  throw ipamError('INVALID_ARGUMENT', { argument, expected, got: typeof got === 'string' ? got : shown(got) })
+/**
+ * @param of the function as callers write it: `Address.key`
+ * @param got a description, or a value
+ * @throws IpamError `INVALID_ARGUMENT`, always
+ */
+export function refuse(of: string, argument: string, expected: string, got: unknown): never {
+  throw ipamError('INVALID_ARGUMENT', {
+    function: of,
+    argument,
+    expected,
+    got: typeof got === 'string' ? got : shown(got),
+  })
 }
 
 /**
- * As {@link refuse}, with the function that was called.
+ * As {@link refuse}, of a value: a text is quoted.
  *
- * @param of the function as callers write it: `Address.key`
  * @param call the function that makes the expected value of `given`: `Address.parse`
  */
 export function refuseIn(of: string, argument: string, expected: string, given: unknown, call?: string): never {

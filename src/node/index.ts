@@ -8,7 +8,7 @@
 // The one folder with a clock, timers and randomness: ADR 29 and test/architecture/no-io.test.ts
 // allow them here. Nothing else in src/ imports it, and no other file may name these globals.
 
-import { assertFunction } from '../errors/checks.js'
+import { check } from '../errors/check.js'
 import { refuse } from '../errors/refuse.js'
 import type { Timers } from '../run/index.js'
 
@@ -38,7 +38,7 @@ export const timers: Timers = {
   now,
   after(ms, action) {
     assertMs(ms)
-    assertFunction('timers.after', 'action', action)
+    check('timers.after', 'action', action, 'function')
     const timer = setTimeout(action, ms)
     return () => clearTimeout(timer)
   },
@@ -65,7 +65,7 @@ export async function sleep(ms: number): Promise<void> {
 
 /** A timer of the platform treats an invalid time as 1 ms. */
 function assertMs(ms: unknown): void {
-  if (typeof ms !== 'number' || !(ms >= 0 && ms <= LONGEST_MS)) refuse('ms', 'from 0 to 2,147,483,647', ms)
+  if (typeof ms !== 'number' || !(ms >= 0 && ms <= LONGEST_MS)) refuse('sleep', 'ms', 'from 0 to 2,147,483,647', ms)
 }
 
 export type { Timers } from '../run/index.js'

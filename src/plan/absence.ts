@@ -1,4 +1,4 @@
-import { assertIterable, assertNumber, assertParts, assertString } from '../errors/checks.js'
+import { check } from '../errors/check.js'
 import type { CachedObjects } from './cached-objects.js'
 import type { AbsentEffect } from './effect.js'
 
@@ -32,7 +32,7 @@ export class Absences {
   readonly #sinceMs = new Map<string, ReadonlyMap<string | number, number>>()
 
   constructor(graceSeconds: number) {
-    assertNumber('Absences', 'graceSeconds', graceSeconds)
+    check('Absences', 'graceSeconds', graceSeconds, 'number')
     this.#graceMs = graceSeconds * 1000
   }
 
@@ -43,9 +43,9 @@ export class Absences {
    * among them are removed
    */
   look<K extends string | number>(dependent: string, missing: Iterable<K>, nowMs: number): AbsenceLook<K> {
-    assertString('Absences.look', 'dependent', dependent)
-    assertIterable('Absences.look', 'missing', missing)
-    assertNumber('Absences.look', 'nowMs', nowMs)
+    check('Absences.look', 'dependent', dependent, 'text')
+    check('Absences.look', 'missing', missing, 'iterable')
+    check('Absences.look', 'nowMs', nowMs, 'number')
     const before = this.#sinceMs.get(dependent)
     const now = new Map<K, number>()
     const due = new Set<K>()
@@ -75,7 +75,7 @@ export function proofOfAbsence(
   why: string,
   known?: Pick<CachedObjects<unknown>, 'isProvenAbsent'>,
 ): readonly AbsentEffect[] {
-  assertParts('proofOfAbsence', 'absent', absent, { ref: 'object' })
+  check('proofOfAbsence', 'absent', absent, ['open', { ref: 'object' }])
   const { ref, uid } = absent
   const isProven = uid !== undefined && known?.isProvenAbsent(ref, uid) === true
   return isProven ? [] : [{ kind: 'absent', ...absent, why }]

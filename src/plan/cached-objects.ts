@@ -1,6 +1,6 @@
 import type { Model } from '../crd/meta/model.js'
-import type { KubeObject, ObjectRef } from '../crd/meta/object.js'
-import { assertKube, assertObject, assertParts } from '../errors/checks.js'
+import { HAS_META, type KubeObject, type ObjectRef } from '../crd/meta/object.js'
+import { check } from '../errors/check.js'
 import { describe } from '../errors/index.js'
 import type { Selection, TrimmedObject } from './selection.js'
 
@@ -47,8 +47,8 @@ export function modelWatch<T extends KubeObject>(
   model: Model<T>,
   options: Partial<Omit<Watch<T>, 'parse'>> = {},
 ): Watch<T> {
-  assertParts('modelWatch', 'model', model, { info: 'object', reads: 'list', is: 'function' })
-  assertObject('modelWatch', 'options', options)
+  check('modelWatch', 'model', model, ['open', { info: 'object', reads: 'list', is: 'function' }])
+  check('modelWatch', 'options', options, 'object')
 
   return {
     ...model.info,
@@ -123,8 +123,8 @@ export function nameKey(ref: NameRef | string): string {
 
 /** Sorts objects: the oldest first, of the same age by namespace and name. */
 export function byAge(left: KubeObject, right: KubeObject): number {
-  assertKube('byAge', 'left', left)
-  assertKube('byAge', 'right', right)
+  check('byAge', 'left', left, HAS_META)
+  check('byAge', 'right', right, HAS_META)
 
   return compareAge(left, right)
 }

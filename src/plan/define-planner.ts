@@ -1,4 +1,4 @@
-import { assertParts } from '../errors/checks.js'
+import { check, type Kind, type KindOf } from '../errors/check.js'
 import { refuse } from '../errors/refuse.js'
 import type { AnyWatch, CachedObjects, Delta, TrimmedWatch, Watch } from './cached-objects.js'
 import type { Change } from './change.js'
@@ -80,6 +80,22 @@ export interface PlannerDefinition<O extends Outcome, W extends Watches, S> {
   readonly isBegun?: ((key: string, context: PlannerContext<W, S>) => boolean) | undefined
 }
 
+const DEFINITION: KindOf<PlannerDefinition<Outcome, Watches, unknown>> = {
+  name: 'text',
+  watches: ['record', 'object'],
+  resyncSeconds: 'number?',
+  state: 'function?',
+  wakes: ['record', 'function'],
+  plan: 'function',
+  onResult: 'function?',
+  refused: 'function?',
+  reserve: 'function?',
+  isAggregate: 'function?',
+  isRepair: 'function?',
+  isServed: 'function?',
+  isBegun: 'function?',
+}
+
 /** A planner that {@link definePlanner} has made. */
 export interface DefinedPlanner<O extends Outcome, W extends Watches, S> extends Planner<O> {
   /** The context of its functions, for other parts of a provider. */
@@ -100,7 +116,7 @@ export interface DefinedPlanner<O extends Outcome, W extends Watches, S> extends
 export function definePlanner<O extends Outcome, W extends Watches, S = undefined>(
   definition: PlannerDefinition<O, W, S>,
 ): DefinedPlanner<O, W, S> {
-  assertParts('definePlanner', 'definition', definition, { name: 'text', wakes: 'object', plan: 'function' })
+  check<unknown>('definePlanner', 'definition', definition, DEFINITION as Kind)
 
   return new PlannerOf(definition)
 }
@@ -124,7 +140,7 @@ class PlannerOf<O extends Outcome, W extends Watches, S> implements DefinedPlann
   constructor(definition: PlannerDefinition<O, W, S>) {
     const { name, watches, resyncSeconds, onResult, refused, reserve, isRepair, isServed, isBegun } = definition
     if (resyncSeconds !== undefined && !(resyncSeconds >= 1 && resyncSeconds <= 86_400)) {
-      refuse('resyncSeconds', 'seconds, 1 to 86400', resyncSeconds)
+      refuse('definePlanner', 'resyncSeconds', 'seconds, 1 to 86400', resyncSeconds)
     }
     this.#definition = definition
     this.name = name
@@ -149,7 +165,12 @@ class PlannerOf<O extends Outcome, W extends Watches, S> implements DefinedPlann
 
   share(objects: ObjectCache): void {
     if (!objects.isEmpty)
-      refuse('objects', 'a cache without objects: the planner has to be told of each', 'one with objects')
+      refuse(
+        'definePlanner',
+        'objects',
+        'a cache without objects: the planner has to be told of each',
+        'one with objects',
+      )
     this.#objects = objects
     this.context = this.#open(this.context.state)
   }

@@ -1,6 +1,6 @@
-import { type Json, type KubeObject, type ObjectRef, type Propagation, refOf } from '../crd/meta/object.js'
+import { type Json, KUBE, type KubeObject, type ObjectRef, type Propagation, refOf } from '../crd/meta/object.js'
 import type { JsonPatch, MergePatch } from '../crd/meta/patch.js'
-import { assertKube, assertObject, assertObjects, assertParts, assertString } from '../errors/checks.js'
+import { check, type KindOf } from '../errors/check.js'
 import type { WholeObject } from './selection.js'
 
 export type { Propagation } from '../crd/meta/object.js'
@@ -176,10 +176,15 @@ export interface Refusal {
   readonly message: string
 }
 
+const EVENT: KindOf<Pick<EventEffect, 'type' | 'reason' | 'message'>> = [
+  'open',
+  { type: ['one', { Normal: 1, Warning: 1 }], reason: 'text', message: 'text' },
+]
+
 /** An event about an object that was read. */
 export function eventAbout(object: KubeObject, event: Pick<EventEffect, 'type' | 'reason' | 'message'>): EventEffect {
-  assertKube('eventAbout', 'object', object)
-  assertParts('eventAbout', 'event', event, { type: 'text', reason: 'text', message: 'text' })
+  check('eventAbout', 'object', object, KUBE)
+  check('eventAbout', 'event', event, EVENT)
 
   return { kind: 'event', about: refOf(object), uid: object.metadata.uid, ...event }
 }
@@ -190,13 +195,13 @@ export function eventAbout(object: KubeObject, event: Pick<EventEffect, 'type' |
  */
 export function patchObject(object: KubeObject, patch: MergePatch, why: string): MergePatchEffect {
   assertEffect('patchObject', object, why)
-  assertObject('patchObject', 'patch', patch)
+  check('patchObject', 'patch', patch, 'object')
   return patchOf(object, patch, why)
 }
 
 function assertEffect(of: string, object: KubeObject, why: string): void {
-  assertKube(of, 'object', object)
-  assertString(of, 'why', why)
+  check(of, 'object', object, KUBE)
+  check(of, 'why', why, 'text')
 }
 
 function patchOf(object: KubeObject, patch: MergePatch, why: string): MergePatchEffect {
@@ -214,7 +219,7 @@ export function deleteObject(
   options: Pick<DeleteEffect, 'propagation'> = {},
 ): DeleteEffect {
   assertEffect('deleteObject', object, why)
-  assertObject('deleteObject', 'options', options)
+  check('deleteObject', 'options', options, 'object')
 
   const { uid = '', resourceVersion } = object.metadata
   return { kind: 'delete', ref: refOf(object), if: { uid, resourceVersion }, ...options, why }
@@ -231,8 +236,8 @@ export function patchIfFields(
   why: string,
 ): JsonPatchEffect {
   assertEffect('patchIfFields', object, why)
-  assertObject('patchIfFields', 'fields', fields)
-  assertObjects('patchIfFields', 'patch', patch)
+  check('patchIfFields', 'fields', fields, 'object')
+  check('patchIfFields', 'patch', patch, ['list', 'object'])
 
   return { kind: 'patch', ref: refOf(object), patch, if: { uid: object.metadata.uid, fields }, why }
 }
@@ -250,21 +255,21 @@ export function guard(object: KubeObject, why: string): MergePatchEffect {
 /** As {@link patchObject}, for the status only. */
 export function patchStatus(object: KubeObject, patch: MergePatch, why: string): MergePatchEffect {
   assertEffect('patchStatus', object, why)
-  assertObject('patchStatus', 'patch', patch)
+  check('patchStatus', 'patch', patch, 'object')
   return { ...patchOf(object, patch, why), subresource: 'status' }
 }
 
 /** Adds a finalizer after the existing ones. */
 export function addFinalizer(object: WholeObject, finalizer: string, why: string): MergePatchEffect {
   assertEffect('addFinalizer', object, why)
-  assertString('addFinalizer', 'finalizer', finalizer)
+  check('addFinalizer', 'finalizer', finalizer, 'text')
   return patchOf(object, { metadata: { finalizers: [...(object.metadata.finalizers ?? []), finalizer] } }, why)
 }
 
 /** Removes a finalizer, and leaves all others. */
 export function removeFinalizer(object: WholeObject, finalizer: string, why: string): MergePatchEffect {
   assertEffect('removeFinalizer', object, why)
-  assertString('removeFinalizer', 'finalizer', finalizer)
+  check('removeFinalizer', 'finalizer', finalizer, 'text')
   const finalizers = (object.metadata.finalizers ?? []).filter((held) => held !== finalizer)
   return patchOf(object, { metadata: { finalizers } }, why)
 }

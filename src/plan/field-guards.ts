@@ -80,16 +80,26 @@ export function assertFieldGuards(effect: PatchEffect): void {
   const fields: unknown = effect.if?.fields
   if (fields === undefined) return
   if (typeof fields !== 'object' || fields === null || Array.isArray(fields)) {
-    refuse('if.fields', 'an object of field paths and their values', fields)
+    refuse('runPlan', 'if.fields', 'an object of field paths and their values', fields)
   }
   if (!isJsonPatch(effect)) {
-    refuse('patch', 'a JSON patch, as the condition names fields: a merge patch has no tests', 'a merge patch')
+    refuse(
+      'runPlan',
+      'patch',
+      'a JSON patch, as the condition names fields: a merge patch has no tests',
+      'a merge patch',
+    )
   }
   for (const [path, value] of Object.entries(fields)) {
     if (keysOf(path) === undefined) {
-      refuse('if.fields', 'paths such as spec.podCIDRs, or JSON pointers such as /metadata/annotations/a.b~1c', path)
+      refuse(
+        'runPlan',
+        'if.fields',
+        'paths such as spec.podCIDRs, or JSON pointers such as /metadata/annotations/a.b~1c',
+        path,
+      )
     }
-    if (value === undefined) refuse('if.fields', `a value of ${path}, or null for none`, value)
+    if (value === undefined) refuse('runPlan', 'if.fields', `a value of ${path}, or null for none`, value)
   }
 }
 

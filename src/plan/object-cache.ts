@@ -1,5 +1,5 @@
-import { type KubeObject, kindKey, type ObjectRef, refOf } from '../crd/meta/object.js'
-import { assertKube, assertNumber, assertObject, assertParts, assertString } from '../errors/checks.js'
+import { HAS_META, type KubeObject, kindKey, type ObjectRef, REF, refOf } from '../crd/meta/object.js'
+import { check, type KindOf } from '../errors/check.js'
 import {
   type AnyWatch,
   type CachedObjects,
@@ -33,6 +33,12 @@ export interface Applied {
   deltaFor<T>(watch: AnyWatch<T>): Delta<T> | undefined
 }
 
+const CHANGE: KindOf<Change> = [
+  'by',
+  'kind',
+  { present: ['open', { object: HAS_META }], absent: ['open', { ref: REF, uid: 'text?' }] },
+]
+
 export interface ApplyOptions {
   /**
    * The selection whose watch delivers the change. Left out: a write or a read of that object,
@@ -49,6 +55,14 @@ export interface ApplyOptions {
    * before the last change does not replace that change. Left out: now.
    */
   readonly since?: number | undefined
+}
+
+const SELECTION: KindOf<Selection> = ['open', { apiVersion: 'text', kind: 'text', plural: 'text' }]
+
+const APPLY: KindOf<ApplyOptions> = {
+  selection: ['open?', { apiVersion: 'text', kind: 'text' }],
+  isKept: 'flag?',
+  since: 'number?',
 }
 
 /** What {@link ObjectCache.changesOf} finds in a list. */
@@ -98,7 +112,7 @@ export class ObjectCache {
    *   the process has applied ({@link announce}), and passes it to the planners of the host
    */
   constructor(options: { readonly onAnnounced?: ((applied: Applied) => void) | undefined } = {}) {
-    assertObject('ObjectCache', 'options', options)
+    check('ObjectCache', 'options', options, 'object')
     const { onAnnounced } = options
     this.#onAnnounced = onAnnounced
   }
@@ -113,15 +127,15 @@ export class ObjectCache {
   open<T>(watch: TrimmedWatch<T>): CachedObjects<T, TrimmedObject>
   open<T>(watch: AnyWatch<T>): CachedObjects<T>
   open<T>(watch: AnyWatch<T>): CachedObjects<T> {
-    assertParts('ObjectCache.open', 'watch', watch, { apiVersion: 'text', kind: 'text', parse: 'function' })
+    check('ObjectCache.open', 'watch', watch, ['open', { apiVersion: 'text', kind: 'text', parse: 'function' }])
     // a trimmed object is read as a whole one: only the compiler knows the difference
     return this.#collection(watch).read(watch as Watch<T>)
   }
 
   /** Applies a change. */
   apply(change: Change, options: ApplyOptions = {}): Applied {
-    assertParts('ObjectCache.apply', 'change', change, { kind: 'text' })
-    assertObject('ObjectCache.apply', 'options', options)
+    check('ObjectCache.apply', 'change', change, CHANGE)
+    check('ObjectCache.apply', 'options', options, APPLY)
     const { selection, isKept = false, since = this.#clock } = options
 
     const ref = change.kind === 'present' ? refOf(change.object) : change.ref
@@ -195,8 +209,8 @@ export class ObjectCache {
 
   /** The part of an object that the cache keeps for a selection. */
   keep(selection: Selection, object: KubeObject): KubeObject {
-    assertParts('ObjectCache.keep', 'selection', selection, { apiVersion: 'text', kind: 'text', plural: 'text' })
-    assertKube('ObjectCache.keep', 'object', object)
+    check('ObjectCache.keep', 'selection', selection, ['open', { apiVersion: 'text', kind: 'text', plural: 'text' }])
+    check('ObjectCache.keep', 'object', object, HAS_META)
 
     return selection.keep?.(object) ?? object
   }
@@ -212,8 +226,11 @@ export class ObjectCache {
    * @param resourceVersion that of the list: the cache has what was stored at that version
    */
   complete(selection: Selection, resourceVersion?: string): void {
-    assertParts('ObjectCache.complete', 'selection', selection, { apiVersion: 'text', kind: 'text', plural: 'text' })
-    if (resourceVersion !== undefined) assertString('ObjectCache.complete', 'resourceVersion', resourceVersion)
+    check('ObjectCache.complete', 'selection', selection, [
+      'open',
+      { apiVersion: 'text', kind: 'text', plural: 'text' },
+    ])
+    if (resourceVersion !== undefined) check('ObjectCache.complete', 'resourceVersion', resourceVersion, 'text')
 
     const collection = this.#collection(selection)
     collection.isComplete = true
@@ -250,11 +267,14 @@ export class ObjectCache {
    * same part of them.
    */
   selectionKey(selection: Selection): string {
-    assertParts('ObjectCache.selectionKey', 'selection', selection, {
-      apiVersion: 'text',
-      kind: 'text',
-      plural: 'text',
-    })
+    check('ObjectCache.selectionKey', 'selection', selection, [
+      'open',
+      {
+        apiVersion: 'text',
+        kind: 'text',
+        plural: 'text',
+      },
+    ])
 
     const { namespace, labels, labelExpressions, fields, keep } = selection
     const what = [namespace, sorted(labels), labelExpressions, sorted(fields), keep && this.#numberOf(keep)]
@@ -271,9 +291,9 @@ export class ObjectCache {
 
 /** @throws IpamError `INVALID_ARGUMENT` */
 function assertList(of: string, selection: Selection, list: unknown, since: number): void {
-  assertParts(of, 'selection', selection, { apiVersion: 'text', kind: 'text', plural: 'text' })
-  assertParts(of, 'list', list, { items: 'objects', resourceVersion: 'text' })
-  assertNumber(of, 'since', since)
+  check(of, 'selection', selection, SELECTION)
+  check(of, 'list', list, ['open', { items: ['list', 'object'], resourceVersion: 'text' }])
+  check(of, 'since', since, 'number')
 }
 
 /** Whether one resourceVersion is older than another. Never, where either is no whole number. */

@@ -1,6 +1,6 @@
 import { formatRef, refOf } from '../crd/meta/object.js'
 import { readPointer } from '../crd/meta/patch.js'
-import { assertParts } from '../errors/checks.js'
+import { check } from '../errors/check.js'
 import type { Effect, EffectPrecondition, PatchEffect } from './effect.js'
 import { type FieldGuard, fieldGuardsOf, formatGuard, formatKeys, isJsonPatch } from './field-guards.js'
 
@@ -37,7 +37,7 @@ export interface Plan<O extends Outcome = Outcome> {
  * // 'paused: the Cluster is paused\n  nothing to do'
  */
 export function explain(plan: Plan): string {
-  assertParts('explain', 'plan', plan, { outcome: 'object', effects: 'objects' })
+  check('explain', 'plan', plan, ['open', { outcome: 'object', effects: ['list', 'object'] }])
 
   const lines = [`${plan.outcome.kind}: ${plan.outcome.message}`]
   plan.effects.forEach((effect, index) => {

@@ -1,5 +1,5 @@
 import * as Address from '../cidr/nouns/address.js'
-import { assertObject, assertParts } from '../errors/checks.js'
+import { check } from '../errors/check.js'
 import { type CellState, type Grid, type GridOptions, gridsOf, type PoolMap } from './grid.js'
 
 export interface AsciiMapOptions extends GridOptions {}
@@ -26,10 +26,10 @@ export const asciiMapLegend =
  * asciiMap({ addresses, available, inUse: RangeSet.parse(['10.0.0.1']) }) // ['10.0.0.0  -#.....-']
  */
 export function asciiMap(map: PoolMap, options: AsciiMapOptions = {}): string[] {
-  assertParts('asciiMap', 'map', map, { addresses: 'object', available: 'object', inUse: 'object' })
-  assertObject('asciiMap', 'options', options)
+  check('asciiMap', 'map', map, ['open', { addresses: 'object', available: 'object', inUse: 'object' }])
+  check('asciiMap', 'options', options, 'object')
 
-  return gridsOf(map, options).flatMap(linesOf)
+  return gridsOf('asciiMap', map, options).flatMap(linesOf)
 }
 
 const characters: Readonly<Record<CellState, string>> = {

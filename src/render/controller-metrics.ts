@@ -1,4 +1,4 @@
-import { assertParts } from '../errors/checks.js'
+import { check } from '../errors/check.js'
 import type { ControllerLoad, ControllerProblem, ControllerResult } from '../run/controller/controller.js'
 import type { QueueReport } from '../run/controller/work-queue.js'
 import { Histogram } from './histogram.js'
@@ -27,7 +27,7 @@ export class ControllerMetrics {
 
   /** Counts a key that was planned: `onResult` of a `Controller`. */
   readonly onResult = (result: ControllerResult): void => {
-    assertParts('ControllerMetrics.onResult', 'result', result, { tookMs: 'number' })
+    check('ControllerMetrics.onResult', 'result', result, ['open', { tookMs: 'number' }])
     const { outcome, tookMs } = result
     addOne(this.#outcomes, outcome?.kind ?? 'gone')
     this.#seconds.observe(tookMs / 1000)
@@ -35,7 +35,7 @@ export class ControllerMetrics {
 
   /** Counts a problem: `onProblem` of a `Controller`. */
   readonly onProblem = (problem: Pick<ControllerProblem, 'kind'>): void => {
-    assertParts('ControllerMetrics.onProblem', 'problem', problem, { kind: 'text' })
+    check('ControllerMetrics.onProblem', 'problem', problem, 'object')
     addOne(this.#problems, problem.kind)
   }
 
@@ -47,7 +47,10 @@ export class ControllerMetrics {
    */
   metrics(controller?: RunningController | undefined): readonly Metric[] {
     if (controller !== undefined) {
-      assertParts('ControllerMetrics.metrics', 'controller', controller, { load: 'object', queues: 'objects' })
+      check('ControllerMetrics.metrics', 'controller', controller, [
+        'open',
+        { load: 'object', queues: ['list', 'object'] },
+      ])
     }
     const load = controller?.load
     const queues = controller?.queues ?? []

@@ -74,13 +74,13 @@ export interface Run {
  * @throws IpamError `INVALID_ARGUMENT` for columns that are no power of two from 8 to 256, or for
  * less than one row
  */
-export function gridsOf(map: PoolMap, options: GridOptions): Grid[] {
+export function gridsOf(of: string, map: PoolMap, options: GridOptions): Grid[] {
   const columns = options.columns ?? 64
   const maxRows = options.maxRows ?? 16
   if (!Number.isInteger(Math.log2(columns)) || columns < 8 || columns > 256) {
-    refuse('columns', 'a power of two from 8 to 256', columns)
+    refuse(of, 'columns', 'a power of two from 8 to 256', columns)
   }
-  if (!Number.isInteger(maxRows) || maxRows < 1) refuse('maxRows', 'a whole number from 1', maxRows)
+  if (!Number.isInteger(maxRows) || maxRows < 1) refuse(of, 'maxRows', 'a whole number from 1', maxRows)
   const everything = RangeSet.ranges(RangeSet.union(map.addresses, map.inUse))
   return ([4, 6] as const).flatMap((family) => {
     const bounds = everything

@@ -1,4 +1,4 @@
-import { assertObject } from '../errors/checks.js'
+import { check } from '../errors/check.js'
 import { refuse } from '../errors/refuse.js'
 import type { HistogramSample } from './prometheus.js'
 
@@ -24,7 +24,7 @@ export class Histogram {
   constructor(bounds: readonly number[]) {
     const isRising =
       Array.isArray(bounds) && bounds.every((bound, i) => Number.isFinite(bound) && (i === 0 || bound > bounds[i - 1]!))
-    if (!isRising) refuse('bounds', 'finite numbers, each above the one before', bounds)
+    if (!isRising) refuse('Histogram', 'bounds', 'finite numbers, each above the one before', bounds)
     this.#bounds = [...bounds]
     this.#counts = this.#bounds.map(() => 0)
   }
@@ -35,7 +35,7 @@ export class Histogram {
    * @throws IpamError `INVALID_ARGUMENT` for what is no number
    */
   observe(value: number): void {
-    if (typeof value !== 'number' || Number.isNaN(value)) refuse('value', 'a number', value)
+    if (typeof value !== 'number' || Number.isNaN(value)) refuse('Histogram.observe', 'value', 'a number', value)
     for (const [i, bound] of this.#bounds.entries()) if (value <= bound) this.#counts[i]!++
     this.#sum += value
     this.#count++
@@ -43,7 +43,7 @@ export class Histogram {
 
   /** The counts so far. */
   sample(labels?: HistogramSample['labels']): HistogramSample {
-    if (labels !== undefined) assertObject('Histogram.sample', 'labels', labels)
+    if (labels !== undefined) check('Histogram.sample', 'labels', labels, 'object')
     const buckets = this.#bounds.map((atMost, i) => ({ atMost, count: this.#counts[i]! }))
     return { labels, buckets, sum: this.#sum, count: this.#count }
   }

@@ -1,4 +1,4 @@
-import { assertNumber, assertObject, assertObjects, assertString } from '../errors/checks.js'
+import { check } from '../errors/check.js'
 import { refuseIn } from '../errors/refuse.js'
 
 /** One value of a metric. */
@@ -60,14 +60,14 @@ const LABEL = /^[a-zA-Z_][a-zA-Z0-9_]*$/
  * @throws IpamError `INVALID_ARGUMENT`
  */
 export function assertMetrics(of: string, metrics: readonly Metric[]): void {
-  assertObjects(of, 'metrics', metrics)
+  check(of, 'metrics', metrics, ['list', 'object'])
   const names = new Set<string>()
   for (const metric of metrics) {
     const { name, help, type } = metric
     assertName(of, 'name', name, NAME)
-    assertString(of, 'help', help)
+    check(of, 'help', help, 'text')
     if (!TYPES.includes(type)) refuseIn(of, 'type', TYPES.join(', '), type)
-    assertObjects(of, 'samples', metric.samples)
+    check(of, 'samples', metric.samples, ['list', 'object'])
     const isHistogram = metric.type === 'histogram'
     for (const each of isHistogram ? ['', '_bucket', '_sum', '_count'].map((part) => name + part) : [name]) {
       if (names.has(each)) refuseIn(of, 'name', 'each once', each)
@@ -80,19 +80,19 @@ export function assertMetrics(of: string, metrics: readonly Metric[]): void {
 }
 
 function assertLabels(of: string, labels: unknown = {}, isHistogram: boolean): void {
-  assertObject(of, 'labels', labels)
+  check(of, 'labels', labels, 'object')
   for (const [label, text] of Object.entries(labels as object)) {
     assertName(of, 'label', label, LABEL)
     // the label of the bounds of its buckets
     if (isHistogram && label === 'le') refuseIn(of, 'label', 'another name in a histogram', label)
-    assertString(of, `labels.${label}`, text)
+    check(of, `labels.${label}`, text, 'text')
   }
 }
 
 function assertHistogram(of: string, name: string, { buckets, sum, count }: HistogramSample): void {
-  assertObjects(of, 'buckets', buckets)
+  check(of, 'buckets', buckets, ['list', 'object'])
   for (const bucket of buckets) {
-    assertNumber(of, 'buckets[].atMost', bucket.atMost)
+    check(of, 'buckets[].atMost', bucket.atMost, 'number')
     assertValue(of, 'buckets[].count', name, bucket.count)
   }
   assertValue(of, 'sum', name, sum)

@@ -1,4 +1,4 @@
-import { assertObject, assertParts } from '../errors/checks.js'
+import { check } from '../errors/check.js'
 import { type Grid, type GridOptions, gridsOf, type MapLabel, type PoolMap } from './grid.js'
 import { clipped, descriptionOf, gridPart, gridWidth, INK, PAD, type Part, summaryOf } from './svg-grid.js'
 import { drawnStates, looks, theme } from './svg-theme.js'
@@ -32,10 +32,10 @@ export interface SvgMapOptions extends GridOptions {
  * svg.includes('<title>in use: 10.0.0.4 to 10.0.0.7&#10;node &lt;1&gt;</title>') // true
  */
 export function svgMap(map: PoolMap, options: SvgMapOptions = {}): string {
-  assertParts('svgMap', 'map', map, { addresses: 'object', available: 'object', inUse: 'object' })
-  assertObject('svgMap', 'options', options)
+  check('svgMap', 'map', map, ['open', { addresses: 'object', available: 'object', inUse: 'object' }])
+  check('svgMap', 'options', options, 'object')
 
-  const grids = gridsOf(map, options)
+  const grids = gridsOf('svgMap', map, options)
   const summaries = grids.map((grid) => summaryOf(grid, map))
   const title = escapeXml(oneLine(options.title ?? '', MAX_TITLE).trim() || 'Address map')
   const width = 2 * PAD + Math.max(MIN_WIDTH, ...grids.map((grid, index) => gridWidth(grid, summaries[index]!)))

@@ -1,4 +1,4 @@
-import { assertList, assertStrings } from '../errors/checks.js'
+import { check } from '../errors/check.js'
 
 /**
  * Rows as aligned columns, two blanks between them, without blanks at line ends. Cells are printed
@@ -8,9 +8,9 @@ import { assertList, assertStrings } from '../errors/checks.js'
  * table(['NAME', 'PHASE'], [['web-0', 'Bound']]) // 'NAME   PHASE\nweb-0  Bound'
  */
 export function table(header: readonly string[], rows: readonly (readonly string[])[]): string {
-  assertStrings('table', 'header', header)
-  assertList('table', 'rows', rows)
-  for (const row of rows) assertStrings('table', 'rows[]', row)
+  check('table', 'header', header, ['list', 'text'])
+  check('table', 'rows', rows, 'list')
+  for (const row of rows) check('table', 'rows[]', row, ['list', 'text'])
 
   const lines = [header, ...rows].map((row) => row.map((cell) => cell.replace(/[\r\n]+/g, ' ')))
   const widths = header.map((_, column) => lines.reduce((width, row) => Math.max(width, row[column]?.length ?? 0), 0))

@@ -20,6 +20,6 @@ export function withheld(effect: Effect, canWrite: CanWrite | undefined): StoreF
 }
 
 /** @throws IpamError `INVALID_ARGUMENT` */
-export function assertCanWrite(canWrite: unknown): void {
-  if (canWrite !== undefined && typeof canWrite !== 'function') refuse('canWrite', 'a function', typeof canWrite)
+export function assertCanWrite(of: string, canWrite: unknown): void {
+  if (canWrite !== undefined && typeof canWrite !== 'function') refuse(of, 'canWrite', 'a function', typeof canWrite)
 }

@@ -1,5 +1,5 @@
 import type { KindInfo, KubeObject, ObjectRef } from '../crd/meta/object.js'
-import { assertObject } from '../errors/checks.js'
+import { check } from '../errors/check.js'
 import { refuse } from '../errors/refuse.js'
 import type { Store, StoreFailure } from '../store/index.js'
 import type { CanWrite } from './can-write.js'
@@ -120,7 +120,7 @@ export class LeaderElection {
 
   /** @throws IpamError `INVALID_ARGUMENT` */
   constructor(options: LeaderElectionOptions) {
-    assertObject('LeaderElection', 'options', options)
+    check('LeaderElection', 'options', options, 'object')
 
     const { leaseDurationSeconds = 15, renewDeadlineSeconds = 10, retryPeriodSeconds = 2 } = options
     const { writeTimeoutSeconds = leaseDurationSeconds - renewDeadlineSeconds } = options
@@ -370,21 +370,21 @@ function assertOptions(
   seconds: Readonly<Record<SecondsOption, number>>,
 ): void {
   const { leaseDurationSeconds, renewDeadlineSeconds, retryPeriodSeconds, writeTimeoutSeconds } = seconds
-  if (typeof identity !== 'string' || identity === '') refuse('identity', 'a text', identity)
+  if (typeof identity !== 'string' || identity === '') refuse('LeaderElection', 'identity', 'a text', identity)
   if (typeof lease?.namespace !== 'string' || typeof lease.name !== 'string')
-    refuse('lease', 'namespace and name', lease)
-  if (typeof onProblem !== 'function') refuse('onProblem', 'a function', typeof onProblem)
+    refuse('LeaderElection', 'lease', 'namespace and name', lease)
+  if (typeof onProblem !== 'function') refuse('LeaderElection', 'onProblem', 'a function', typeof onProblem)
   if (!Number.isInteger(leaseDurationSeconds) || leaseDurationSeconds < 1) {
-    refuse('leaseDurationSeconds', 'a whole number from 1', leaseDurationSeconds)
+    refuse('LeaderElection', 'leaseDurationSeconds', 'a whole number from 1', leaseDurationSeconds)
   }
   if (!(renewDeadlineSeconds > 0 && renewDeadlineSeconds < leaseDurationSeconds)) {
-    refuse('renewDeadlineSeconds', 'above 0 and below leaseDurationSeconds', renewDeadlineSeconds)
+    refuse('LeaderElection', 'renewDeadlineSeconds', 'above 0 and below leaseDurationSeconds', renewDeadlineSeconds)
   }
   if (!(retryPeriodSeconds > 0 && retryPeriodSeconds < renewDeadlineSeconds)) {
-    refuse('retryPeriodSeconds', 'above 0 and below renewDeadlineSeconds', retryPeriodSeconds)
+    refuse('LeaderElection', 'retryPeriodSeconds', 'above 0 and below renewDeadlineSeconds', retryPeriodSeconds)
   }
   const isTime = typeof writeTimeoutSeconds === 'number' && writeTimeoutSeconds > 0
   if (!isTime || writeTimeoutSeconds > MAX_WRITE_SECONDS) {
-    refuse('writeTimeoutSeconds', `above 0, up to ${MAX_WRITE_SECONDS}`, writeTimeoutSeconds)
+    refuse('LeaderElection', 'writeTimeoutSeconds', `above 0, up to ${MAX_WRITE_SECONDS}`, writeTimeoutSeconds)
   }
 }

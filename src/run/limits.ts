@@ -5,29 +5,29 @@ import type { ObjectCache, Planner, Selection } from '../plan/index.js'
  * @throws IpamError `INVALID_ARGUMENT` for an invalid limit. Infinity is valid: no limit, on
  *   purpose
  */
-export function assertLimit(argument: string, value: unknown, least = 0): void {
+export function assertLimit(of: string, argument: string, value: unknown, least = 0): void {
   const isBound = Number.isInteger(value) || value === Number.POSITIVE_INFINITY
   if (isBound && (value as number) >= least) return
   const expected = `a whole number from ${least}, or Infinity`
-  refuse(argument, expected, value)
+  refuse(of, argument, expected, value)
 }
 
 /**
  * @throws IpamError `INVALID_ARGUMENT` for planners that a host cannot run: a wrong
  *   `resyncSeconds`, or calls without an {@link ExternalCaller}
  */
-export function assertPlanners(planners: readonly Planner[], external: unknown): void {
+export function assertPlanners(of: string, planners: readonly Planner[], external: unknown): void {
   for (const { resyncSeconds } of planners) {
     if (resyncSeconds === undefined || (resyncSeconds >= 1 && resyncSeconds <= 86_400)) continue
-    refuse('resyncSeconds', 'seconds, 1 to 86400', resyncSeconds)
+    refuse(of, 'resyncSeconds', 'seconds, 1 to 86400', resyncSeconds)
   }
   if (external !== undefined && typeof external !== 'function') {
-    refuse('external', 'a function', typeof external)
+    refuse(of, 'external', 'a function', typeof external)
   }
   const caller = planners.find((planner) => planner.onResult !== undefined)
   if (caller === undefined || external !== undefined) return
   const expected = `a function: the planner ${caller.name} calls an external system`
-  refuse('external', expected, 'undefined')
+  refuse(of, 'external', expected, 'undefined')
 }
 
 /** Marks a selection as complete for the planners that do not share a cache. */

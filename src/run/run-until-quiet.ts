@@ -1,5 +1,5 @@
 import { formatRef, kindKey } from '../crd/meta/object.js'
-import { assertObjects, assertParts } from '../errors/checks.js'
+import { check } from '../errors/check.js'
 import { ipamError } from '../errors/failure.js'
 import { type Failure, IpamError } from '../errors/index.js'
 import { refuse } from '../errors/refuse.js'
@@ -13,6 +13,7 @@ import {
 } from '../plan/index.js'
 import { type Applied, type ApplyOptions, isOlderVersion } from '../plan/object-cache.js'
 import type { Store, StoreFailure } from '../store/index.js'
+import { STORE } from '../store/store.js'
 import { assertCanWrite, type CanWrite } from './can-write.js'
 import { Fifo, type Queued } from './controller/fifo.js'
 import { assertLimit, assertPlanners, completeUnshared } from './limits.js'
@@ -112,9 +113,9 @@ export async function runUntilQuiet<O extends Outcome>(
   planners: readonly Planner<O>[],
   options: RunUntilQuietOptions,
 ): Promise<QuietResult<O>> {
-  assertParts('runUntilQuiet', 'store', store, { capabilities: 'object', get: 'function' })
-  assertObjects('runUntilQuiet', 'planners', planners)
-  assertParts('runUntilQuiet', 'options', options, { now: 'function' })
+  check('runUntilQuiet', 'store', store, STORE)
+  check('runUntilQuiet', 'planners', planners, ['list', 'object'])
+  check('runUntilQuiet', 'options', options, ['open', { now: 'function' }])
 
   assertOptions(planners, options)
   const continued = await Run.before(store, planners)?.continue(options)
@@ -395,10 +396,12 @@ function errorOf({ failure, unsettled }: Extract<KeyResult, { kind: 'unsettled' 
 
 /** @throws IpamError `INVALID_ARGUMENT` for what would make a run do nothing */
 function assertOptions(planners: readonly Planner[], options: RunUntilQuietOptions): void {
-  if (typeof options.now !== 'function') refuse('now', 'a function', typeof options.now)
-  for (const limit of ['maxConflicts', 'maxPlansPerKey'] as const) assertLimit(limit, options[limit] ?? 1)
-  assertPlanners(planners, options.external)
-  assertCanWrite(options.canWrite)
+  if (typeof options.now !== 'function') refuse('runUntilQuiet', 'now', 'a function', typeof options.now)
+  for (const limit of ['maxConflicts', 'maxPlansPerKey'] as const)
+    assertLimit('runUntilQuiet', limit, options[limit] ?? 1)
+  assertPlanners('runUntilQuiet', planners, options.external)
+  assertCanWrite('runUntilQuiet', options.canWrite)
   const names = planners.map((planner) => planner.name)
-  if (new Set(names).size < names.length) refuse('planners', 'planners of different names', names.join(', '))
+  if (new Set(names).size < names.length)
+    refuse('runUntilQuiet', 'planners', 'planners of different names', names.join(', '))
 }

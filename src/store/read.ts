@@ -1,6 +1,6 @@
 import type { Model, ReadResult } from '../crd/meta/model.js'
 import type { KubeObject, ObjectRef } from '../crd/meta/object.js'
-import { assertObject, assertParts } from '../errors/checks.js'
+import { check } from '../errors/check.js'
 import { ok, type Result } from '../errors/index.js'
 import type { ListQuery, Store, StoreErrorCode } from './store.js'
 
@@ -27,9 +27,9 @@ export async function read<T extends KubeObject>(
   model: Pick<Model<T>, 'info' | 'safeParse'>,
   ref: Pick<ObjectRef, 'namespace' | 'name'>,
 ): Promise<Result<T, ReadErrorCode>> {
-  assertParts('read', 'store', store, { get: 'function' })
-  assertParts('read', 'model', model, { info: 'object', safeParse: 'function' })
-  assertParts('read', 'ref', ref, { name: 'text' })
+  check('read', 'store', store, ['open', { get: 'function' }])
+  check('read', 'model', model, ['open', { info: 'object', safeParse: 'function' }])
+  check('read', 'ref', ref, ['open', { name: 'text' }])
   const { apiVersion, kind } = model.info
   const { namespace, name } = ref
   const found = await store.get({ apiVersion, kind, namespace, name })
@@ -49,9 +49,9 @@ export async function readAll<T extends KubeObject>(
   model: Pick<Model<T>, 'info' | 'safeParse'>,
   query: Omit<ListQuery, 'apiVersion' | 'kind'> = {},
 ): Promise<Result<readonly T[], ReadErrorCode>> {
-  assertParts('readAll', 'store', store, { list: 'function' })
-  assertParts('readAll', 'model', model, { info: 'object', safeParse: 'function' })
-  assertObject('readAll', 'query', query)
+  check('readAll', 'store', store, ['open', { list: 'function' }])
+  check('readAll', 'model', model, ['open', { info: 'object', safeParse: 'function' }])
+  check('readAll', 'query', query, 'object')
   const { apiVersion, kind } = model.info
   const listed = await store.list({ ...query, apiVersion, kind })
   if (!listed.ok) return listed

@@ -1,5 +1,6 @@
 import type { KubeObject, LabelSelectorRequirement, ObjectRef, Propagation } from '../crd/meta/object.js'
 import type { JsonPatch, MergePatch } from '../crd/meta/patch.js'
+import type { KindOf } from '../errors/check.js'
 import type { ErrorCode, Failure, Result } from '../errors/index.js'
 
 export type { Propagation } from '../crd/meta/object.js'
@@ -169,3 +170,18 @@ export interface Store {
    */
   watch(query: ListQuery, options?: WatchOptions): AsyncIterable<WatchEvent>
 }
+
+/** What a check of an argument holds of a store. */
+export const STORE: KindOf<Store> = [
+  'open',
+  {
+    capabilities: 'object',
+    get: 'function',
+    list: 'function',
+    create: 'function',
+    update: 'function',
+    patch: 'function',
+    delete: 'function',
+    watch: 'function',
+  },
+]

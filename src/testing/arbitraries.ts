@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { Address, type Address4, type Address6, type Family, Prefix, Range, RangeSet } from '../cidr/index.js'
 import { assertAddress } from '../cidr/internal.js'
-import { assertNumber } from '../errors/checks.js'
+import { check } from '../errors/check.js'
 
 /**
  * Any address of a family, by default of either: the ends of the space and words of zeros and ones
@@ -36,7 +36,7 @@ export function range(): fc.Arbitrary<Range> {
  */
 export function rangeSetIn(base: Address, size: number): fc.Arbitrary<RangeSet> {
   assertAddress('rangeSetIn', 'base', base)
-  assertNumber('rangeSetIn', 'size', size)
+  check('rangeSetIn', 'size', size, 'number')
 
   const at = (offset: number) => Address.add(base, BigInt(offset))
   const inside = fc

@@ -1,5 +1,6 @@
-import { assertNumber, assertParts, assertString } from '../errors/checks.js'
+import { check } from '../errors/check.js'
 import type { Store } from '../store/index.js'
+import { STORE } from '../store/store.js'
 import { storeOver } from './store-over.js'
 
 /** Thrown by a store that simulates a crash: the host process is killed. */
@@ -24,9 +25,9 @@ export interface CrashingStore extends Store {
  * `crashingStore(store, 3, 'after')` does two writes, and a third whose answer is lost.
  */
 export function crashingStore(store: Store, at: number, point: CrashPoint): CrashingStore {
-  assertParts('crashingStore', 'store', store, { capabilities: 'object', get: 'function' })
-  assertNumber('crashingStore', 'at', at)
-  assertString('crashingStore', 'point', point)
+  check('crashingStore', 'store', store, STORE)
+  check('crashingStore', 'at', at, 'number')
+  check('crashingStore', 'point', point, ['one', { before: 1, after: 1 }])
 
   if (!(at >= 1)) throw new RangeError(`writes are counted from 1, got ${at}`)
   let writes = 0

@@ -97,7 +97,7 @@ export class FakeCloud extends FakeCloudWorld implements Cloud, ServerCloud {
   }
 
   markAddress({ id, marker }: Input<'markAddress'>): Promise<ExternalResult<CloudAddress>> {
-    if (this.facts.marker === 'none') refuse('markAddress', 'a cloud that keeps markers', id)
+    if (this.facts.marker === 'none') refuse('FakeCloud', 'markAddress', 'a cloud that keeps markers', id)
     return this.#answer('markAddress', () => {
       const { description: before } = this.show(id)
       const has = markerIn(before)

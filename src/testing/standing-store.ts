@@ -1,5 +1,6 @@
-import { assertFunction, assertNumber, assertParts } from '../errors/checks.js'
+import { check } from '../errors/check.js'
 import type { Store } from '../store/index.js'
+import { STORE } from '../store/store.js'
 import { storeOver } from './store-over.js'
 
 export interface StandingStore extends Store {
@@ -15,9 +16,9 @@ export interface StandingStore extends Store {
  * @throws RangeError if `at` is below 1
  */
 export function standingStore(store: Store, at: number, meanwhile: () => Promise<void>): StandingStore {
-  assertParts('standingStore', 'store', store, { capabilities: 'object', get: 'function' })
-  assertNumber('standingStore', 'at', at)
-  assertFunction('standingStore', 'meanwhile', meanwhile)
+  check('standingStore', 'store', store, STORE)
+  check('standingStore', 'at', at, 'number')
+  check('standingStore', 'meanwhile', meanwhile, 'function')
 
   if (!(at >= 1)) throw new RangeError(`writes are counted from 1, got ${at}`)
   let writes = 0

@@ -1,13 +1,14 @@
-import { assertObject, assertParts } from '../errors/checks.js'
+import { check } from '../errors/check.js'
 import type { Store } from '../store/index.js'
+import { STORE } from '../store/store.js'
 
 /**
  * A store that overrides some operations of another store: for tests in which a store fails or is
  * slow.
  */
 export function storeOver(below: Store, own: Partial<Store>): Store {
-  assertParts('storeOver', 'below', below, { capabilities: 'object', get: 'function' })
-  assertObject('storeOver', 'own', own)
+  check('storeOver', 'below', below, STORE)
+  check('storeOver', 'own', own, 'object')
 
   return {
     capabilities: below.capabilities,

@@ -1,13 +1,13 @@
 // Values that a caller without types may pass to any function, and what a function may answer.
 
 /** The error of values that throw when they are read: it is the caller's, not a fault of the function. */
-class OwnError extends Error {}
+export class OwnError extends Error {}
 
 const throws = () => {
   throw new OwnError('a value that throws')
 }
 
-const throwing = new Proxy(
+export const throwing = new Proxy(
   {},
   { get: throws, has: throws, ownKeys: throws, getOwnPropertyDescriptor: throws, getPrototypeOf: throws },
 )

@@ -234,10 +234,10 @@ describe('options', () => {
 
   test('neither is one about zones or blanks', () => {
     const zone = as<'drop'>('keep')
-    expect(() => Address.parse('fe80::1%eth0', { zone })).toThrow(invalid('zone'))
-    expect(() => Range.parse('::1-::2', { zone })).toThrow(invalid('zone'))
-    expect(() => RangeSet.parse(['::1'], { zone })).toThrow(invalid('zone'))
-    expect(() => Range.parse('::1-::2', { blanks: as<'refuse'>('allow') })).toThrow(invalid('blanks'))
+    expect(() => Address.parse('fe80::1%eth0', { zone })).toThrow(invalid('options.zone'))
+    expect(() => Range.parse('::1-::2', { zone })).toThrow(invalid('options.zone'))
+    expect(() => RangeSet.parse(['::1'], { zone })).toThrow(invalid('options.zone'))
+    expect(() => Range.parse('::1-::2', { blanks: as<'refuse'>('allow') })).toThrow(invalid('options.blanks'))
   })
 })
 

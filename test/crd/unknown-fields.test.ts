@@ -265,7 +265,7 @@ describe('an admission', () => {
     const right = InCluster.InClusterIPPool.parse(pool({}))
     const refused = expect.objectContaining({
       code: 'INVALID_ARGUMENT',
-      context: expect.objectContaining({ argument: 'fieldValidation' }),
+      context: expect.objectContaining({ argument: 'options.fieldValidation' }),
     })
     expect(() => admitInClusterPool({ operation: 'CREATE', object: right }, options)).toThrow(refused)
     expect(() => admitInClusterPool({ operation: 'DELETE', oldObject: right, inUse: [] }, options)).toThrow(refused)

@@ -11,7 +11,7 @@ import {
 import * as Address from '../../cidr/nouns/address.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
 import * as RangeSet from '../../cidr/nouns/range-set.js'
-import { assertFunction, assertNumber, assertObject, assertString } from '../../errors/checks.js'
+import { check } from '../../errors/check.js'
 import { refuse } from '../../errors/refuse.js'
 import { PrefixTree } from '../prefixes/prefix-tree.js'
 import { Deadlines } from '../util/deadlines.js'
@@ -86,7 +86,7 @@ export class Ledger<H extends LedgerHolder = LedgerHolder> {
   readonly #counts = { held: 0, pending: 0, kept: 0, cooldown: 0, former: 0, foreign: 0, outOfRange: 0 }
 
   constructor(spec: LedgerSpec, options: LedgerOptions<H> = {}) {
-    assertObject('Ledger', 'options', options)
+    check<unknown>('Ledger', 'options', options, 'object')
     this.#onConflict = options.onConflict
     const extents = this.#extents
     this.#byExtent = new MultiMap((entry) => entry, {
@@ -109,7 +109,7 @@ export class Ledger<H extends LedgerHolder = LedgerHolder> {
    * space. O(ranges + entries).
    */
   setSpace(spec: LedgerSpec): void {
-    assertObject('Ledger', 'spec', spec)
+    check('Ledger', 'spec', spec, 'object')
     const { space, length } = spec
     assertSet('Ledger', 'space', space)
     this.#free = FAMILIES.flatMap((family) => freeSpaceOf(space, family, length))
@@ -124,7 +124,7 @@ export class Ledger<H extends LedgerHolder = LedgerHolder> {
 
   /** The entry of an id. */
   get(id: string): LedgerEntry<H> | undefined {
-    assertString('Ledger.get', 'id', id)
+    check('Ledger.get', 'id', id, 'text')
     return this.#entries.get(id)
   }
 
@@ -133,8 +133,8 @@ export class Ledger<H extends LedgerHolder = LedgerHolder> {
    * that return entries return this copy, which is frozen.
    */
   set(id: string, entry: LedgerEntry<H>): void {
-    assertString('Ledger.set', 'id', id)
-    assertObject('Ledger.set', 'entry', entry)
+    check('Ledger.set', 'id', id, 'text')
+    check('Ledger.set', 'entry', entry, 'object')
     assertEntry(entry)
     // what `get` and `entries` return is this record
     const holder = Object.freeze({ ...entry.holder })
@@ -157,7 +157,7 @@ export class Ledger<H extends LedgerHolder = LedgerHolder> {
 
   /** Removes the entry of an id. Returns false if it does not exist. */
   delete(id: string): boolean {
-    assertString('Ledger.delete', 'id', id)
+    check('Ledger.delete', 'id', id, 'text')
     const entry = this.#entries.get(id)
     if (entry === undefined) return false
     const { prefix, reason, holder } = entry
@@ -175,7 +175,7 @@ export class Ledger<H extends LedgerHolder = LedgerHolder> {
 
   /** Removes and returns the entries whose cooldown has ended at a time, the earliest first. */
   expire(nowMs: number): LedgerEntry<H>[] {
-    assertNumber('Ledger.expire', 'nowMs', nowMs)
+    check('Ledger.expire', 'nowMs', nowMs, 'number')
     const ended: LedgerEntry<H>[] = []
     for (let due = this.#expiring.due(nowMs); due !== undefined; due = this.#expiring.due(nowMs)) {
       this.delete(this.#inCooldown.get(due)!)
@@ -241,7 +241,7 @@ export class Ledger<H extends LedgerHolder = LedgerHolder> {
    */
   blockers(extent: Prefix, options: Pick<LedgerQuery, 'for'> = {}): LedgerEntry<H>[] {
     assertPrefix('Ledger.blockers', 'extent', extent)
-    assertObject('Ledger.blockers', 'options', options)
+    check('Ledger.blockers', 'options', options, 'object')
     return this.holders(extent).filter(({ prefix, reason, holder }) => {
       if (reason === 'former' || (reason === 'kept' && holder.key === options.for)) return false
       // entries outside of the space keep no unit
@@ -394,20 +394,20 @@ const REASONS: readonly HoldReason[] = ['held', 'pending', 'kept', 'cooldown', '
 
 function assertEntry({ prefix, reason, holder, untilMs }: LedgerEntry): void {
   assertPrefix('Ledger.set', 'entry.prefix', prefix)
-  if (!REASONS.includes(reason)) refuse('entry.reason', REASONS.join(', '), reason)
-  assertObject('Ledger.set', 'entry.holder', holder)
-  assertString('Ledger.set', 'entry.holder.key', holder.key)
-  if (untilMs !== undefined) assertNumber('Ledger.set', 'entry.untilMs', untilMs)
+  if (!REASONS.includes(reason)) refuse('assertEntry', 'entry.reason', REASONS.join(', '), reason)
+  check('Ledger.set', 'entry.holder', holder, 'object')
+  check('Ledger.set', 'entry.holder.key', holder.key, 'text')
+  if (untilMs !== undefined) check('Ledger.set', 'entry.untilMs', untilMs, 'number')
 }
 
 function assertQuery(query: LedgerQuery): void {
   const of = 'Ledger.next'
-  assertObject(of, 'query', query)
+  check(of, 'query', query, 'object')
   const { family, from, within, random } = query
   if (family !== undefined) assertFamily(of, family)
   if (from !== undefined) assertAddress(of, 'query.from', from)
   if (within !== undefined) assertSet(of, 'query.within', within)
-  if (random !== undefined) assertFunction(of, 'query.random', random)
+  if (random !== undefined) check(of, 'query.random', random, 'function')
 }
 
 /** One entry, or several, as a {@link MultiMap} has them. */
@@ -444,7 +444,7 @@ function firstWithin(open: PrefixTree, family: Family, length: number, within: R
 /** @throws IpamError `INVALID_ARGUMENT` */
 function assertWider(length: number, unit: number): number {
   if (Number.isInteger(length) && length >= 0 && length <= unit) return length
-  return refuse('length', `a whole number from 0 to ${unit}, the length of a unit`, length)
+  return refuse('Ledger.next', 'length', `a whole number from 0 to ${unit}, the length of a unit`, length)
 }
 
 function isHeld({ reason }: LedgerEntry): boolean {

@@ -74,7 +74,7 @@ function below(count: bigint, random: Random): bigint {
   let [bits, value] = [0n, 0n]
   while (bits < WORD_BITS || 1n << (bits - WORD_BITS) < count) {
     const drawn = random()
-    if (!(drawn >= 0 && drawn < 1)) refuse('random', 'numbers from 0 up to 1', drawn)
+    if (!(drawn >= 0 && drawn < 1)) refuse('Ledger.next', 'query.random', 'numbers from 0 up to 1', drawn)
     value = (value << WORD_BITS) | BigInt(Math.floor(drawn * 2 ** 32))
     bits += WORD_BITS
   }

@@ -2,7 +2,7 @@ import { assertAddress, frozenSet, type ReserveRule } from '../../cidr/internal.
 import * as Address from '../../cidr/nouns/address.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
 import * as RangeSet from '../../cidr/nouns/range-set.js'
-import { assertIterable, assertNames, assertObject, assertString } from '../../errors/checks.js'
+import { check, type KindOf, type Test } from '../../errors/check.js'
 import { refuse } from '../../errors/refuse.js'
 import { isTexts, rangesOf } from '../ranges-given.js'
 import { assertWithin } from '../slots/slots.js'
@@ -73,20 +73,36 @@ export interface PoolPlan {
 /** Stored pools name their strategy by its index here: new strategies are appended. */
 export const STRATEGIES = ['lowest', 'next-fit', 'random', 'least-recently-released', 'hashed'] as const
 const OF = 'AddressPool'
-const NAMES: { readonly [N in keyof Required<AddressPoolSpec>]: true } = {
-  ranges: true,
-  reserve: true,
-  exclude: true,
-  reserved: true,
-  gateway: true,
-  strategy: true,
-  staticBand: true,
-  cooldownSeconds: true,
-  holdSeconds: true,
-  preallocated: true,
-}
 /** A hundred years: a larger value is in another unit by mistake. */
 const MOST_SECONDS = 100 * 366 * 86_400
+
+const seconds: Test<number | undefined> = (given) => {
+  const isRight = given === undefined || (typeof given === 'number' && given >= 0 && given <= MOST_SECONDS)
+  return isRight ? undefined : `seconds, 0 to ${MOST_SECONDS}`
+}
+
+const SPEC: KindOf<AddressPoolSpec> = {
+  ranges: 'any',
+  reserve: 'any?',
+  exclude: 'any?',
+  reserved: 'any?',
+  gateway: 'object?',
+  strategy: [
+    'by?',
+    'kind',
+    {
+      lowest: 'object',
+      'next-fit': 'object',
+      random: ['open', { seed: (seed) => (Number.isSafeInteger(seed) ? undefined : 'a whole number') }],
+      'least-recently-released': 'object',
+      hashed: 'object',
+    },
+  ],
+  staticBand: 'number?',
+  cooldownSeconds: ['is?', seconds],
+  holdSeconds: ['is?', seconds],
+  preallocated: 'iterable?',
+}
 
 /**
  * @throws IpamError `MALFORMED_RANGE_SET_ENTRY` for a text that is not a range; `INVALID_ARGUMENT`
@@ -94,22 +110,9 @@ const MOST_SECONDS = 100 * 366 * 86_400
  *   number, seconds or a band below 0, and an address that is preallocated twice
  */
 export function planOf(spec: AddressPoolSpec): PoolPlan {
-  assertObject(OF, 'spec', spec)
-  assertNames(OF, 'spec', spec, NAMES)
+  check(OF, 'spec', spec, SPEC)
   const { strategy = { kind: 'lowest' }, staticBand = 0, cooldownSeconds = 0, holdSeconds = 0 } = spec
-  assertObject(OF, 'strategy', strategy)
-  if (!STRATEGIES.includes(strategy.kind)) {
-    refuse('strategy.kind', `one of ${STRATEGIES.join(', ')}`, strategy.kind)
-  }
-  if (strategy.kind === 'random' && !Number.isSafeInteger(strategy.seed)) {
-    refuse('strategy.seed', 'a whole number', strategy.seed)
-  }
-  assertWithin('staticBand', staticBand, 0, 2 ** 52)
-  for (const [name, seconds] of Object.entries({ cooldownSeconds, holdSeconds })) {
-    if (!(typeof seconds === 'number' && seconds >= 0 && seconds <= MOST_SECONDS)) {
-      refuse(name, `seconds, 0 to ${MOST_SECONDS}`, seconds)
-    }
-  }
+  assertWithin(OF, 'staticBand', staticBand, 0, 2 ** 52)
   const { ranges, available } = addressesOf(spec)
   const { preallocated, preallocatedTo } = preallocatedIn(spec)
   return {
@@ -148,20 +151,20 @@ function edgesOf(ranges: AddressPoolSpec['ranges'], reserve: AddressPoolSpec['re
     )
   }
   if (reserve !== undefined && reserve !== 'none') {
-    refuse('reserve', 'none with a set, which does not record the prefixes that it was made of', reserve)
+    refuse(OF, 'reserve', 'none with a set, which does not record the prefixes that it was made of', reserve)
   }
   return RangeSet.empty
 }
 
 function preallocatedIn(spec: AddressPoolSpec): Pick<PoolPlan, 'preallocated' | 'preallocatedTo'> {
-  if (spec.preallocated !== undefined) assertIterable(OF, 'preallocated', spec.preallocated)
-  if (isReadOnce(spec.preallocated)) refuse('preallocated', 'a Map, or a list that can be read twice', 'an iterator')
+  if (isReadOnce(spec.preallocated))
+    refuse(OF, 'preallocated', 'a Map, or a list that can be read twice', 'an iterator')
   const preallocated = new Map<string, Address[]>()
   const preallocatedTo = new Map<number | string, string>()
   for (const pair of spec.preallocated ?? []) {
-    if (!Array.isArray(pair)) refuse('preallocated', 'pairs of a sticky key and an address', pair)
+    if (!Array.isArray(pair)) refuse(OF, 'preallocated', 'pairs of a sticky key and an address', pair)
     const [stickyKey, address] = pair as readonly [string, Address]
-    assertString(OF, 'preallocated[][0]', stickyKey)
+    check(OF, 'preallocated[][0]', stickyKey, 'text')
     assertAddress(OF, 'preallocated[][1]', address)
     const own = preallocated.get(stickyKey) ?? []
     const other = preallocatedTo.get(Address.key(address))
@@ -169,7 +172,7 @@ function preallocatedIn(spec: AddressPoolSpec): Pick<PoolPlan, 'preallocated' | 
       const text = Address.format(address)
       const what =
         other === undefined ? `${text} as another one for ${stickyKey}` : `${text} for ${other} and ${stickyKey}`
-      refuse('preallocated', 'one address of a family for a key, and one key for an address', what)
+      refuse(OF, 'preallocated', 'one address of a family for a key, and one key for an address', what)
     }
     preallocated.set(stickyKey, [...own, address])
     preallocatedTo.set(Address.key(address), stickyKey)

@@ -1,6 +1,6 @@
 import { assertAddress } from '../../cidr/internal.js'
 import * as Address from '../../cidr/nouns/address.js'
-import { assertObjects, isObject } from '../../errors/checks.js'
+import { check, isObject } from '../../errors/check.js'
 import { refuseIn } from '../../errors/refuse.js'
 import {
   type Allocated,
@@ -23,12 +23,12 @@ export function assertDelta(of: string, delta: AllocationDelta): void {
   if (!isObject(delta.undo)) refuseIn(of, 'delta.undo', expected, delta.undo)
   const list = delta.kind === 'allocate' ? delta.undo.releases : delta.undo.others
   assertHolds(of, 'delta.holds', delta.holds)
-  assertObjects(of, 'delta.undo', list)
+  check(of, 'delta.undo', list, ['list', 'object'])
   for (const { address } of list) assertAddress(of, 'delta.undo', address)
 }
 
 function assertHolds(of: string, argument: string, holds: readonly Hold[]): void {
-  assertObjects(of, argument, holds)
+  check(of, argument, holds, ['list', 'object'])
   for (const { address, owner } of holds) {
     assertAddress(of, argument, address)
     assertOwner('AddressPool.undo', owner)

@@ -2,7 +2,7 @@ import type { Family } from '../../cidr/index.js'
 import { assertAddress, assertFamily } from '../../cidr/internal.js'
 import * as Address from '../../cidr/nouns/address.js'
 import * as RangeSet from '../../cidr/nouns/range-set.js'
-import { assertObject, assertString } from '../../errors/checks.js'
+import { check } from '../../errors/check.js'
 import { refuse } from '../../errors/refuse.js'
 import {
   type AllocationDelta,
@@ -85,8 +85,8 @@ export class Pool {
    * out of range, a time that is missing
    */
   allocate(request: AllocationRequest, options: AtTime = {}): AllocationOutcome {
-    assertObject('AddressPool.allocate', 'request', request)
-    assertObject('AddressPool.allocate', 'options', options)
+    check('AddressPool.allocate', 'request', request, 'object')
+    check('AddressPool.allocate', 'options', options, 'object')
     const { owner, want = { kind: 'any' } } = request
     assertOwner('AddressPool.allocate', owner)
     assertWant(want, request.family)
@@ -117,7 +117,7 @@ export class Pool {
    * a cooldown, it is the next one. Changes nothing.
    */
   lowestFree(options: LowestFreeOptions = {}): Address | undefined {
-    assertObject('AddressPool.lowestFree', 'options', options)
+    check('AddressPool.lowestFree', 'options', options, 'object')
     const { from } = options
     if (from !== undefined) assertAddress('AddressPool.lowestFree', 'from', from)
     if (options.family !== undefined) assertFamily('AddressPool.lowestFree', options.family)
@@ -139,7 +139,7 @@ export class Pool {
   occupy(address: Address, owner: Owner, options: OccupyOptions = {}): Occupation {
     assertAddress('AddressPool.occupy', 'address', address)
     assertOwner('AddressPool.occupy', owner)
-    assertObject('AddressPool.occupy', 'options', options)
+    check('AddressPool.occupy', 'options', options, 'object')
     assertKey('AddressPool.occupy', options.stickyKey)
     const inPool = this.#state.contains(address)
     const holds = this.#state.holdsOn(address)
@@ -147,7 +147,7 @@ export class Pool {
     const isNew = others.length === holds.length
     if (isNew) {
       const { sequence = this.#sequence + 1, stickyKey } = options
-      assertWithin('sequence', sequence, 0, MOST_COUNTED)
+      assertWithin('Pool.occupy', 'sequence', sequence, 0, MOST_COUNTED)
       this.#sequence = Math.max(this.#sequence, sequence)
       this.#state.begin(newHold(address, owner, sequence, stickyKey))
     }
@@ -163,7 +163,7 @@ export class Pool {
    */
   release(address: Address, owner: Pick<Owner, 'uid' | 'interface'>, options: ReleaseOptions = {}): ReleaseOutcome {
     assertAddress('AddressPool.release', 'address', address)
-    assertObject('AddressPool.release', 'options', options)
+    check('AddressPool.release', 'options', options, 'object')
     assertOwner('AddressPool.release', owner)
     const nowMs = this.#advance(options)
     const hold = this.#state.holdOf(address, owner)
@@ -175,8 +175,8 @@ export class Pool {
 
   /** Ends all holds of an owner, for all its interfaces, in the order in which it got them. */
   releaseOwner(uid: string, options: AtTime = {}): Released {
-    assertString('AddressPool.releaseOwner', 'uid', uid)
-    assertObject('AddressPool.releaseOwner', 'options', options)
+    check('AddressPool.releaseOwner', 'uid', uid, 'text')
+    check('AddressPool.releaseOwner', 'options', options, 'object')
     const nowMs = this.#advance(options)
     return this.#end(this.#state.takeHoldsOf(uid), nowMs)
   }
@@ -188,7 +188,7 @@ export class Pool {
   undo(delta: AllocationDelta): boolean {
     assertDelta('AddressPool.undo', delta)
     const brought = delta.kind === 'release' ? delta.holds : []
-    for (const { sequence } of brought) assertWithin('sequence', sequence, 0, MOST_COUNTED)
+    for (const { sequence } of brought) assertWithin('Pool.undo', 'sequence', sequence, 0, MOST_COUNTED)
     if (!undoDelta(this.#state, delta, this.#sequence)) return false
     // a delta from before a restart may have sequences above the last one
     for (const { sequence } of brought) this.#sequence = Math.max(this.#sequence, sequence)
@@ -204,7 +204,8 @@ export class Pool {
   resize(spec: AddressPoolSpec): void {
     const plan = planOf(spec)
     const { kind } = this.#state.plan.strategy
-    if (plan.strategy.kind !== kind) refuse('strategy.kind', `${kind}, as the pool was made with`, plan.strategy.kind)
+    if (plan.strategy.kind !== kind)
+      refuse('Pool.resize', 'strategy.kind', `${kind}, as the pool was made with`, plan.strategy.kind)
     this.#state.resize(plan)
     // deltas have the state of the strategy for the former addresses
     this.#sequence++
@@ -232,7 +233,7 @@ export class Pool {
    * The addresses that an owner holds, for all its interfaces, in the order in which it got them.
    */
   addressesOf(uid: string): Address[] {
-    assertString('AddressPool.addressesOf', 'uid', uid)
+    check('AddressPool.addressesOf', 'uid', uid, 'text')
     return this.#state.holdsOfUid(uid).map((hold) => copyOfAddress(hold.address))
   }
 
@@ -258,14 +259,14 @@ export class Pool {
    * that time. O(n).
    */
   inCooldown(options: AtTime = {}): RangeSet {
-    assertObject('AddressPool.inCooldown', 'options', options)
+    check('AddressPool.inCooldown', 'options', options, 'object')
     if (options.nowMs !== undefined) this.#advance(options)
     return RangeSet.fromAddresses(this.#state.cooldown.inCooldown())
   }
 
   /** Numbers of addresses. With `nowMs`, at that time. O(1 + preallocated addresses). */
   counts(options: AtTime = {}): PoolCounts {
-    assertObject('AddressPool.counts', 'options', options)
+    check('AddressPool.counts', 'options', options, 'object')
     if (options.nowMs !== undefined) this.#advance(options)
     return this.#state.counts()
   }
@@ -275,9 +276,9 @@ export class Pool {
     if (nowMs === undefined) {
       const { cooldownMs, holdMs } = this.#state.plan
       if (cooldownMs === 0 && holdMs === 0 && !this.#state.cooldown.isAnyInCooldown) return 0
-      refuse('nowMs', 'milliseconds since 1970: the pool has a cooldown or a hold time', 'undefined')
+      refuse('Pool.#advance', 'nowMs', 'milliseconds since 1970: the pool has a cooldown or a hold time', 'undefined')
     }
-    assertWithin('nowMs', nowMs, 0, MOST_COUNTED)
+    assertWithin('Pool.#advance', 'nowMs', nowMs, 0, MOST_COUNTED)
     return this.#state.advance(nowMs)
   }
 

@@ -1,6 +1,6 @@
 import { assertAddress } from '../../cidr/internal.js'
 import * as Address from '../../cidr/nouns/address.js'
-import { assertIterable, assertObject } from '../../errors/checks.js'
+import { check } from '../../errors/check.js'
 import { assertOwner, type OccupyOptions, type Owner, ownerId } from '../request.js'
 import { AddressPool } from './address-pool.js'
 import type { AddressPoolSpec } from './pool-spec.js'
@@ -47,10 +47,10 @@ export interface Rebuilt {
  */
 export function rebuildPool(spec: AddressPoolSpec, observed: Iterable<ObservedHold>): Rebuilt {
   const pool = new AddressPool(spec)
-  assertIterable('rebuildPool', 'observed', observed)
+  check('rebuildPool', 'observed', observed, 'iterable')
   const holds: ObservedHold[] = []
   for (const hold of observed) {
-    assertObject('rebuildPool', 'observed[]', hold)
+    check('rebuildPool', 'observed[]', hold, 'object')
     assertAddress('rebuildPool', 'observed[].address', hold.address)
     assertOwner('rebuildPool', hold.owner)
     holds.push(hold)

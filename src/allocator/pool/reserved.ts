@@ -1,7 +1,7 @@
 import { assertSet, Ranges4, type ReserveRule, subnetEdges } from '../../cidr/internal.js'
 import type { Prefix } from '../../cidr/nouns/prefix.js'
 import * as RangeSet from '../../cidr/nouns/range-set.js'
-import { assertIterable } from '../../errors/checks.js'
+import { check } from '../../errors/check.js'
 import { refuse } from '../../errors/refuse.js'
 import { assertWithin } from '../slots/slots.js'
 
@@ -43,7 +43,7 @@ const RULES: Readonly<Record<ReserveRuleName, ReserveRule>> = {
  * RangeSet.format(reservedAddresses([Prefix.parse('fd00::/64')], 'subnet-edges')) // ['fd00::-fd00::']
  */
 export function reservedAddresses(prefixes: Iterable<Prefix>, rule: ReserveRuleName | ReserveRule): RangeSet {
-  assertIterable('reservedAddresses', 'prefixes', prefixes)
+  check('reservedAddresses', 'prefixes', prefixes, 'iterable')
   return subnetEdges(prefixes, ruleOf(rule))
 }
 
@@ -82,6 +82,7 @@ function ruleOf(rule: ReserveRuleName | ReserveRule): ReserveRule {
   if (typeof rule === 'string' && Object.hasOwn(RULES, rule)) return RULES[rule]
   if (typeof rule !== 'object' || rule === null) {
     refuse(
+      'reservedAddresses',
       'rule',
       `a rule or one of ${Object.keys(RULES).join(', ')}`,
       typeof rule === 'string' ? (rule as string).slice(0, 50) : rule,
@@ -89,7 +90,7 @@ function ruleOf(rule: ReserveRuleName | ReserveRule): ReserveRule {
   }
   for (const family of ['v4', 'v6'] as const) {
     for (const edge of ['first', 'last'] as const)
-      assertWithin(`rule.${family}.${edge}`, rule[family]?.[edge], 0, 2 ** 32)
+      assertWithin('reservedAddresses', `rule.${family}.${edge}`, rule[family]?.[edge], 0, 2 ** 32)
   }
   return rule
 }

@@ -1,7 +1,7 @@
 import type { Family } from '../../cidr/index.js'
 import { assertAddress } from '../../cidr/internal.js'
 import * as Address from '../../cidr/nouns/address.js'
-import { assertList, assertObject } from '../../errors/checks.js'
+import { check } from '../../errors/check.js'
 import { refuse } from '../../errors/refuse.js'
 import type { AllocationOutcome, Hold, Owner, StrategyState, Want } from '../request.js'
 import { assertWithin } from '../slots/slots.js'
@@ -48,23 +48,24 @@ export function familiesOf(family: Family | undefined): readonly Family[] {
  *   without a family, whose length would mean nothing, and both families with one
  */
 export function assertWant(want: Want, family: Family | undefined): void {
-  if (family !== undefined && family !== 4 && family !== 6) refuse('family', '4 or 6, as numbers', family)
-  assertObject('AddressPool.allocate', 'want', want)
+  if (family !== undefined && family !== 4 && family !== 6)
+    refuse('AddressPool.allocate', 'family', '4 or 6, as numbers', family)
+  check('AddressPool.allocate', 'want', want, 'object')
   if (want.kind === 'any') return
-  if (!KINDS.includes(want.kind)) refuse('want.kind', `one of ${KINDS.join(', ')}`, want.kind)
+  if (!KINDS.includes(want.kind)) refuse('AddressPool.allocate', 'want.kind', `one of ${KINDS.join(', ')}`, want.kind)
   if (want.kind === 'address') assertAddress('AddressPool.allocate', 'want.address', want.address)
   if (want.kind === 'oneOf') {
-    assertList('AddressPool.allocate', 'want.addresses', want.addresses)
+    check('AddressPool.allocate', 'want.addresses', want.addresses, 'list')
     for (const address of want.addresses) assertAddress('AddressPool.allocate', 'want.addresses[]', address)
   }
-  if (want.kind === 'run') assertWithin('want.count', want.count, 1, MOST_ADDRESSES)
+  if (want.kind === 'run') assertWithin('AddressPool.allocate', 'want.count', want.count, 1, MOST_ADDRESSES)
   if (want.kind === 'dualStack' && family !== undefined) {
-    refuse('family', 'none: dualStack wants both', family)
+    refuse('AddressPool.allocate', 'family', 'none: dualStack wants both', family)
   }
   if (want.kind !== 'prefix') return
-  if (family === undefined) refuse('family', 'that of the prefix', 'undefined')
+  if (family === undefined) refuse('AddressPool.allocate', 'family', 'that of the prefix', 'undefined')
   const bits = Address.bitsOf(family)
-  assertWithin('want.length', want.length, bits - MOST_BITS, bits)
+  assertWithin('AddressPool.allocate', 'want.length', want.length, bits - MOST_BITS, bits)
 }
 
 /** The number of addresses of a run, and the alignment of its first address. */

@@ -3,9 +3,9 @@ import { assertBytes, assertPrefix, isBytes, notBytes, PrefixMap } from '../../c
 import * as Address from '../../cidr/nouns/address.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
 import * as Sets from '../../cidr/nouns/range-set.js'
-import { assertObject, assertObjects, assertString } from '../../errors/checks.js'
+import { check } from '../../errors/check.js'
 import { fail, type Result, unwrap } from '../../errors/index.js'
-import { refuse, refuseIn } from '../../errors/refuse.js'
+import { refuseIn } from '../../errors/refuse.js'
 import { HoldsByOwner, inOrder } from '../pool/holds-by-owner.js'
 import { assertOwner, MOST_COUNTED, type Owner, ownerId } from '../request.js'
 import { assertWithin } from '../slots/slots.js'
@@ -142,14 +142,14 @@ export class PrefixAllocator {
    * @throws IpamError `INVALID_ARGUMENT` for an owner without a uid, `INVALID_PREFIX_LENGTH`
    */
   allocate(request: PrefixRequest): PrefixOutcome {
-    assertObject('PrefixAllocator.allocate', 'request', request)
+    check('PrefixAllocator.allocate', 'request', request, 'object')
     if (request.prefix !== undefined) assertPrefix('PrefixAllocator.allocate', 'request.prefix', request.prefix)
     const { owner } = request
     assertOwner('PrefixAllocator.allocate', owner)
     const prefix = request.prefix && Prefix.masked(request.prefix)
     const length = prefix?.length ?? request.length ?? this.childLength
     if (request.length !== undefined && request.length !== length) {
-      refuse('length', `${length}, as of the prefix`, request.length)
+      refuseIn('PrefixAllocator.allocate', 'length', `${length}, as of the prefix`, request.length)
     }
     const family = prefix?.address.family ?? this.family
     const isWanted = (one: Prefix) => one.length === length && one.address.family === family
@@ -194,7 +194,7 @@ export class PrefixAllocator {
     const plan = planOf(spec)
     if (plan.isNextFit !== this.#plan.isNextFit) {
       const [expected, got] = [this.#plan, plan].map(({ isNextFit }) => (isNextFit ? 'next-fit' : 'lowest'))
-      refuse('strategy.kind', `${expected}, as the allocator was made with`, got!)
+      refuseIn('PrefixAllocator.resize', 'strategy.kind', `${expected}, as the allocator was made with`, got!)
     }
     const tree = treeOf(plan)
     this.#total = tree.countFree(plan.childLength)
@@ -232,7 +232,7 @@ export class PrefixAllocator {
     options: { readonly sequence?: number | undefined } = {},
   ): PrefixReleaseOutcome {
     assertPrefix('PrefixAllocator.release', 'prefix', prefix)
-    assertObject('PrefixAllocator.release', 'options', options)
+    check('PrefixAllocator.release', 'options', options, 'object')
     assertOwner('PrefixAllocator.release', owner)
     const hold = this.#holders.get(prefix)?.get(ownerId(owner))
     if (hold === undefined) return { kind: 'notHeld' }
@@ -243,7 +243,7 @@ export class PrefixAllocator {
 
   /** Ends all holds of an owner, for all its interfaces, in the order in which it got them. */
   releaseOwner(uid: string): PrefixDelta {
-    assertString('PrefixAllocator.releaseOwner', 'uid', uid)
+    check('PrefixAllocator.releaseOwner', 'uid', uid, 'text')
     return this.#endAll(this.#held.ofUid(uid))
   }
 
@@ -260,7 +260,7 @@ export class PrefixAllocator {
       for (const hold of holds) this.#end(hold)
       return true
     }
-    for (const { sequence } of holds) assertWithin('sequence', sequence, 0, MOST_COUNTED)
+    for (const { sequence } of holds) assertWithin('PrefixAllocator.undo', 'sequence', sequence, 0, MOST_COUNTED)
     // no new hold may overlap the prefixes, and their owners may not have a new prefix
     const others = new Set(undo.others.map(nameOf))
     const later = this.#lengthsSince(undo.sequence, holds)
@@ -293,7 +293,7 @@ export class PrefixAllocator {
    * The prefixes that an owner holds, for all its interfaces, in the order in which it got them.
    */
   prefixesOf(uid: string): Prefix[] {
-    assertString('PrefixAllocator.prefixesOf', 'uid', uid)
+    check('PrefixAllocator.prefixesOf', 'uid', uid, 'text')
     return this.#held.ofUid(uid).map((hold) => copyOfPrefix(hold.prefix))
   }
 
@@ -425,11 +425,12 @@ function holdsIn(holds: ReadonlyMap<string, PrefixHold> | undefined): PrefixHold
 /** @throws IpamError `INVALID_ARGUMENT` unless `delta` is the delta of an outcome */
 function assertDelta(delta: PrefixDelta): void {
   const of = 'PrefixAllocator.undo'
-  assertObject(of, 'delta', delta)
-  if (delta.kind !== 'allocate' && delta.kind !== 'release') refuse('delta.kind', 'allocate or release', delta.kind)
-  assertObject(of, 'delta.undo', delta.undo)
+  check(of, 'delta', delta, 'object')
+  if (delta.kind !== 'allocate' && delta.kind !== 'release')
+    refuseIn('assertDelta', 'delta.kind', 'allocate or release', delta.kind)
+  check(of, 'delta.undo', delta.undo, 'object')
   for (const holds of [delta.holds, delta.undo.others]) {
-    assertObjects(of, 'delta.holds', holds)
+    check(of, 'delta.holds', holds, ['list', 'object'])
     for (const { prefix, owner } of holds) {
       assertPrefix(of, 'delta.holds[].prefix', prefix)
       assertOwner('PrefixAllocator.undo', owner)

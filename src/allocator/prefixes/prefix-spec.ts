@@ -1,10 +1,9 @@
 import type { Family } from '../../cidr/index.js'
-import { assertFamily } from '../../cidr/internal.js'
 import * as Address from '../../cidr/nouns/address.js'
 import * as Sets from '../../cidr/nouns/range-set.js'
-import { assertNames, assertObject } from '../../errors/checks.js'
+import { check, type KindOf } from '../../errors/check.js'
 import { ipamError } from '../../errors/failure.js'
-import { refuse, refuseIn } from '../../errors/refuse.js'
+import { refuseIn } from '../../errors/refuse.js'
 import { rangesOf } from '../ranges-given.js'
 
 type RangeSet = Sets.RangeSet
@@ -31,12 +30,12 @@ export interface PrefixAllocatorSpec {
   readonly strategy?: { readonly kind: 'lowest' | 'next-fit' } | undefined
 }
 
-const NAMES: { readonly [N in keyof Required<PrefixAllocatorSpec>]: true } = {
-  ranges: true,
-  exclude: true,
-  family: true,
-  childLength: true,
-  strategy: true,
+const SPEC: KindOf<PrefixAllocatorSpec> = {
+  ranges: 'any',
+  exclude: 'any?',
+  family: ['one?', { 4: 1, 6: 1 }],
+  childLength: (length) => (typeof length === 'number' ? undefined : 'a number'),
+  strategy: ['options?', { kind: ['one', { lowest: 1, 'next-fit': 1 }] }],
 }
 
 /** A spec with its defaults. */
@@ -50,17 +49,11 @@ export interface PrefixPlan {
 
 /** @throws IpamError as the constructor of an allocator does */
 export function planOf(spec: PrefixAllocatorSpec): PrefixPlan {
-  assertObject(OF, 'spec', spec)
-  assertNames(OF, 'spec', spec, NAMES)
+  check(OF, 'spec', spec, SPEC)
   const { exclude, family, childLength, strategy } = spec
   const ranges = rangesOf(OF, 'ranges', spec.ranges)
-  if (family !== undefined) assertFamily(OF, family)
-  if (typeof childLength !== 'number') refuseIn(OF, 'childLength', 'a number', childLength)
-  if (strategy !== undefined) assertObject(OF, 'strategy', strategy)
-  const kind = strategy?.kind ?? 'lowest'
-  if (kind !== 'lowest' && kind !== 'next-fit') refuse('strategy.kind', 'lowest or next-fit', kind)
   const space = exclude === undefined ? ranges : Sets.subtract(ranges, rangesOf(OF, 'exclude', exclude))
-  return { space, family: familyOf(ranges, family), childLength, isNextFit: kind === 'next-fit' }
+  return { space, family: familyOf(ranges, family), childLength, isNextFit: strategy?.kind === 'next-fit' }
 }
 
 /** The family of the ranges, which are of one family. */
@@ -72,7 +65,7 @@ function familyOf({ v4, v6 }: RangeSet, wanted: Family | undefined): Family {
   const [first, other] = firsts.filter((one) => one !== undefined)
   if (first !== undefined && other !== undefined) refuseFamilies(Address.format(first), Address.format(other))
   const family = wanted ?? first?.family
-  if (family === undefined) refuse('family', 'that of the children: no range tells it', 'undefined')
+  if (family === undefined) refuseIn(OF, 'spec.family', 'that of the children: no range tells it', 'undefined')
   if (first !== undefined && first.family !== family) refuseFamilies(`children of IPv${family}`, Address.format(first))
   return family
 }

@@ -3,7 +3,7 @@ import { assertAddress, assertFamily, assertLength, assertPrefix, assertSet } fr
 import * as Address from '../../cidr/nouns/address.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
 import * as RangeSet from '../../cidr/nouns/range-set.js'
-import { assertObject } from '../../errors/checks.js'
+import { check } from '../../errors/check.js'
 import { ipamError } from '../../errors/failure.js'
 import { STRIDE } from './leaf-blocks.js'
 import { PrefixBuddies } from './prefix-buddies.js'
@@ -61,7 +61,7 @@ export class PrefixTree {
     options: { readonly family?: Family | undefined; readonly childLength?: number | undefined } = {},
   ) {
     assertSet('PrefixTree', 'ranges', ranges)
-    assertObject('PrefixTree', 'options', options)
+    check('PrefixTree', 'options', options, 'object')
     if (options.family !== undefined) assertFamily('PrefixTree', options.family)
     const prefixes = RangeSet.prefixes(ranges)
     const first = prefixes[0]?.address

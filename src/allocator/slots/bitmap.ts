@@ -1,7 +1,7 @@
 import { assertBytes, isBytes, notBytes } from '../../cidr/internal.js'
-import { assertString } from '../../errors/checks.js'
+import { check } from '../../errors/check.js'
 import { fail, type Result, unwrap } from '../../errors/index.js'
-import { refuse, refuseIn, shown } from '../../errors/refuse.js'
+import { refuseIn, shown } from '../../errors/refuse.js'
 import {
   bitsBetween,
   fillBehind,
@@ -77,7 +77,7 @@ export class Bitmap implements Slots {
   #summary: BitmapSummary
 
   constructor(size: number) {
-    assertWithin('size', size, 0, MAX_SIZE)
+    assertWithin('Bitmap', 'size', size, 0, MAX_SIZE)
     this.#size = size
     const words = wordsFor(size)
     const count = Math.max(1, Math.ceil(words / LEAF_WORDS))
@@ -145,12 +145,12 @@ export class Bitmap implements Slots {
 
   /** O(words that the range touches, or leaves where it has all of one). */
   takeRange(first: number, last: number): number {
-    assertRange(first, last, this.#size)
+    assertRange('Bitmap.takeRange', first, last, this.#size)
     return this.#setRange(first, last, true)
   }
 
   releaseRange(first: number, last: number): number {
-    assertRange(first, last, this.#size)
+    assertRange('Bitmap.releaseRange', first, last, this.#size)
     this.#low = Math.min(this.#low, first >>> 5)
     return this.#setRange(first, last, false)
   }
@@ -208,7 +208,7 @@ export class Bitmap implements Slots {
 
   /** O(n / 32 + free ranges) at worst. */
   nextFreeRun(length: number, options: FreeRunOptions = {}): number {
-    const { from, alignment, offset } = checkedRun(length, options, this.#size)
+    const { from, alignment, offset } = checkedRun('Bitmap.nextFreeRun', length, options, this.#size)
     let first = this.nextFree(from)
     while (first >= 0) {
       const start = alignedFrom(first, alignment, offset)
@@ -222,13 +222,13 @@ export class Bitmap implements Slots {
 
   /** O(n / 32,768 + 1024). */
   countUsed(first: number, last: number): number {
-    assertRange(first, last, this.#size)
+    assertRange('Bitmap.countUsed', first, last, this.#size)
     return this.#usedBelow(last + 1) - this.#usedBelow(first)
   }
 
   /** O(n / 32,768 + 1024). */
   freeAt(rank: number): number {
-    assertWithin('rank', rank, 0, Number.MAX_SAFE_INTEGER)
+    assertWithin('Bitmap.freeAt', 'rank', rank, 0, Number.MAX_SAFE_INTEGER)
     if (rank >= this.#size - this.#used) return -1
     let leaf = 0
     let left = rank
@@ -296,11 +296,11 @@ export class Bitmap implements Slots {
     const count = Math.ceil(size / 32)
     if (!(words instanceof Int32Array) || words.length !== count) {
       const got = words instanceof Int32Array ? `${words.length} words` : typeof words
-      refuse('words', `an Int32Array of ${count} words`, got)
+      refuseIn('Bitmap.fromWords', 'words', `an Int32Array of ${count} words`, got)
     }
     const rest = size & 31
     if (rest > 0) {
-      assertWithin('the last word', words[words.length - 1]! >>> 0, 0, 2 ** rest - 1)
+      assertWithin('Bitmap.fromWords', 'the last word', words[words.length - 1]! >>> 0, 0, 2 ** rest - 1)
       words[words.length - 1]! |= highBits(rest)
     }
     for (let leaf = 0; leaf * LEAF_WORDS < words.length; leaf++) bitmap.#adopt(leaf, words)
@@ -372,7 +372,7 @@ export class Bitmap implements Slots {
    * Bitmap.fromBase64(12, 'Agg=').nextUsed(2) // 11
    */
   static fromBase64(size: number, text: string): Bitmap {
-    assertString('Bitmap.fromBase64', 'text', text)
+    check('Bitmap.fromBase64', 'text', text, 'text')
     return unwrap(Bitmap.safeFromBase64(size, text))
   }
 
@@ -384,7 +384,7 @@ export class Bitmap implements Slots {
    * !result.ok && result.failure.context.problem // '3 characters of Base64, and 12 slots need 4'
    */
   static safeFromBase64(size: number, text: string): Result<Bitmap, 'MALFORMED_BYTES'> {
-    assertWithin('size', size, 0, MAX_SIZE)
+    assertWithin('Bitmap.safeFromBase64', 'size', size, 0, MAX_SIZE)
     if (typeof text !== 'string') {
       return fail('MALFORMED_BYTES', { what: 'a bitmap', position: 0, problem: `${shown(text)}, expected a text` })
     }

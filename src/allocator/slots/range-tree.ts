@@ -36,7 +36,7 @@ export class RangeTree implements Slots {
   #root: RangeNode
 
   constructor(size: number) {
-    assertWithin('size', size, 0, MOST_SLOTS)
+    assertWithin('RangeTree', 'size', size, 0, MOST_SLOTS)
     // minus zero is a whole number too
     this.#size = size + 0
     this.#root = new RangeLeaf(size <= 2 ** 32 ? new Uint32Array(0) : new Float64Array(0))
@@ -71,13 +71,13 @@ export class RangeTree implements Slots {
 
   /** O(log r) for each free range that it meets. */
   takeRange(first: number, last: number): number {
-    assertRange(first, last, this.size)
+    assertRange('RangeTree.takeRange', first, last, this.size)
     return this.#take(first, last)
   }
 
   /** O(log r) for each free range that it meets. */
   releaseRange(first: number, last: number): number {
-    assertRange(first, last, this.size)
+    assertRange('RangeTree.releaseRange', first, last, this.size)
     return this.#release(first, last)
   }
 
@@ -104,7 +104,7 @@ export class RangeTree implements Slots {
 
   /** O(log r) for each free range that is long enough but for the alignment. */
   nextFreeRun(length: number, options: FreeRunOptions = {}): number {
-    const { from, alignment, offset } = checkedRun(length, options, this.size)
+    const { from, alignment, offset } = checkedRun('RangeTree.nextFreeRun', length, options, this.size)
     for (let start = from; start < this.size; ) {
       const leaf = this.#root.longEnough(length, start)
       if (leaf === undefined) return -1
@@ -117,12 +117,12 @@ export class RangeTree implements Slots {
   }
 
   countUsed(first: number, last: number): number {
-    assertRange(first, last, this.size)
+    assertRange('RangeTree.countUsed', first, last, this.size)
     return last - first + 1 - (this.#root.freeBelow(last + 1) - this.#root.freeBelow(first))
   }
 
   freeAt(rank: number): number {
-    assertWithin('rank', rank, 0, Number.MAX_SAFE_INTEGER)
+    assertWithin('RangeTree.freeAt', 'rank', rank, 0, Number.MAX_SAFE_INTEGER)
     return rank < this.#root.free ? this.#root.freeAt(rank) : -1
   }
 

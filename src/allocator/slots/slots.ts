@@ -1,4 +1,4 @@
-import { assertObject } from '../../errors/checks.js'
+import { check } from '../../errors/check.js'
 import { ipamError } from '../../errors/failure.js'
 import { refuse, shown } from '../../errors/refuse.js'
 
@@ -79,16 +79,16 @@ export function assertIndex(index: number, size: number): void {
  * @throws IpamError `INDEX_OUT_OF_RANGE`, and `INVALID_ARGUMENT` if the first slot lies above the
  * last
  */
-export function assertRange(first: number, last: number, size: number): void {
+export function assertRange(of: string, first: number, last: number, size: number): void {
   assertIndex(first, size)
   assertIndex(last, size)
-  if (first > last) refuse('last', `at least ${first}`, last)
+  if (first > last) refuse(of, 'last', `at least ${first}`, last)
 }
 
 /** @throws IpamError `INVALID_ARGUMENT` unless `value` is a whole number from `min` to `max` */
-export function assertWithin(argument: string, value: number, min: number, max: number): void {
+export function assertWithin(of: string, argument: string, value: number, min: number, max: number): void {
   if (!Number.isInteger(value) || value < min || value > max) {
-    refuse(argument, `a whole number from ${min} to ${shownLimit(max)}`, value)
+    refuse(of, argument, `a whole number from ${min} to ${shownLimit(max)}`, value)
   }
 }
 
@@ -99,12 +99,12 @@ export function alignedFrom(from: number, alignment: number, offset: number): nu
 }
 
 /** The options of a search for a run. */
-export function checkedRun(length: number, options: FreeRunOptions, size: number) {
-  assertObject('nextFreeRun', 'options', options)
+export function checkedRun(of: string, length: number, options: FreeRunOptions, size: number) {
+  check('nextFreeRun', 'options', options, 'object')
   const { from = 0, alignment = 1, offset = 0 } = options
-  assertWithin('length', length, 1, Number.MAX_SAFE_INTEGER)
-  assertWithin('alignment', alignment, 1, MOST_SLOTS)
-  assertWithin('offset', offset, 0, MOST_SLOTS)
+  assertWithin(of, 'length', length, 1, Number.MAX_SAFE_INTEGER)
+  assertWithin(of, 'alignment', alignment, 1, MOST_SLOTS)
+  assertWithin(of, 'offset', offset, 0, MOST_SLOTS)
   if (from !== size) assertIndex(from, size)
   return { from, alignment, offset }
 }

@@ -59,7 +59,7 @@ export function format(prefix: Prefix): string {
   const network = first(prefix)
   const step = stepOf(prefix)
   if (prefix.length % step !== 0) {
-    refuse('prefix', `a prefix length that is a multiple of ${step}`, formatPrefix(prefix))
+    refuse('Prefix.reverseName', 'prefix', `a prefix length that is a multiple of ${step}`, formatPrefix(prefix))
   }
   // the labels behind the prefix are zeros: two characters each, with the dot
   const labels = (bitsOf(prefix.address.family) - prefix.length) / step

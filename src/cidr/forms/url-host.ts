@@ -79,6 +79,7 @@ function zoneText(address: Address, zone: string): string {
   const encoded = address.family === 6 && typeof zone === 'string' ? encodeZone(zone) : undefined
   if (encoded !== undefined) return encoded
   refuse(
+    'UrlHost.format',
     'zone',
     `a zone of IPv6, 1 to ${MAX_ZONE_LENGTH} characters of those that a URL takes`,
     typeof zone === 'string' ? zone : shown(zone),
@@ -87,5 +88,5 @@ function zoneText(address: Address, zone: string): string {
 
 function portText(port: number): string {
   if (Number.isInteger(port) && port >= 0 && port <= 65535) return String(port)
-  refuse('port', 'a whole number from 0 to 65535', shown(port))
+  refuse('UrlHost.format', 'port', 'a whole number from 0 to 65535', shown(port))
 }

@@ -344,7 +344,7 @@ export class PrefixTrie<V> {
   #reserve(): void {
     if (this.#freeEntry === 0 && this.#entriesEnd * this.#stride >= this.#entries.length) {
       if (this.#entriesEnd > INDEX) {
-        refuse('prefix', 'one for a map that is not full', `one more than ${INDEX} of a family`)
+        refuse('PrefixMap', 'prefix', 'one for a map that is not full', `one more than ${INDEX} of a family`)
       }
       this.#entries = doubled(this.#entries)
     }

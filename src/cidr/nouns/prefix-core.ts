@@ -233,8 +233,8 @@ type Profile = (typeof profiles)[number]
 
 /** The text as a prefix by any profile, or what is wrong with it. */
 export function prefixOf(text: string, options: PrefixTextOptions = {}): Result<Prefix, 'MALFORMED_PREFIX'> {
-  assertOptions(options)
-  const profile = oneOf<Profile>('profile', options.profile, profiles)
+  assertOptions('Prefix.parse', options)
+  const profile = oneOf<Profile>('Prefix.parse', 'profile', options.profile, profiles)
   // most stored text is strict, and is not searched for leading zeros
   const strict = profile === 'k8s-legacy-read' ? readPrefix(text) : undefined
   if (strict !== undefined) return { ok: true, value: prefixWithoutMapping(strict) }

@@ -75,7 +75,7 @@ export function parse(text: string, options: RangeTextOptions = {}): Range {
  * Range.safeParse('10.0.0.5 - 10.0.0.9', { blanks: 'around-hyphen' }).ok // true
  */
 export function safeParse(text: string, options: RangeTextOptions = {}): Result<Range, 'MALFORMED_RANGE'> {
-  assertRangeOptions(options)
+  assertRangeOptions('Range.parse', options)
   if (typeof text !== 'string') return fail('MALFORMED_RANGE', notAText(text))
   const hyphen = hyphenOf(text, options)
   if (hyphen < 0) return malformed(text, -1 - hyphen, "no '-'")
@@ -120,7 +120,7 @@ export function safeParseInSubnet(
   text: string,
   options: RangeTextOptions = {},
 ): Result<SubnetRange, 'MALFORMED_RANGE'> {
-  assertRangeOptions(options)
+  assertRangeOptions('Range.parse', options)
   if (typeof text !== 'string') return fail('MALFORMED_RANGE', notAText(text))
   const hyphen = hyphenOf(text, options)
   if (hyphen < 0) return malformed(text, -1 - hyphen, "no '-'")
@@ -200,9 +200,9 @@ function hasBoth(outer: Range, first: Address.Address, last: Address.Address): b
  * @throws IpamError `INVALID_ARGUMENT` for what are no options: a misspelt one would read more than
  * was asked for
  */
-export function assertRangeOptions(options: RangeTextOptions): void {
-  knownOptions(options)
-  oneOf('blanks', options.blanks, ['refuse', 'around-hyphen'])
+export function assertRangeOptions(of: string, options: RangeTextOptions): void {
+  knownOptions(of, options)
+  oneOf(of, 'blanks', options.blanks, ['refuse', 'around-hyphen'])
 }
 
 /** Position of the hyphen, or -1 - how far was looked. */

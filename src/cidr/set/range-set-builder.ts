@@ -94,7 +94,7 @@ export class RangeSetBuilder {
 
   #assertOpen(): void {
     if (!this.#built) return
-    refuse('builder', 'one that is still open', 'built')
+    refuse('RangeSet.builder', 'builder', 'one that is still open', 'built')
   }
 }
 

@@ -1,3 +1,4 @@
+import { check, type KindOf } from '../../errors/check.js'
 import { refuseIn } from '../../errors/refuse.js'
 import * as Address from '../nouns/address-core.js'
 import * as Prefix from '../nouns/prefix-core.js'
@@ -7,6 +8,8 @@ export interface CoverOptions {
   /** How many prefixes there may be: at least one for each family that the set has. */
   readonly maxPrefixes: number
 }
+
+const OPTIONS: KindOf<CoverOptions> = { maxPrefixes: 'number' }
 
 /** Few prefixes that cover a set, and how much else. */
 export interface Cover {
@@ -37,13 +40,14 @@ export interface Cover {
  */
 export function cover(set: RangeSet, options: CoverOptions): Cover {
   assertSet('RangeSet.cover', 'set', set)
-  const maxPrefixes = options?.maxPrefixes
+  check('RangeSet.cover', 'options', options, OPTIONS)
+  const { maxPrefixes } = options
   const exact = prefixes(set)
   const split = exact.findIndex((prefix) => prefix.address.family === 6)
   const count4 = split < 0 ? exact.length : split
   const families = (count4 > 0 ? 1 : 0) + (count4 < exact.length ? 1 : 0)
   if (!Number.isInteger(maxPrefixes) || maxPrefixes < families) {
-    refuseIn('RangeSet.cover', 'maxPrefixes', `a whole number from ${families}`, maxPrefixes)
+    refuseIn('RangeSet.cover', 'options.maxPrefixes', `a whole number from ${families}`, maxPrefixes)
   }
   if (exact.length <= maxPrefixes) return { prefixes: exact, added: 0n }
 

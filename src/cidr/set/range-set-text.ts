@@ -52,7 +52,7 @@ export function safeParse(
       index: 0,
     })
   }
-  Range.assertRangeOptions(options)
+  Range.assertRangeOptions('RangeSet.parse', options)
   const spans = new Spans(entries)
   const strict = options.profile === undefined || options.profile === 'strict'
   for (let index = 0; index < entries.length; index++) {
@@ -105,7 +105,7 @@ export function safeParseEntry(
   text: string,
   options: RangeSetTextOptions = {},
 ): Result<Range.Range, 'MALFORMED_RANGE' | 'MALFORMED_PREFIX' | 'MALFORMED_ADDRESS'> {
-  Range.assertRangeOptions(options)
+  Range.assertRangeOptions('RangeSet.parse', options)
   if (typeof text === 'string') {
     // the separators of a legal entry stand near its beginning: do not search a hostile text to its
     // end

@@ -142,7 +142,7 @@ export class Ranges4 {
  * their sets before, so that this is for what has changed since.
  */
 export function assertRanges(firsts: unknown, lasts: unknown): void {
-  if (!areRanges(firsts, lasts)) refuse('set', A_SET, firsts)
+  if (!areRanges(firsts, lasts)) refuse('RangeSet', 'set', A_SET, firsts)
 }
 
 export const A_SET = 'a set that RangeSet made, or a structured clone of one; JSON has its ranges as text'

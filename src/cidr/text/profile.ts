@@ -1,7 +1,6 @@
 import { fail, type Result } from '../../errors/index.js'
-import { refuse } from '../../errors/refuse.js'
+import { refuseIn } from '../../errors/refuse.js'
 import type { Address } from '../nouns/types.js'
-import { shown } from './checks.js'
 import { positionOf, problemOf } from './parse-errors.js'
 import { scanAddress, type ZonePolicy, zonePolicies } from './scan.js'
 import { format4 } from './text4.js'
@@ -43,17 +42,24 @@ export interface TextOptions {
 export function isStrict(options: { readonly profile?: string | undefined } | undefined): boolean {
   if (options === undefined) return true
   if (typeof options !== 'object' || options === null) return false
+  // a misspelt one is left to `assertOptions`
+  for (const name in options) if (!NAMES.includes(name)) return false
   return options.profile === undefined || options.profile === 'strict'
 }
+
+/** The options of addresses, CIDRs and ranges. */
+const NAMES: readonly string[] = ['profile', 'zone', 'blanks']
 
 /**
  * Guards options against callers without types.
  *
+ * @param of the noun whose texts are read
  * @throws IpamError `INVALID_ARGUMENT`
  */
-export function assertOptions(options: unknown): void {
-  if (typeof options === 'object' && options !== null) return
-  refuse('options', 'an object', shown(options))
+export function assertOptions(of: string, options: object): void {
+  if (typeof options !== 'object' || options === null) refuseIn(of, 'options', 'an object', options)
+  const wrong = Object.keys(options).find((name) => !NAMES.includes(name))
+  if (wrong !== undefined) refuseIn(of, `options.${wrong}`, `one of ${NAMES.join(', ')}`, wrong)
 }
 
 /**
@@ -62,10 +68,10 @@ export function assertOptions(options: unknown): void {
  *
  * @throws IpamError `INVALID_ARGUMENT` for a value that there is not
  */
-export function oneOf<T extends string>(argument: string, value: T | undefined, known: readonly T[]): T {
+export function oneOf<T extends string>(of: string, argument: string, value: T | undefined, known: readonly T[]): T {
   if (value === undefined) return known[0] as T
   if (known.includes(value)) return value
-  refuse(argument, `one of ${known.join(', ')}`, shown(value))
+  refuseIn(of, `options.${argument}`, `one of ${known.join(', ')}`, value)
 }
 
 /**
@@ -73,17 +79,20 @@ export function oneOf<T extends string>(argument: string, value: T | undefined, 
  *
  * @throws IpamError `INVALID_ARGUMENT` for a value that there is not, and for what are no options
  */
-export function knownOptions(options: TextOptions): { readonly profile: TextProfile; readonly zone: ZonePolicy } {
-  assertOptions(options)
+export function knownOptions(
+  of: string,
+  options: TextOptions,
+): { readonly profile: TextProfile; readonly zone: ZonePolicy } {
+  assertOptions(of, options)
   return {
-    profile: oneOf('profile', options.profile, profiles),
-    zone: oneOf('zone', options.zone, zonePolicies),
+    profile: oneOf(of, 'profile', options.profile, profiles),
+    zone: oneOf(of, 'zone', options.zone, zonePolicies),
   }
 }
 
 /** The whole of `text` as an address. Never looks at more than the first 128 characters. */
 export function addressOf(text: string, options: TextOptions = {}): Result<Address, 'MALFORMED_ADDRESS'> {
-  const { profile, zone } = knownOptions(options)
+  const { profile, zone } = knownOptions('Address.parse', options)
   const isOfField = profile === 'k8s-field' || profile === 'k8s-field-canonical'
   const read = plainText(text, profile)
   const scanned = scanAddress(read.text, 0, read.text.length, zone)

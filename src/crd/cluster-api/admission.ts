@@ -57,6 +57,7 @@ export function admitIPAddressClaim(request: ClaimAdmissionRequest, options: Fie
 }
 
 const claimRules: AdmissionRules<KubeObject, ClaimAdmissionRequest> = {
+  isAnyVersion: true,
   errors: (claim, before) => [...fixedSpecErrors(IPAddressClaim, claim, before), poolGroupErrors(claim)],
   answer: (claim, before) => admitConvertible(IPAddressClaim, claim, before),
   refusal: (_, errors) => denied(errors),
@@ -87,6 +88,8 @@ export function admitIPAddress(request: AddressAdmissionRequest, options: FieldV
 }
 
 const addressRules: AdmissionRules<KubeObject, AddressAdmissionRequest> = {
+  isAnyVersion: true,
+  beside: ['open', { claim: 'object?' }],
   errors: (address, before, request) => [
     ...fixedSpecErrors(IPAddress, address, before),
     addressErrors(address, request.operation === 'CREATE' ? request.claim : { kind: 'absent' }),

@@ -1,9 +1,9 @@
 import * as z from 'zod'
-import { assertKube, assertObject } from '../../errors/checks.js'
+import { check } from '../../errors/check.js'
 import { SUBDOMAIN_PATTERN } from '../meta/dns-names.js'
 import { type FieldError, forbiddenField, invalidField } from '../meta/field-error.js'
 import { labelNameErrors, labelValueErrors } from '../meta/label-selector.js'
-import { type LabelSelectorRequirement, labelOf, meetsRequirement, type ObjectMeta } from '../meta/object.js'
+import { HAS_META, type LabelSelectorRequirement, labelOf, meetsRequirement, type ObjectMeta } from '../meta/object.js'
 
 /**
  * `core/v1` NodeSelector: a Node has to meet one of the terms. Without terms it selects no Node.
@@ -70,8 +70,8 @@ const NAME_FIELD = 'metadata.name'
  * matchesNodeSelector({ nodeSelectorTerms: [{ matchExpressions: [{ key: 'cpus', operator: 'Gt', values: ['8'] }] }] }, node) // true
  */
 export function matchesNodeSelector(selector: NodeSelector, node: SelectableNode): boolean {
-  assertObject('matchesNodeSelector', 'selector', selector)
-  assertKube('matchesNodeSelector', 'node', node)
+  check('matchesNodeSelector', 'selector', selector, 'object')
+  check('matchesNodeSelector', 'node', node, HAS_META)
 
   return nodeSelectorScore(selector)(node) > 0
 }

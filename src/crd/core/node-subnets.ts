@@ -1,5 +1,5 @@
 import { Prefix } from '../../cidr/index.js'
-import { assertObject } from '../../errors/checks.js'
+import { check } from '../../errors/check.js'
 import { quote } from '../../errors/quote.js'
 import type { KubeObject } from '../meta/object.js'
 import type { Node } from './node.js'
@@ -50,7 +50,7 @@ const MOST = 2
  * nodeSubnets({ spec: { podCIDR: '10.0.0.0/24', podCIDRs: ['10.0.0.0/24', 'fd00::/64'] } }).subnets.length // 2
  */
 export function nodeSubnets(node: { readonly spec?: unknown }): NodeSubnets {
-  assertObject('nodeSubnets', 'node', node)
+  check('nodeSubnets', 'node', node, 'object')
   const { spec } = node
 
   const { podCIDR, podCIDRs } = (spec ?? {}) as { readonly [key: string]: unknown }

@@ -3,21 +3,22 @@ import * as Address from '../../cidr/nouns/address.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
 import * as Range from '../../cidr/nouns/range.js'
 import * as RangeSet from '../../cidr/nouns/range-set.js'
-import { refuse } from '../../errors/refuse.js'
+import type { Kind, KindOf } from '../../errors/check.js'
 import type { IPAddress } from '../cluster-api/ip-address.js'
 import {
   type Admission,
   type AdmissionRules,
   admitBy,
   allowed,
-  assertAdmission,
   badRequest,
+  FIELD_VALIDATION,
   type FieldValidationOptions,
   type Findings,
   isSpecSame,
   withWarnings,
 } from '../meta/admission.js'
 import { type FieldError, goQuote, invalidField } from '../meta/field-error.js'
+import { KUBE } from '../meta/object.js'
 import { DRAIN_ANNOTATION, SKIP_DELETE_VALIDATION_ANNOTATION } from './names.js'
 import {
   InClusterIPPool,
@@ -62,6 +63,9 @@ export interface PoolAdmissionOptions extends FieldValidationOptions {
   readonly ipv4Prefixes?: boolean | undefined
 }
 
+const OPTIONS: KindOf<PoolAdmissionOptions> = { fieldValidation: FIELD_VALIDATION, ipv4Prefixes: 'flag?' }
+const IN_USE = ['list', KUBE as Kind] as const
+
 /**
  * Whether the in-cluster provider's webhook admits a pool: the same rules, field paths and messages
  * (internal/webhooks/inclusterippool.go and inclusterprefixpool.go).
@@ -75,9 +79,7 @@ export interface PoolAdmissionOptions extends FieldValidationOptions {
  * another `fieldValidation`
  */
 export function admitInClusterPool(request: PoolAdmissionRequest, options: PoolAdmissionOptions = {}): Admission {
-  assertAdmission('admitInClusterPool', request, options)
-  assertSameKind(request)
-  const { kind } = request.operation === 'DELETE' ? request.oldObject : request.object
+  const { kind } = (request?.operation === 'DELETE' ? request.oldObject : request?.object) ?? {}
   const model = poolModels.find(({ info }) => info.kind === kind) ?? InClusterIPPool
   const admission = admitBy('admitInClusterPool', model, rules, request, options)
   const isUnread = request.operation === 'UPDATE' && drainedBy(request.object) === undefined
@@ -85,6 +87,12 @@ export function admitInClusterPool(request: PoolAdmissionRequest, options: PoolA
 }
 
 const rules: AdmissionRules<InClusterPool, PoolAdmissionRequest, PoolAdmissionOptions> = {
+  options: OPTIONS as Kind,
+  beside: [
+    'by',
+    'operation',
+    { CREATE: 'object', UPDATE: ['open', { inUse: IN_USE }], DELETE: ['open', { inUse: IN_USE }] },
+  ],
   errors: (pool, _before, _request, options) =>
     isPrefixPool(pool) ? prefixPoolErrors(pool.spec, options) : addressPoolErrors(pool.spec),
   answer: (pool, before, request) => {
@@ -114,14 +122,6 @@ function emptyWarnings(pool: InClusterPool): string[] {
 /** Whether a prefix of the length that is given fits in what is not excluded. */
 function hasChild({ available, childLength }: PrefixSpace): boolean {
   return RangeSet.prefixes(available).some(({ length }) => length <= childLength)
-}
-
-/** Refuses an update from another kind. */
-function assertSameKind(request: PoolAdmissionRequest): void {
-  if (request.operation === 'UPDATE' && request.object.kind !== request.oldObject.kind) {
-    const got = `${request.oldObject.kind} and ${request.object.kind}`
-    refuse('oldObject', 'an object of the same kind', got)
-  }
 }
 
 function admitDelete(pool: InClusterPool, inUse: readonly IPAddress[]): Admission {

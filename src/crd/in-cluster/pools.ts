@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { assertParts } from '../../errors/checks.js'
+import { check } from '../../errors/check.js'
 import { type CrdModel, defineCrdModel, type VersionSpec } from '../meta/crd-model.js'
 import type { KubeObject } from '../meta/object.js'
 import { type Condition, conditionSchema, objectSchema } from '../meta/schema.js'
@@ -176,7 +176,10 @@ export const poolModels: readonly CrdModel<InClusterPool>[] = [
  * spec.versions.map(({ additionalPrinterColumns }) => additionalPrinterColumns.at(-1)?.name) // ['Ready', 'Ready']
  */
 export function withPoolConditions<T extends InClusterPool>(model: CrdModel<T>): CrdModel<T> {
-  assertParts('withPoolConditions', 'model', model, { info: 'object', names: 'object', versions: 'objects' })
+  check('withPoolConditions', 'model', model, [
+    'open',
+    { info: 'object', names: 'object', versions: ['list', 'object'] },
+  ])
 
   const { kind, plural, namespaced } = model.info
   const scope = namespaced ? 'Namespaced' : 'Cluster'
@@ -190,7 +193,7 @@ export function withPoolConditions<T extends InClusterPool>(model: CrdModel<T>):
 
 /** Whether a pool hands out prefixes rather than single addresses. */
 export function isPrefixPool(pool: InClusterPool): pool is PrefixPoolObject {
-  assertParts('isPrefixPool', 'pool', pool, { spec: 'object', metadata: 'object' })
+  check('isPrefixPool', 'pool', pool, ['open', { spec: 'object', metadata: 'object' }])
 
   return isPrefixPoolKind(pool.kind)
 }

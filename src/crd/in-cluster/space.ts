@@ -4,7 +4,7 @@ import * as Address from '../../cidr/nouns/address.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
 import * as Range from '../../cidr/nouns/range.js'
 import * as RangeSet from '../../cidr/nouns/range-set.js'
-import { assertParts } from '../../errors/checks.js'
+import { check } from '../../errors/check.js'
 import { fail, type Result } from '../../errors/index.js'
 import type { IPAddressSpec } from '../cluster-api/ip-address.js'
 import { DEFAULT_ALLOCATION_PREFIX_LENGTH } from './names.js'
@@ -60,7 +60,7 @@ export interface PrefixSpace {
  * long, or a spec without addresses
  */
 export function addressSpace(spec: InClusterIPPoolSpec): Result<AddressSpace, 'INVALID_POOL_SPEC'> {
-  assertParts('addressSpace', 'spec', spec, { addresses: 'list' })
+  check('addressSpace', 'spec', spec, ['open', { addresses: 'list' }])
 
   return strictly(readAddressSpace(spec))
 }
@@ -118,7 +118,7 @@ export function readAddressSpace(spec: InClusterIPPoolSpec): SpaceReading<Addres
  * a length out of range
  */
 export function prefixSpace(spec: InClusterPrefixPoolSpec): Result<PrefixSpace, 'INVALID_POOL_SPEC'> {
-  assertParts('prefixSpace', 'spec', spec, { prefixes: 'list' })
+  check('prefixSpace', 'spec', spec, ['open', { prefixes: 'list' }])
 
   return strictly(readPrefixSpace(spec))
 }
@@ -174,12 +174,15 @@ function strictly<S>({ space, problems }: SpaceReading<S>): Result<S, 'INVALID_P
 
 /** Whether a prefix is one that the pool may hand out, in use or not. O(log n). */
 export function isAllocatablePrefix(space: PrefixSpace, prefix: Prefix): boolean {
-  assertParts('isAllocatablePrefix', 'space', space, {
-    parents: 'object',
-    excluded: 'object',
-    available: 'object',
-    childLength: 'number',
-  })
+  check('isAllocatablePrefix', 'space', space, [
+    'open',
+    {
+      parents: 'object',
+      excluded: 'object',
+      available: 'object',
+      childLength: 'number',
+    },
+  ])
   assertPrefix('isAllocatablePrefix', 'prefix', prefix)
 
   return prefix.length === space.childLength && RangeSet.contains(space.available, Range.fromPrefix(prefix))
@@ -190,7 +193,7 @@ export function isAllocatablePrefix(space: PrefixSpace, prefix: Prefix): boolean
  * its address or its prefix does not parse.
  */
 export function prefixOf(spec: Pick<IPAddressSpec, 'address' | 'prefix'>): Prefix | undefined {
-  assertParts('prefixOf', 'spec', spec, { address: 'text' })
+  check('prefixOf', 'spec', spec, ['open', { address: 'text' }])
 
   const address = Address.safeParse(spec.address)
   if (!address.ok || spec.prefix === undefined) return undefined

@@ -1,14 +1,15 @@
 import * as RangeSet from '../../cidr/nouns/range-set.js'
+import type { Kind } from '../../errors/check.js'
 import { type AdmissionRequest, type Admit, isSpecSame } from '../meta/admission.js'
 import { type FieldError, type FieldValue, goQuote, invalidField } from '../meta/field-error.js'
 import { labelSelectorErrors } from '../meta/label-selector.js'
-import type { KubeObject } from '../meta/object.js'
+import { KUBE, type KubeObject } from '../meta/object.js'
 import { NEVER_CHANGES } from '../meta/strict.js'
 import { type FamilyGrid, type FamilyGridPreferences, gridOf, gridProblem } from './grid.js'
 import type { IPBlock } from './ip-block.js'
 import { IPDomain } from './ip-domain.js'
 import { IPPool, type IPPoolSpec } from './ip-pool.js'
-import { admissionBy, domainOf, isSame } from './judge.js'
+import { admissionBy, BLOCKS, DOMAIN, domainOf, isSame } from './judge.js'
 import { MAX_NAME_LENGTH } from './names.js'
 import { poolOf, rowsOfPool } from './rows.js'
 import { type PoolGrids, type PoolSpace, readPoolSpace } from './space.js'
@@ -48,6 +49,7 @@ export type IPDomainAdmissionRequest = AdmissionRequest<IPDomain> & {
  * // 'IPPool.ipam-kit.dev "blue" is invalid: spec.subnets[0].gateway: Invalid value: "10.0.1.1": is not within 10.0.0.0/24'
  */
 export const admitIPPool: Admit<IPPoolAdmissionRequest> = /* @__PURE__ */ admissionBy(IPPool, {
+  beside: ['open', { domain: DOMAIN, blocks: BLOCKS, others: ['list?', KUBE as Kind] }],
   errors: poolErrors,
   warnings: poolWarnings,
   waitsFor: (pool, { blocks = [] }: IPPoolAdmissionRequest) => waitingForRows(pool, blocks, isOfPool),
@@ -109,6 +111,7 @@ function gridsOf(spec: IPPoolSpec, around: Neighbourhood) {
  * // ['spec.ipv4: a block has 65536 units, more than 1024']
  */
 export const admitIPDomain: Admit<IPDomainAdmissionRequest> = /* @__PURE__ */ admissionBy(IPDomain, {
+  beside: ['open', { blocks: BLOCKS }],
   errors: (object, before) => {
     if (before !== undefined && !isSpecSame(object, before)) {
       return [invalidField('spec', asValue(object.spec), NEVER_CHANGES)]

@@ -6,7 +6,7 @@ import { blockName, isName } from './block-name.js'
 import { gridProblem } from './grid.js'
 import { IPBlock, type IPBlockRow, type IPBlockSpec } from './ip-block.js'
 import type { IPDomain } from './ip-domain.js'
-import { admissionBy, domainOf } from './judge.js'
+import { admissionBy, DOMAIN, domainOf } from './judge.js'
 import { MAX_BLOCK_SIZE } from './names.js'
 import { type PlacedRow, placedRows, unitsOf } from './rows.js'
 import { NEVER_FALLS, NOT_A_UNIT } from './versions.js'
@@ -32,6 +32,7 @@ export type IPBlockAdmissionRequest = AdmissionRequest<IPBlock> & {
  * // 'IPBlock.ipam-kit.dev "mine" is invalid: metadata.name: Invalid value: "mine": is not default-4-0a000100-24'
  */
 export const admitIPBlock: Admit<IPBlockAdmissionRequest> = /* @__PURE__ */ admissionBy(IPBlock, {
+  beside: ['open', { domain: DOMAIN, oldObject: ['open?', { spec: ['open', { rows: 'object' }] }] }],
   errors: (object, before, request: IPBlockAdmissionRequest) => [
     ...placeErrors(object, domainOf(object, request)),
     ...rowErrors(object),

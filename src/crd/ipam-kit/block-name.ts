@@ -1,7 +1,7 @@
 import { assertPrefix } from '../../cidr/internal.js'
 import * as Address from '../../cidr/nouns/address.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
-import { assertString } from '../../errors/checks.js'
+import { check } from '../../errors/check.js'
 import { refuse } from '../../errors/refuse.js'
 import { subdomainProblem } from '../meta/names.js'
 import { MAX_NAME_LENGTH } from './names.js'
@@ -29,13 +29,14 @@ export function isName(text: string): boolean {
  * blockName('default', Prefix.parse('10.0.1.0/24')) // 'default-4-0a000100-24'
  */
 export function blockName(domain: string, prefix: Prefix): string {
-  assertString('blockName', 'domain', domain)
+  check('blockName', 'domain', domain, 'text')
   assertPrefix('blockName', 'prefix', prefix)
 
-  if (!isName(domain)) refuse('domain', `a DNS subdomain of up to ${MAX_NAME_LENGTH} characters`, domain.slice(0, 64))
+  if (!isName(domain))
+    refuse('blockName', 'domain', `a DNS subdomain of up to ${MAX_NAME_LENGTH} characters`, domain.slice(0, 64))
   const { family } = prefix.address
   if (!Prefix.equals(Prefix.masked(prefix), prefix)) {
-    refuse('prefix', 'a prefix without host bits', Prefix.format(prefix))
+    refuse('blockName', 'prefix', 'a prefix without host bits', Prefix.format(prefix))
   }
   const digits = Address.toBigInt(prefix.address).toString(16)
   return `${domain}-${family}-${digits.padStart(Address.bitsOf(family) / 4, '0')}-${prefix.length}`

@@ -72,7 +72,7 @@ export function isUid(uid: string): boolean {
  */
 export function handleName(uid: string): string {
   if (!isUid(uid)) {
-    refuse('uid', `1 to ${MAX_UID_LENGTH} characters`, uid.slice(0, 64))
+    refuse('handleName', 'uid', `1 to ${MAX_UID_LENGTH} characters`, uid.slice(0, 64))
   }
   if (PLAIN.test(uid)) return `uid-${uid}`
   const digits = Array.from({ length: uid.length }, (_, at) => uid.charCodeAt(at).toString(16).padStart(4, '0'))

@@ -1,3 +1,4 @@
+import type { Kind } from '../../errors/check.js'
 import { refuse } from '../../errors/refuse.js'
 import { type AdmissionRequest, type Admit, admissionOf, allowed, isSpecSame } from '../meta/admission.js'
 import type { CrdModel } from '../meta/crd-model.js'
@@ -20,6 +21,8 @@ export interface Judge<T, R> {
   readonly warnings?: (object: T, request: R) => readonly string[]
   /** Warnings of a deletion: what it waits for. */
   readonly waitsFor?: (object: T, request: R) => readonly string[]
+  /** The kinds of the objects beside it in a request. */
+  readonly beside?: Kind
 }
 
 /**
@@ -28,9 +31,10 @@ export interface Judge<T, R> {
  */
 export function admissionBy<T extends SpecObject, R extends AdmissionRequest<T>>(
   model: CrdModel<T>,
-  { errors, warnings = () => [], waitsFor = () => [] }: Judge<T, R>,
+  { errors, warnings = () => [], waitsFor = () => [], beside = 'object' }: Judge<T, R>,
 ): Admit<R> {
   return admissionOf<T, R>(`admit${model.info.kind}`, model, {
+    beside,
     errors: ({ status: _, ...object }: T, before, request) => [
       model.validate(object),
       errors(object as T, before, request),
@@ -40,6 +44,24 @@ export function admissionBy<T extends SpecObject, R extends AdmissionRequest<T>>
     deletion: (object, request) => allowed(waitsFor(object, request)),
   })
 }
+
+/** What rules read of blocks. */
+export const BLOCKS = [
+  'list?',
+  [
+    'open',
+    {
+      metadata: ['open', { name: 'text' }],
+      spec: ['open', { cidr: 'text', domain: 'text', rows: ['record', 'object'] }],
+    },
+  ],
+] as const
+
+/** What rules read of a domain. */
+export const DOMAIN = [
+  'open?',
+  { metadata: ['open', { name: 'text' }], spec: ['open', { ipv4: 'object?', ipv6: 'object?' }] },
+] as const
 
 /** Whether two specs have the same fields. */
 export function isSame(before: object, after: object): boolean {
@@ -57,7 +79,8 @@ export function domainOf(
 ): IPDomain | undefined {
   if (domain === undefined || request.operation === 'DELETE') return undefined
   const name = request.object.spec.domain
-  if (domain.metadata.name !== name) refuse('domain', `the IPDomain ${goQuote(name)}`, domain.metadata.name)
+  if (domain.metadata.name !== name)
+    refuse(`admit${request.object.kind}`, 'request.domain', `the IPDomain ${goQuote(name)}`, domain.metadata.name)
   return name === spec.domain ? domain : undefined
 }
 

@@ -3,7 +3,7 @@ import * as Address from '../../cidr/nouns/address.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
 import * as Range from '../../cidr/nouns/range.js'
 import * as RangeSet from '../../cidr/nouns/range-set.js'
-import { assertObject, assertParts } from '../../errors/checks.js'
+import { check } from '../../errors/check.js'
 import { fail, type Result } from '../../errors/index.js'
 import { type FieldError, formatFieldError, invalidField } from '../meta/field-error.js'
 import { isName } from './block-name.js'
@@ -70,8 +70,8 @@ export interface PoolGrids {
  * space.ok && RangeSet.format(space.value.given) // ['10.0.0.2-10.0.0.4', '10.0.0.6-10.0.0.7']
  */
 export function poolSpace(spec: IPPoolSpec, grids: PoolGrids = spec): Result<PoolSpace, 'INVALID_POOL_SPEC'> {
-  assertParts('poolSpace', 'spec', spec, { subnets: 'objects' })
-  assertObject('poolSpace', 'grids', grids)
+  check('poolSpace', 'spec', spec, ['open', { subnets: ['list', 'object'] }])
+  check('poolSpace', 'grids', grids, 'object')
 
   const { space, errors } = readPoolSpace(spec, grids)
   return errors.length === 0

@@ -1,4 +1,4 @@
-import { assertObject, assertParts } from '../../errors/checks.js'
+import { check } from '../../errors/check.js'
 import type { CrdModel, KindVersion } from '../meta/crd-model.js'
 import { defined, unlessEmpty, unlessEmptyList } from '../meta/json.js'
 import { groupOf, type KubeObject, versionOf } from '../meta/object.js'
@@ -75,8 +75,8 @@ export interface ManifestOptions {
  * // [['v1alpha1', false], ['v1beta1', false], ['v1beta2', true]]
  */
 export function crdManifest(model: CrdModel<KubeObject>, options: ManifestOptions = {}): CrdManifest {
-  assertParts('crdManifest', 'model', model, { info: 'object', names: 'object', versions: 'objects' })
-  assertObject('crdManifest', 'options', options)
+  check('crdManifest', 'model', model, ['open', { info: 'object', names: 'object', versions: ['list', 'object'] }])
+  check('crdManifest', 'options', options, 'object')
 
   const { info, names, versions } = model
   const { kind, plural, namespaced } = info

@@ -1,10 +1,10 @@
-import { assertObject } from '../../errors/checks.js'
+import { check, type Kind, type KindOf } from '../../errors/check.js'
 import { refuse } from '../../errors/refuse.js'
 import type { CrdModel } from './crd-model.js'
 import { differences } from './differences.js'
 import { type FieldError, formatFieldError, formatFieldErrors, goQuote } from './field-error.js'
 import { newErrors } from './new-errors.js'
-import { groupOf, type KubeObject } from './object.js'
+import { groupOf, KUBE, type KubeObject } from './object.js'
 import { formatUnknownField, unknownFieldError } from './unknown-fields.js'
 
 /** The decision about an object; for a refusal, with the message of the API server. */
@@ -71,10 +71,17 @@ export interface AdmissionRules<
   readonly deletion?: (object: T, request: R) => Admission
   /** The answer for new errors. Default: {@link decision} */
   readonly refusal?: (object: T, errors: readonly FieldError[]) => Admission
+  /** The kind of the options. Default: that of {@link FieldValidationOptions}. */
+  readonly options?: Kind
+  /** The kind of what a request has beside the object. */
+  readonly beside?: Kind
+  /** Whether objects are of any version, and are read by the rules. */
+  readonly isAnyVersion?: boolean
 }
 
 /** A model, as far as an admission needs it. Kinds of Kubernetes itself have no definition. */
-type AdmissionModel = Pick<CrdModel<KubeObject>, 'info'> & Partial<Pick<CrdModel<KubeObject>, 'unknownFields'>>
+type AdmissionModel = Pick<CrdModel<KubeObject>, 'info' | 'safeParse'> &
+  Partial<Pick<CrdModel<KubeObject>, 'unknownFields'>>
 
 /**
  * The admission of a kind, by its rules.
@@ -104,8 +111,7 @@ export function admitBy<
   R extends AdmissionRequest<T>,
   O extends FieldValidationOptions = FieldValidationOptions,
 >(of: string, model: AdmissionModel, rules: AdmissionRules<T, R, O>, request: R, options: O): Admission {
-  assertAdmission(of, request, options)
-  assertFieldValidation(options)
+  assertAdmission(of, model, rules, request, options)
   const { deletion = () => allowed() } = rules
   if (request.operation === 'DELETE') return deletion(request.oldObject, request)
   const { object } = request
@@ -187,12 +193,6 @@ function withUnknownFields(
   return withWarnings(withWarnings(decision(object, errors), admission.warnings ?? []), told)
 }
 
-function assertFieldValidation({ fieldValidation = 'Warn' }: FieldValidationOptions): void {
-  if (!FIELD_VALIDATIONS.has(fieldValidation)) refuse('fieldValidation', 'Strict, Warn or Ignore', fieldValidation)
-}
-
-const FIELD_VALIDATIONS: ReadonlySet<string> = new Set(['Strict', 'Warn', 'Ignore'])
-
 /** The refusal that lists field errors, with the message of `errors.NewInvalid`. */
 export function invalid(groupKind: string, name: string, errors: readonly FieldError[]): Admission {
   const message = `${groupKind} ${goQuote(name)} is invalid: ${formatFieldErrors(errors)}`
@@ -235,19 +235,35 @@ export function allowed(warnings: readonly string[] = []): Admission {
 
 /**
  * The first check of an admission. It refuses unknown operations, because an admission must not
- * allow a request that it does not understand.
+ * allow a request that it does not understand, and objects that their model does not read.
  *
- * @param of the function as callers write it
  * @throws IpamError `INVALID_ARGUMENT`
  */
-export function assertAdmission(
+function assertAdmission<T extends KubeObject, R extends AdmissionRequest<T>, O extends FieldValidationOptions>(
   of: string,
-  request: Pick<AdmissionRequest<KubeObject>, 'operation'>,
-  options: object = {},
+  { safeParse }: AdmissionModel,
+  { options: kind = FIELD_OPTIONS as Kind, beside = 'object', isAnyVersion = false }: AdmissionRules<T, R, O>,
+  request: R,
+  options: O,
 ): void {
-  assertObject(of, 'request', request)
-  assertObject(of, 'options', options)
-  const { operation } = request
-  if (operation === 'CREATE' || operation === 'UPDATE' || operation === 'DELETE') return
-  refuse('operation', 'CREATE, UPDATE or DELETE', operation)
+  check<unknown>(of, 'request', request, REQUEST)
+  check<unknown>(of, 'options', options, kind)
+  check<unknown>(of, 'request', request, beside)
+  for (const part of PARTS[request.operation]) {
+    const given = (request as { readonly [part: string]: unknown })[part]
+    check<unknown>(of, `request.${part}`, given, KUBE as Kind)
+    // a deletion is judged by the metadata, and by what is beside it
+    const read = isAnyVersion || request.operation === 'DELETE' ? undefined : safeParse(given)
+    if (read === undefined || read.ok) continue
+    const { code, context } = read.failure
+    if (code === 'OBJECT_KIND_MISMATCH') refuse(of, `request.${part}`, context.expected, context.got)
+    const { path, message } = context.issues[0] as { readonly path: string; readonly message: string }
+    refuse(of, `request.${part}.${path}`, `a field of ${context.kind}`, message)
+  }
 }
+
+const REQUEST = ['open', { operation: ['one', { CREATE: 1, UPDATE: 1, DELETE: 1 }] }] as const
+const PARTS = { CREATE: ['object'], UPDATE: ['object', 'oldObject'], DELETE: ['oldObject'] } as const
+
+export const FIELD_VALIDATION = ['one?', { Ignore: 1, Warn: 1, Strict: 1 }] as const
+const FIELD_OPTIONS: KindOf<FieldValidationOptions> = { fieldValidation: FIELD_VALIDATION }

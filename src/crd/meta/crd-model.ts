@@ -1,5 +1,5 @@
 import type * as z from 'zod'
-import { assertObject, assertParts } from '../../errors/checks.js'
+import { check } from '../../errors/check.js'
 import { fail, type Result, unwrap } from '../../errors/index.js'
 import type { Conversion, VersionConversion } from './conversion.js'
 import type { FieldError } from './field-error.js'
@@ -140,12 +140,15 @@ export interface CrdModelSpec<T extends KubeObject> extends Omit<ModelSpec<T>, '
 
 /** The model of a kind from its versions. */
 export function defineCrdModel<T extends KubeObject>(spec: CrdModelSpec<T>): CrdModel<T> {
-  assertParts('defineCrdModel', 'spec', spec, {
-    categories: 'list',
-    versions: 'objects',
-    info: 'object',
-    schema: 'object',
-  })
+  check('defineCrdModel', 'spec', spec, [
+    'open',
+    {
+      categories: 'list',
+      versions: ['list', 'object'],
+      info: 'object',
+      schema: 'object',
+    },
+  ])
 
   const { info, schema } = spec
   const versions = spec.versions.map((version) => kindVersion(version, info.apiVersion))
@@ -190,7 +193,7 @@ export function defineCrdModel<T extends KubeObject>(spec: CrdModelSpec<T>): Crd
     convert: (object, apiVersion) => unwrap(safeConvert(object, apiVersion)),
     safeConvert,
     validate: (object, options = {}) => {
-      assertObject(`${info.kind}.validate`, 'options', options)
+      check(`${info.kind}.validate`, 'options', options, 'object')
       const { strict: refusesUnknown = false } = options
       const { known, strict } = strictSchema(object)
       const errors = fieldErrorsOf(strict, known)

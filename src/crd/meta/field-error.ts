@@ -1,4 +1,4 @@
-import { assertParts } from '../../errors/checks.js'
+import { check, type KindOf } from '../../errors/check.js'
 
 /** A value as an error repeats it: `null` stands for what is not there. */
 export type FieldValue = string | number | boolean | null | readonly unknown[] | { readonly [key: string]: unknown }
@@ -16,6 +16,15 @@ export interface FieldError {
   readonly value: FieldValue
   readonly detail: string
 }
+
+const FIELD_ERROR: KindOf<FieldError> = [
+  'open',
+  {
+    type: (type) => (Object.hasOwn(TITLES, type as string) ? undefined : Object.keys(TITLES).join(', ')),
+    path: 'text',
+    detail: 'text',
+  },
+]
 
 /** How each type of error is called in a message. */
 const TITLES = {
@@ -44,7 +53,7 @@ export type FieldErrorType = keyof typeof TITLES
  * // 'spec.prefix: Invalid value: 9999: provided prefix is not valid'
  */
 export function formatFieldError(error: FieldError): string {
-  assertParts('formatFieldError', 'error', error, { type: 'text', path: 'text', detail: 'text' })
+  check('formatFieldError', 'error', error, FIELD_ERROR)
 
   return `${error.path === '' ? '<nil>' : error.path}: ${formatFieldErrorBody(error)}`
 }

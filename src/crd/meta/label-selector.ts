@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { assertObject } from '../../errors/checks.js'
+import { check } from '../../errors/check.js'
 import { type FieldError, forbiddenField, invalidField } from './field-error.js'
 import { labelValueProblem, qualifiedNameProblem } from './names.js'
 import { type LabelSelectorRequirement, labelOf, meetsRequirement } from './object.js'
@@ -33,9 +33,9 @@ export const labelSelectorSchema: z.ZodType<LabelSelector> = z.looseObject({
  * matchesLabels({ matchExpressions: [{ key: 'zone', operator: 'NotIn', values: ['a'] }] }, {}) // true
  */
 export function matchesLabels(selector: LabelSelector, labels: { readonly [key: string]: string } = {}): boolean {
-  assertObject('matchesLabels', 'selector', selector)
+  check('matchesLabels', 'selector', selector, 'object')
   const { matchLabels = {}, matchExpressions = [] } = selector
-  assertObject('matchesLabels', 'labels', labels)
+  check('matchesLabels', 'labels', labels, 'object')
 
   return (
     Object.entries(matchLabels).every(([key, value]) => labelOf(labels, key) === value) &&

@@ -1,5 +1,5 @@
 import type * as z from 'zod'
-import { assertParts } from '../../errors/checks.js'
+import { check } from '../../errors/check.js'
 import { describe, type Failure, fail, type Result, unwrap } from '../../errors/index.js'
 import { type Conversion, nameOf } from './conversion.js'
 import { type JsonObject, pathText, withoutNulls } from './json.js'
@@ -51,7 +51,7 @@ type ReadFailure = Failure<'INVALID_OBJECT' | 'OBJECT_KIND_MISMATCH'>
 
 /** The model of a kind from its schema. */
 export function defineModel<T extends KubeObject>(spec: ModelSpec<T>): Model<T> {
-  assertParts('defineModel', 'spec', spec, { info: 'object', schema: 'object' })
+  check('defineModel', 'spec', spec, ['open', { info: 'object', schema: 'object' }])
   const { info } = spec
   const reads = [info.apiVersion, ...Object.keys(spec.converts ?? {})]
   const safeParse = (json: unknown): ReadResult<T> => {

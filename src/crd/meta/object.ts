@@ -1,4 +1,4 @@
-import { assertKube, assertString } from '../../errors/checks.js'
+import { check, type KindOf } from '../../errors/check.js'
 import { refuseIn } from '../../errors/refuse.js'
 
 /** A JSON value as Kubernetes stores it. */
@@ -42,6 +42,31 @@ export interface KubeObject {
   readonly status?: unknown
 }
 
+/** What a check of an argument holds of an object of any kind. */
+export const KUBE: KindOf<KubeObject> = [
+  'open',
+  {
+    apiVersion: 'text',
+    kind: 'text',
+    metadata: [
+      'open',
+      {
+        name: 'text',
+        namespace: 'text?',
+        uid: 'text?',
+        deletionTimestamp: 'text?',
+        labels: 'object?',
+        annotations: 'object?',
+        finalizers: ['list?', 'text'],
+        ownerReferences: ['list?', 'object'],
+      },
+    ],
+  },
+]
+
+/** As {@link KUBE}, for functions that run for each object of a list or a sort. */
+export const HAS_META = ['open', { metadata: 'object' }] as const
+
 /** Names one object. `namespace` is left out for cluster-scoped kinds. */
 export interface ObjectRef {
   readonly apiVersion: string
@@ -49,6 +74,8 @@ export interface ObjectRef {
   readonly namespace?: string | undefined
   readonly name: string
 }
+
+export const REF: KindOf<ObjectRef> = ['open', { apiVersion: 'text', kind: 'text', namespace: 'text?', name: 'text' }]
 
 /** The facts of a kind that a store and a CRD need. */
 export interface KindInfo {
@@ -87,7 +114,7 @@ export interface LabelSelectorRequirement {
 
 /** The reference to an object. */
 export function refOf(object: KubeObject): ObjectRef {
-  assertKube('refOf', 'object', object)
+  check('refOf', 'object', object, HAS_META)
 
   const { name, namespace } = object.metadata
   return namespace === undefined
@@ -97,7 +124,7 @@ export function refOf(object: KubeObject): ObjectRef {
 
 /** The API group of an apiVersion: `''` for the core group. */
 export function groupOf(apiVersion: string): string {
-  assertString('groupOf', 'apiVersion', apiVersion)
+  check('groupOf', 'apiVersion', apiVersion, 'text')
 
   const slash = apiVersion.indexOf('/')
   return slash < 0 ? '' : apiVersion.slice(0, slash)
@@ -135,15 +162,15 @@ export function formatRef(ref: Omit<ObjectRef, 'apiVersion'>): string {
 
 /** Whether an object is being deleted: it has a deletionTimestamp, and only finalizers keep it. */
 export function isDeleting(object: { readonly metadata: ObjectMeta }): boolean {
-  assertKube('isDeleting', 'object', object)
+  check('isDeleting', 'object', object, HAS_META)
 
   return object.metadata.deletionTimestamp !== undefined
 }
 
 /** Whether the object has this finalizer. */
 export function hasFinalizer(object: { readonly metadata: ObjectMeta }, finalizer: string): boolean {
-  assertKube('hasFinalizer', 'object', object)
-  assertString('hasFinalizer', 'finalizer', finalizer)
+  check('hasFinalizer', 'object', object, HAS_META)
+  check('hasFinalizer', 'finalizer', finalizer, 'text')
 
   const { finalizers } = object.metadata
   return Array.isArray(finalizers) && finalizers.includes(finalizer)

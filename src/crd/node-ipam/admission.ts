@@ -1,5 +1,6 @@
 import * as Address from '../../cidr/nouns/address.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
+import type { Kind, KindOf } from '../../errors/check.js'
 import { refuse } from '../../errors/refuse.js'
 import { nodeSelectorErrors } from '../core/node-selector.js'
 import {
@@ -8,6 +9,7 @@ import {
   type AdmissionRules,
   admitBy,
   allowed,
+  FIELD_VALIDATION,
   type FieldValidationOptions,
 } from '../meta/admission.js'
 import { differences } from '../meta/differences.js'
@@ -28,6 +30,11 @@ export interface ClusterCIDRRules {
 }
 
 export interface ClusterCIDRAdmissionOptions extends FieldValidationOptions, ClusterCIDRRules {}
+
+const OPTIONS: KindOf<ClusterCIDRAdmissionOptions> = {
+  fieldValidation: FIELD_VALIDATION,
+  maxIPv6SubnetBits: 'number?',
+}
 
 /**
  * Whether the rules of node-ipam-controller admit a ClusterCIDR
@@ -54,6 +61,7 @@ export function admitClusterCIDR(
 }
 
 const rules: AdmissionRules<ClusterCIDR, ClusterCIDRAdmissionRequest, ClusterCIDRAdmissionOptions> = {
+  options: OPTIONS as Kind,
   errors: ({ metadata, spec }, before, _, options) => [
     before === undefined ? [] : changeErrors(before.spec, spec),
     [...nameErrors(metadata.name), ...clusterCIDRErrors(spec, options)],
@@ -87,7 +95,7 @@ export function clusterCIDRErrors(spec: ClusterCIDRSpec, rules: ClusterCIDRRules
 
 function assertRules({ maxIPv6SubnetBits: bits = 0 }: ClusterCIDRRules): void {
   if (Number.isInteger(bits) && bits >= 0 && bits <= 128) return
-  refuse('maxIPv6SubnetBits', 'a whole number from 0 to 128', bits)
+  refuse('admitClusterCIDR', 'options.maxIPv6SubnetBits', 'a whole number from 0 to 128', bits)
 }
 
 const SELECTOR = 'spec.nodeSelector'

@@ -1,4 +1,5 @@
 import * as Address from '../../cidr/nouns/address.js'
+import type { Kind, KindOf } from '../../errors/check.js'
 import { describe } from '../../errors/index.js'
 import {
   type Admission,
@@ -7,6 +8,7 @@ import {
   type Admit,
   admissionOf,
   admitBy,
+  FIELD_VALIDATION,
   type FieldValidationOptions,
 } from '../meta/admission.js'
 import { differences } from '../meta/differences.js'
@@ -38,6 +40,8 @@ export interface ImmutabilityOptions extends FieldValidationOptions {
    */
   readonly isDryRun?: boolean | undefined
 }
+
+const IMMUTABILITY: KindOf<ImmutabilityOptions> = { fieldValidation: FIELD_VALIDATION, isDryRun: 'flag?' }
 
 /**
  * Decides whether a pool is valid. Its region is immutable.
@@ -134,6 +138,7 @@ export function admitOpenStackServer(
 }
 
 const serverRules: AdmissionRules<OpenStackServer, OpenStackAdmissionRequest<OpenStackServer>, ImmutabilityOptions> = {
+  options: IMMUTABILITY as Kind,
   errors: (server, before, _, options) => {
     if (before !== undefined && isTopologyDryRun(server, options)) return []
     const isSame = before === undefined || isSameBut(before.spec, server.spec, ['identityRef'])
@@ -181,6 +186,7 @@ const templateRules: AdmissionRules<
   OpenStackAdmissionRequest<OpenStackMachineTemplate>,
   ImmutabilityOptions
 > = {
+  options: IMMUTABILITY as Kind,
   errors: (template, before, _, options) => {
     if (before !== undefined && isTopologyDryRun(template, options)) return []
     const path = 'spec.template.spec'

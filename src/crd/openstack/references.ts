@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { assertParts } from '../../errors/checks.js'
+import { check } from '../../errors/check.js'
 import type { Json } from '../meta/object.js'
 import { object, text } from '../meta/strict.js'
 import { GROUP, POOL_KIND } from './names.js'
@@ -60,7 +60,7 @@ export function isFloatingIPPoolReference(reference: {
   readonly apiGroup?: string | undefined
   readonly kind: string
 }): boolean {
-  assertParts('isFloatingIPPoolReference', 'reference', reference, { kind: 'text' })
+  check('isFloatingIPPoolReference', 'reference', reference, ['open', { kind: 'text' }])
 
   return reference.apiGroup === GROUP && reference.kind === POOL_KIND
 }

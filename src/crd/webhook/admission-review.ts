@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { assertObject, assertParts } from '../../errors/checks.js'
+import { check } from '../../errors/check.js'
 import { type Result, unwrap } from '../../errors/index.js'
 import { cut } from '../../errors/quote.js'
 import type { Admission } from '../meta/admission.js'
@@ -113,8 +113,8 @@ export function safeParseAdmissionReview(
  * answerAdmissionReview(request, admitIPAddressClaim(request)).response // { uid: '705ab4f5', allowed: true }
  */
 export function answerAdmissionReview(request: AdmissionRequest, admission: Admission): AdmissionReview {
-  assertParts('answerAdmissionReview', 'request', request, { uid: 'text', kind: 'object' })
-  assertObject('answerAdmissionReview', 'admission', admission)
+  check('answerAdmissionReview', 'request', request, ['open', { uid: 'text', kind: 'object' }])
+  check('answerAdmissionReview', 'admission', admission, 'object')
   return admissionAnswer(request.uid, responseTo(request, admission))
 }
 

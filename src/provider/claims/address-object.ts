@@ -233,5 +233,5 @@ function uidOf(object: KubeObject): string {
   const { uid } = object.metadata
   if (uid !== undefined && uid !== '') return uid
   const argument = `metadata.uid of ${formatRef(refOf(object))}`
-  refuse(argument, 'the uid that the store gave', 'none')
+  refuse('planClaim', argument, 'the uid that the store gave', 'none')
 }

@@ -1,6 +1,6 @@
 import type { Json } from '../../crd/meta/object.js'
 import { errorText } from '../../errors/cause.js'
-import { assertObject, assertParts } from '../../errors/checks.js'
+import { check, isObject } from '../../errors/check.js'
 import { refuseIn } from '../../errors/refuse.js'
 import type { CallResult, ExternalCall, ExternalFailure, ExternalResult } from '../../plan/index.js'
 
@@ -101,7 +101,7 @@ export function handleCalls<S extends CallSchemas>(
     if (typeof handler !== 'function') refuseIn('handleCalls', `handlers.${operation}`, 'a function', handler)
   }
   return async (call) => {
-    assertParts('handleCalls', 'call', call, { operation: 'text' })
+    check('handleCalls', 'call', call, ['open', { operation: 'text' }])
     const { operation, key, about, input } = call
     const schemas = Object.hasOwn(calls, operation) ? calls[operation] : undefined
     if (schemas === undefined) return refused(`there is no operation ${operation}`)
@@ -139,7 +139,7 @@ export function readResult(
 
 /** @throws IpamError `INVALID_ARGUMENT` */
 export function assertCalls(of: string, calls: CallSchemas): void {
-  assertObject(of, 'calls', calls, 'schemas by operation')
+  check(of, 'calls', calls, (given) => (isObject(given) ? undefined : 'schemas by operation'))
   for (const [operation, schemas] of Object.entries(calls)) {
     for (const part of ['input', 'answer'] as const) {
       const { validate } = Object(Object(Object(schemas)[part])['~standard'])

@@ -1,7 +1,7 @@
 import { assertAddress } from '../../cidr/internal.js'
 import type { Address } from '../../cidr/nouns/address.js'
 import type { KubeObject } from '../../crd/meta/object.js'
-import { assertParts, assertStrings, isObject } from '../../errors/checks.js'
+import { check, isObject } from '../../errors/check.js'
 import { refuseIn } from '../../errors/refuse.js'
 import type { Outcome } from '../../plan/index.js'
 import type { UnknownCalls } from './call-schemas.js'
@@ -32,15 +32,15 @@ export function checkedVerbs(definition: Verbs & { readonly name: string }): Ver
     planPool(input) {
       const plan = definition.planPool(input)
       assertAnswer(planning, plan, 'a plan')
-      assertParts(planning, 'answer', plan, { outcome: 'object', effects: 'objects' })
-      assertParts(planning, 'answer.outcome', plan.outcome, { kind: 'text' })
+      check(planning, 'answer', plan, ['open', { outcome: 'object', effects: ['list', 'object'] }])
+      check(planning, 'answer.outcome', plan.outcome, ['open', { kind: 'text' }])
       assertSeconds(planning, 'requeueAfterSeconds', plan.requeueAfterSeconds)
-      if (plan.call !== undefined) assertParts(planning, 'answer.call', plan.call, { operation: 'text' })
+      if (plan.call !== undefined) check(planning, 'answer.call', plan.call, ['open', { operation: 'text' }])
       if (plan.concerns !== undefined && !Array.isArray(plan.concerns)) {
         refuseIn(planning, 'answer.concerns', 'a list of names', plan.concerns)
       }
       const texts = plan.problems?.map((each) => (typeof each === 'object' ? each?.message : each))
-      if (texts !== undefined) assertStrings(planning, 'answer.problems', texts)
+      if (texts !== undefined) check(planning, 'answer.problems', texts, ['list', 'text'])
       return plan
     },
   }
@@ -67,22 +67,22 @@ function assertAnswer(of: string, answer: unknown, expected: string): void {
 }
 
 const nothing: Check = () => {}
-const message: Check = (of, answer) => assertParts(of, 'answer', answer, { message: 'text' })
+const message: Check = (of, answer) => check(of, 'answer', answer, ['open', { message: 'text' }])
 const call: Check = (of, answer) => {
-  assertParts(of, 'answer', answer, { operation: 'text', why: 'text' })
+  check(of, 'answer', answer, ['open', { operation: 'text', why: 'text' }])
   if (answer.pending === undefined) return
-  assertParts(of, 'answer.pending', answer.pending, {})
+  check<unknown>(of, 'answer.pending', answer.pending, 'object')
   assertOffer(of, 'answer.pending', answer.pending as Answer)
 }
 
 const RESOLVED = { ready: nothing, notReady: message }
 const ENSURED = {
   address(of: string, answer: Answer) {
-    assertParts(of, 'answer', answer, { why: 'text' })
+    check(of, 'answer', answer, ['open', { why: 'text' }])
     assertOffer(of, 'answer', answer)
   },
   wait(of: string, answer: Answer) {
-    assertParts(of, 'answer', answer, { reason: 'text', message: 'text' })
+    check(of, 'answer', answer, ['open', { reason: 'text', message: 'text' }])
     assertSeconds(of, 'retryAfterSeconds', answer.retryAfterSeconds)
   },
   reserve: message,

@@ -286,16 +286,16 @@ function addressFor(planning: Planning): IPAddress | undefined {
  * could give an address of another pool away
  */
 function assertInput(input: ClaimInput, reads: ClaimReads, time: PlanTime): void {
-  if (!Number.isFinite(time.nowMs)) refuse('nowMs', 'milliseconds since 1970', time.nowMs)
+  if (!Number.isFinite(time.nowMs)) refuse('planClaim', 'nowMs', 'milliseconds since 1970', time.nowMs)
   for (const part of ['address', 'pool', 'cluster'] as const) {
     const [object, expected] = [input[part], reads[part]]
     if (object === undefined || expected === undefined) continue
     const { kind, name, namespace } = refOf(object)
     const isIt = kind === expected.kind && name === expected.name && namespace === expected.namespace
-    if (!isIt) refuse(part, formatRef(expected), formatRef(refOf(object)))
+    if (!isIt) refuse('planClaim', part, formatRef(expected), formatRef(refOf(object)))
   }
   if (input.pool !== undefined && reads.pool !== undefined && !input.ledger.serves(input.pool)) {
-    refuse('ledger', `that of ${formatRef(reads.pool)}`, 'another one')
+    refuse('planClaim', 'ledger', `that of ${formatRef(reads.pool)}`, 'another one')
   }
 }
 

@@ -60,7 +60,7 @@ export function resolveCalls<T extends { readonly kind: string }>(
       return { kind: 'settled', value, hasAsked: Object.keys(results).length > 0 }
     }
     const { operation } = result
-    if (Object.hasOwn(results, operation)) refuse('verb', 'something that was not answered', operation)
+    if (Object.hasOwn(results, operation)) refuse('resolveCalls', 'verb', 'something that was not answered', operation)
     const last = resultOf?.(operation, key)
     if (last === undefined) return { kind: 'ask', request: result, key }
     if (!last.answer.ok) {

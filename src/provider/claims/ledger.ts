@@ -4,8 +4,8 @@ import * as Address from '../../cidr/nouns/address.js'
 import { of as prefixOf } from '../../cidr/nouns/prefix.js'
 import { empty } from '../../cidr/nouns/range-set.js'
 import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
-import { formatRef, type KubeObject, refOf } from '../../crd/meta/object.js'
-import { assertKube, assertObject, assertStrings } from '../../errors/checks.js'
+import { formatRef, HAS_META, type KubeObject, refOf } from '../../crd/meta/object.js'
+import { check } from '../../errors/check.js'
 import type { ClaimLedger } from './definition.js'
 
 /** A holder of an address or a prefix of a pool. */
@@ -60,13 +60,13 @@ export class AddressLedger<P extends KubeObject> implements ClaimLedger<P> {
   }
 
   setPool(pool: P | undefined, problems: readonly string[] = []): void {
-    assertStrings('AddressLedger.setPool', 'problems', problems)
+    check('AddressLedger.setPool', 'problems', problems, ['list', 'text'])
     this.#pool = pool
     this.problems = problems
   }
 
   serves(pool: P): boolean {
-    assertKube('AddressLedger.serves', 'pool', pool)
+    check<KubeObject>('AddressLedger.serves', 'pool', pool, HAS_META)
     const own = this.#pool
     return own?.kind === pool.kind && formatRef(refOf(own)) === formatRef(refOf(pool))
   }
@@ -85,7 +85,7 @@ export class AddressLedger<P extends KubeObject> implements ClaimLedger<P> {
 
   /** Removes an object that does not exist any more. */
   forget(ref: Holding['metadata']): void {
-    assertObject('AddressLedger.forget', 'ref', ref)
+    check('AddressLedger.forget', 'ref', ref, 'object')
     this.objects.delete(keyOf(ref))
     this.ledger.delete(keyOf(ref))
   }
@@ -154,8 +154,8 @@ export class AddressLedger<P extends KubeObject> implements ClaimLedger<P> {
 
 /** @throws IpamError `INVALID_ARGUMENT` */
 export function assertHolding(of: string, address: Holding): void {
-  assertKube(of, 'address', address)
-  assertObject(of, 'address.spec', address.spec)
+  check(of, 'address', address, HAS_META)
+  check(of, 'address.spec', address.spec, 'object')
 }
 
 function isOfObject({ reason }: LedgerEntry): boolean {

@@ -263,7 +263,7 @@ class ClaimWork {
       concerns = this.#claimsOf(pool, plan.concerns ?? [])
       problems = plan.problems ?? []
       if (plan.call === undefined || this.#rules.external !== undefined) return plan
-      return refuse('external', 'what external systems can do: planPool makes calls', 'nothing')
+      return refuse('defineProvider', 'external', 'what external systems can do: planPool makes calls', 'nothing')
     })
     const causes = problems
       .slice(0, MOST_EVENTS)

@@ -91,7 +91,8 @@ export function callPlan(
   { request, key }: Asked,
 ): Plan<ClaimOutcome> {
   const { operation, input, why, pending } = request
-  if (rules.external === undefined) refuse('external', 'external in a definition whose verbs make calls', 'undefined')
+  if (rules.external === undefined)
+    refuse('defineProvider', 'external', 'external in a definition whose verbs make calls', 'undefined')
   const message = `waiting for the external system to ${operation}`
   const leak = rules.external.marker === 'none' ? { leakPossible: true as const } : {}
   const call = { operation, key, about: refOf(claim), input }

@@ -53,7 +53,12 @@ export class PoolCalls {
       if (mayBeMade && !used.has(key)) this.#known.delete(key)
     }
     if (plan.effects.some(({ kind }) => kind === 'external')) {
-      refuse('planPool', 'a call as `call` of its plan, so that its result is known', 'an effect of kind external')
+      refuse(
+        'PoolCalls.plan',
+        'planPool',
+        'a call as `call` of its plan, so that its result is known',
+        'an effect of kind external',
+      )
     }
     if (call === undefined) return plan
     assertCall(call)
@@ -105,7 +110,7 @@ export class PoolCalls {
     if (value === undefined) return 0
     if (maxAgeSeconds === undefined) {
       const expected = 'a call without an answer, or the age at which its answer is too old (maxAgeSeconds)'
-      refuse('planPool', expected, key)
+      refuse('defineProvider', 'planPool', expected, key)
     }
     return Math.max(0, Math.ceil((value.askedAtMs + maxAgeSeconds * 1000 - nowMs) / 1000))
   }
@@ -155,9 +160,9 @@ function callKey(operation: string, marker: string): string {
 
 /** @throws IpamError `INVALID_ARGUMENT` */
 function assertCall({ operation, id, maxAgeSeconds }: PoolCall<UnknownCalls>): void {
-  if (typeof operation !== 'string' || operation === '') refuse('call.operation', 'a text', operation)
-  if (id !== undefined && (typeof id !== 'string' || id === '')) refuse('call.id', 'a text', id)
+  if (typeof operation !== 'string' || operation === '') refuse('defineProvider', 'call.operation', 'a text', operation)
+  if (id !== undefined && (typeof id !== 'string' || id === '')) refuse('defineProvider', 'call.id', 'a text', id)
   if (maxAgeSeconds !== undefined && !(maxAgeSeconds >= 1)) {
-    refuse('call.maxAgeSeconds', 'seconds, from 1', maxAgeSeconds)
+    refuse('defineProvider', 'call.maxAgeSeconds', 'seconds, from 1', maxAgeSeconds)
   }
 }

@@ -1,7 +1,7 @@
 import { hasPausedAnnotation } from '../../crd/cluster-api/cluster.js'
 import { PROTECT_POOL_FINALIZER } from '../../crd/cluster-api/names.js'
 import { hasFinalizer, isDeleting, type KubeObject } from '../../crd/meta/object.js'
-import { assertParts } from '../../errors/checks.js'
+import { check } from '../../errors/check.js'
 import { addFinalizer, type Outcome, type Plan, removeFinalizer } from '../../plan/index.js'
 
 /** The outcome of a plan for a pool that has only its end to plan. */
@@ -28,7 +28,7 @@ export function protectPool(input: {
   /** How many claims of it have our finalizer. */
   readonly claims: number
 }): Plan<ProtectedPoolOutcome> {
-  assertParts('protectPool', 'input', input, { pool: 'object', addresses: 'number', claims: 'number' })
+  check('protectPool', 'input', input, ['open', { pool: 'object', addresses: 'number', claims: 'number' }])
   const { pool, addresses, claims } = input
 
   const isHeld = isProtected(pool)

@@ -3,7 +3,7 @@ import { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import { PROTECT_ADDRESS_FINALIZER, RELEASE_ADDRESS_FINALIZER } from '../../crd/cluster-api/names.js'
 import { groupOf, type KindInfo, type KubeObject } from '../../crd/meta/object.js'
-import { assertObject } from '../../errors/checks.js'
+import { check } from '../../errors/check.js'
 import { refuseIn } from '../../errors/refuse.js'
 import type { Outcome } from '../../plan/index.js'
 import { assertCalls, type CallTypes } from './call-schemas.js'
@@ -73,7 +73,7 @@ const MARKERS: readonly unknown[] = ['kept', 'claim', 'none']
 
 /** @throws IpamError `INVALID_ARGUMENT` */
 function assertDefinition(definition: AnyDefinition): void {
-  assertObject(OF, 'definition', definition)
+  check(OF, 'definition', definition, 'object')
   const { name, pools, finalizers, external, calls, sweepAfterSeconds } = definition
   if (!isText(name)) refuseIn(OF, 'name', 'a text', name)
   if (!Array.isArray(pools) || pools.length === 0) refuseIn(OF, 'pools', 'a list of models, one at least', pools)

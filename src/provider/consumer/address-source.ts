@@ -1,5 +1,5 @@
 import type { ConditionUpdate } from '../../claim/conditions.js'
-import { assertObject, assertParts } from '../../errors/checks.js'
+import { check } from '../../errors/check.js'
 
 /** The sources of addresses for a device. */
 export interface AddressSources {
@@ -40,7 +40,7 @@ export interface ProvisioningState {
  * provisionedCondition({ devices: [{ dhcp4: true }], reportedAddresses: [] }).reason // 'WaitingForIPAllocation'
  */
 export function provisionedCondition(state: ProvisioningState): ConditionUpdate | undefined {
-  assertParts('provisionedCondition', 'state', state, { devices: 'objects' })
+  check('provisionedCondition', 'state', state, ['open', { devices: ['list', 'object'] }])
 
   const type = 'VirtualMachineProvisioned'
   const waiting = (reason: string): ConditionUpdate => ({ type, status: 'False', reason, message: '' })
@@ -64,8 +64,8 @@ export function withNetworkConfiguration<D extends object, C extends object>(
   device: D,
   configuration: C,
 ): D & Partial<C> {
-  assertObject('withNetworkConfiguration', 'device', device)
-  assertObject('withNetworkConfiguration', 'configuration', configuration)
+  check<object>('withNetworkConfiguration', 'device', device, 'object')
+  check<object>('withNetworkConfiguration', 'configuration', configuration, 'object')
   const given = Object.entries(configuration).filter(([, value]) => !isEmpty(value))
   return { ...device, ...(Object.fromEntries(given) as Partial<C>) }
 }

@@ -1,6 +1,6 @@
 import { hashText } from '../../allocator/util/hashing.js'
 import { SUBDOMAIN_PATTERN } from '../../crd/meta/dns-names.js'
-import { assertObject, assertString } from '../../errors/checks.js'
+import { check } from '../../errors/check.js'
 import { ipamError } from '../../errors/failure.js'
 import { refuse } from '../../errors/refuse.js'
 
@@ -23,12 +23,12 @@ const HASH_LENGTH = 17
  * boundedName('a-machine-with-a-long-name-0-1', { maxLength: 26 }) // 'a-machine-46b5a871d506a9d8'
  */
 export function boundedName(name: string, options: { readonly maxLength?: number | undefined } = {}): string {
-  assertString('boundedName', 'name', name)
-  assertObject('boundedName', 'options', options)
+  check('boundedName', 'name', name, 'text')
+  check('boundedName', 'options', options, 'object')
 
   const { maxLength = MAX_NAME_LENGTH } = options
   if (!Number.isInteger(maxLength) || maxLength <= HASH_LENGTH || maxLength > MAX_NAME_LENGTH) {
-    refuse('maxLength', `a whole number from ${HASH_LENGTH + 1} to ${MAX_NAME_LENGTH}`, maxLength)
+    refuse('boundedName', 'maxLength', `a whole number from ${HASH_LENGTH + 1} to ${MAX_NAME_LENGTH}`, maxLength)
   }
   if (name.length <= maxLength) return name
   // a part of a name may not end in a dash or a dot

@@ -1,8 +1,8 @@
 import type { Family } from '../../cidr/index.js'
 import * as RangeSet from '../../cidr/nouns/range-set.js'
 import { InClusterIPPool } from '../../crd/in-cluster/pools.js'
-import type { KubeObject } from '../../crd/meta/object.js'
-import { assertKube, assertParts } from '../../errors/checks.js'
+import { KUBE, type KubeObject } from '../../crd/meta/object.js'
+import { check } from '../../errors/check.js'
 import { refuse } from '../../errors/refuse.js'
 
 /** Annotation of a pool of Proxmox: the metric of the route to its gateway. */
@@ -48,7 +48,10 @@ function clusterPoolName(cluster: string, family: Family): string {
  * clusterPool({ cluster: 'blue', namespace: 'default', addresses: ['10.0.0.0/24'], prefix: 24 }).metadata.name // 'blue-v4-icip'
  */
 export function clusterPool(spec: ClusterPoolSpec): InClusterIPPool {
-  assertParts('clusterPool', 'spec', spec, { cluster: 'text', namespace: 'text', addresses: 'list', prefix: 'number' })
+  check('clusterPool', 'spec', spec, [
+    'open',
+    { cluster: 'text', namespace: 'text', addresses: 'list', prefix: 'number' },
+  ])
 
   const { cluster, namespace, addresses, prefix, gateway, metric } = spec
   const { apiVersion, kind } = InClusterIPPool.info
@@ -85,7 +88,7 @@ export function clusterPool(spec: ClusterPoolSpec): InClusterIPPool {
  * gatewayMetricOf({ apiVersion: 'ipam.cluster.x-k8s.io/v1alpha2', kind: 'InClusterIPPool', metadata }) // 100
  */
 export function gatewayMetricOf(pool: KubeObject): number | undefined {
-  assertKube('gatewayMetricOf', 'pool', pool)
+  check('gatewayMetricOf', 'pool', pool, KUBE)
 
   const { annotations } = pool.metadata
   for (const argument of [GATEWAY_METRIC_ANNOTATION, LEGACY_METRIC_ANNOTATION]) {
@@ -93,7 +96,7 @@ export function gatewayMetricOf(pool: KubeObject): number | undefined {
     if (text === undefined || text === '') continue
     const metric = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN
     if (metric <= 0x7fffffff) return metric
-    refuse(argument, 'a whole number from 0 to 2^31 - 1', text)
+    refuse('clusterPool', argument, 'a whole number from 0 to 2^31 - 1', text)
   }
   return undefined
 }
@@ -102,5 +105,5 @@ export function gatewayMetricOf(pool: KubeObject): number | undefined {
 function familyOf(addresses: readonly string[]): Family {
   const [family, other] = new Set(RangeSet.ranges(RangeSet.parse(addresses)).map(({ first }) => first.family))
   if (family !== undefined && other === undefined) return family
-  refuse('addresses', 'addresses of one family', family === undefined ? 'none' : 'both families')
+  refuse('clusterPool', 'addresses', 'addresses of one family', family === undefined ? 'none' : 'both families')
 }

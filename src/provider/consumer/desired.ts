@@ -3,8 +3,8 @@ import { CLUSTER_NAME_LABEL } from '../../crd/cluster-api/names.js'
 import type { IPPoolReference } from '../../crd/cluster-api/references.js'
 import { KIND_PATTERN, SUBDOMAIN_PATTERN } from '../../crd/meta/dns-names.js'
 import { asObject } from '../../crd/meta/json.js'
-import { formatRef, type KubeObject, type OwnerReference, refOf } from '../../crd/meta/object.js'
-import { assertKube, assertList, assertObject } from '../../errors/checks.js'
+import { formatRef, KUBE, type KubeObject, type OwnerReference, refOf } from '../../crd/meta/object.js'
+import { check } from '../../errors/check.js'
 import { ipamError } from '../../errors/failure.js'
 import { type IpamError, isIpamError } from '../../errors/index.js'
 import { refuse } from '../../errors/refuse.js'
@@ -58,9 +58,9 @@ export function claimsFor(
   naming: Naming,
   options: ClaimsForOptions = {},
 ): readonly DesiredClaim[] {
-  assertKube('claimsFor', 'owner', owner)
-  assertList('claimsFor', 'devices', devices)
-  assertObject('claimsFor', 'options', options)
+  check('claimsFor', 'owner', owner, KUBE)
+  check('claimsFor', 'devices', devices, 'list')
+  check('claimsFor', 'options', options, 'object')
 
   const { claims, problem } = nameableClaims(owner, devices, dialectOf(naming), options)
   if (problem !== undefined) throw problem
@@ -227,7 +227,7 @@ export function ownerReferenceOf(owner: KubeObject, dialect: Pick<Dialect, 'owne
 export function storedField(object: KubeObject, field: 'uid' | 'namespace'): string {
   const value = object.metadata[field]
   if (value !== undefined && value !== '') return value
-  refuse(`metadata.${field} of ${formatRef(refOf(object))}`, 'what the store has', 'none')
+  refuse('planClaims', `metadata.${field} of ${formatRef(refOf(object))}`, 'what the store has', 'none')
 }
 
 function poolOf({ apiGroup, kind, name }: IPPoolReference, dialect: Dialect): IPPoolReference {

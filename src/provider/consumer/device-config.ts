@@ -1,7 +1,7 @@
 import * as Address from '../../cidr/nouns/address.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
 import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
-import { assertObject, assertObjects, assertParts } from '../../errors/checks.js'
+import { check } from '../../errors/check.js'
 
 type Address = Address.Address
 type Prefix = Prefix.Prefix
@@ -90,9 +90,9 @@ export function deviceConfig(
   addresses: readonly IPAddress[],
   options: DeviceConfigOptions = {},
 ): DeviceConfig {
-  assertParts('deviceConfig', 'device', device, { index: 'number' })
-  assertObjects('deviceConfig', 'addresses', addresses)
-  assertObject('deviceConfig', 'options', options)
+  check('deviceConfig', 'device', device, ['open', { index: 'number' }])
+  check('deviceConfig', 'addresses', addresses, ['list', 'object'])
+  check('deviceConfig', 'options', options, 'object')
 
   const settings: Draft = { addresses: [], routes: [] }
   const problems: DeviceProblem[] = []

@@ -1,7 +1,7 @@
 import type { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import { CLUSTER_NAME_LABEL, GROUP } from '../../crd/cluster-api/names.js'
 import { hasFinalizer } from '../../crd/meta/object.js'
-import { assertString } from '../../errors/checks.js'
+import { check } from '../../errors/check.js'
 import { refuse } from '../../errors/refuse.js'
 import { capoCondition, capvCondition, openshiftCondition, proxmoxCondition } from './conditions.js'
 import type { ClaimPlace, Dialect, OwnerLabels } from './dialect.js'
@@ -122,7 +122,7 @@ export const dialects = { contract, capv, proxmox, metal3, openshift, capo } as 
  * mine.finalizer // 'example.com/ip-claim'
  */
 export function protectedBy(finalizer: string): Pick<Dialect, 'finalizer' | 'isMarked'> {
-  assertString('protectedBy', 'finalizer', finalizer)
+  check('protectedBy', 'finalizer', finalizer, 'text')
 
   return { finalizer, isMarked: (claim: IPAddressClaim) => hasFinalizer(claim, finalizer) }
 }
@@ -135,7 +135,7 @@ export function protectedBy(finalizer: string): Pick<Dialect, 'finalizer' | 'isM
  * capoServerOf('worker-abc-floating-ip-address') // 'worker-abc'
  */
 export function capoServerOf(claimName: string): string | undefined {
-  assertString('capoServerOf', 'claimName', claimName)
+  check('capoServerOf', 'claimName', claimName, 'text')
 
   return claimName.endsWith(CAPO_SUFFIX) ? claimName.slice(0, -CAPO_SUFFIX.length) || undefined : undefined
 }
@@ -149,7 +149,7 @@ function offsetOf({ annotations, poolIndex }: ClaimPlace): number {
   const written = annotations[POOL_OFFSET_ANNOTATION]
   if (written === undefined) return poolIndex
   if (/^\d{1,9}$/.test(written)) return Number(written)
-  refuse(POOL_OFFSET_ANNOTATION, 'a whole number', written)
+  refuse('claimsFor', POOL_OFFSET_ANNOTATION, 'a whole number', written)
 }
 
 export type DialectName = keyof typeof dialects
@@ -169,5 +169,5 @@ export function dialectOf(naming: Naming): Dialect {
   if (typeof naming === 'function') return { ...dialects.contract, name: 'own names', claimName: naming }
   if (typeof naming === 'object') return naming
   if (Object.hasOwn(dialects, naming)) return dialects[naming]
-  refuse('naming', `a dialect, a function, or one of ${Object.keys(dialects).join(', ')}`, naming)
+  refuse('claimsFor', 'options.naming', `a dialect, a function, or one of ${Object.keys(dialects).join(', ')}`, naming)
 }

@@ -1,6 +1,6 @@
 import * as Address from '../../cidr/nouns/address.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
-import { assertObject, assertParts, assertString } from '../../errors/checks.js'
+import { check } from '../../errors/check.js'
 
 type Address = Address.Address
 
@@ -42,9 +42,9 @@ export function dnsServersOf(
   text: string,
   pool: Metal3PoolDns | undefined,
 ): DnsServers {
-  assertParts('dnsServersOf', 'poolRef', poolRef, { apiGroup: 'text', kind: 'text', name: 'text' })
-  assertString('dnsServersOf', 'text', text)
-  if (pool !== undefined) assertObject('dnsServersOf', 'pool', pool)
+  check('dnsServersOf', 'poolRef', poolRef, ['open', { apiGroup: 'text', kind: 'text', name: 'text' }])
+  check('dnsServersOf', 'text', text, 'text')
+  if (pool !== undefined) check('dnsServersOf', 'pool', pool, 'object')
 
   const isMetal3 = ['', 'ipam.metal3.io'].includes(poolRef.apiGroup) && ['', 'IPPool'].includes(poolRef.kind)
   if (!isMetal3) return { kind: 'none' }

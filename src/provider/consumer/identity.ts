@@ -1,7 +1,7 @@
 import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import type { IPPoolReference } from '../../crd/cluster-api/references.js'
 import type { OwnerReference } from '../../crd/meta/object.js'
-import { assertObjects, assertParts } from '../../errors/checks.js'
+import { check } from '../../errors/check.js'
 
 /** The fields of an owner reference that identify an object. */
 export type OwnerIdentity = Pick<OwnerReference, 'apiVersion' | 'kind' | 'name' | 'uid'>
@@ -18,8 +18,8 @@ export type OwnerIdentity = Pick<OwnerReference, 'apiVersion' | 'kind' | 'name' 
  * isSameOwner(machine, { ...machine, uid: 'u2' }) // false
  */
 export function isSameOwner(want: OwnerIdentity, have: OwnerIdentity): boolean {
-  assertParts('isSameOwner', 'want', want, { apiVersion: 'text', kind: 'text', name: 'text', uid: 'text' })
-  assertParts('isSameOwner', 'have', have, { apiVersion: 'text', kind: 'text', name: 'text', uid: 'text' })
+  check('isSameOwner', 'want', want, ['open', { apiVersion: 'text', kind: 'text', name: 'text', uid: 'text' }])
+  check('isSameOwner', 'have', have, ['open', { apiVersion: 'text', kind: 'text', name: 'text', uid: 'text' }])
 
   return want.uid === have.uid && isSameOwnerName(want, have)
 }
@@ -42,8 +42,8 @@ export function isSameOwnerName(want: OwnerIdentity, have: OwnerIdentity): boole
  * isExpectedPool({ ...found, apiGroup: '' }, found) // true
  */
 export function isExpectedPool(expected: IPPoolReference, found: IPPoolReference): boolean {
-  assertParts('isExpectedPool', 'expected', expected, { apiGroup: 'text', kind: 'text', name: 'text' })
-  assertParts('isExpectedPool', 'found', found, { apiGroup: 'text', kind: 'text', name: 'text' })
+  check('isExpectedPool', 'expected', expected, ['open', { apiGroup: 'text', kind: 'text', name: 'text' }])
+  check('isExpectedPool', 'found', found, ['open', { apiGroup: 'text', kind: 'text', name: 'text' }])
 
   const group = groupText(expected.apiGroup)
   const isOfGroup = group === '' || group === groupText(found.apiGroup)
@@ -57,8 +57,8 @@ export function isExpectedPool(expected: IPPoolReference, found: IPPoolReference
  * addressesOfPool({ apiGroup: 'ipam.cluster.x-k8s.io', kind: 'InClusterIPPool', name: 'lab' }, []) // []
  */
 export function addressesOfPool(expected: IPPoolReference, addresses: readonly IPAddress[]): readonly IPAddress[] {
-  assertParts('addressesOfPool', 'expected', expected, { apiGroup: 'text', kind: 'text', name: 'text' })
-  assertObjects('addressesOfPool', 'addresses', addresses)
+  check('addressesOfPool', 'expected', expected, ['open', { apiGroup: 'text', kind: 'text', name: 'text' }])
+  check('addressesOfPool', 'addresses', addresses, ['list', 'object'])
 
   const found = addresses.filter((address) => isExpectedPool(expected, address.spec.poolRef))
   return found.sort((left, right) => (left.metadata.name < right.metadata.name ? -1 : 1))

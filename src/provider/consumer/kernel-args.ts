@@ -1,6 +1,6 @@
 import * as Address from '../../cidr/nouns/address.js'
 import type { Prefix } from '../../cidr/nouns/prefix.js'
-import { assertObjects } from '../../errors/checks.js'
+import { check } from '../../errors/check.js'
 
 type Address = Address.Address
 
@@ -23,7 +23,7 @@ export interface KernelDevice {
  * // 'ip=10.0.0.5::10.0.0.1:255.255.255.0:::none'
  */
 export function kernelArgs(devices: readonly KernelDevice[]): string {
-  assertObjects('kernelArgs', 'devices', devices)
+  check('kernelArgs', 'devices', devices, ['list', 'object'])
 
   return devices
     .flatMap(({ addresses, gateway, nameservers = [] }) => [

@@ -1,6 +1,6 @@
 import * as Prefix from '../../cidr/nouns/prefix.js'
 import { sameJson } from '../../crd/meta/patch.js'
-import { assertParts } from '../../errors/checks.js'
+import { check, type KindOf } from '../../errors/check.js'
 
 /** A problem with a change of a machine. */
 export interface MachineProblem {
@@ -36,6 +36,13 @@ export interface MachineChange {
   readonly isDryRun?: boolean | undefined
 }
 
+const CHANGE: KindOf<MachineChange> = {
+  kind: ['one', { machine: 1, vm: 1, template: 1 }],
+  spec: ['open', { network: ['open?', { devices: ['list?', 'object'] }] }],
+  oldSpec: ['open?', { network: ['open?', { devices: ['list?', 'object'] }] }],
+  isDryRun: 'flag?',
+}
+
 /** Fields of a spec that may change. The second list: only while they are empty. */
 const mutable = {
   machine: [['providerID', 'powerOffMode', 'guestSoftPowerOffTimeoutSeconds'], []],
@@ -59,7 +66,7 @@ const mutable = {
  * machineProblems({ kind: 'machine', spec: { network: { devices } } })[0].detail // 'ip addresses should be in the CIDR format'
  */
 export function machineProblems(change: MachineChange): readonly MachineProblem[] {
-  assertParts('machineProblems', 'change', change, { kind: 'text', spec: 'object' })
+  check('machineProblems', 'change', change, CHANGE)
 
   if (change.kind === 'template') return templateProblems(change)
   const problems = addressProblems(change)

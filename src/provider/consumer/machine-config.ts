@@ -1,5 +1,5 @@
 import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
-import { assertObject, assertObjects } from '../../errors/checks.js'
+import { check } from '../../errors/check.js'
 import {
   type DeviceConfigOptions,
   type DeviceProblem,
@@ -69,7 +69,7 @@ export interface MacProblem {
 export function machineAddresses(
   devices: readonly MachineDevice[],
 ): { readonly kind: 'addressed'; readonly devices: readonly DeviceAddresses[] } | MachineWaits {
-  assertObjects('machineAddresses', 'devices', devices)
+  check('machineAddresses', 'devices', devices, ['list', 'object'])
 
   const addressed: DeviceAddresses[] = []
   let isUnbound = false
@@ -93,8 +93,8 @@ export function machineAddresses(
  * machineConfig([{ macAddress: '02:00:00:00:00:01', claims: [] }]).settings.size // 0
  */
 export function machineConfig(devices: readonly MachineDevice[], options: DeviceConfigOptions = {}): MachineConfig {
-  assertObjects('machineConfig', 'devices', devices)
-  assertObject('machineConfig', 'options', options)
+  check('machineConfig', 'devices', devices, ['list', 'object'])
+  check('machineConfig', 'options', options, 'object')
 
   const addressed = machineAddresses(devices)
   if (addressed.kind === 'waiting') return addressed

@@ -1,6 +1,6 @@
 import * as Address from '../../cidr/nouns/address.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
-import { assertIterable, assertObjects, assertParts, assertString } from '../../errors/checks.js'
+import { check } from '../../errors/check.js'
 import { refuse } from '../../errors/refuse.js'
 import type { DeviceSettings, Route } from './device-config.js'
 import { macKey, type SettingsByMac, sharedMac } from './machine-config.js'
@@ -31,8 +31,8 @@ export interface DeviceText {
  * networkConfig('02:00:00:00:00:01', settings).routes // [{ to: '0.0.0.0/0', via: '10.0.0.1' }]
  */
 export function networkConfig(mac: string | undefined, settings: DeviceSettings): DeviceText | undefined {
-  if (mac !== undefined) assertString('networkConfig', 'mac', mac)
-  assertParts('networkConfig', 'settings', settings, { addresses: 'objects', routes: 'objects' })
+  if (mac !== undefined) check('networkConfig', 'mac', mac, 'text')
+  check('networkConfig', 'settings', settings, ['open', { addresses: ['list', 'object'], routes: ['list', 'object'] }])
 
   if (mac === undefined || mac === '') return undefined
   return { mac, addresses: settings.addresses.map(Prefix.format), routes: settings.routes.map(routeText) }
@@ -141,14 +141,14 @@ export interface Netplan {
  * plan.network.ethernets.id0.gateway4 // '10.0.0.1'
  */
 export function netplan(devices: readonly NetplanDevice[], settings: SettingsByMac): Netplan {
-  assertObjects('netplan', 'devices', devices)
-  assertIterable('netplan', 'settings', settings)
+  check('netplan', 'devices', devices, ['list', 'object'])
+  check('netplan', 'settings', settings, 'iterable')
 
   const isWaiting = (device: NetplanDevice, family: 4 | 6) =>
     device[`dhcp${family}`] === true || (device.ipAddrs ?? []).some((ip) => isBare(ip, family))
   const waitsFor = (family: 4 | 6) => devices.some((device) => isWaiting(device, family))
   const shared = sharedMac(devices)
-  if (shared !== undefined) refuse('devices', 'each device with a MAC address of its own', shared.macAddress)
+  if (shared !== undefined) refuse('netplan', 'devices', 'each device with a MAC address of its own', shared.macAddress)
   const byKey = new Map([...settings].map(([mac, own]) => [macKey(mac), own]))
   const ethernets = devices.map((device, index) => {
     return [`id${index}`, ethernetOf(device, index, byKey.get(macKey(device.macAddress)))] as const

@@ -9,7 +9,7 @@ import {
   type OwnerReference,
   refOf,
 } from '../../crd/meta/object.js'
-import { assertObject, assertParts } from '../../errors/checks.js'
+import { check } from '../../errors/check.js'
 import type { IpamError } from '../../errors/index.js'
 import { type Effect, guard, type Outcome, type Plan, patchObject, removeFinalizer } from '../../plan/index.js'
 import { type Aggregate, aggregate } from './aggregate.js'
@@ -113,13 +113,16 @@ const RETRY_SECONDS = 30
  * explain(plan).split('\n')[0] // 'creating: 1 of 1 claims are created now'
  */
 export function planClaims(input: ConsumerInput, options: PlanClaimsOptions = {}): Plan<ConsumerOutcome> {
-  assertParts('planClaims', 'input', input, {
-    owner: 'object',
-    devices: 'objects',
-    claims: 'objects',
-    addresses: 'objects',
-  })
-  assertObject('planClaims', 'options', options)
+  check('planClaims', 'input', input, [
+    'open',
+    {
+      owner: 'object',
+      devices: ['list', 'object'],
+      claims: ['list', 'object'],
+      addresses: ['list', 'object'],
+    },
+  ])
+  check('planClaims', 'options', options, 'object')
 
   const work = workOf(input)
   if (isPaused(input)) return planPaused(work)
@@ -163,13 +166,16 @@ export function planClaims(input: ConsumerInput, options: PlanClaimsOptions = {}
  * releasePlan({ owner, naming: 'capv', devices: [], claims: [], addresses: [] }).outcome.kind // 'released'
  */
 export function releasePlan(input: ConsumerInput, options: ReleaseOptions = {}): Plan<ConsumerOutcome> {
-  assertParts('releasePlan', 'input', input, {
-    owner: 'object',
-    devices: 'objects',
-    claims: 'objects',
-    addresses: 'objects',
-  })
-  assertObject('releasePlan', 'options', options)
+  check('releasePlan', 'input', input, [
+    'open',
+    {
+      owner: 'object',
+      devices: ['list', 'object'],
+      claims: ['list', 'object'],
+      addresses: ['list', 'object'],
+    },
+  ])
+  check('releasePlan', 'options', options, 'object')
 
   const work = workOf(input)
   if (isPaused(input)) return planPaused(work)

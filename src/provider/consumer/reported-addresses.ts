@@ -1,5 +1,5 @@
 import * as Address from '../../cidr/nouns/address.js'
-import { assertIterable, assertObject, assertObjects } from '../../errors/checks.js'
+import { check } from '../../errors/check.js'
 import { DEFAULT_GATEWAY_ANNOTATION } from './dialects.js'
 import type { ResolvedClaim } from './resolution.js'
 
@@ -35,11 +35,11 @@ export function reportedAddresses(
   claims: readonly ResolvedClaim[],
   options: { readonly lastStatus?: ReportedAddresses | undefined } = {},
 ): ReportedAddresses {
-  assertObjects('reportedAddresses', 'claims', claims)
-  assertObject('reportedAddresses', 'options', options)
+  check('reportedAddresses', 'claims', claims, ['list', 'object'])
+  check('reportedAddresses', 'options', options, 'object')
   const { lastStatus } = options
   if (lastStatus !== undefined) {
-    assertIterable('reportedAddresses', 'options.lastStatus', lastStatus)
+    check('reportedAddresses', 'options.lastStatus', lastStatus, 'iterable')
     if (lastStatus.size > 0 || claims.some(({ resolution }) => resolution.kind !== 'bound')) return lastStatus
   }
   const reported = new Map<string, { ipv4: string[]; ipv6: string[] }>()

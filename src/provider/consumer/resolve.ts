@@ -3,7 +3,7 @@ import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import type { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import { CLUSTER_NAME_LABEL, READY_CONDITION } from '../../crd/cluster-api/names.js'
 import { formatRef, isDeleting, type ObjectMeta } from '../../crd/meta/object.js'
-import { assertObjects, assertParts } from '../../errors/checks.js'
+import { check } from '../../errors/check.js'
 import { refuse } from '../../errors/refuse.js'
 import { isExpectedPool, isSameOwner, isSameOwnerName, type OwnerIdentity } from './identity.js'
 import type { ConflictReason, DesiredClaim, Resolution, ResolvedClaim } from './resolution.js'
@@ -25,9 +25,9 @@ import type { ConflictReason, DesiredClaim, Resolution, ResolvedClaim } from './
  * resolveClaim(desired).kind // 'missing'
  */
 export function resolveClaim(desired: DesiredClaim, claim?: IPAddressClaim, address?: IPAddress): Resolution {
-  assertParts('resolveClaim', 'desired', desired, { namespace: 'text', name: 'text', poolRef: 'object' })
-  if (claim !== undefined) assertParts('resolveClaim', 'claim', claim, { spec: 'object', metadata: 'object' })
-  if (address !== undefined) assertParts('resolveClaim', 'address', address, { spec: 'object', metadata: 'object' })
+  check('resolveClaim', 'desired', desired, ['open', { namespace: 'text', name: 'text', poolRef: 'object' }])
+  if (claim !== undefined) check('resolveClaim', 'claim', claim, ['open', { spec: 'object', metadata: 'object' }])
+  if (address !== undefined) check('resolveClaim', 'address', address, ['open', { spec: 'object', metadata: 'object' }])
 
   const name = `IPAddressClaim ${desired.namespace}/${desired.name}`
   if (claim === undefined) {
@@ -70,9 +70,9 @@ export function resolveClaims(
   claims: readonly IPAddressClaim[],
   addresses: readonly IPAddress[],
 ): readonly ResolvedClaim[] {
-  assertObjects('resolveClaims', 'desired', desired)
-  assertObjects('resolveClaims', 'claims', claims)
-  assertObjects('resolveClaims', 'addresses', addresses)
+  check('resolveClaims', 'desired', desired, ['list', 'object'])
+  check('resolveClaims', 'claims', claims, ['list', 'object'])
+  check('resolveClaims', 'addresses', addresses, ['list', 'object'])
 
   const claimByName = new Map(claims.map((claim) => [nameKey(claim.metadata), claim]))
   const addressByName = new Map(addresses.map((address) => [nameKey(address.metadata), address]))
@@ -181,7 +181,7 @@ function assertName(
 ): void {
   const got = nameKey(object.metadata)
   const expected = name === undefined ? 'none, for a claim that names none' : nameKey({ namespace, name })
-  if (got !== expected) refuse(argument, expected, got)
+  if (got !== expected) refuse('resolveClaim', argument, expected, got)
 }
 
 function nameKey({ namespace, name }: { readonly namespace?: string | undefined; readonly name: string }): string {

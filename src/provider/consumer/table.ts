@@ -81,7 +81,7 @@ export const consumerRules: readonly ConsumerRule[] = /* @__PURE__ */ (Object.ke
  */
 export function actionOn(event: ConsumerEvent, state: ConsumerState): ConsumerAction {
   const actions = Object.hasOwn(ACTIONS, event) ? ACTIONS[event] : []
-  return actions[STATES.indexOf(state)] ?? refuse('event', 'a cell of the table', `${event} in ${state}`)
+  return actions[STATES.indexOf(state)] ?? refuse('planClaims', 'event', 'a cell of the table', `${event} in ${state}`)
 }
 
 /**

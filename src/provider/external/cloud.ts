@@ -1,5 +1,5 @@
 import type { Json } from '../../crd/meta/object.js'
-import { assertParts } from '../../errors/checks.js'
+import { check } from '../../errors/check.js'
 import type { ExternalCall, ExternalResult } from '../../plan/index.js'
 
 /** The facts about a cloud that decide how a pool tracks its addresses. */
@@ -157,7 +157,7 @@ const OPERATIONS: readonly string[] = [
 
 /** Whether a call is one of a pool of external addresses. */
 export function isCloudCall(call: Pick<ExternalCall, 'operation'>): boolean {
-  assertParts('isCloudCall', 'call', call, { operation: 'text' })
+  check('isCloudCall', 'call', call, ['open', { operation: 'text' }])
   const { operation } = call
 
   return OPERATIONS.includes(operation)

@@ -1,5 +1,5 @@
 import type { KubeObject } from '../../crd/meta/object.js'
-import { assertParts } from '../../errors/checks.js'
+import { check } from '../../errors/check.js'
 import { refuse } from '../../errors/refuse.js'
 import type { AnyResult } from '../../plan/planner.js'
 import type { SchemasOf } from '../claims/call-schemas.js'
@@ -32,7 +32,7 @@ import { reservationsOf } from './reservations.js'
 export function externalPools<P extends KubeObject>(
   definition: ExternalPoolsDefinition<P>,
 ): Provider<P, ExternalLedger<P>, ExternalPoolOutcome> {
-  assertParts('externalPools', 'definition', definition, { kind: 'object', facts: 'object' })
+  check('externalPools', 'definition', definition, ['open', { kind: 'object', facts: 'object' }])
 
   const rules = rulesOf(definition)
   const { kind, facts, callMs, lagMs } = rules
@@ -76,12 +76,19 @@ const SWEEP_AFTER_SECONDS = 60
 function rulesOf<P extends KubeObject>(definition: ExternalPoolsDefinition<P>): ExternalRules<P> {
   const { identity, callSeconds = MAX_CALL_SECONDS, listLagSeconds = 5, listSeconds = 300 } = definition
   if (typeof identity !== 'string' || !/^[\w.-]{1,63}$/.test(identity)) {
-    refuse('identity', 'up to 63 letters, digits, dots, dashes and underscores, others at each start', identity)
+    refuse(
+      'externalPools',
+      'identity',
+      'up to 63 letters, digits, dots, dashes and underscores, others at each start',
+      identity,
+    )
   }
-  if (!(callSeconds >= 1 && callSeconds <= 3600)) refuse('callSeconds', 'seconds, 1 to 3600', callSeconds)
-  if (!(listLagSeconds >= 0 && listLagSeconds <= 3600)) refuse('listLagSeconds', 'seconds, 0 to 3600', listLagSeconds)
+  if (!(callSeconds >= 1 && callSeconds <= 3600))
+    refuse('externalPools', 'callSeconds', 'seconds, 1 to 3600', callSeconds)
+  if (!(listLagSeconds >= 0 && listLagSeconds <= 3600))
+    refuse('externalPools', 'listLagSeconds', 'seconds, 0 to 3600', listLagSeconds)
   if (!(listSeconds >= LIST_PAUSE_MS / 1000 && listSeconds <= 86_400)) {
-    refuse('listSeconds', 'seconds, 30 to 86400', listSeconds)
+    refuse('externalPools', 'listSeconds', 'seconds, 30 to 86400', listSeconds)
   }
   const [callMs, lagMs] = [callSeconds * 1000, listLagSeconds * 1000]
   return {

@@ -1,7 +1,7 @@
 import { utf8Length } from '../../bytes/utf8.js'
 import { format, safeParse } from '../../cidr/nouns/address.js'
-import type { KubeObject } from '../../crd/meta/object.js'
-import { assertKube } from '../../errors/checks.js'
+import { KUBE, type KubeObject } from '../../crd/meta/object.js'
+import { check } from '../../errors/check.js'
 import { keyOf } from '../claims/ledger.js'
 import { isRecord } from './well-formed.js'
 
@@ -102,7 +102,7 @@ export type ReadReservations =
 
 /** The reservations of a pool. A new pool, or a copy of another one, has none. O(n) */
 export function reservationsOf(pool: KubeObject): ReadReservations {
-  assertKube('reservationsOf', 'pool', pool)
+  check('reservationsOf', 'pool', pool, KUBE)
 
   const place = keyOf(pool.metadata)
   const uid = pool.metadata.uid ?? ''

@@ -8,7 +8,7 @@ import { isName } from '../../crd/ipam-kit/block-name.js'
 import { gridOf } from '../../crd/ipam-kit/grid.js'
 import type { IPPool, IPPoolSubnet } from '../../crd/ipam-kit/ip-pool.js'
 import { API_VERSION, MAX_SUBNET_TEXTS } from '../../crd/ipam-kit/names.js'
-import { assertParts } from '../../errors/checks.js'
+import { check } from '../../errors/check.js'
 
 type RangeSet = RangeSet.RangeSet
 
@@ -34,7 +34,7 @@ type RangeSet = RangeSet.RangeSet
  * spec.subnets // [{ cidr: '10.0.0.0/24', ranges: ['10.0.0.2-10.0.0.254'] }]
  */
 export function ipPoolOf(pool: InClusterPool): IPPool {
-  assertParts('ipPoolOf', 'pool', pool, { spec: 'object', metadata: 'object' })
+  check('ipPoolOf', 'pool', pool, ['open', { spec: 'object', metadata: 'object' }])
 
   const { uid, resourceVersion, generation, deletionTimestamp } = pool.metadata
   const name = nameInBlocks(pool)

@@ -2,7 +2,7 @@ import * as Address from '../../cidr/nouns/address.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
 import { type InClusterPool, isPrefixPool, poolModels } from '../../crd/in-cluster/pools.js'
 import { formatRef, refOf } from '../../crd/meta/object.js'
-import { assertObject } from '../../errors/checks.js'
+import { check } from '../../errors/check.js'
 import type { BlockHolderQuery, ClaimRequest } from '../blocks/claims/definition.js'
 import { type BlockProvider, defineBlockProvider } from '../blocks/claims/provider.js'
 import type { ProviderFinalizers } from '../claims/definition.js'
@@ -56,7 +56,7 @@ export type InClusterBlocks = BlockProvider<InClusterPool, PoolLedger, PoolOutco
  * planners.map(({ name }) => name) // ['in-cluster', 'blocks', 'blocks-sweep']
  */
 export function inClusterBlocks(options: InClusterBlocksOptions = {}): InClusterBlocks {
-  assertObject('inClusterBlocks', 'options', options)
+  check('inClusterBlocks', 'options', options, 'object')
 
   assertOptions(options)
   const { poolConditions = false, preallocations, sweepAfterSeconds, holdsAddress, finalizers } = options

@@ -3,7 +3,7 @@ import type { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import type { IPPoolReference } from '../../crd/cluster-api/references.js'
 import type { InClusterPool } from '../../crd/in-cluster/pools.js'
 import type { ObjectRef } from '../../crd/meta/object.js'
-import { assertParts, assertString } from '../../errors/checks.js'
+import { check } from '../../errors/check.js'
 import type { Plan, PlanTime } from '../../plan/index.js'
 import * as addressObject from '../claims/address-object.js'
 import { planClaim as planAnyClaim } from '../claims/claim.js'
@@ -39,15 +39,15 @@ export type ClaimInput = AnyClaimInput<InClusterPool, PoolLedger>
  * has no uid, or the ledger is of another pool
  */
 export function planClaim(input: ClaimInput, time: PlanTime): Plan<ClaimOutcome> {
-  assertParts('planClaim', 'input', input, { claim: 'object', ledger: 'object' })
-  assertParts('planClaim', 'time', time, { nowMs: 'number' })
+  check('planClaim', 'input', input, ['open', { claim: 'object', ledger: 'object' }])
+  check('planClaim', 'time', time, ['open', { nowMs: 'number' }])
 
   return planAnyClaim(rules, input, time)
 }
 
 /** The objects that {@link planClaim} needs. */
 export function claimReads(claim: IPAddressClaim): references.ClaimReads {
-  assertParts('claimReads', 'claim', claim, { spec: 'object', metadata: 'object' })
+  check('claimReads', 'claim', claim, ['open', { spec: 'object', metadata: 'object' }])
 
   return references.claimReads(claim, rules)
 }
@@ -58,8 +58,8 @@ export function claimReads(claim: IPAddressClaim): references.ClaimReads {
  * claim with an empty group is not served either, as upstream.
  */
 export function poolRefOf(reference: IPPoolReference, namespace: string | undefined): ObjectRef | undefined {
-  assertParts('poolRefOf', 'reference', reference, { apiGroup: 'text', kind: 'text', name: 'text' })
-  if (namespace !== undefined) assertString('poolRefOf', 'namespace', namespace)
+  check('poolRefOf', 'reference', reference, ['open', { apiGroup: 'text', kind: 'text', name: 'text' }])
+  if (namespace !== undefined) check('poolRefOf', 'namespace', namespace, 'text')
 
   return references.poolRefOf(reference, namespace, rules)
 }

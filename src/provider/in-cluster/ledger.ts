@@ -6,14 +6,7 @@ import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import { DEFAULT_ALLOCATION_PREFIX_LENGTH } from '../../crd/in-cluster/names.js'
 import { type InClusterPool, type InClusterPoolCounts, isPrefixPoolKind } from '../../crd/in-cluster/pools.js'
 import { clampCount, prefixOf } from '../../crd/in-cluster/space.js'
-import {
-  assertFunction,
-  assertIterable,
-  assertObject,
-  assertParts,
-  assertString,
-  assertStrings,
-} from '../../errors/checks.js'
+import { check } from '../../errors/check.js'
 import { refuse } from '../../errors/refuse.js'
 import type { AddressAndPrefix, Offer } from '../claims/definition.js'
 import { type AddressHolder, AddressLedger, assertHolding } from '../claims/ledger.js'
@@ -71,7 +64,7 @@ export class PoolLedger extends AddressLedger<InClusterPool> {
   /** @param keptBy the addresses that a pool keeps for claims */
   constructor(keptBy?: (pool: InClusterPool) => KeptAddresses) {
     super()
-    if (keptBy !== undefined) assertFunction('PoolLedger', 'keptBy', keptBy)
+    if (keptBy !== undefined) check('PoolLedger', 'keptBy', keptBy, 'function')
 
     this.#keptBy = keptBy
   }
@@ -81,8 +74,8 @@ export class PoolLedger extends AddressLedger<InClusterPool> {
    * to it, in any order.
    */
   static build(pool: InClusterPool | undefined, addresses: Iterable<IPAddress>): PoolLedger {
-    if (pool !== undefined) assertParts('PoolLedger.build', 'pool', pool, { spec: 'object', metadata: 'object' })
-    assertIterable('PoolLedger.build', 'addresses', addresses)
+    if (pool !== undefined) check('PoolLedger.build', 'pool', pool, ['open', { spec: 'object', metadata: 'object' }])
+    check('PoolLedger.build', 'addresses', addresses, 'iterable')
 
     const ledger = new PoolLedger()
     ledger.setPool(pool)
@@ -97,8 +90,8 @@ export class PoolLedger extends AddressLedger<InClusterPool> {
    * @param pool `undefined` if it does not exist or cannot be read: then `problems` says why
    */
   override setPool(pool: InClusterPool | undefined, problems: readonly string[] = []): void {
-    if (pool !== undefined) assertParts('PoolLedger.setPool', 'pool', pool, { spec: 'object', metadata: 'object' })
-    assertStrings('PoolLedger.setPool', 'problems', problems)
+    if (pool !== undefined) check('PoolLedger.setPool', 'pool', pool, ['open', { spec: 'object', metadata: 'object' }])
+    check('PoolLedger.setPool', 'problems', problems, ['list', 'text'])
 
     const read = pool && ledgerSpecOf(pool)
     super.setPool(pool, read !== undefined && read.spec === undefined ? read.problems : problems)
@@ -125,7 +118,7 @@ export class PoolLedger extends AddressLedger<InClusterPool> {
    * @param claims texts by `namespace/name` of the claim
    */
   keep(claims: ReadonlyMap<string, string>): void {
-    if (!(claims instanceof Map)) refuse('claims', 'a Map of texts by claim', claims)
+    if (!(claims instanceof Map)) refuse('PoolLedger.keep', 'claims', 'a Map of texts by claim', claims)
 
     for (const claim of this.#kept.keys()) this.ledger.delete(`kept ${claim}`)
     this.#kept = claims
@@ -192,7 +185,7 @@ export class PoolLedger extends AddressLedger<InClusterPool> {
    * ones with equal probability. `undefined` if none is free. Changes nothing.
    */
   next(options: { readonly random?: Random | undefined } = {}): Offer | undefined {
-    assertObject('PoolLedger.next', 'options', options)
+    check('PoolLedger.next', 'options', options, 'object')
     const { random } = options
 
     const next = this.ledger.next({ random })
@@ -212,8 +205,8 @@ export class PoolLedger extends AddressLedger<InClusterPool> {
 
   /** A former address of a claim, if the pool still has it and it has no other holder. O(log n). */
   again(place: AddressAndPrefix, claim: string): Offer | undefined {
-    assertParts('PoolLedger.again', 'place', place, { address: 'text' })
-    assertString('PoolLedger.again', 'claim', claim)
+    check('PoolLedger.again', 'place', place, ['open', { address: 'text' }])
+    check('PoolLedger.again', 'claim', claim, 'text')
 
     const answer = this.answerTo(place.address, claim)
     const length = this.extentOf({ metadata: { name: claim }, spec: place })?.length

@@ -122,32 +122,33 @@ export function assertOptions(options: InClusterOptions): void {
     holdsAddress,
   } = options
   if (poolConditions !== undefined && typeof poolConditions !== 'boolean')
-    refuse('poolConditions', 'true or false', poolConditions)
+    refuse('inCluster', 'poolConditions', 'true or false', poolConditions)
   for (const [name, part] of Object.entries({ requestedAddress, preallocations, sticky })) {
     if (part === undefined) continue
-    if (typeof part !== 'object' || part === null) refuse(name, 'an object', part)
+    if (typeof part !== 'object' || part === null) refuse('inCluster', name, 'an object', part)
     const { annotation } = part
     const isName = annotation === undefined || (typeof annotation === 'string' && annotation !== '')
-    if (!isName) refuse(`${name}.annotation`, 'the name of an annotation', annotation)
+    if (!isName) refuse('inCluster', `${name}.annotation`, 'the name of an annotation', annotation)
   }
   for (const [name, part] of Object.entries({ random, holdsAddress })) {
-    if (part !== undefined && typeof part !== 'function') refuse(name, 'a function', part)
+    if (part !== undefined && typeof part !== 'function') refuse('inCluster', name, 'a function', part)
   }
-  if (overlaps !== undefined && !OVERLAPS.includes(overlaps)) refuse('overlaps', OVERLAPS.join(', '), overlaps)
+  if (overlaps !== undefined && !OVERLAPS.includes(overlaps))
+    refuse('inCluster', 'overlaps', OVERLAPS.join(', '), overlaps)
   if (sweepAfterSeconds !== undefined && !isWithin(sweepAfterSeconds, MOST_SECONDS)) {
-    refuse('sweepAfterSeconds', `seconds, 1 to ${MOST_SECONDS}`, sweepAfterSeconds)
+    refuse('inCluster', 'sweepAfterSeconds', `seconds, 1 to ${MOST_SECONDS}`, sweepAfterSeconds)
   }
   const formers = sticky?.formerAddresses ?? []
   if (!Array.isArray(formers) || !formers.every(isFormer)) {
-    refuse('sticky.formerAddresses', 'what formerAddresses() has said', formers)
+    refuse('inCluster', 'sticky.formerAddresses', 'what formerAddresses() has said', formers)
   }
   for (const [pool, kept] of Object.entries(preallocations?.entries ?? {})) {
     const isKept = typeof kept === 'object' && kept !== null && Object.values(kept).every(isText)
-    if (!isKept) refuse('preallocations.entries', 'texts by claim, by pool', pool)
+    if (!isKept) refuse('inCluster', 'preallocations.entries', 'texts by claim, by pool', pool)
   }
   const limit = sticky?.limit
   if (limit !== undefined && !(Number.isInteger(limit) && isWithin(limit, MOST_REMEMBERED))) {
-    refuse('sticky.limit', `a whole number from 1 to ${MOST_REMEMBERED}`, limit)
+    refuse('inCluster', 'sticky.limit', `a whole number from 1 to ${MOST_REMEMBERED}`, limit)
   }
 }
 

@@ -1,5 +1,5 @@
 import type { InClusterPool } from '../../crd/in-cluster/pools.js'
-import { assertObject } from '../../errors/checks.js'
+import { check } from '../../errors/check.js'
 import type { Plan } from '../../plan/index.js'
 import type { ClaimOutcome, UnreadableOutcome } from '../claims/outcome.js'
 import { defineProvider, type Provider } from '../claims/planner.js'
@@ -31,7 +31,7 @@ export interface InClusterPlanner extends Provider<InClusterPool, PoolLedger, Po
  * @throws IpamError `INVALID_ARGUMENT` for invalid options
  */
 export function inCluster(options: InClusterOptions = {}): InClusterPlanner {
-  assertObject('inCluster', 'options', options)
+  check('inCluster', 'options', options, 'object')
 
   assertOptions(options)
   const memory = new InClusterMemory(options)

@@ -3,7 +3,7 @@ import { poolReady } from '../../claim/index.js'
 import { PROTECT_POOL_FINALIZER } from '../../crd/cluster-api/names.js'
 import type { InClusterPool, InClusterPoolCounts } from '../../crd/in-cluster/pools.js'
 import { hasFinalizer, isDeleting } from '../../crd/meta/object.js'
-import { assertParts } from '../../errors/checks.js'
+import { check } from '../../errors/check.js'
 import { listed } from '../../errors/listed.js'
 import { list } from '../../errors/quote.js'
 import { addFinalizer, type Effect, type Plan, type PlanTime, patchStatus, removeFinalizer } from '../../plan/index.js'
@@ -41,7 +41,7 @@ export function planPool(input: PoolInput): Plan<PoolOutcome> & {
     | { readonly reason: string; readonly message: string; readonly cause: string }
   )[]
 } {
-  assertParts('planPool', 'input', input, { pool: 'object', ledger: 'object' })
+  check('planPool', 'input', input, ['open', { pool: 'object', ledger: 'object' }])
 
   const { pool, ledger } = input
   const effects: Effect[] = []

@@ -1,7 +1,7 @@
 import * as Prefix from '../../cidr/nouns/prefix.js'
 import type { ClusterNetwork, ClusterNetworkRange } from '../../crd/ipam-kit/cluster-network.js'
 import { MAX_RANGES } from '../../crd/ipam-kit/names.js'
-import { assertParts } from '../../errors/checks.js'
+import { check } from '../../errors/check.js'
 import type { NetworkRange } from './view.js'
 
 /** The ranges of a status, and the number of those left out. */
@@ -21,7 +21,8 @@ export interface ListedRanges {
  * O(ranges of the status).
  */
 export function acceptedRanges(network: ClusterNetwork | undefined): ReadonlySet<string> | undefined {
-  if (network !== undefined) assertParts('acceptedRanges', 'network', network, { spec: 'object', metadata: 'object' })
+  if (network !== undefined)
+    check('acceptedRanges', 'network', network, ['open', { spec: 'object', metadata: 'object' }])
 
   if (network === undefined || consumersOf(network).length === 0) return undefined
   const ranges = network.status?.ranges ?? []

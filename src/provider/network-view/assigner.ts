@@ -4,7 +4,7 @@ import * as Prefix from '../../cidr/nouns/prefix.js'
 import type { Node } from '../../crd/core/node.js'
 import type { Pod } from '../../crd/core/pod.js'
 import type { ObjectRef } from '../../crd/meta/object.js'
-import { assertParts } from '../../errors/checks.js'
+import { check } from '../../errors/check.js'
 import { networkView } from './network-view.js'
 import type { FamilyView, NetworkNode, NetworkRange, NetworkViewInput } from './view.js'
 
@@ -71,7 +71,7 @@ interface PodFacts {
  * // { type: 'NodeCIDRs', evidence: ['1 of 1 Nodes have podCIDRs'], configuredBy: [] }
  */
 export function assigner(input: AssignerInput): Assigner {
-  assertParts('assigner', 'input', input, { nodes: 'iterable', clusterCIDRs: 'iterable' })
+  check('assigner', 'input', input, ['open', { nodes: 'iterable', clusterCIDRs: 'iterable' }])
   const { nodes, clusterCIDRs, extraCIDRs, pods } = input
 
   const all = [...nodes]

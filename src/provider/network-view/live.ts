@@ -1,9 +1,9 @@
 import { type Cover, frozenCover, frozenPrefix, frozenSet } from '../../cidr/internal.js'
 import type { Prefix } from '../../cidr/nouns/prefix.js'
 import * as RangeSet from '../../cidr/nouns/range-set.js'
-import { isDeleting, refOf } from '../../crd/meta/object.js'
+import { HAS_META, isDeleting, refOf } from '../../crd/meta/object.js'
 import type { ClusterCIDR } from '../../crd/node-ipam/cluster-cidr.js'
-import { assertKube, assertObject, assertParts } from '../../errors/checks.js'
+import { check } from '../../errors/check.js'
 import { LiveFamilyView, type RangeSpec } from './family.js'
 import { type Reading, readNode, readPrefixes } from './read.js'
 import type { NamedRanges, NetworkNode, NetworkView, NetworkViewInput, ViewProblem } from './view.js'
@@ -73,7 +73,7 @@ export class LiveNetworkView implements NetworkView {
 
   /** Adds or updates a Node, in any version. */
   setNode(node: NetworkNode): boolean {
-    assertKube('LiveNetworkView.setNode', 'node', node)
+    check('LiveNetworkView.setNode', 'node', node, HAS_META)
     const { name } = node.metadata
     const before = this.#nodes.get(name)
     const { podCIDR, podCIDRs } = node.spec ?? {}
@@ -95,7 +95,7 @@ export class LiveNetworkView implements NetworkView {
 
   /** Adds or updates a ClusterCIDR, in any version. */
   setClusterCIDR(range: ClusterCIDR): boolean {
-    assertParts('LiveNetworkView.setClusterCIDR', 'range', range, { metadata: 'object', spec: 'object' })
+    check('LiveNetworkView.setClusterCIDR', 'range', range, ['open', { metadata: 'object', spec: 'object' }])
     const { name } = range.metadata
     const { ipv4 = '', ipv6 = '' } = range.spec
     const readings = ([4, 6] as const).flatMap((family) => {
@@ -121,7 +121,7 @@ export class LiveNetworkView implements NetworkView {
 
   /** Replaces all configured ranges beside ClusterCIDRs. */
   setConfigured(ranges: ConfiguredRanges): boolean {
-    assertObject('LiveNetworkView.setConfigured', 'ranges', ranges)
+    check('LiveNetworkView.setConfigured', 'ranges', ranges, 'object')
     const { extraCIDRs = [], serviceCIDRs = [], pools = [] } = ranges
     const services = serviceCIDRs.map((given) => (typeof given === 'string' ? { name: given, cidrs: [given] } : given))
     const lists = [extraCIDRs, services, pools]
@@ -147,7 +147,7 @@ export class LiveNetworkView implements NetworkView {
    */
   setRanges(id: string, role: RangeRole, ranges: NamedRanges | undefined, isDeleted = false): boolean {
     if (ranges === undefined) return this.#setRange(id, undefined, [])
-    assertParts('LiveNetworkView.setRanges', 'ranges', ranges, { name: 'text', cidrs: 'list' })
+    check('LiveNetworkView.setRanges', 'ranges', ranges, ['open', { name: 'text', cidrs: 'list' }])
     const { name, cidrs, source } = ranges
     const about = role === 'services' ? `serviceCIDR ${name}` : name
     return this.#setRange(id, { role, name, source: source && Object.freeze({ ...source }), isDeleted }, [

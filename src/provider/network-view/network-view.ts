@@ -1,6 +1,6 @@
 import { assertSet } from '../../cidr/internal.js'
 import * as RangeSet from '../../cidr/nouns/range-set.js'
-import { assertParts } from '../../errors/checks.js'
+import { check } from '../../errors/check.js'
 import { LiveNetworkView } from './live.js'
 import { assertView, type NetworkView, type NetworkViewInput, type NodeSubnet } from './view.js'
 
@@ -32,7 +32,7 @@ type RangeSet = RangeSet.RangeSet
  * view.ipv4.summary(1).added // 256n
  */
 export function networkView(input: NetworkViewInput): NetworkView {
-  assertParts('networkView', 'input', input, { nodes: 'iterable', clusterCIDRs: 'iterable' })
+  check('networkView', 'input', input, ['open', { nodes: 'iterable', clusterCIDRs: 'iterable' }])
 
   const view = new LiveNetworkView()
   const { nodes, clusterCIDRs, accepted, ...configured } = input

@@ -3,7 +3,7 @@ import { keepNode } from '../../crd/core/node-subnets.js'
 import { ClusterNetwork } from '../../crd/ipam-kit/cluster-network.js'
 import { formatRef, isDeleting, type KindInfo, type KubeObject, refOf } from '../../crd/meta/object.js'
 import { ClusterCIDR } from '../../crd/node-ipam/cluster-cidr.js'
-import { assertObject } from '../../errors/checks.js'
+import { check } from '../../errors/check.js'
 import { refuse } from '../../errors/refuse.js'
 import type { ParseResult } from '../../plan/cached-objects.js'
 import {
@@ -121,12 +121,15 @@ type Context = PlannerContext<NetworkWatches, NetworkState>
  * @throws IpamError `INVALID_ARGUMENT` for invalid options
  */
 export function networkViewPlanner(options: NetworkViewOptions = {}): NetworkViewPlanner {
-  assertObject('networkViewPlanner', 'options', options)
+  check('networkViewPlanner', 'options', options, 'object')
 
   const { name = 'pods', sources = [], create = false, detailsSeconds = 30, graceSeconds = 60, ...configured } = options
-  if (!(detailsSeconds >= 1 && detailsSeconds <= 3600)) refuse('detailsSeconds', 'seconds, 1 to 3600', detailsSeconds)
-  if (!(graceSeconds >= 0 && graceSeconds <= 3600)) refuse('graceSeconds', 'seconds, 0 to 3600', graceSeconds)
-  if (typeof name !== 'string' || name === '') refuse('name', 'the name of a ClusterNetwork', name)
+  if (!(detailsSeconds >= 1 && detailsSeconds <= 3600))
+    refuse('networkViewPlanner', 'detailsSeconds', 'seconds, 1 to 3600', detailsSeconds)
+  if (!(graceSeconds >= 0 && graceSeconds <= 3600))
+    refuse('networkViewPlanner', 'graceSeconds', 'seconds, 0 to 3600', graceSeconds)
+  if (typeof name !== 'string' || name === '')
+    refuse('networkViewPlanner', 'name', 'the name of a ClusterNetwork', name)
   const watches: NetworkWatches = {
     nodes: { ...modelWatch(Node), keep: keepNode },
     clusterCIDRs: modelWatch(ClusterCIDR),

@@ -1,7 +1,7 @@
 import type { Family } from '../../cidr/index.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
 import * as RangeSet from '../../cidr/nouns/range-set.js'
-import { assertObject, assertParts } from '../../errors/checks.js'
+import { check } from '../../errors/check.js'
 import { refuse } from '../../errors/refuse.js'
 import { formatFirst, type Loss, missing, type Rendered, setting } from './loss.js'
 import { configuredIn, ownRanges } from './own-ranges.js'
@@ -45,7 +45,7 @@ export function renderCalico(
   options: { readonly natOutgoing?: boolean | undefined } = {},
 ): Rendered<readonly CalicoIPPool[]> {
   assertView('renderCalico', view)
-  assertObject('renderCalico', 'options', options)
+  check('renderCalico', 'options', options, 'object')
 
   const { natOutgoing = true } = options
   const families = [view.ipv4, view.ipv6]
@@ -111,7 +111,7 @@ const CILIUM_MAX_BITS = 16
  */
 export function renderCilium(view: NetworkView, options: CiliumOptions): Rendered<CiliumPodIPPool> {
   assertView('renderCilium', view)
-  assertParts('renderCilium', 'options', options, { maskSizes: 'object' })
+  check('renderCilium', 'options', options, ['open', { maskSizes: 'object' }])
 
   const spec: { ipv4?: CiliumPoolFamily; ipv6?: CiliumPoolFamily } = {}
   const lost: Loss[] = []
@@ -155,7 +155,7 @@ function maskSizeOf({ maskSizes }: CiliumOptions, family: Family): number | unde
   const maskSize = maskSizes[`ipv${family}`]
   const longest = family === 4 ? 32 : 128
   if (maskSize !== undefined && !(Number.isInteger(maskSize) && maskSize >= 1 && maskSize <= longest)) {
-    refuse(`maskSizes.ipv${family}`, `a whole number from 1 to ${longest}`, maskSize)
+    refuse('renderCilium', `options.maskSizes.ipv${family}`, `a whole number from 1 to ${longest}`, maskSize)
   }
   return maskSize
 }

@@ -1,6 +1,6 @@
 import * as Prefix from '../../cidr/nouns/prefix.js'
 import * as RangeSet from '../../cidr/nouns/range-set.js'
-import { assertObject } from '../../errors/checks.js'
+import { check } from '../../errors/check.js'
 import { listed } from '../../errors/listed.js'
 import { refuse } from '../../errors/refuse.js'
 import { added, type Loss, type Rendered, setting } from './loss.js'
@@ -70,7 +70,7 @@ export function renderFlannel(
   options: { readonly backend?: FlannelBackend | undefined } = {},
 ): Rendered<FlannelContent> {
   assertView('renderFlannel', view)
-  assertObject('renderFlannel', 'options', options)
+  check('renderFlannel', 'options', options, 'object')
 
   const { backend = { Type: 'vxlan' } } = options
   const { prefixes, lost } = onePerFamily(view)
@@ -132,10 +132,11 @@ export function renderIpMasqAgent(
   options: { readonly cidrLimit?: number | undefined } = {},
 ): Rendered<IpMasqAgentContent> {
   assertView('renderIpMasqAgent', view)
-  assertObject('renderIpMasqAgent', 'options', options)
+  check('renderIpMasqAgent', 'options', options, 'object')
 
   const { cidrLimit = MASQ_CIDR_LIMIT } = options
-  if (!Number.isInteger(cidrLimit) || cidrLimit < 2) refuse('cidrLimit', 'a whole number from 2', cidrLimit)
+  if (!Number.isInteger(cidrLimit) || cidrLimit < 2)
+    refuse('renderIpMasqAgent', 'options.cidrLimit', 'a whole number from 2', cidrLimit)
   const { prefixes } = view.summary(cidrLimit)
   const content: IpMasqAgentContent = {
     nonMasqueradeCIDRs: prefixes.map(Prefix.format),

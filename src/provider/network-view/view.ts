@@ -6,7 +6,7 @@ import type { Node } from '../../crd/core/node.js'
 import type { NodeSubnetReason } from '../../crd/core/node-subnets.js'
 import type { KubeObject, ObjectRef } from '../../crd/meta/object.js'
 import type { ClusterCIDR } from '../../crd/node-ipam/cluster-cidr.js'
-import { assertParts } from '../../errors/checks.js'
+import { check } from '../../errors/check.js'
 
 /** A Node with the fields that a view reads: whole, or trimmed by `keep` of a watch. */
 export type NetworkNode = KubeObject & Pick<Node, 'spec'>
@@ -153,5 +153,5 @@ export interface NetworkView {
 
 /** @throws IpamError `INVALID_ARGUMENT` */
 export function assertView(of: string, view: unknown): void {
-  assertParts(of, 'view', view, { ipv4: 'object', ipv6: 'object', known: 'object', summary: 'function' })
+  check(of, 'view', view, ['open', { ipv4: 'object', ipv6: 'object', known: 'object', summary: 'function' }])
 }

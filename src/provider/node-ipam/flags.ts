@@ -1,7 +1,7 @@
 import { Address, type Family, Prefix } from '../../cidr/index.js'
 import type { ClusterCIDRSpec } from '../../crd/node-ipam/cluster-cidr.js'
 import { MAX_IPV6_SUBNET_BITS, MIN_PER_NODE_HOST_BITS } from '../../crd/node-ipam/names.js'
-import { assertList, assertObject, assertObjects, assertParts } from '../../errors/checks.js'
+import { check } from '../../errors/check.js'
 import { quote } from '../../errors/quote.js'
 import { type NodeRange, rangeOf, readRange, subnetSpace } from './range.js'
 
@@ -51,7 +51,7 @@ export type FlagResult<T> =
  * @see https://github.com/kubernetes/kubernetes/tree/master/cmd/kube-controller-manager
  */
 export function readFlags(flags: NodeIPAMFlags): FlagResult<FlagRanges> {
-  assertObject('readFlags', 'flags', flags)
+  check('readFlags', 'flags', flags, 'object')
 
   const problems: string[] = []
   const warnings: string[] = []
@@ -79,8 +79,8 @@ export function readFlags(flags: NodeIPAMFlags): FlagResult<FlagRanges> {
  * @param nodeMaskSizes the length of a subnet of each
  */
 export function flagRange(clusterCIDRs: readonly Prefix[], nodeMaskSizes: readonly number[]): FlagResult<NodeRange> {
-  assertObjects('flagRange', 'clusterCIDRs', clusterCIDRs)
-  assertList('flagRange', 'nodeMaskSizes', nodeMaskSizes)
+  check('flagRange', 'clusterCIDRs', clusterCIDRs, ['list', 'object'])
+  check('flagRange', 'nodeMaskSizes', nodeMaskSizes, 'list')
 
   const problems = clusterCIDRs.flatMap((prefix, index) => {
     const { length, address } = prefix
@@ -115,7 +115,7 @@ export function flagRange(clusterCIDRs: readonly Prefix[], nodeMaskSizes: readon
 export function defaultClusterCIDR(
   input: Pick<FlagRanges, 'clusterCIDRs' | 'nodeMaskSizes'>,
 ): FlagResult<ClusterCIDRSpec> {
-  assertParts('defaultClusterCIDR', 'input', input, { clusterCIDRs: 'objects', nodeMaskSizes: 'list' })
+  check('defaultClusterCIDR', 'input', input, ['open', { clusterCIDRs: ['list', 'object'], nodeMaskSizes: 'list' }])
   const { clusterCIDRs, nodeMaskSizes } = input
 
   const problems = familyProblems(clusterCIDRs, '--cluster-cidr')

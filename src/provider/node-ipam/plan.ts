@@ -1,6 +1,6 @@
 import { hasFinalizer, type KubeObject } from '../../crd/meta/object.js'
 import { CLUSTER_CIDR_FINALIZER } from '../../crd/node-ipam/index.js'
-import { assertParts } from '../../errors/checks.js'
+import { check } from '../../errors/check.js'
 import { byAge, type Plan } from '../../plan/index.js'
 import { nodeKey, rangeKey } from './context.js'
 import { DEFAULT_CLUSTER_CIDR } from './flags.js'
@@ -31,7 +31,7 @@ export interface NodeIPAMDecision {
  * @throws IpamError `INVALID_ARGUMENT`
  */
 export function planNodeIPAM(input: NodeIPAMInput): readonly NodeIPAMDecision[] {
-  assertParts('planNodeIPAM', 'input', input, { nodes: 'objects', nowMs: 'number' })
+  check('planNodeIPAM', 'input', input, ['open', { nodes: ['list', 'object'], nowMs: 'number' }])
   const { nodes, clusterCIDRs = [], nowMs, ...options } = input
 
   const planner = nodeIPAM(options)

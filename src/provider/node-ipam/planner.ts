@@ -3,7 +3,7 @@ import type { Prefix } from '../../cidr/index.js'
 import { ClusterNetwork, SubnetReservations } from '../../crd/ipam-kit/index.js'
 import type { ClusterCIDRSpec } from '../../crd/node-ipam/cluster-cidr.js'
 import { ClusterCIDR } from '../../crd/node-ipam/index.js'
-import { assertObject } from '../../errors/checks.js'
+import { check } from '../../errors/check.js'
 import { describe } from '../../errors/index.js'
 import type { DefinedPlanner } from '../../plan/define-planner.js'
 import { definePlanner, modelWatch, type Watch } from '../../plan/index.js'
@@ -104,7 +104,7 @@ const rangeWatch: Watch<RangeFacts> = {
  * @see https://kep.k8s.io/2593
  */
 export function nodeIPAM(options: NodeIPAMOptions = {}): NodeIPAMPlanner {
-  assertObject('nodeIPAM', 'options', options)
+  check('nodeIPAM', 'options', options, 'object')
 
   const { order = 'numeric', serviceCIDRs = [], watchServiceCIDRs = false, range } = options
   const spec = range === undefined ? options.defaultClusterCIDR : undefined

@@ -8,7 +8,7 @@ import {
 import { formatFieldError } from '../../crd/meta/field-error.js'
 import type { KubeObject } from '../../crd/meta/object.js'
 import type { ClusterCIDR } from '../../crd/node-ipam/index.js'
-import { assertParts } from '../../errors/checks.js'
+import { check } from '../../errors/check.js'
 import { quote } from '../../errors/quote.js'
 import { compareText } from '../../plan/cached-objects.js'
 
@@ -50,7 +50,7 @@ export type ReadRange =
  * validation, which refuses fewer than 4 host bits. O(size of the selector).
  */
 export function readRange(object: Pick<ClusterCIDR, 'metadata' | 'spec'>): ReadRange {
-  assertParts('readRange', 'object', object, { spec: 'object', metadata: 'object' })
+  check('readRange', 'object', object, ['open', { spec: 'object', metadata: 'object' }])
   const {
     metadata: { name },
     spec,

@@ -1,7 +1,8 @@
 import { Prefix } from '../../cidr/index.js'
 import type { SelectableNode } from '../../crd/core/node-selector.js'
+import { HAS_META } from '../../crd/meta/object.js'
 import type { ClusterCIDR } from '../../crd/node-ipam/index.js'
-import { assertKube, assertObject, assertObjects, assertParts, assertString } from '../../errors/checks.js'
+import { check, type KindOf } from '../../errors/check.js'
 import { compareText } from '../../plan/cached-objects.js'
 import { byAge } from '../../plan/index.js'
 import { type NodeRange, readRange } from './range.js'
@@ -15,6 +16,8 @@ import { type NodeRange, readRange } from './range.js'
  */
 export type RangeOrder = 'numeric' | 'upstream'
 
+export const ORDER: KindOf<RangeOrder> = ['one', { numeric: 1, upstream: 1 }]
+
 /** The fields that decide between two ranges that select a Node. */
 export interface RankedRange extends Pick<NodeRange, 'capacity' | 'perNodeHostBits' | 'selectorText'> {
   /** The number of requirements of its selector that the Node meets. */
@@ -22,6 +25,8 @@ export interface RankedRange extends Pick<NodeRange, 'capacity' | 'perNodeHostBi
   /** IPv4 if it has any, else IPv6. */
   readonly prefix: Prefix
 }
+
+const RANKED: KindOf<RankedRange> = ['open', { score: 'number', prefix: 'object', selectorText: 'text' }]
 
 /**
  * Orders two ranges that select one Node; below 0: try the left one first. The first difference
@@ -36,11 +41,15 @@ export interface RankedRange extends Pick<NodeRange, 'capacity' | 'perNodeHostBi
  * Source: KEP-2593.
  */
 export function compareRanges(left: RankedRange, right: RankedRange, order: RangeOrder = 'numeric'): number {
-  assertParts('compareRanges', 'left', left, { score: 'number', prefix: 'object', selectorText: 'text' })
-  assertParts('compareRanges', 'right', right, { score: 'number', prefix: 'object', selectorText: 'text' })
-  assertString('compareRanges', 'order', order)
+  check('compareRanges', 'left', left, RANKED)
+  check('compareRanges', 'right', right, RANKED)
+  check('compareRanges', 'order', order, ORDER)
 
   return right.score - left.score || compareFixed(left, right, order)
+}
+
+const OPTIONS: KindOf<{ readonly order?: RangeOrder | undefined }> = {
+  order: ['one?', { numeric: 1, upstream: 1 }],
 }
 
 /**
@@ -55,9 +64,9 @@ export function rankClusterCIDRs(
   clusterCIDRs: readonly ClusterCIDR[],
   options: { readonly order?: RangeOrder | undefined } = {},
 ): readonly ClusterCIDR[] {
-  assertKube('rankClusterCIDRs', 'node', node)
-  assertObjects('rankClusterCIDRs', 'clusterCIDRs', clusterCIDRs)
-  assertObject('rankClusterCIDRs', 'options', options)
+  check('rankClusterCIDRs', 'node', node, HAS_META)
+  check('rankClusterCIDRs', 'clusterCIDRs', clusterCIDRs, ['list', 'object'])
+  check('rankClusterCIDRs', 'options', options, OPTIONS)
   const { order = 'numeric' } = options
 
   const objects = new Map<NodeRange, ClusterCIDR>()

@@ -37,9 +37,9 @@ export interface ReadShared {
 /** @throws IpamError `INVALID_ARGUMENT` */
 export function readShared({ name = 'node-ipam', identity, takeOverSeconds = 10 }: SharedNodeIPAM): ReadShared {
   if (typeof identity !== 'string' || identity === '')
-    refuse('shared.identity', 'a text that names this process', identity)
+    refuse('nodeIPAM', 'options.shared.identity', 'a text that names this process', identity)
   if (!(takeOverSeconds >= 1 && takeOverSeconds <= 3600)) {
-    refuse('shared.takeOverSeconds', 'seconds, 1 to 3600', takeOverSeconds)
+    refuse('nodeIPAM', 'options.shared.takeOverSeconds', 'seconds, 1 to 3600', takeOverSeconds)
   }
   return { name, identity, takeOverSeconds }
 }

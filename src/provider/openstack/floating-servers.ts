@@ -4,7 +4,7 @@ import { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import { formatRef, hasFinalizer, isDeleting, type ObjectRef, refOf } from '../../crd/meta/object.js'
 import { OpenStackServer } from '../../crd/openstack/machines.js'
 import { FLOATING_ADDRESS_CONDITION, FLOATING_IP_FINALIZER, POOL_EXHAUSTED_REASON } from '../../crd/openstack/names.js'
-import { assertObject } from '../../errors/checks.js'
+import { check } from '../../errors/check.js'
 import { refuse } from '../../errors/refuse.js'
 import type { NameRef } from '../../plan/cached-objects.js'
 import type { Refusal } from '../../plan/effect.js'
@@ -100,7 +100,7 @@ export type FloatingServersPlanner = Planner<FloatingServerOutcome>
  * // 'creating: Waiting 1/1: IPAddressClaim default/w1-floating-ip-address is not there'
  */
 export function floatingServers(options: FloatingServersOptions = {}): FloatingServersPlanner {
-  assertObject('floatingServers', 'options', options)
+  check('floatingServers', 'options', options, 'object')
 
   const rules = rulesOf(options)
   return definePlanner<FloatingServerOutcome, ServerWatches, ServerAnswers>({
@@ -154,13 +154,15 @@ function rulesOf({
   checkSeconds = 600,
   callSeconds = MAX_CALL_SECONDS,
 }: FloatingServersOptions): ServerRules {
-  if (onExhausted !== 'wait' && onExhausted !== 'fail') refuse('onExhausted', 'wait or fail', onExhausted)
+  if (onExhausted !== 'wait' && onExhausted !== 'fail')
+    refuse('floatingServers', 'onExhausted', 'wait or fail', onExhausted)
   if (releaseWhen !== 'detached' && releaseWhen !== 'instanceGone') {
-    refuse('releaseWhen', 'detached or instanceGone', releaseWhen)
+    refuse('floatingServers', 'releaseWhen', 'detached or instanceGone', releaseWhen)
   }
-  if (!(checkSeconds >= 10 && checkSeconds <= 86_400)) refuse('checkSeconds', 'seconds, 10 to 86400', checkSeconds)
+  if (!(checkSeconds >= 10 && checkSeconds <= 86_400))
+    refuse('floatingServers', 'checkSeconds', 'seconds, 10 to 86400', checkSeconds)
   if (!(callSeconds >= 1 && callSeconds <= MAX_CALL_SECONDS)) {
-    refuse('callSeconds', `seconds, 1 to ${MAX_CALL_SECONDS}`, callSeconds)
+    refuse('floatingServers', 'callSeconds', `seconds, 1 to ${MAX_CALL_SECONDS}`, callSeconds)
   }
   return { onExhausted, releaseWhen, checkSeconds, callSeconds }
 }

@@ -1,5 +1,5 @@
 import * as Address from '../../cidr/nouns/address.js'
-import { assertObject } from '../../errors/checks.js'
+import { check } from '../../errors/check.js'
 import type { ExternalFailure, ExternalResult } from '../../plan/index.js'
 
 /** A wanted floating IP, and what is known about it. */
@@ -46,7 +46,7 @@ const TAGS = 'standard-attr-tag'
  * // { kind: 'create', address: '203.0.113.1', description: '', tags: [] }
  */
 export function getOrCreateFloatingIP(wanted: WantedFloatingIP): FloatingIPStep {
-  assertObject('getOrCreateFloatingIP', 'wanted', wanted)
+  check('getOrCreateFloatingIP', 'wanted', wanted, 'object')
   const { address: text, description = '', tags = [], listed, extensions } = wanted
 
   const address = text || undefined

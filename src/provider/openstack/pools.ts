@@ -18,7 +18,7 @@ import {
   POOL_READY_CONDITION,
   READY_REASON,
 } from '../../crd/openstack/names.js'
-import { assertParts } from '../../errors/checks.js'
+import { check } from '../../errors/check.js'
 import type { MergePatch } from '../../plan/effect.js'
 import type { PlanTime } from '../../plan/index.js'
 import type { Provider } from '../claims/index.js'
@@ -53,7 +53,7 @@ const NEUTRON: CloudFacts = { marker: 'atomic', choosesAddress: false, listsByMa
 export function floatingIPPools(
   options: FloatingIPPoolsOptions,
 ): Provider<OpenStackFloatingIPPool, ExternalLedger<OpenStackFloatingIPPool>, ExternalPoolOutcome> {
-  assertParts('floatingIPPools', 'options', options, { identity: 'text' })
+  check('floatingIPPools', 'options', options, ['open', { identity: 'text' }])
 
   const { facts = NEUTRON, ...rest } = options
   return externalPools({ ...rest, name: 'openstack-floating-ip', kind: floatingIPPoolKind, facts })

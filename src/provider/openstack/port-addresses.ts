@@ -1,6 +1,6 @@
 import * as Address from '../../cidr/nouns/address.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
-import { assertObjects } from '../../errors/checks.js'
+import { check } from '../../errors/check.js'
 import type { ResolvedClaim } from '../consumer/resolution.js'
 
 /** A subnet of a network that ports are in. */
@@ -60,8 +60,8 @@ export type PortAddresses =
  * portAddresses([], [{ id: 's1', cidr: '10.0.0.0/24' }]) // { ok: true, ports: [] }
  */
 export function portAddresses(claims: readonly ResolvedClaim[], subnets: readonly PortSubnet[]): PortAddresses {
-  assertObjects('portAddresses', 'claims', claims)
-  assertObjects('portAddresses', 'subnets', subnets)
+  check('portAddresses', 'claims', claims, ['list', 'object'])
+  check('portAddresses', 'subnets', subnets, ['list', 'object'])
 
   const problems: PortAddressProblem[] = []
   const prefixes = subnets.flatMap(({ id, cidr }) => {

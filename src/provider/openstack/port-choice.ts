@@ -1,5 +1,5 @@
 import { goQuote } from '../../crd/meta/field-error.js'
-import { assertObjects, assertParts } from '../../errors/checks.js'
+import { check } from '../../errors/check.js'
 import type { FloatingIP, RouterLinks, ServerNetwork, ServerPort } from './server-cloud.js'
 import { canonical } from './server-view.js'
 
@@ -23,9 +23,9 @@ export function choosePort(
   ports: readonly ServerPort[],
   routers: readonly RouterLinks[],
 ): PortChoice {
-  assertParts('choosePort', 'floatingIP', floatingIP, { address: 'text', network: 'text' })
-  assertObjects('choosePort', 'ports', ports)
-  assertObjects('choosePort', 'routers', routers)
+  check('choosePort', 'floatingIP', floatingIP, ['open', { address: 'text', network: 'text' }])
+  check('choosePort', 'ports', ports, ['list', 'object'])
+  check('choosePort', 'routers', routers, ['list', 'object'])
 
   const { address, network } = floatingIP
   const reached = new Set(routers.flatMap((router) => (router.gatewayNetwork === network ? router.subnets : [])))

@@ -27,7 +27,7 @@ function isServerCall({ operation }: Pick<ExternalCall, 'operation'>): boolean {
  */
 export function serverCloudCaller(cloud: ServerCloud): (call: ExternalCall) => Promise<ExternalResult> {
   return async (call) => {
-    if (!isServerCall(call)) refuse('call', OPERATIONS.join(', '), call.operation)
+    if (!isServerCall(call)) refuse('serverCloudCaller', 'call', OPERATIONS.join(', '), call.operation)
     const ask = cloud[call.operation as ServerOperation] as unknown as (input: Json) => Promise<ExternalResult>
     return ask.call(cloud, call.input)
   }

@@ -1,9 +1,9 @@
-import { assertPrefix, assertSet } from '../../cidr/internal.js'
+import { assertPrefix, assertSet, isBytes } from '../../cidr/internal.js'
 import * as Address from '../../cidr/nouns/address.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
 import * as Range from '../../cidr/nouns/range.js'
 import * as RangeSet from '../../cidr/nouns/range-set.js'
-import { assertParts } from '../../errors/checks.js'
+import { check, type KindOf } from '../../errors/check.js'
 import { usableRange } from './ranges.js'
 
 type Prefix = Prefix.Prefix
@@ -18,6 +18,11 @@ export interface ServiceBitmap {
   readonly range: string
   /** A number, highest byte first: bit n is the address n + 1 of the range. */
   readonly data: Uint8Array
+}
+
+const BITMAP: KindOf<ServiceBitmap> = {
+  range: 'text',
+  data: (data) => (isBytes(data) ? undefined : 'a Uint8Array'),
 }
 
 /** The content of a snapshot, or why it cannot be read. */
@@ -37,7 +42,7 @@ const MOST_V6 = 65_536n
  * read.kind === 'read' && RangeSet.format(read.inUse) // ['10.0.0.1-10.0.0.1', '10.0.0.3-10.0.0.3']
  */
 export function readServiceBitmap(bitmap: ServiceBitmap): ServiceBitmapReading {
-  assertParts('readServiceBitmap', 'bitmap', bitmap, { range: 'text', data: 'object' })
+  check('readServiceBitmap', 'bitmap', bitmap, BITMAP)
   const { range, data } = bitmap
 
   const read = Prefix.safeParse(range)
@@ -74,7 +79,7 @@ export type ServiceBitmapComparison =
  * IPAddress. O(bits + ranges).
  */
 export function compareServiceBitmap(bitmap: ServiceBitmap, prefix: Prefix, inUse: RangeSet): ServiceBitmapComparison {
-  assertParts('compareServiceBitmap', 'bitmap', bitmap, { range: 'text', data: 'object' })
+  check('compareServiceBitmap', 'bitmap', bitmap, BITMAP)
   assertPrefix('compareServiceBitmap', 'prefix', prefix)
   assertSet('compareServiceBitmap', 'inUse', inUse)
 

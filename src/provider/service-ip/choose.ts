@@ -5,8 +5,7 @@ import * as Address from '../../cidr/nouns/address.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
 import * as Range from '../../cidr/nouns/range.js'
 import * as RangeSet from '../../cidr/nouns/range-set.js'
-import { assertObjects, assertParts } from '../../errors/checks.js'
-import { refuse } from '../../errors/refuse.js'
+import { check, type KindOf } from '../../errors/check.js'
 import { bandsOf, canHold, familyName, hostPrefix, type ServiceRange } from './ranges.js'
 
 type Address = Address.Address
@@ -46,6 +45,11 @@ export interface NextAddressQuery {
   readonly start: number
 }
 
+const QUERY: KindOf<NextAddressQuery> = {
+  family: ['one', { 4: 1, 6: 1 }],
+  start: (start) => (typeof start === 'number' && start >= 0 && start < 1 ? undefined : 'a number from 0 up to 1'),
+}
+
 /**
  * The next address for a Service that names none. The ready ranges are searched in their order: in
  * each the upper band from `start` on and around, then the lower band from its beginning. Changes
@@ -61,12 +65,11 @@ export function nextServiceAddress(
   ledger: Pick<Ledger, 'next'>,
   options: NextAddressQuery,
 ): ServiceChoice {
-  assertObjects('nextServiceAddress', 'ranges', ranges)
-  assertParts('nextServiceAddress', 'ledger', ledger, { next: 'function' })
-  assertParts('nextServiceAddress', 'options', options, { family: 'number', start: 'number' })
+  check('nextServiceAddress', 'ranges', ranges, ['list', 'object'])
+  check('nextServiceAddress', 'ledger', ledger, ['open', { next: 'function' }])
+  check('nextServiceAddress', 'options', options, QUERY)
   const { family, start } = options
 
-  if (!(start >= 0 && start < 1)) refuse('start', 'a number from 0 up to 1', start)
   const ofFamily = ranges.filter(({ prefix }) => prefix.address.family === family)
   const ready = ofFamily.filter(({ isReady }) => isReady)
   for (const range of ready) {
@@ -98,8 +101,8 @@ export function namedServiceAddress(
   ledger: Pick<Ledger<LedgerHolder>, 'blockers'>,
   address: Address,
 ): ServiceChoice {
-  assertObjects('namedServiceAddress', 'ranges', ranges)
-  assertParts('namedServiceAddress', 'ledger', ledger, { blockers: 'function' })
+  check('namedServiceAddress', 'ranges', ranges, ['list', 'object'])
+  check('namedServiceAddress', 'ledger', ledger, ['open', { blockers: 'function' }])
   assertAddress('namedServiceAddress', 'address', address)
 
   const text = Address.format(address)

@@ -71,9 +71,9 @@ export type ServiceIPPlanner = DefinedPlanner<ServiceIPOutcome, ServiceWatches, 
  */
 export function serviceIPs(options: ServiceIPOptions): ServiceIPPlanner {
   const { seed, graceSeconds = 60, reportSeconds = 600 } = options ?? {}
-  if (typeof seed !== 'number' || Number.isNaN(seed)) refuse('seed', 'a number', seed)
+  if (typeof seed !== 'number' || Number.isNaN(seed)) refuse('serviceIPs', 'seed', 'a number', seed)
   for (const [name, seconds] of Object.entries({ graceSeconds, reportSeconds })) {
-    if (!(seconds >= 0 && seconds <= 86_400)) refuse(name, 'seconds, 0 to 86400', seconds)
+    if (!(seconds >= 0 && seconds <= 86_400)) refuse('serviceIPs', name, 'seconds, 0 to 86400', seconds)
   }
   return definePlanner<ServiceIPOutcome, ServiceWatches, ServiceIPState>({
     name: 'service-ip',

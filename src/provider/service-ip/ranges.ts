@@ -11,7 +11,7 @@ import { isDeleting } from '../../crd/meta/object.js'
 import { serviceCIDRErrors } from '../../crd/networking/admission.js'
 import { READY } from '../../crd/networking/names.js'
 import type { ServiceCIDR } from '../../crd/networking/service-cidr.js'
-import { assertIterable, assertObjects, assertParts } from '../../errors/checks.js'
+import { check } from '../../errors/check.js'
 
 type Address = Address.Address
 type Prefix = Prefix.Prefix
@@ -35,7 +35,7 @@ const SHORTEST_V6 = 64
  * its objects is. An object with a problem ({@link serviceCIDRProblem}) has none. O(n).
  */
 export function serviceRanges(objects: Iterable<ServiceCIDR>): readonly ServiceRange[] {
-  assertIterable('serviceRanges', 'objects', objects)
+  check('serviceRanges', 'objects', objects, 'iterable')
 
   const ranges = new Map<string, ServiceRange>()
   for (const object of objects) {
@@ -57,7 +57,7 @@ export function serviceRanges(objects: Iterable<ServiceCIDR>): readonly ServiceR
  * than 2^64 addresses.
  */
 export function serviceCIDRProblem(object: ServiceCIDR): string | undefined {
-  assertParts('serviceCIDRProblem', 'object', object, { spec: 'object', metadata: 'object' })
+  check('serviceCIDRProblem', 'object', object, ['open', { spec: 'object', metadata: 'object' }])
 
   const [error] = serviceCIDRErrors(object)
   if (error !== undefined) return formatFieldError(error)
@@ -107,10 +107,10 @@ export function canHold(prefix: Prefix): (address: Address) => boolean {
  * of another one inside it.
  */
 export function usableAddresses(ranges: Iterable<ServiceRange>): RangeSet {
-  assertIterable('usableAddresses', 'ranges', ranges)
+  check('usableAddresses', 'ranges', ranges, 'iterable')
 
   const list = [...ranges]
-  assertObjects('usableAddresses', 'ranges', list)
+  check('usableAddresses', 'ranges', list, ['list', 'object'])
   return RangeSet.fromRanges(list.flatMap(({ prefix }) => usableRange(prefix) ?? []))
 }
 

@@ -1,3 +1,4 @@
+import { FIELD_VALIDATION } from '../../crd/meta/admission.js'
 import type { CrdModel, KubeObject, Model } from '../../crd/meta/index.js'
 import { asObject } from '../../crd/meta/json.js'
 import { groupOf } from '../../crd/meta/object.js'
@@ -5,11 +6,21 @@ import { type AdmissionReview, admissionAnswer, safeParseAdmissionReview } from 
 import { type ConversionReview, conversionAnswer } from '../../crd/webhook/conversion-review.js'
 import { type AdmissionRequest, answerAdmissionReview, answerConversionReview } from '../../crd/webhook/index.js'
 import { errorText } from '../../errors/cause.js'
+import { check, type KindOf } from '../../errors/check.js'
 import { describe } from '../../errors/index.js'
 import { plain } from '../../errors/quote.js'
-import { refuse } from '../../errors/refuse.js'
 import { type Lookups, lookupsOf, type ReviewReader } from './lookups.js'
-import { type ReviewOptions, type Rule, rules } from './rules.js'
+import { type ReviewOptions, type Rule, ruleOptions, rules } from './rules.js'
+
+const OPTIONS: KindOf<ReviewOptions> = {
+  fieldValidation: FIELD_VALIDATION,
+  ipv4Prefixes: 'flag?',
+  maxIPv6SubnetBits: ['is?', (bits) => (isBits(bits) ? undefined : 'bits, 0 to 128')],
+}
+
+function isBits(bits: unknown): boolean {
+  return Number.isInteger(bits) && Number(bits) >= 0 && Number(bits) <= 128
+}
 
 /**
  * Answers a review that an API server sends to a webhook: an AdmissionReview by the rules of the
@@ -54,7 +65,7 @@ export async function answerReview(
   options: ReviewOptions = {},
 ): Promise<AdmissionReview | ConversionReview> {
   const lookups = lookupsOf(reader)
-  assertOptions(options)
+  check('answerReview', 'options', options, OPTIONS)
   const subject = safeSubjectOf(review)
   if ('problem' in subject) return refused(NO_SUBJECT, 400, `the review cannot be read: ${subject.problem}`)
   return subject.isConversion ? answerConversion(review, subject) : answerAdmission(review, subject, lookups, options)
@@ -107,7 +118,7 @@ async function answerAdmission(
     const request = read.value
     const rule = ruleFor(request)
     if ('problem' in rule) return refused(subject, 400, rule.problem)
-    const admission = await rule.admit(request, lookups, { ...options, isDryRun: request.dryRun })
+    const admission = await rule.admit(request, lookups, ruleOptions(options, request.dryRun))
     return answerAdmissionReview(request, admission)
   } catch (error) {
     return refused(subject, 500, `the rules cannot be applied: ${errorText(error)}`)
@@ -153,14 +164,4 @@ function answerConversion(review: unknown, { uid }: Subject): ConversionReview {
 /** Whether the kind has a CustomResourceDefinition: kinds of Kubernetes itself have none. */
 function isCrdModel(model: Model<KubeObject>): model is CrdModel<KubeObject> {
   return 'safeConvert' in model
-}
-
-const FIELD_VALIDATIONS: readonly unknown[] = ['Strict', 'Warn', 'Ignore', undefined]
-
-/** @throws IpamError `INVALID_ARGUMENT` */
-function assertOptions(options: ReviewOptions): void {
-  const { fieldValidation, ipv4Prefixes = false, maxIPv6SubnetBits: bits = 0 } = Object(options) as ReviewOptions
-  if (!FIELD_VALIDATIONS.includes(fieldValidation)) refuse('fieldValidation', 'Strict, Warn or Ignore', fieldValidation)
-  if (typeof ipv4Prefixes !== 'boolean') refuse('ipv4Prefixes', 'true or false', ipv4Prefixes)
-  if (!(Number.isInteger(bits) && bits >= 0 && bits <= 128)) refuse('maxIPv6SubnetBits', 'bits, 0 to 128', bits)
 }

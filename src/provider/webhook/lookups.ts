@@ -42,7 +42,7 @@ export function lookupsOf(reader: ReviewReader): Lookups {
   if (typeof open === 'function') return lookupsInCache(reader as WatchedObjects)
   if (typeof get === 'function' && typeof list === 'function')
     return lookupsInStore(reader as Pick<Store, 'get' | 'list'>)
-  return refuse('reader', 'a store (get and list), or the objects of a controller (open)', reader)
+  return refuse('answerReview', 'reader', 'a store (get and list), or the objects of a controller (open)', reader)
 }
 
 function lookupsInStore(store: Pick<Store, 'get' | 'list'>): Lookups {

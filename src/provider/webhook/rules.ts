@@ -8,6 +8,7 @@ import {
   type AdmissionRequest as AskedAdmission,
   allowed,
   badRequest,
+  type FieldValidationOptions,
   isSettled,
   isSpecSame,
   withWarnings,
@@ -31,8 +32,25 @@ import type { Lookups } from './lookups.js'
 /** How strict the rules are. Each option is read by the kinds that have it. */
 export interface ReviewOptions extends PoolAdmissionOptions, ClusterCIDRAdmissionOptions {}
 
-/** The options that the rules of all kinds take. */
-type RuleOptions = ReviewOptions & ImmutabilityOptions
+/** What the rules of each kind take. */
+interface RuleOptions {
+  readonly fields: FieldValidationOptions
+  readonly inCluster: PoolAdmissionOptions
+  readonly clusterCIDR: ClusterCIDRAdmissionOptions
+  readonly openStack: ImmutabilityOptions
+}
+
+/** The options of the rules of each kind: no rule takes an option of another kind. */
+export function ruleOptions(options: ReviewOptions, isDryRun: boolean | undefined): RuleOptions {
+  const { fieldValidation, ipv4Prefixes, maxIPv6SubnetBits } = options
+  const fields = { fieldValidation }
+  return {
+    fields,
+    inCluster: { fieldValidation, ipv4Prefixes },
+    clusterCIDR: { fieldValidation, maxIPv6SubnetBits },
+    openStack: { fieldValidation, isDryRun },
+  }
+}
 
 /** The admission rules of a kind, with the look-ups that they need. */
 export interface Rule {
@@ -55,51 +73,56 @@ function allRules(): readonly Rule[] {
     // the rules of Cluster API read objects of any version themselves
     {
       model: ClusterApi.IPAddressClaim,
-      admit: async (request, _, options) => ClusterApi.admitIPAddressClaim(request, options),
+      admit: async (request, _, options) => ClusterApi.admitIPAddressClaim(request, options.fields),
     },
     {
       model: ClusterApi.IPAddress,
       async admit(request, lookups, options) {
-        if (request.operation !== 'CREATE') return ClusterApi.admitIPAddress(request, options)
-        return ClusterApi.admitIPAddress({ ...request, claim: await claimOf(request.object, lookups) }, options)
+        if (request.operation !== 'CREATE') return ClusterApi.admitIPAddress(request, options.fields)
+        return ClusterApi.admitIPAddress({ ...request, claim: await claimOf(request.object, lookups) }, options.fields)
       },
     },
     ...InCluster.poolModels.map(poolRule),
     ruleOf(IpamKit.IPPool, async (request, lookups, options) => {
-      if (needsNoLookups(request)) return IpamKit.admitIPPool(request, options)
+      if (needsNoLookups(request)) return IpamKit.admitIPPool(request, options.fields)
       const { domain } = specOf(request)
       const [blocks, told] = await blocksOf(domain, lookups)
       if (request.operation === 'DELETE')
-        return withWarnings(IpamKit.admitIPPool({ ...request, blocks }, options), told)
+        return withWarnings(IpamKit.admitIPPool({ ...request, blocks }, options.fields), told)
       const { objects: others } = await lookups.by(POOLS, 'domain', domain)
       const asked = { ...request, domain: await domainOf(domain, lookups), others, blocks }
-      return withWarnings(IpamKit.admitIPPool(asked, options), told)
+      return withWarnings(IpamKit.admitIPPool(asked, options.fields), told)
     }),
     ruleOf(IpamKit.IPBlock, async (request, lookups, options) => {
-      if (request.operation === 'DELETE' || needsNoLookups(request)) return IpamKit.admitIPBlock(request, options)
+      if (request.operation === 'DELETE' || needsNoLookups(request))
+        return IpamKit.admitIPBlock(request, options.fields)
       const domain = await domainOf(specOf(request).domain, lookups)
-      return IpamKit.admitIPBlock({ ...request, domain }, options)
+      return IpamKit.admitIPBlock({ ...request, domain }, options.fields)
     }),
     ruleOf(IpamKit.IPDomain, async (request, lookups, options) => {
-      if (request.operation !== 'DELETE') return IpamKit.admitIPDomain(request, options)
+      if (request.operation !== 'DELETE') return IpamKit.admitIPDomain(request, options.fields)
       const [blocks, told] = await blocksOf(request.oldObject.metadata.name, lookups)
-      return withWarnings(IpamKit.admitIPDomain({ ...request, blocks }, options), told)
+      return withWarnings(IpamKit.admitIPDomain({ ...request, blocks }, options.fields), told)
     }),
-    ruleOf(IpamKit.IPHandle, (request, _, options) => IpamKit.admitIPHandle(request, options)),
-    ruleOf(IpamKit.ClusterNetwork, (request, _, options) => IpamKit.admitClusterNetwork(request, options)),
-    ruleOf(Metal3.IPPool, (request, _, options) => Metal3.admitMetal3IPPool(request, options)),
-    ruleOf(Metal3.IPClaim, (request, _, options) => Metal3.admitMetal3IPClaim(request, options)),
-    ruleOf(Metal3.IPAddress, (request, _, options) => Metal3.admitMetal3IPAddress(request, options)),
+    ruleOf(IpamKit.IPHandle, (request, _, options) => IpamKit.admitIPHandle(request, options.fields)),
+    ruleOf(IpamKit.ClusterNetwork, (request, _, options) => IpamKit.admitClusterNetwork(request, options.fields)),
+    ruleOf(Metal3.IPPool, (request, _, options) => Metal3.admitMetal3IPPool(request, options.fields)),
+    ruleOf(Metal3.IPClaim, (request, _, options) => Metal3.admitMetal3IPClaim(request, options.fields)),
+    ruleOf(Metal3.IPAddress, (request, _, options) => Metal3.admitMetal3IPAddress(request, options.fields)),
     ruleOf(Networking.ServiceCIDR, (request) => Networking.admitServiceCIDR(request)),
     ruleOf(Networking.IPAddress, (request) => Networking.admitServiceIPAddress(request)),
-    ruleOf(NodeIpam.ClusterCIDR, (request, _, options) => NodeIpam.admitClusterCIDR(request, options)),
+    ruleOf(NodeIpam.ClusterCIDR, (request, _, options) => NodeIpam.admitClusterCIDR(request, options.clusterCIDR)),
     ruleOf(OpenStack.OpenStackFloatingIPPool, (request, _, options) =>
-      OpenStack.admitOpenStackFloatingIPPool(request, options),
+      OpenStack.admitOpenStackFloatingIPPool(request, options.fields),
     ),
-    ruleOf(OpenStack.OpenStackServer, (request, _, options) => OpenStack.admitOpenStackServer(request, options)),
-    ruleOf(OpenStack.OpenStackMachine, (request, _, options) => OpenStack.admitOpenStackMachine(request, options)),
+    ruleOf(OpenStack.OpenStackServer, (request, _, options) =>
+      OpenStack.admitOpenStackServer(request, options.openStack),
+    ),
+    ruleOf(OpenStack.OpenStackMachine, (request, _, options) =>
+      OpenStack.admitOpenStackMachine(request, options.fields),
+    ),
     ruleOf(OpenStack.OpenStackMachineTemplate, (request, _, options) =>
-      OpenStack.admitOpenStackMachineTemplate(request, options),
+      OpenStack.admitOpenStackMachineTemplate(request, options.openStack),
     ),
   ]
 }
@@ -165,7 +188,7 @@ function poolRule(model: Model<InCluster.InClusterPool>): Rule {
       if (request.operation === 'DELETE') {
         const oldObject = request.oldObject as InCluster.InClusterPool
         const inUse = await addressesOf(oldObject, model, lookups)
-        return InCluster.admitInClusterPool({ operation: 'DELETE', oldObject, inUse }, options)
+        return InCluster.admitInClusterPool({ operation: 'DELETE', oldObject, inUse }, options.inCluster)
       }
       const after = model.safeParse(request.object)
       const before = request.operation === 'UPDATE' ? model.safeParse(request.oldObject) : undefined
@@ -175,12 +198,12 @@ function poolRule(model: Model<InCluster.InClusterPool>): Rule {
       }
       if (!after.ok) return badRequest(describe(after.failure))
       const object = after.value
-      if (before === undefined) return InCluster.admitInClusterPool({ operation: 'CREATE', object }, options)
+      if (before === undefined) return InCluster.admitInClusterPool({ operation: 'CREATE', object }, options.inCluster)
       // a pool that cannot be read may have had any address
       const oldObject = before.ok ? before.value : withoutEntries(object)
       const update = { operation: 'UPDATE', object, oldObject } as const
       const inUse = needsNoLookups(update) ? [] : await addressesOf(object, model, lookups)
-      return InCluster.admitInClusterPool({ ...update, inUse }, options)
+      return InCluster.admitInClusterPool({ ...update, inUse }, options.inCluster)
     },
   }
 }

@@ -1,4 +1,4 @@
-import { assertObject } from '../../errors/checks.js'
+import { check } from '../../errors/check.js'
 import { refuse } from '../../errors/refuse.js'
 
 export interface BackoffOptions {
@@ -37,14 +37,14 @@ export class Backoff {
   readonly #failures = new Map<string, number>()
 
   constructor(options: BackoffOptions = {}) {
-    assertObject('Backoff', 'options', options)
+    check('Backoff', 'options', options, 'object')
 
     const { firstMs = 5, maxMs = 1_000_000, jitter = 0, random } = options
     assertNumber('firstMs', firstMs, firstMs > 0, 'a number above 0')
     assertNumber('maxMs', maxMs, maxMs >= firstMs, 'a number from firstMs')
     assertNumber('jitter', jitter, jitter >= 0 && jitter <= 1, 'a number from 0 to 1')
     if (jitter > 0 && random === undefined) {
-      refuse('random', 'a function', 'undefined')
+      refuse('Backoff', 'random', 'a function', 'undefined')
     }
     this.#firstMs = firstMs
     this.#maxMs = maxMs
@@ -74,5 +74,5 @@ export class Backoff {
 
 function assertNumber(argument: string, value: number, isFine: boolean, expected: string): void {
   if (typeof value === 'number' && Number.isFinite(value) && isFine) return
-  refuse(argument, expected, value)
+  refuse('Backoff', argument, expected, value)
 }

@@ -1,5 +1,5 @@
 import { type KindInfo, kindKey, objectKey, refOf } from '../../crd/meta/object.js'
-import { assertObject } from '../../errors/checks.js'
+import { check } from '../../errors/check.js'
 import { ipamError } from '../../errors/failure.js'
 import { refuseIn } from '../../errors/refuse.js'
 import {
@@ -216,7 +216,7 @@ export class Controller<O extends Outcome = Outcome> {
 
   /** @throws IpamError `INVALID_ARGUMENT` */
   constructor(options: ControllerOptions<O>) {
-    assertObject(OF, 'options', options)
+    check(OF, 'options', options, 'object')
     assertOptions(options)
     this.#options = options
     this.objects = {
@@ -348,7 +348,8 @@ export class Controller<O extends Outcome = Outcome> {
 
   /** @param by the source of the change: the watch of a selection, or a job */
   #show(change: Change, by: ApplyOptions & { readonly job?: Job<O> }): void {
-    this.#wake(this.#cache.apply(change, by), by.job)
+    const { job, ...options } = by
+    this.#wake(this.#cache.apply(change, options), job)
   }
 
   #wake(applied: Applied, job?: Job<O>): void {
@@ -721,8 +722,8 @@ function assertOptions<O extends Outcome>(options: ControllerOptions<O>): void {
   if (identity !== undefined && (typeof identity !== 'string' || identity === '')) {
     refuseIn(OF, 'identity', 'a text that is not empty', identity)
   }
-  assertPlanners(planners, options.external)
-  assertCanWrite(options.canWrite)
+  assertPlanners(OF, planners, options.external)
+  assertCanWrite(OF, options.canWrite)
   const names = planners.map((planner) => planner.name)
   if (new Set(names).size < names.length) refuseIn(OF, 'planners', 'planners of different names', names.join(', '))
 }

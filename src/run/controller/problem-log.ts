@@ -1,5 +1,5 @@
 import { errorText } from '../../errors/cause.js'
-import { assertObject, assertString, assertStrings } from '../../errors/checks.js'
+import { check } from '../../errors/check.js'
 import { describe, type Failure } from '../../errors/index.js'
 import { refuse, refuseIn } from '../../errors/refuse.js'
 import type { ControllerProblem } from './controller.js'
@@ -43,17 +43,17 @@ export class ProblemLog {
 
   /** @throws IpamError `INVALID_ARGUMENT` */
   constructor(options: ProblemLogOptions) {
-    assertObject('ProblemLog', 'options', options)
+    check('ProblemLog', 'options', options, 'object')
     const { timers, log } = options
-    if (typeof timers?.after !== 'function') refuse('timers', 'timers', timers)
-    if (typeof log !== 'function') refuse('log', 'a function', typeof log)
+    if (typeof timers?.after !== 'function') refuse('ProblemLog', 'timers', 'timers', timers)
+    if (typeof log !== 'function') refuse('ProblemLog', 'log', 'a function', typeof log)
     this.#timers = timers
     this.#log = log
   }
 
   /** Logs a problem of a controller, or counts it. */
   readonly report = (problem: ControllerProblem): void => {
-    assertObject('ProblemLog.report', 'problem', problem)
+    check('ProblemLog.report', 'problem', problem, 'object')
     this.add(lineOf(problem), namesIn(problem))
   }
 
@@ -63,8 +63,8 @@ export class ProblemLog {
    * @param names the names of objects, which differ between lines of one kind
    */
   add(line: string, names: readonly string[] = []): void {
-    assertString('ProblemLog.add', 'line', line)
-    assertStrings('ProblemLog.add', 'names', names)
+    check('ProblemLog.add', 'line', line, 'text')
+    check('ProblemLog.add', 'names', names, ['list', 'text'])
     this.#add(line.length > MAX_LINE ? `${line.slice(0, MAX_LINE)}…` : line, names)
   }
 

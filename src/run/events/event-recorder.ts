@@ -1,6 +1,6 @@
-import type { KindInfo, KubeObject, ObjectRef } from '../../crd/meta/object.js'
+import { type KindInfo, type KubeObject, type ObjectRef, REF } from '../../crd/meta/object.js'
 import { errorText } from '../../errors/cause.js'
-import { assertParts, isObject } from '../../errors/checks.js'
+import { check, isObject, type KindOf } from '../../errors/check.js'
 import { failure } from '../../errors/failure.js'
 import { cut } from '../../errors/quote.js'
 import { refuseIn, shown } from '../../errors/refuse.js'
@@ -28,6 +28,19 @@ export interface EventRecorderOptions {
   /** Receives each Event that could not be written, for the log. */
   readonly onProblem: (failure: StoreFailure, about: ObjectRef) => void
 }
+
+const OPTIONS: KindOf<EventRecorderOptions> = {
+  store: ['open', { create: 'function', patch: 'function' }],
+  component: (name) => (typeof name === 'string' && name !== '' ? undefined : 'a text that is not empty'),
+  now: 'function',
+  uid: 'function',
+  onProblem: 'function',
+}
+
+const EFFECT: KindOf<EventEffect> = [
+  'open',
+  { about: REF, uid: 'text?', type: ['one', { Normal: 1, Warning: 1 }], reason: 'text', message: 'text' },
+]
 
 /** An Event of the core API group, with the fields that are written here. */
 interface KubeEvent extends KubeObject {
@@ -96,17 +109,7 @@ export class EventRecorder {
 
   /** @throws IpamError `INVALID_ARGUMENT` */
   constructor(options: EventRecorderOptions) {
-    assertParts('EventRecorder', 'options', options, {
-      store: 'object',
-      now: 'function',
-      uid: 'function',
-      onProblem: 'function',
-    })
-    const { component, store } = options
-    assertParts('EventRecorder', 'options.store', store, { create: 'function', patch: 'function' })
-    if (typeof component !== 'string' || component === '') {
-      refuseIn('EventRecorder', 'options.component', 'a text that is not empty', component)
-    }
+    check('EventRecorder', 'options', options, OPTIONS)
     this.#options = options
     this.#budget = new EventBudget(MAX_RECORDED)
   }
@@ -118,13 +121,7 @@ export class EventRecorder {
    * @throws IpamError `INVALID_ARGUMENT`, at once
    */
   readonly record = (event: EventEffect): Promise<void> => {
-    assertParts('EventRecorder.record', 'event', event, {
-      about: 'object',
-      type: 'text',
-      reason: 'text',
-      message: 'text',
-    })
-    assertParts('EventRecorder.record', 'event.about', event.about, { kind: 'text', name: 'text' })
+    check('EventRecorder.record', 'event', event, EFFECT)
     try {
       return this.#count(event)
     } catch (error) {

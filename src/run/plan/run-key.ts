@@ -1,8 +1,9 @@
-import { assertObject, assertParts, assertString } from '../../errors/checks.js'
+import { check } from '../../errors/check.js'
 import { refuse } from '../../errors/refuse.js'
 import type { Refusal } from '../../plan/effect.js'
 import type { Change, Effect, EventEffect, Outcome, Plan, Planner } from '../../plan/index.js'
 import type { Store, StoreFailure } from '../../store/index.js'
+import { STORE } from '../../store/store.js'
 import { assertCanWrite, type CanWrite } from '../can-write.js'
 import { assertLimit } from '../limits.js'
 import { eventOf, refusalOf } from '../refusal.js'
@@ -118,16 +119,16 @@ export async function runKey<O extends Outcome>(
   store: Store,
   options: RunKeyOptions,
 ): Promise<KeyResult<O>> {
-  assertParts('runKey', 'planner', planner, { name: 'text', watches: 'objects', observe: 'function' })
-  assertString('runKey', 'key', key)
-  assertParts('runKey', 'store', store, { capabilities: 'object', get: 'function' })
-  assertObject('runKey', 'options', options)
+  check('runKey', 'planner', planner, ['open', { name: 'text', watches: ['list', 'object'], observe: 'function' }])
+  check('runKey', 'key', key, 'text')
+  check('runKey', 'store', store, STORE)
+  check('runKey', 'options', options, 'object')
 
   const { now, show, clock, onEvent, onPlan, external, canWrite, maxConflicts = 20 } = options
-  assertLimit('maxConflicts', maxConflicts)
-  assertCanWrite(canWrite)
+  assertLimit('runKey', 'maxConflicts', maxConflicts)
+  assertCanWrite('runKey', canWrite)
   for (const [argument, value] of Object.entries({ now, show })) {
-    if (typeof value !== 'function') refuse(argument, 'a function', typeof value)
+    if (typeof value !== 'function') refuse('runKey', argument, 'a function', typeof value)
   }
   const wakes: string[] = []
   let conflicts = 0

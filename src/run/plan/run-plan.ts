@@ -1,5 +1,5 @@
 import { formatRef, type Json, type ObjectRef, objectKey } from '../../crd/meta/object.js'
-import { assertObject, assertParts } from '../../errors/checks.js'
+import { check } from '../../errors/check.js'
 import { failure } from '../../errors/failure.js'
 import { refuse } from '../../errors/refuse.js'
 import type { AbsentEffect, AnyCall, ExternalEffect } from '../../plan/effect.js'
@@ -7,6 +7,7 @@ import { assertFieldGuards, isJsonPatch } from '../../plan/field-guards.js'
 import type { Change, Effect, EventEffect, ExternalCall, ExternalResult, Plan } from '../../plan/index.js'
 import type { AnyResult } from '../../plan/planner.js'
 import type { Store, StoreFailure } from '../../store/index.js'
+import { STORE } from '../../store/store.js'
 import { assertCanWrite, type CanWrite, withheld } from '../can-write.js'
 import { changeOf, hasGrace, isHeld, sendPatch } from './send-patch.js'
 
@@ -93,13 +94,13 @@ export interface StoppedRun<K extends string> {
  * tested
  */
 export async function runPlan(plan: Plan, store: Store, options: RunPlanOptions = {}): Promise<RunResult> {
-  assertParts('runPlan', 'plan', plan, { outcome: 'object', effects: 'objects' })
-  assertParts('runPlan', 'store', store, { capabilities: 'object', get: 'function' })
-  assertObject('runPlan', 'options', options)
+  check('runPlan', 'plan', plan, ['open', { outcome: 'object', effects: ['list', 'object'] }])
+  check('runPlan', 'store', store, STORE)
+  check('runPlan', 'options', options, 'object')
 
   assertPlanners(plan, options)
   for (const effect of plan.effects) if (effect.kind === 'patch') assertFieldGuards(effect)
-  assertCanWrite(options.canWrite)
+  assertCanWrite('runPlan', options.canWrite)
   const changes: Change[] = []
   const own = new Map<string, OwnWrite>()
   const versions = versionsOf(plan.effects)
@@ -134,12 +135,12 @@ function assertPlanners({ effects }: Plan, { external }: RunPlanOptions): void {
   const { operation, about } = effect.call
   if (typeof external !== 'function') {
     const expected = `a function that can ${operation} for ${formatRef(about)}: the plan calls an external system`
-    refuse('external', expected, typeof external)
+    refuse('runPlan', 'external', expected, typeof external)
   }
   const after = effects.slice(index + 1).find(({ kind }) => kind !== 'event')
   if (after === undefined) return
   const expected = 'nothing after an external call: it is planned from the answer'
-  refuse('plan', expected, after.kind)
+  refuse('runPlan', 'plan', expected, after.kind)
 }
 
 /**

@@ -1,11 +1,12 @@
 import type { KubeObject } from '../../crd/meta/object.js'
-import { assertObject, assertParts } from '../../errors/checks.js'
+import { check } from '../../errors/check.js'
 import { type Failure, IpamError, type Result } from '../../errors/index.js'
 import { refuse } from '../../errors/refuse.js'
 import type { CreateEffect, PatchEffect } from '../../plan/effect.js'
 import { failedGuard } from '../../plan/field-guards.js'
 import type { Change, Effect } from '../../plan/index.js'
 import type { Store, StoreErrorCode, StoreFailure } from '../../store/index.js'
+import { STORE } from '../../store/store.js'
 import { type CanWrite, withheld } from '../can-write.js'
 import { refOfEffect } from './effect-ref.js'
 import { changeOf, isDoneOnce, sendPatch } from './send-patch.js'
@@ -84,15 +85,15 @@ export async function settle(
   unsettled: Unsettled,
   options: SettleOptions = {},
 ): Promise<Result<Settlement, StoreErrorCode>> {
-  assertParts('settle', 'store', store, { capabilities: 'object', get: 'function' })
-  assertObject('settle', 'unsettled', unsettled)
-  assertObject('settle', 'options', options)
+  check('settle', 'store', store, STORE)
+  check('settle', 'unsettled', unsettled, 'object')
+  check('settle', 'options', options, 'object')
   const { serverHasGivenUp = false, canWrite } = options
 
   const { effect, failure } = unsettled ?? {}
   if (effect === undefined || failure === undefined) {
     const expected = 'an effect and its failure, as runKey and UnsettledError have them'
-    refuse('unsettled', expected, 'one of them only, or none')
+    refuse('settle', 'unsettled', expected, 'one of them only, or none')
   }
   const mayStillCome = failure.code === 'STORE_OUTCOME_UNKNOWN' && !serverHasGivenUp
   if (!mayStillCome || !isToldByWriting(effect)) return readBack(store, effect)

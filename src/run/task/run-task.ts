@@ -1,11 +1,12 @@
 import type { ObjectRef } from '../../crd/meta/object.js'
-import { assertParts } from '../../errors/checks.js'
+import { check } from '../../errors/check.js'
 import { ipamError } from '../../errors/failure.js'
 import { describe } from '../../errors/index.js'
 import { refuse } from '../../errors/refuse.js'
 import type { Change, Effect, EventEffect, Outcome, Step, Task } from '../../plan/index.js'
 import type { TaskQuery } from '../../plan/task.js'
 import type { Store, StoreFailure } from '../../store/index.js'
+import { STORE } from '../../store/store.js'
 import { assertCanWrite, type CanWrite } from '../can-write.js'
 import { assertLimit } from '../limits.js'
 import { refOfEffect } from '../plan/effect-ref.js'
@@ -91,16 +92,16 @@ export async function runTask<O extends Outcome>(
   options: RunTaskOptions,
   before?: Unsettled | undefined,
 ): Promise<TaskResult<O>> {
-  assertParts('runTask', 'task', task, { next: 'function' })
-  assertParts('runTask', 'store', store, { capabilities: 'object', get: 'function' })
-  assertParts('runTask', 'options', options, { now: 'function' })
-  if (before !== undefined) assertParts('runTask', 'before', before, { effect: 'object', failure: 'object' })
+  check('runTask', 'task', task, ['open', { next: 'function' }])
+  check('runTask', 'store', store, STORE)
+  check('runTask', 'options', options, ['open', { now: 'function' }])
+  if (before !== undefined) check('runTask', 'before', before, ['open', { effect: 'object', failure: 'object' }])
 
   const { maxConflicts = 100, maxSettles = 5, maxSteps = 100_000 } = options
-  assertCanWrite(options.canWrite)
-  assertLimit('maxConflicts', maxConflicts)
-  assertLimit('maxSettles', maxSettles, 1)
-  assertLimit('maxSteps', maxSteps, 1)
+  assertCanWrite('runTask', options.canWrite)
+  assertLimit('runTask', 'maxConflicts', maxConflicts)
+  assertLimit('runTask', 'maxSettles', maxSettles, 1)
+  assertLimit('runTask', 'maxSteps', maxSteps, 1)
   return new TaskRun(task, store, { ...options, maxConflicts, maxSettles, maxSteps }).run(before)
 }
 
@@ -239,7 +240,7 @@ class TaskRun<O extends Outcome> {
       page = listed.value.continue
     } while (page !== undefined)
     if (this.#task.listed === undefined) {
-      refuse('task', 'listed(), where it lists', 'none')
+      refuse('runTask', 'task', 'listed(), where it lists', 'none')
     }
     this.#task.listed(query)
     return undefined

@@ -1,4 +1,4 @@
-import { assertParts } from '../../errors/checks.js'
+import { check } from '../../errors/check.js'
 import { describe } from '../../errors/index.js'
 import type { CallGroup, CallTasks } from '../../plan/call-tasks.js'
 import type { Change, ExternalResult, Outcome } from '../../plan/index.js'
@@ -26,7 +26,7 @@ export interface TaskCallerOptions<I, O extends Outcome, V>
  * out, all calls of the group fail.
  */
 export function taskCaller<I, O extends Outcome, V>(options: TaskCallerOptions<I, O, V>): ExternalCaller<I, V> {
-  assertParts('taskCaller', 'options', options, { store: 'object', tasks: 'object', now: 'function' })
+  check('taskCaller', 'options', options, ['open', { store: 'object', tasks: 'object', now: 'function' }])
 
   const { store, tasks, locks = objectLocks(), ...limits } = options
   const groups = new Map<string, OpenGroup<I, V>>()

@@ -1,4 +1,4 @@
-import { assertObject, assertParts } from '../../errors/checks.js'
+import { check } from '../../errors/check.js'
 import type { KubernetesClient } from './client.js'
 import type { ClientNodeConfig, ClientNodeConfiguration, ClientNodeSignal } from './client-node-config.js'
 import { Connections } from './connections.js'
@@ -33,9 +33,9 @@ export function fromClientNode(
   watch: ClientNodeWatch,
   options: ClientNodeOptions = {},
 ): KubernetesClient {
-  assertParts('fromClientNode', 'config', config, { makeApiClient: 'function' })
-  assertObject('fromClientNode', 'watch', watch)
-  assertObject('fromClientNode', 'options', options)
+  check('fromClientNode', 'config', config, ['open', { makeApiClient: 'function' }])
+  check('fromClientNode', 'watch', watch, 'object')
+  check('fromClientNode', 'options', options, 'object')
 
   const { baseServer, httpApi, authMethods } = config.makeApiClient(ConfigurationOnly).configuration
   const connections = new Connections(config)

@@ -1,5 +1,5 @@
 import { errorText } from '../../errors/cause.js'
-import { assertObject, assertParts } from '../../errors/checks.js'
+import { check } from '../../errors/check.js'
 import { ipamError } from '../../errors/failure.js'
 import { type ColumnTypes, type Migration, migrations, migrationsTable } from '../sql/migrations.js'
 import type { PostgresClient } from './client.js'
@@ -29,7 +29,7 @@ const MADE_BY_OTHERS: ReadonlySet<unknown> = new Set(['42P06', '42P07', '23505',
  * @throws IpamError `INVALID_ARGUMENT`
  */
 export function postgresMigrations(options: SchemaOptions = {}): readonly Migration[] {
-  assertObject('postgresMigrations', 'options', options)
+  check('postgresMigrations', 'options', options, 'object')
 
   return migrations(tablesIn(options), TYPES)
 }
@@ -46,8 +46,8 @@ export function postgresMigrations(options: SchemaOptions = {}): readonly Migrat
  *   UTF8
  */
 export async function migratePostgres(client: PostgresClient, options: SchemaOptions = {}): Promise<void> {
-  assertParts('migratePostgres', 'client', client, { query: 'function' })
-  assertObject('migratePostgres', 'options', options)
+  check('migratePostgres', 'client', client, ['open', { query: 'function' }])
+  check('migratePostgres', 'options', options, 'object')
 
   const text = migrationBlock(options)
   for (let attempt = 1; ; attempt++) {

@@ -1,4 +1,4 @@
-import { assertObject } from '../../errors/checks.js'
+import { check } from '../../errors/check.js'
 import { ipamError } from '../../errors/failure.js'
 import { type ColumnTypes, type Migration, migrations, migrationsTable } from '../sql/migrations.js'
 import { textOf } from '../sql/statement.js'
@@ -15,7 +15,7 @@ const TYPES: ColumnTypes = { integer: 'integer', key: 'text', time: 'text', tabl
  * @throws IpamError `INVALID_ARGUMENT`
  */
 export function sqliteMigrations(options: TableOptions = {}): readonly Migration[] {
-  assertObject('sqliteMigrations', 'options', options)
+  check('sqliteMigrations', 'options', options, 'object')
 
   return migrations(tablesOf(options), TYPES)
 }

@@ -1,5 +1,5 @@
 import type { Json } from '../../crd/meta/object.js'
-import { assertParts } from '../../errors/checks.js'
+import { check } from '../../errors/check.js'
 import { refuseIn } from '../../errors/refuse.js'
 import type { SendRequest } from '../../provider/openstack/index.js'
 import type { CloudRequest, CloudResponse } from '../../provider/openstack/neutron/request.js'
@@ -35,7 +35,7 @@ const MAX_TAG = 60
  */
 export function neutronHandler(cloud: FakeCloudWorld, options: NeutronHandlerOptions): NeutronHandler {
   if (!(cloud instanceof FakeCloudWorld)) refuseIn('neutronHandler', 'cloud', 'a FakeCloud or a FakeCloudWorld', cloud)
-  assertParts('neutronHandler', 'options', options, { users: 'objects' })
+  check('neutronHandler', 'options', options, ['open', { users: ['list', 'object'] }])
 
   const { maxPageSize = 1000 } = options
   const keystone = new Keystone(cloud, options)

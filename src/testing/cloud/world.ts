@@ -1,6 +1,6 @@
 import { Address, Prefix } from '../../cidr/index.js'
 import type { Json } from '../../crd/meta/object.js'
-import { assertParts } from '../../errors/checks.js'
+import { check } from '../../errors/check.js'
 import { refuse } from '../../errors/refuse.js'
 import { MAX_CALL_SECONDS } from '../../provider/external/cloud.js'
 import { markerIn } from '../../provider/openstack/neutron/description.js'
@@ -57,7 +57,7 @@ export class FakeCloudWorld {
   #newestAddress = ''
 
   constructor(options: FakeCloudWorldOptions) {
-    assertParts('FakeCloudWorld', 'options', options, { now: 'function' })
+    check('FakeCloudWorld', 'options', options, ['open', { now: 'function' }])
 
     this.#options = options
     this.quota = options.quota ?? Number.POSITIVE_INFINITY
@@ -136,7 +136,7 @@ export class FakeCloudWorld {
 
   /** @throws IpamError `INVALID_ARGUMENT` for a lag below 0 or above 60 s */
   set listLagMs(lag: number) {
-    if (!(lag >= 0 && lag <= MAX_LAG_MS)) refuse('listLagMs', `0 to ${MAX_LAG_MS}`, lag)
+    if (!(lag >= 0 && lag <= MAX_LAG_MS)) refuse('FakeCloudWorld', 'listLagMs', `0 to ${MAX_LAG_MS}`, lag)
     this.#listLagMs = lag
   }
 
@@ -153,7 +153,7 @@ export class FakeCloudWorld {
       const trouble: CloudTrouble = typeof given === 'string' ? { kind: given } : given
       const { kind, seconds = 0 } = trouble
       if (!(seconds >= 0) || (kind === 'late' && seconds > MAX_CALL_SECONDS)) {
-        refuse('trouble.seconds', `0 to ${MAX_CALL_SECONDS}`, seconds)
+        refuse('FakeCloudWorld', 'trouble.seconds', `0 to ${MAX_CALL_SECONDS}`, seconds)
       }
       queue.push(trouble)
     }
@@ -433,7 +433,7 @@ function addressAt(spans: readonly { readonly first: Address; readonly size: big
     if (offset < size) return Address.format(Address.add(first, offset))
     offset -= size
   }
-  return refuse('offset', 'inside of the network', offset)
+  return refuse('FakeCloudWorld', 'offset', 'inside of the network', offset)
 }
 
 function max0(size: bigint): bigint {

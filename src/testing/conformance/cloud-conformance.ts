@@ -1,4 +1,4 @@
-import { assertParts } from '../../errors/checks.js'
+import { check } from '../../errors/check.js'
 import type { CloudFacts } from '../../provider/external/cloud.js'
 import { CloudBench, type CloudFeature, type CloudUnderTest } from './cloud-bench.js'
 import { cloudRules } from './cloud-rules.js'
@@ -34,7 +34,7 @@ export interface CloudConformanceOptions {
  * for (const { run } of cloudConformance({ facts, open })) await run() // or: test(name, run)
  */
 export function cloudConformance(options: CloudConformanceOptions): readonly ConformanceCase[] {
-  assertParts('cloudConformance', 'options', options, { facts: 'object', open: 'function' })
+  check('cloudConformance', 'options', options, ['open', { facts: 'object', open: 'function' }])
   const { facts, open, features = ['defaultNetwork', 'tags', 'attachments'] } = options
   const rules = Object.entries(cloudRules).filter(([, rule]) => {
     return (rule.if?.(facts) ?? true) && (rule.needs === undefined || features.includes(rule.needs))

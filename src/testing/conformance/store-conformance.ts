@@ -1,4 +1,4 @@
-import { assertParts } from '../../errors/checks.js'
+import { check } from '../../errors/check.js'
 import { refuse } from '../../errors/refuse.js'
 import type { Body, Rules } from './case.js'
 import { createAndRead } from './create-and-read.js'
@@ -39,11 +39,11 @@ const RULES: Rules = {
  * for (const { name, run } of storeConformance({ open: () => store, sleep })) await run() // or: test(name, run)
  */
 export function storeConformance(options: ConformanceOptions): readonly ConformanceCase[] {
-  assertParts('storeConformance', 'options', options, { open: 'function' })
+  check('storeConformance', 'options', options, ['open', { open: 'function' }])
 
   const { run: id = 'run', open, createNamespace } = options
   if (!/^[a-z0-9]([a-z0-9-]{0,18}[a-z0-9])?$/.test(id)) {
-    refuse('options.run', 'a DNS label of at most 20 characters', id)
+    refuse('storeConformance', 'options.run', 'a DNS label of at most 20 characters', id)
   }
   return Object.entries(RULES).map(([name, rule], index) => {
     const body: Body = typeof rule === 'function' ? rule : rule.run

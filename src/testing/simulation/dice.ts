@@ -1,4 +1,4 @@
-import { assertList, assertNumber } from '../../errors/checks.js'
+import { check } from '../../errors/check.js'
 
 /**
  * A seeded random number generator: the same seed gives the same numbers on every machine
@@ -22,7 +22,7 @@ export class Dice {
 
   /** A whole number from 0 up to `limit`. */
   below(limit: number): number {
-    assertNumber('Dice.below', 'limit', limit)
+    check('Dice.below', 'limit', limit, 'number')
 
     return Math.floor(this.next() * limit)
   }
@@ -34,7 +34,7 @@ export class Dice {
 
   /** One of several. */
   pick<T>(items: readonly T[]): T {
-    assertList('Dice.pick', 'items', items)
+    check('Dice.pick', 'items', items, 'list')
 
     return items[this.below(items.length)]!
   }

@@ -3,7 +3,7 @@ import { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import { InClusterIPPool, poolModels } from '../../crd/in-cluster/pools.js'
 import { isDeleting, type KubeObject, type ObjectRef } from '../../crd/meta/object.js'
-import { assertObject } from '../../errors/checks.js'
+import { check } from '../../errors/check.js'
 import { unwrap } from '../../errors/index.js'
 import type { Change } from '../../plan/index.js'
 import { inCluster, PoolLedger } from '../../provider/in-cluster/index.js'
@@ -50,7 +50,7 @@ export interface InClusterSystemOptions {
  * address is left without a claim.
  */
 export function inClusterSystem(options: InClusterSystemOptions = {}): SimulatedSystem {
-  assertObject('inClusterSystem', 'options', options)
+  check('inClusterSystem', 'options', options, 'object')
 
   // an object that arrives after its claim was deleted is swept
   const { consumers = false, standing = false, sweepAfterSeconds = standing ? 1 : undefined } = options

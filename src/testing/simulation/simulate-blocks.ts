@@ -3,7 +3,7 @@ import { IPBlock } from '../../crd/ipam-kit/ip-block.js'
 import { IPDomain } from '../../crd/ipam-kit/ip-domain.js'
 import { handleName, IPHandle } from '../../crd/ipam-kit/ip-handle.js'
 import { IPPool } from '../../crd/ipam-kit/ip-pool.js'
-import { assertParts } from '../../errors/checks.js'
+import { check } from '../../errors/check.js'
 import { unwrap } from '../../errors/index.js'
 import { refuse } from '../../errors/refuse.js'
 import type { Change } from '../../plan/index.js'
@@ -64,12 +64,13 @@ const NOT_OF_ASKERS: readonly Fault[] = ['crash-before', 'crash-after', 'stale-l
  * problems // []
  */
 export async function simulateBlocks(options: BlocksSimulationOptions): Promise<SimulationResult> {
-  assertParts('simulateBlocks', 'options', options, { seed: 'number' })
+  check('simulateBlocks', 'options', options, ['open', { seed: 'number' }])
 
   const { seed, writers = 2, faultProbability = 0.1 } = options
-  if (!Number.isSafeInteger(seed)) refuse('seed', 'a whole number', seed)
-  if (!Number.isInteger(writers) || writers < 1 || writers > 16) refuse('writers', '1 to 16', writers)
-  if (!(faultProbability >= 0 && faultProbability <= 1)) refuse('faultProbability', 'from 0 to 1', faultProbability)
+  if (!Number.isSafeInteger(seed)) refuse('simulateBlocks', 'seed', 'a whole number', seed)
+  if (!Number.isInteger(writers) || writers < 1 || writers > 16) refuse('simulateBlocks', 'writers', '1 to 16', writers)
+  if (!(faultProbability >= 0 && faultProbability <= 1))
+    refuse('simulateBlocks', 'faultProbability', 'from 0 to 1', faultProbability)
   return new BlocksSimulation(options).run()
 }
 

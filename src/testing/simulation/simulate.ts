@@ -1,5 +1,5 @@
 import type { KindInfo } from '../../crd/meta/object.js'
-import { assertParts } from '../../errors/checks.js'
+import { check } from '../../errors/check.js'
 import { describe } from '../../errors/index.js'
 import { refuse } from '../../errors/refuse.js'
 import type { Change, EventEffect, Planner } from '../../plan/index.js'
@@ -152,7 +152,7 @@ export interface SimulationResult {
  * const { problems, schedule } = await simulate({ system: inClusterSystem(), seed: 1, writers: 3 })
  */
 export async function simulate(options: SimulationOptions): Promise<SimulationResult> {
-  assertParts('simulate', 'options', options, { system: 'object', seed: 'number' })
+  check('simulate', 'options', options, ['open', { system: 'object', seed: 'number' }])
 
   assertOptions(options)
   return new Simulation(options).run()
@@ -323,16 +323,18 @@ class Simulation {
 function assertOptions(options: SimulationOptions): void {
   const { seed, writers = 2, concurrency = 1, faultProbability = 0, actions = 0, maxTurns = 1, maxJumps = 0 } = options
   const { mayWrite = 'one', faults = [] } = options
-  if (!Number.isSafeInteger(seed)) refuse('seed', 'a whole number', seed)
+  if (!Number.isSafeInteger(seed)) refuse('simulate', 'seed', 'a whole number', seed)
   for (const [argument, count] of Object.entries({ writers, concurrency })) {
-    if (!Number.isInteger(count) || count < 1 || count > 64) refuse(argument, 'a whole number from 1 to 64', count)
+    if (!Number.isInteger(count) || count < 1 || count > 64)
+      refuse('simulate', argument, 'a whole number from 1 to 64', count)
   }
-  if (!(faultProbability >= 0 && faultProbability <= 1)) refuse('faultProbability', 'from 0 to 1', faultProbability)
-  if (!Number.isSafeInteger(actions) || actions < 0) refuse('actions', 'a whole number from 0', actions)
-  if (!Number.isSafeInteger(maxJumps) || maxJumps < 0) refuse('maxJumps', 'a whole number from 0', maxJumps)
-  if (!Number.isSafeInteger(maxTurns) || maxTurns < 1) refuse('maxTurns', 'a whole number from 1', maxTurns)
-  if (mayWrite !== 'one' && mayWrite !== 'all') refuse('mayWrite', 'one or all', mayWrite)
+  if (!(faultProbability >= 0 && faultProbability <= 1))
+    refuse('simulate', 'faultProbability', 'from 0 to 1', faultProbability)
+  if (!Number.isSafeInteger(actions) || actions < 0) refuse('simulate', 'actions', 'a whole number from 0', actions)
+  if (!Number.isSafeInteger(maxJumps) || maxJumps < 0) refuse('simulate', 'maxJumps', 'a whole number from 0', maxJumps)
+  if (!Number.isSafeInteger(maxTurns) || maxTurns < 1) refuse('simulate', 'maxTurns', 'a whole number from 1', maxTurns)
+  if (mayWrite !== 'one' && mayWrite !== 'all') refuse('simulate', 'mayWrite', 'one or all', mayWrite)
   const known: readonly Fault[] = [...ALL_FAULTS, 'refused', 'stand-still', ...EXTERNAL_FAULTS]
   const isKnown = Array.isArray(faults) && faults.every((fault) => known.includes(fault))
-  if (!isKnown) refuse('faults', `some of ${known.join(', ')}`, faults)
+  if (!isKnown) refuse('simulate', 'faults', `some of ${known.join(', ')}`, faults)
 }

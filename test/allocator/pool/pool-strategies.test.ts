@@ -235,14 +235,14 @@ test('an allocation is undone after the pool was changed, and next-fit continues
 describe('mistakes of the caller', () => {
   const spec = (more: object) => ({ ranges: ranges('10.0.0.0/28'), ...more }) as AddressPoolSpec
   test.each<[argument: string, more: object]>([
-    ['strategy.kind', { strategy: { kind: 'first' } }],
-    ['strategy.seed', { strategy: { kind: 'random' } }],
-    ['strategy.seed', { strategy: { kind: 'random', seed: 0.5 } }],
+    ['spec.strategy.kind', { strategy: { kind: 'first' } }],
+    ['spec.strategy.seed', { strategy: { kind: 'random' } }],
+    ['spec.strategy.seed', { strategy: { kind: 'random', seed: 0.5 } }],
     ['staticBand', { staticBand: -1 }],
     ['staticBand', { staticBand: 1.5 }],
-    ['cooldownSeconds', { cooldownSeconds: -1 }],
-    ['cooldownSeconds', { cooldownSeconds: Number.NaN }],
-    ['holdSeconds', { holdSeconds: 1e12 }],
+    ['spec.cooldownSeconds', { cooldownSeconds: -1 }],
+    ['spec.cooldownSeconds', { cooldownSeconds: Number.NaN }],
+    ['spec.holdSeconds', { holdSeconds: 1e12 }],
     [
       'preallocated',
       {

@@ -9,7 +9,7 @@ const kinds = [
   { name: 'RangeTree', create: (size: number): Slots => new RangeTree(size), bits: 52 },
 ]
 
-describe.each(kinds)('$name', ({ create, bits }) => {
+describe.each(kinds)('$name', ({ name, create, bits }) => {
   test('is free from end to end when new', () => {
     const slots = create(40)
     expect([slots.size, slots.used, slots.nextFree(0), slots.nextFree(39)]).toEqual([40, 0, 0, 39])
@@ -67,7 +67,12 @@ describe.each(kinds)('$name', ({ create, bits }) => {
     expect(() => create(size)).toThrow(
       expect.objectContaining({
         code: 'INVALID_ARGUMENT',
-        context: { argument: 'size', expected: `a whole number from 0 to 2^${bits}`, got: String(size) },
+        context: {
+          function: name,
+          argument: 'size',
+          expected: `a whole number from 0 to 2^${bits}`,
+          got: String(size),
+        },
       }),
     )
   })

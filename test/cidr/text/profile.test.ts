@@ -103,7 +103,7 @@ describe('options of callers without types', () => {
 
   test.each(['k8s-field-cannonical', 'K8S-FIELD', '', null, 1])('profile %j does not weaken what is read', (given) => {
     const options = { profile: given } as unknown as TextOptions
-    const refusal = misspelt('profile')
+    const refusal = misspelt('options.profile')
     for (const text of texts) {
       expect(() => Address.parse(text, options)).toThrow(refusal)
       expect(() => Address.safeParse(text, options)).toThrow(refusal)
@@ -120,7 +120,7 @@ describe('options of callers without types', () => {
 
   test.each(['keep', 'Drop', '', null, true])('zone %j does not drop one', (given) => {
     const options = { zone: given } as unknown as TextOptions
-    const refusal = misspelt('zone')
+    const refusal = misspelt('options.zone')
     expect(() => Address.parse('fe80::1%eth0', options)).toThrow(refusal)
     expect(() => Address.safeParse('fe80::1%eth0', options)).toThrow(refusal)
     expect(() => Range.parse('fe80::1-fe80::2%eth0', options)).toThrow(refusal)
@@ -129,13 +129,13 @@ describe('options of callers without types', () => {
 
   test('the message says which there are', () => {
     expect(() => Address.parse('10.0.0.1', { profile: 'k8s' } as unknown as TextOptions)).toThrow(
-      /argument profile: expected one of strict, k8s-field, k8s-field-canonical, k8s-legacy-read, got .*k8s/,
+      /argument options\.profile: expected one of strict, k8s-field, k8s-field-canonical, k8s-legacy-read, got .*k8s/,
     )
     expect(() => Prefix.parse('10.0.0.1', { profile: 'k8s' } as unknown as TextOptions)).toThrow(
       /one of strict, k8s-field, k8s-field-canonical, k8s-legacy-read, k8s-interface-address, got/,
     )
     expect(() => Address.parse('fe80::1%x', { zone: 'keep' } as unknown as TextOptions)).toThrow(
-      /argument zone: expected one of refuse, drop, got/,
+      /argument options\.zone: expected one of refuse, drop, got/,
     )
   })
 

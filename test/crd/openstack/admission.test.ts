@@ -49,7 +49,9 @@ describe('a pool', () => {
     const { spec, ...rest } = pool()
     for (const maxIPs of [1.5, Number.NaN, Number.POSITIVE_INFINITY]) {
       const object = { ...rest, spec: { ...spec, maxIPs } }
-      expect(admitOpenStackFloatingIPPool({ operation: 'CREATE', object }).allowed).toBe(false)
+      expect(() => admitOpenStackFloatingIPPool({ operation: 'CREATE', object })).toThrow(
+        /request\.object\.spec\.maxIPs/u,
+      )
     }
   })
 

@@ -399,7 +399,9 @@ describe('a request that cannot be judged', () => {
     [{ ipv4Prefixes: 1 }, 'ipv4Prefixes'],
     [{ maxIPv6SubnetBits: 129 }, 'maxIPv6SubnetBits'],
   ])('so is an option that is not one: %j', async (options, argument) => {
-    await expect(answerReview(5, store, options as never)).rejects.toMatchObject({ context: { argument } })
+    await expect(answerReview(5, store, options as never)).rejects.toMatchObject({
+      context: { argument: `options.${argument}` },
+    })
   })
 })
 

@@ -5,7 +5,7 @@ import { IPBlock } from '../../../crd/ipam-kit/ip-block.js'
 import type { IPPool } from '../../../crd/ipam-kit/ip-pool.js'
 import type { Model } from '../../../crd/meta/model.js'
 import { formatRef, type KubeObject, type ObjectRef } from '../../../crd/meta/object.js'
-import { assertParts } from '../../../errors/checks.js'
+import { check } from '../../../errors/check.js'
 import type { Parsed } from '../../../plan/cached-objects.js'
 import type { CallTasks } from '../../../plan/call-tasks.js'
 import type { Refusal } from '../../../plan/effect.js'
@@ -87,7 +87,10 @@ export interface BlockProvider<
 export function defineBlockProvider<P extends KubeObject, L extends ClaimLedger<P>, R extends Outcome>(
   definition: BlockProviderDefinition<P, L, R>,
 ): BlockProvider<P, L, R> {
-  assertParts('defineBlockProvider', 'definition', definition, { name: 'text', pools: 'objects', ledger: 'function' })
+  check('defineBlockProvider', 'definition', definition, [
+    'open',
+    { name: 'text', pools: ['list', 'object'], ledger: 'function' },
+  ])
 
   return new BlockClaimProvider(definition)
 }

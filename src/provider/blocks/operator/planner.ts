@@ -1,4 +1,4 @@
-import { assertObject } from '../../../errors/checks.js'
+import { check } from '../../../errors/check.js'
 import { refuse } from '../../../errors/refuse.js'
 import { definePlanner, type Plan, type Planner, type PlanTime } from '../../../plan/index.js'
 import { ParsedBlock } from '../block/parsed-block.js'
@@ -48,11 +48,11 @@ export interface BlocksOperatorOptions {
  * @throws IpamError `INVALID_ARGUMENT`
  */
 export function blocksOperator(options: BlocksOperatorOptions = {}): Planner<OperatorOutcome> {
-  assertObject('blocksOperator', 'options', options)
+  check('blocksOperator', 'options', options, 'object')
 
   const { emptySeconds = 60, terminationGraceSeconds = 60 } = options
   for (const [name, seconds] of Object.entries({ emptySeconds, terminationGraceSeconds })) {
-    if (!(seconds >= 0 && seconds <= 86_400)) refuse(name, 'seconds, 0 to 86400', seconds)
+    if (!(seconds >= 0 && seconds <= 86_400)) refuse('blocksOperator', name, 'seconds, 0 to 86400', seconds)
   }
   return definePlanner<OperatorOutcome, typeof watches, OperatorState>({
     name: 'blocks',

@@ -1,5 +1,5 @@
 import { type LabelSelector, matchesLabels } from '../../../crd/meta/label-selector.js'
-import { assertObject } from '../../../errors/checks.js'
+import { check } from '../../../errors/check.js'
 import { assertKnown, type KnownBlocks } from '../tasks/known-blocks.js'
 import type { AllocationRequest } from '../tasks/request.js'
 import type { PoolView } from './pool-view.js'
@@ -42,7 +42,7 @@ export function poolsFor(
   owner: Pick<AllocationRequest, 'node' | 'namespaceLabels'>,
 ): readonly string[] {
   assertKnown('poolsFor', known)
-  assertObject('poolsFor', 'owner', owner)
+  check('poolsFor', 'owner', owner, 'object')
 
   return [...known.pools()]
     .filter((pool) => refusalOf(pool, owner) === undefined)

@@ -42,8 +42,10 @@ export interface BlocksSweepOptions {
  */
 export function blocksSweep(options: BlocksSweepOptions): Planner<OperatorOutcome> {
   const { owners: kinds, graceSeconds = 900, handles = false } = options ?? {}
-  if (!Array.isArray(kinds) || kinds.length === 0) refuse('owners', 'a list of kinds, one at least', kinds)
-  if (!(graceSeconds >= 0 && graceSeconds <= 86_400)) refuse('graceSeconds', 'seconds, 0 to 86400', graceSeconds)
+  if (!Array.isArray(kinds) || kinds.length === 0)
+    refuse('blocksSweep', 'owners', 'a list of kinds, one at least', kinds)
+  if (!(graceSeconds >= 0 && graceSeconds <= 86_400))
+    refuse('blocksSweep', 'graceSeconds', 'seconds, 0 to 86400', graceSeconds)
   const kindWatches = kinds.map((kind) => ({ kind, watch: ownerWatch(kind) }))
   const addressWatch: Watch<IPAddress> = modelWatch(IPAddress)
   const hasClaims = kinds.some((kind) => IPAddressClaim.is(kind))

@@ -48,7 +48,7 @@ export function allocate(request: AllocationRequest, known: KnownBlocks): Task<A
   assertKnown('allocate', known)
   const { outOfRange } = request as AdoptionRequest
   if (outOfRange !== undefined)
-    refuse('outOfRange', 'nothing in a request of `allocate`: it is for `adopt`', outOfRange)
+    refuse('allocate', 'outOfRange', 'nothing in a request of `allocate`: it is for `adopt`', outOfRange)
   return new AllocateTask(request, known)
 }
 
@@ -62,9 +62,10 @@ export function adopt(request: AdoptionRequest, known: KnownBlocks): Task<Alloca
   assertKnown('adopt', known)
   const { outOfRange, addresses, families, prefixLengths } = request as AdoptionRequest & { prefixLengths?: unknown }
   if (addresses.length !== families.length)
-    refuse('addresses', 'one of each family', addresses.map(Address.format).join(', '))
-  if (prefixLengths !== undefined) refuse('prefixLengths', 'nothing in a request of `adopt`', prefixLengths)
-  if (outOfRange !== 'record' && outOfRange !== 'refuse') refuse('outOfRange', 'record or refuse', outOfRange)
+    refuse('allocate', 'addresses', 'one of each family', addresses.map(Address.format).join(', '))
+  if (prefixLengths !== undefined) refuse('allocate', 'prefixLengths', 'nothing in a request of `adopt`', prefixLengths)
+  if (outOfRange !== 'record' && outOfRange !== 'refuse')
+    refuse('allocate', 'outOfRange', 'record or refuse', outOfRange)
   return new AllocateTask(request, known)
 }
 

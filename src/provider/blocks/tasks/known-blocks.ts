@@ -4,7 +4,7 @@ import { parseBlockName } from '../../../crd/ipam-kit/block-name.js'
 import { IPBlock } from '../../../crd/ipam-kit/ip-block.js'
 import { IPPool } from '../../../crd/ipam-kit/ip-pool.js'
 import type { KindInfo } from '../../../crd/meta/object.js'
-import { assertObject } from '../../../errors/checks.js'
+import { check } from '../../../errors/check.js'
 import { refuseIn } from '../../../errors/refuse.js'
 import { type CachedObjects, type Change, type Delta, ObjectCache } from '../../../plan/index.js'
 import { type BlockEntry, isBound, ParsedBlock } from '../block/parsed-block.js'
@@ -107,7 +107,7 @@ export class KnownBlocks {
    * @param cache the pools and blocks. A cache of a host has to be followed, as `blocksWatch` does
    */
   constructor(options: KnownBlocksOptions = {}, cache: ObjectCache = new ObjectCache()) {
-    assertObject('KnownBlocks', 'options', options)
+    check('KnownBlocks', 'options', options, 'object')
     const { isComplete = false } = options
     if (!(cache instanceof ObjectCache)) refuseIn('KnownBlocks', 'cache', 'an ObjectCache', cache)
 

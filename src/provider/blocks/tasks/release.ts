@@ -35,7 +35,7 @@ export function release(request: ReleaseRequest, known: KnownBlocks): Task<Relea
   assertKnown('release', known)
   if (!known.isComplete && request.handle !== true && (request.pools ?? []).length === 0) {
     const expected = 'the pools that it may be of, or a handle, where not all blocks are known'
-    refuse('pools', expected, 'none')
+    refuse('release', 'pools', expected, 'none')
   }
   return new ReleaseTask(request, known)
 }

@@ -136,43 +136,48 @@ export interface Allocation {
 export function assertRequest(of: string, request: AllocationRequest): void {
   const { owner, pools, families, addresses = [], prefixLengths, count } = request ?? {}
   for (const field of ['uid', 'name'] as const) {
-    if (typeof owner?.[field] !== 'string' || owner[field] === '') refuse(`owner.${field}`, 'a text', owner?.[field])
+    if (typeof owner?.[field] !== 'string' || owner[field] === '')
+      refuse(of, `owner.${field}`, 'a text', owner?.[field])
   }
   if (!Array.isArray(pools) || pools.length === 0 || !pools.every((pool) => typeof pool === 'string')) {
-    refuse('pools', 'at least one name', pools)
+    refuse(of, 'pools', 'at least one name', pools)
   }
   const isFamilies = Array.isArray(families) && families.length > 0 && families.every((it) => it === 4 || it === 6)
-  if (!isFamilies || new Set(families).size !== families.length) refuse('families', '4, 6 or both, each once', families)
+  if (!isFamilies || new Set(families).size !== families.length)
+    refuse(of, 'families', '4, 6 or both, each once', families)
   for (const address of addresses) assertAddress(of, 'addresses', address)
   const asked = addresses.map(({ family }) => family)
   if (new Set(asked).size !== asked.length || !asked.every((family) => families.includes(family))) {
-    refuse('addresses', 'at most one of each family that is asked for', addresses.map(Address.format).join(', '))
+    refuse(of, 'addresses', 'at most one of each family that is asked for', addresses.map(Address.format).join(', '))
   }
-  assertTexts(request)
+  assertTexts(of, request)
   for (const family of ['ipv4', 'ipv6'] as const) {
     const [length, most] = [prefixLengths?.[family], family === 'ipv4' ? 32 : 128]
     if (length !== undefined && !(Number.isInteger(length) && length >= 0 && length <= most)) {
-      refuse(`prefixLengths.${family}`, `a whole number, 0 to ${most}`, length)
+      refuse(of, `prefixLengths.${family}`, `a whole number, 0 to ${most}`, length)
     }
     if (length !== undefined && !families.includes(family === 'ipv4' ? 4 : 6)) {
-      refuse(`prefixLengths.${family}`, 'of a family that is asked for', length)
+      refuse(of, `prefixLengths.${family}`, 'of a family that is asked for', length)
     }
   }
-  if (count !== undefined && !(Number.isInteger(count) && count >= 1)) refuse('count', 'a whole number from 1', count)
+  if (count !== undefined && !(Number.isInteger(count) && count >= 1))
+    refuse(of, 'count', 'a whole number from 1', count)
   const { heldBy } = request
-  if (heldBy !== undefined && typeof heldBy !== 'function') refuse('heldBy', 'a function', heldBy)
+  if (heldBy !== undefined && typeof heldBy !== 'function') refuse(of, 'heldBy', 'a function', heldBy)
   if (count !== undefined && count !== 1 && prefixLengths !== undefined)
-    refuse('count', 'nothing beside prefixLengths', count)
+    refuse(of, 'count', 'nothing beside prefixLengths', count)
 }
 
 /** @throws IpamError `INVALID_ARGUMENT` */
 export function assertRelease(request: ReleaseRequest): void {
   const { owner, address, sequence, pools } = request ?? {}
-  if (typeof owner?.uid !== 'string') refuse('owner.uid', 'a text', owner?.uid)
+  if (typeof owner?.uid !== 'string') refuse('release', 'owner.uid', 'a text', owner?.uid)
   if (address !== undefined) assertAddress('release', 'address', address)
-  if (sequence !== undefined && !Number.isSafeInteger(sequence)) refuse('sequence', 'a whole number', sequence)
-  if (pools !== undefined && !(Array.isArray(pools) && pools.length > 0)) refuse('pools', 'at least one name', pools)
-  assertTexts(request)
+  if (sequence !== undefined && !Number.isSafeInteger(sequence))
+    refuse('release', 'sequence', 'a whole number', sequence)
+  if (pools !== undefined && !(Array.isArray(pools) && pools.length > 0))
+    refuse('release', 'pools', 'at least one name', pools)
+  assertTexts('release', request)
 }
 
 const PLAIN = /* @__PURE__ */ new RegExp(PLAIN_PATTERN, 'u')
@@ -192,22 +197,23 @@ type RowTexts = Pick<AllocationRequest, 'interface' | 'container' | 'mac' | 'nod
 }
 
 /** Texts that are stored in a row: an invalid one would make the block unreadable. */
-function assertTexts({ owner, interface: name, container, mac, node, pools = [] }: RowTexts): void {
+function assertTexts(of: string, { owner, interface: name, container, mac, node, pools = [] }: RowTexts): void {
   const texts = { owner: owner.name, uid: owner.uid, kind: owner.kind, interface: name, container } as const
   for (const field of ['owner', 'uid', 'kind', 'interface', 'container'] as const) {
     const text: unknown = texts[field]
     const most = MAX_ROW_TEXTS[field]
     if (text === undefined || (typeof text === 'string' && text.length <= most && PLAIN.test(text))) continue
     const expected = `1 to ${most} printable ASCII characters without blanks, ", \\, <, > and &`
-    refuse(ARGUMENTS[field], expected, text)
+    refuse(of, ARGUMENTS[field], expected, text)
   }
   // as the key of an object it has a special meaning
-  if (name === '__proto__') refuse('interface', 'another name', name)
+  if (name === '__proto__') refuse(of, 'interface', 'another name', name)
   if (mac !== undefined && !(typeof mac === 'string' && MAC.test(mac))) {
-    refuse('mac', 'six bytes, as 02:00:00:00:00:01', mac)
+    refuse(of, 'mac', 'six bytes, as 02:00:00:00:00:01', mac)
   }
   const isNode = node === undefined || (typeof node?.name === 'string' && subdomainProblem(node.name) === undefined)
-  if (!isNode) refuse('node.name', 'the name of a node', node?.name)
+  if (!isNode) refuse(of, 'node.name', 'the name of a node', node?.name)
   const pool = pools.find((each) => !isName(each))
-  if (pool !== undefined) refuse('pools', `names of pools, DNS subdomains of up to ${MAX_NAME_LENGTH} characters`, pool)
+  if (pool !== undefined)
+    refuse(of, 'pools', `names of pools, DNS subdomains of up to ${MAX_NAME_LENGTH} characters`, pool)
 }

@@ -1,4 +1,4 @@
-import { assertParts } from '../../../errors/checks.js'
+import { check } from '../../../errors/check.js'
 import { definePlanner, type Planner } from '../../../plan/index.js'
 import { KnownBlocks } from './known-blocks.js'
 import { blockWatch, poolWatch } from './watches.js'
@@ -32,7 +32,7 @@ export interface BlocksWatch extends Planner<never> {
  * // { kind: 'done', outcome: { kind: 'notReady', message: 'there is no pool blue' } }
  */
 export function blocksWatch(options: BlocksWatchOptions): BlocksWatch {
-  assertParts('blocksWatch', 'options', options, { now: 'function' })
+  check('blocksWatch', 'options', options, ['open', { now: 'function' }])
   const { now } = options
 
   const planner = definePlanner<never, typeof watches, KnownBlocks>({

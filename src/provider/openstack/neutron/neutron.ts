@@ -1,5 +1,5 @@
 import type { Json } from '../../../crd/meta/object.js'
-import { assertParts } from '../../../errors/checks.js'
+import { check } from '../../../errors/check.js'
 import { refuse } from '../../../errors/refuse.js'
 import type { ExternalResult } from '../../../plan/index.js'
 import { type Cloud, type CloudInput, MAX_CALL_SECONDS } from '../../external/cloud.js'
@@ -74,11 +74,11 @@ export interface NeutronOptions {
  * const cloud = neutron({ send, now: Date.now, credentials })
  */
 export function neutron(options: NeutronOptions): Cloud & ServerCloud {
-  assertParts('neutron', 'options', options, { send: 'function' })
+  check('neutron', 'options', options, ['open', { send: 'function' }])
 
   const { send, now, choosesAddress = false, tagOf = upstreamTag, callSeconds = MAX_CALL_SECONDS } = options
   if (!(callSeconds >= 1 && callSeconds <= MAX_CALL_SECONDS)) {
-    refuse('callSeconds', `seconds, 1 to ${MAX_CALL_SECONDS}`, callSeconds)
+    refuse('neutron', 'callSeconds', `seconds, 1 to ${MAX_CALL_SECONDS}`, callSeconds)
   }
   const sessions = new Sessions(send, now)
   const callMs = callSeconds * 1000
