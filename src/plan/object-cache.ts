@@ -138,7 +138,8 @@ export class ObjectCache {
     check('ObjectCache.apply', 'options', options, APPLY)
     const { selection, isKept = false, since = this.#clock } = options
 
-    const ref = change.kind === 'present' ? refOf(change.object) : change.ref
+    // the cache keeps it, and each delta has it
+    const ref = Object.freeze(change.kind === 'present' ? refOf(change.object) : { ...change.ref })
     const collections = this.#of(ref, selection)
     const deltas = new Map<object, Delta<never>>()
     let isNewer = collections.length === 0
@@ -464,7 +465,7 @@ class Collection {
       // what came after it was asked for
       if (isOlderVersion(resourceVersion, version)) continue
       const isOfList = cameAt <= since || isOlderVersion(version, resourceVersion) || version === resourceVersion
-      if (isOfList) yield { kind: 'absent', ref: { ...ref }, uid }
+      if (isOfList) yield { kind: 'absent', ref, uid }
     }
     return undefined
   }

@@ -28,9 +28,15 @@ function answer({ calls }: Specimen, member: string, instance: object): unknown 
   return (calls[member] as (it: object) => unknown)(instance)
 }
 
+/** Members that change the instance are called last. */
+const WRITES =
+  /^(set|take|release|allocate|occupy|undo|resize|delete|expire|observe|forget|keep$|reserve|apply|complete|clear)/
+
 /** What all members answer, one after the other. */
 function everything(specimen: Specimen, instance: object): readonly string[] {
-  return Object.keys(specimen.calls).map((member) => `${member}: ${shown(() => answer(specimen, member, instance))}`)
+  const members = Object.keys(specimen.calls)
+  const [writes, reads] = [true, false].map((isWrite) => members.filter((member) => WRITES.test(member) === isWrite))
+  return [...reads!, ...writes!].map((member) => `${member}: ${shown(() => answer(specimen, member, instance))}`)
 }
 
 function shown(make: () => unknown): string {

@@ -135,7 +135,7 @@ export class PoolLedger extends AddressLedger<InClusterPool> {
 
   /** Entries of the pool that cannot be used, as sentences: it gives what the others say. */
   get unusable(): readonly string[] {
-    return this.#unusable
+    return [...this.#unusable]
   }
 
   /** The address that is kept for a claim, by `namespace/name`. */
