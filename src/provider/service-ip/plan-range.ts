@@ -13,7 +13,7 @@ import {
   removeFinalizer,
 } from '../../plan/index.js'
 import type { ServiceIPOutcome } from './outcome.js'
-import { addressText, canHold, type ServiceRange, serviceCIDRProblem } from './ranges.js'
+import { addressText, canHold, readCIDRs, type ServiceRange, serviceCIDRProblem } from './ranges.js'
 import { rangeKey, reportProblems, type ServiceContext } from './state.js'
 
 /**
@@ -45,11 +45,14 @@ export function planRange(
   const ready = findCondition(object.status?.conditions, READY)
   const isOwn = ready === undefined || OWN_REASONS.includes(ready.reason)
   if (problem !== undefined) effects.push(...writeReady(object, INVALID, problem, time))
-  else if (isOwn && ready?.status !== 'True')
-    effects.push(...writeReady(object, IN_SERVICE, 'Services get addresses of it', time))
+  const { problems } = readCIDRs(object)
+  const message = ['Services get addresses of it', ...problems].join('; ')
+  const isTheirs = ready?.status === 'True' && ready.reason !== IN_SERVICE
+  if (problem === undefined && isOwn && !isTheirs) effects.push(...writeReady(object, IN_SERVICE, message, time))
   if (problem === undefined && (isOwn || ready.status === 'True')) {
-    reportProblems(rangeKey(object.metadata.name), object, [], context.state)
-    return { outcome: { kind: 'ready', message: 'Services get addresses of it' }, effects }
+    const causes = problems.map((text) => ({ reason: INVALID, message: text }))
+    effects.push(...reportProblems(rangeKey(object.metadata.name), object, causes, context.state))
+    return { outcome: { kind: 'ready', message }, effects }
   }
   const why = problem ?? `${ready?.reason}: ${ready?.message}`
   const sinceMs =
@@ -119,12 +122,13 @@ function dependentsOf({ metadata: { name } }: ServiceCIDR, { state: { ledger, ra
   }
 }
 
-/** The condition `Ready`, if its status or reason changes: messages of other controllers stay. */
+/** The condition `Ready`, if it changes. Other controllers set {@link TERMINATING}: their messages stay. */
 function writeReady(object: ServiceCIDR, reason: string, message: string, { nowMs }: PlanTime): readonly Effect[] {
   const before = object.status?.conditions
   const status = reason === IN_SERVICE ? 'True' : 'False'
   const ready = findCondition(before, READY)
-  if (ready?.status === status && ready.reason === reason) return []
+  const isSame = ready?.status === status && ready.reason === reason
+  if (isSame && (reason === TERMINATING || ready.message === message)) return []
   const conditions = setCondition(before, { type: READY, status, reason, message }, new Date(nowMs).toISOString())
   return [patchStatus(object, { status: { conditions } }, message)]
 }

@@ -12,6 +12,7 @@ import { serviceCIDRErrors } from '../../crd/networking/admission.js'
 import { READY } from '../../crd/networking/names.js'
 import type { ServiceCIDR } from '../../crd/networking/service-cidr.js'
 import { check } from '../../errors/check.js'
+import { quote } from '../../errors/quote.js'
 
 type Address = Address.Address
 type Prefix = Prefix.Prefix
@@ -32,18 +33,19 @@ const SHORTEST_V6 = 64
 
 /**
  * The ranges of some ServiceCIDRs, in their order: one for each distinct prefix, ready if any of
- * its objects is. An object with a problem ({@link serviceCIDRProblem}) has none. O(n).
+ * its objects is. A CIDR that cannot be read has none, as for a kube-apiserver. O(n).
  */
 export function serviceRanges(objects: Iterable<ServiceCIDR>): readonly ServiceRange[] {
   check('serviceRanges', 'objects', objects, 'iterable')
 
   const ranges = new Map<string, ServiceRange>()
   for (const object of objects) {
-    if (serviceCIDRProblem(object) !== undefined) continue
-    for (const text of object.spec.cidrs) {
+    for (const prefix of readCIDRs(object).prefixes) {
+      const text = Prefix.format(prefix)
       const known = ranges.get(text)
+      if (known?.objects.at(-1) === object) continue
       ranges.set(text, {
-        prefix: known?.prefix ?? Prefix.parse(text),
+        prefix,
         isReady: known?.isReady === true || isReadyObject(object),
         objects: [...(known?.objects ?? []), object],
       })
@@ -53,24 +55,47 @@ export function serviceRanges(objects: Iterable<ServiceCIDR>): readonly ServiceR
 }
 
 /**
- * Why a ServiceCIDR gives no addresses: what an API server would refuse, or an IPv6 range of more
- * than 2^64 addresses.
+ * Why a ServiceCIDR gives no addresses: none of its CIDRs can be read, or they are IPv6 ranges of
+ * more than 2^64 addresses. `undefined`: it gives those of the others.
  */
 export function serviceCIDRProblem(object: ServiceCIDR): string | undefined {
   check('serviceCIDRProblem', 'object', object, ['open', { spec: 'object', metadata: 'object' }])
 
-  const [error] = serviceCIDRErrors(object)
-  if (error !== undefined) return formatFieldError(error)
-  const tooWide = prefixesOf(object).find(({ address, length }) => address.family === 6 && length < SHORTEST_V6)
-  return tooWide && `${Prefix.format(tooWide)} is wider than /${SHORTEST_V6}, the widest IPv6 range for Services`
+  const { prefixes, problems } = readCIDRs(object)
+  return prefixes.length > 0 ? undefined : problems[0]
+}
+
+/**
+ * The CIDRs of a ServiceCIDR that Services get addresses of, host bits cleared, and a sentence for
+ * each of the others.
+ *
+ * Source: `MetaAllocator.syncAllocators` of Kubernetes, which reads old forms as well, and skips a
+ * CIDR that it cannot read.
+ */
+export function readCIDRs(object: ServiceCIDR): {
+  readonly prefixes: readonly Prefix[]
+  readonly problems: readonly string[]
+} {
+  const { cidrs } = object.spec
+  const prefixes: Prefix[] = []
+  const problems: string[] = cidrs.length === 0 ? serviceCIDRErrors(object).map(formatFieldError) : []
+  cidrs.forEach((text, index) => {
+    const prefix = readCIDR(text)
+    if (prefix === undefined) problems.push(`spec.cidrs[${index}]: ${quote(text)} is not a CIDR`)
+    else if (prefix.address.family === 4 || prefix.length >= SHORTEST_V6) prefixes.push(prefix)
+    else problems.push(`${Prefix.format(prefix)} is wider than /${SHORTEST_V6}, the widest IPv6 range for Services`)
+  })
+  return { prefixes, problems }
+}
+
+function readCIDR(text: string): Prefix | undefined {
+  const read = Prefix.safeParse(text, { profile: 'k8s-legacy-read' })
+  return read.ok ? Prefix.masked(read.value) : undefined
 }
 
 /** The CIDRs of a ServiceCIDR that can be read, host bits cleared. */
 export function prefixesOf({ spec: { cidrs } }: ServiceCIDR): readonly Prefix[] {
-  return cidrs.flatMap((text) => {
-    const read = Prefix.safeParse(text)
-    return read.ok ? [Prefix.masked(read.value)] : []
-  })
+  return cidrs.flatMap((text) => readCIDR(text) ?? [])
 }
 
 /**

@@ -45,22 +45,40 @@ describe('a ServiceCIDR', () => {
 
   test('that cannot be used is not ready, and says why', async () => {
     await world.create(
-      range('host-bits', '10.0.0.1/24'),
+      range('unread', '10.0.0.1/33'),
       range('wide', 'fd00::/48'),
       range('fine', '10.1.0.0/24'),
       service('web'),
     )
     world.start()
     await world.pass(1)
-    expect([await readyOf('host-bits'), await readyOf('wide')]).toEqual(['False InvalidRange', 'False InvalidRange'])
+    expect([await readyOf('unread'), await readyOf('wide')]).toEqual(['False InvalidRange', 'False InvalidRange'])
     expect((await world.range('wide'))?.status?.conditions?.[0]?.message).toContain('wider than /64')
     expect(world.outcomes.get('ServiceCIDR wide')).toMatch(/^notReady: not ready: fd00::\/48 is wider/)
     expect(world.events).toEqual([
-      expect.stringMatching(/^Warning ServiceCIDR host-bits ServiceCIDRNotReady: not ready: /),
+      expect.stringMatching(/^Warning ServiceCIDR unread ServiceCIDRNotReady: not ready: /),
       expect.stringMatching(/^Warning ServiceCIDR wide ServiceCIDRNotReady: not ready: /),
     ])
     // the others go on
     expect((await world.service('web'))?.spec.clusterIP).toMatch(/^10\.1\.0\./)
+  })
+
+  test('that is wrong in part gives what is right, and tells the rest in its condition and in one Event', async () => {
+    await world.create(range('part', '10.1.0.1/24', 'x'), service('web'))
+    world.start()
+    await world.pass(1)
+    expect((await world.service('web'))?.spec.clusterIP).toMatch(/^10\.1\.0\./)
+    const problem = 'spec.cidrs[1]: "x" is not a CIDR'
+    const told = async () =>
+      (await world.range('part'))?.status?.conditions?.map(({ status, message }) => [status, message])
+    expect(await told()).toEqual([['True', `Services get addresses of it; ${problem}`]])
+    expect(world.events).toEqual([`Warning ServiceCIDR part InvalidRange: ${problem}`])
+    await world.pass(3600)
+    expect(world.events).toHaveLength(1)
+    // its addresses keep it, as those of any range
+    await world.delete(range('part'))
+    await world.pass(60)
+    expect(await readyOf('part')).toBe('False Terminating')
   })
 
   test('that stays not ready is reported, once', async () => {
@@ -242,10 +260,10 @@ describe('a ServiceCIDR that is deleted', () => {
   })
 
   test('stays while the other one around its addresses cannot be used', async () => {
-    await world.create(range('good', '10.0.1.0/24'), service('web', { clusterIP: '10.0.1.9' }))
+    await world.create(range('good', 'fd00::/112'), service('web', { clusterIP: 'fd00::9' }))
     world.start()
     await world.pass(1)
-    await world.create(range('host-bits', '10.0.0.1/16'))
+    await world.create(range('wide', 'fd00::/48'))
     await world.delete(range('good'))
     await world.pass(60)
     expect(await readyOf('good')).toBe('False Terminating')
