@@ -88,17 +88,30 @@ export function subnetOf({ subnets }: PoolSpace, address: Address): PoolSubnet |
 }
 
 /** The space of what of a spec is right, and what is wrong with the rest. */
-export function readPoolSpace(
-  spec: IPPoolSpec,
-  grids: PoolGrids,
-): { readonly space: PoolSpace; readonly errors: readonly FieldError[] } {
+export interface PoolReading {
+  readonly space: PoolSpace
+  readonly errors: readonly FieldError[]
+  /**
+   * Whether the pool gives nothing: what all of it needs is wrong, no subnet is right, or it is
+   * unknown in which subnet something is kept back.
+   */
+  readonly isUnsafe: boolean
+}
+
+/**
+ * The addresses that the right parts of a spec give. A subnet gives nothing if something that it
+ * keeps back cannot be read: an exclusion, a reserved address, or its gateway. What a wrong subnet
+ * keeps back, the others do not give either.
+ */
+export function readPoolSpace(spec: IPPoolSpec, grids: PoolGrids): PoolReading {
   const errors: FieldError[] = []
   if (!isName(spec.domain)) errors.push(invalidField('spec.domain', shown(spec.domain), 'is not the name of a domain'))
   const { reuseAfterSeconds, sticky } = spec
   errors.push(...secondsErrors('spec.reuseAfterSeconds', reuseAfterSeconds, 0))
   if (sticky !== undefined) errors.push(...secondsErrors('spec.sticky.forSeconds', sticky.forSeconds, 1))
   const lengths = { 4: unitLength(4, grids.ipv4, errors), 6: unitLength(6, grids.ipv6, errors) }
-  const subnets = readSubnets(spec.subnets, errors)
+  const isWrong = errors.length > 0
+  const { subnets, isUnknown } = readSubnets(spec.subnets, errors)
   const union = (part: 'ranges' | 'exclude' | 'reserved') =>
     RangeSet.fromRanges(subnets.flatMap((subnet) => subnet[part]))
   // in a pool of prefixes, the first and the last one are usable
@@ -113,10 +126,12 @@ export function readPoolSpace(
   const usable = RangeSet.subtract(union('ranges'), kept)
   const given = wholeUnits(RangeSet.subtract(usable, union('reserved')), lengths)
   const reserved = RangeSet.subtract(wholeUnits(usable, lengths), given)
-  const longestFirst = subnets
+  const served = subnets.filter(({ isServed }) => isServed)
+  const longestFirst = served
     .map(({ prefix, gateway }) => ({ prefix, gateway }))
     .sort((a, b) => b.prefix.length - a.prefix.length || Prefix.compare(a.prefix, b.prefix))
-  return { space: { given, reserved, kept, subnets: longestFirst }, errors }
+  const isUnsafe = isWrong || isUnknown || served.length === 0
+  return { space: { given, reserved, kept, subnets: longestFirst }, errors, isUnsafe }
 }
 
 function secondsErrors(path: string, value: number, least: number): readonly FieldError[] {
@@ -158,31 +173,45 @@ function wholeUnits(set: RangeSet, lengths: { readonly 4: number; readonly 6: nu
 }
 
 interface Subnet extends PoolSubnet {
+  /** Whether it is a subnet of the pool: else it only keeps back. */
+  readonly isServed: boolean
   readonly ranges: readonly Range.Range[]
   readonly exclude: readonly Range.Range[]
   readonly reserved: readonly Range.Range[]
 }
 
-function readSubnets(list: readonly IPPoolSubnet[], errors: FieldError[]): readonly Subnet[] {
+interface Subnets {
+  readonly subnets: readonly Subnet[]
+  /** Whether something is kept back that cannot be read, in a subnet that cannot be read. */
+  readonly isUnknown: boolean
+}
+
+function readSubnets(list: readonly IPPoolSubnet[], errors: FieldError[]): Subnets {
   if (list.length === 0) errors.push(invalidField('spec.subnets', 0, 'a pool has at least one subnet'))
   if (list.length > MAX_SUBNETS) {
     errors.push(invalidField('spec.subnets', list.length, `a pool has at most ${MAX_SUBNETS} subnets`))
-    return []
+    return { subnets: [], isUnknown: true }
   }
   const indexes = new Map<string, number>()
-  return list.flatMap((subnet, index) => {
+  let isUnknown = false
+  const subnets = list.flatMap((subnet, index) => {
     const path = `spec.subnets[${index}]`
     const prefix = readCidr(`${path}.cidr`, subnet.cidr, errors)
-    if (prefix === undefined) return []
+    if (prefix === undefined) {
+      const wrong = keptBy(subnet)
+      if (wrong === undefined) isUnknown = true
+      return wrong ?? []
+    }
     const text = Prefix.format(prefix)
     const former = indexes.get(text)
     if (former !== undefined) {
       errors.push(invalidField(`${path}.cidr`, shown(subnet.cidr), `is the subnet of spec.subnets[${former}] again`))
-      return []
+      return keptBy(subnet) ?? []
     }
     indexes.set(text, index)
     return [readSubnet(path, subnet, prefix, errors)]
   })
+  return { subnets, isUnknown }
 }
 
 function readSubnet(path: string, subnet: IPPoolSubnet, prefix: Prefix, errors: FieldError[]): Subnet {
@@ -193,8 +222,31 @@ function readSubnet(path: string, subnet: IPPoolSubnet, prefix: Prefix, errors: 
     // a client may drop an empty list, and the empty subnet would become the whole subnet
     errors.push(invalidField(`${path}.ranges`, 0, 'is empty: leave it out for the whole subnet'))
   }
+  const before = errors.length
   const gateway = readGateway(`${path}.gateway`, subnet.gateway, prefix, errors)
-  return { prefix, gateway, ranges, exclude: read('exclude'), reserved: read('reserved') }
+  const exclude = read('exclude')
+  const reserved = read('reserved')
+  const parts = { prefix, gateway, ranges, exclude, reserved, isServed: true }
+  if (errors.length === before) return parts
+  return { ...parts, exclude: [...(keptBy(subnet)?.exclude ?? []), Range.fromPrefix(prefix)] }
+}
+
+/**
+ * What a subnet that gives nothing keeps back from the others: all of it, if some of that cannot be
+ * read. `undefined` if its CIDR cannot be read either.
+ */
+function keptBy(subnet: IPPoolSubnet): Subnet | undefined {
+  const { gateway = '', exclude = [], reserved = [] } = subnet
+  const texts = [...exclude, ...reserved, ...(gateway === '' ? [] : [gateway])]
+  const entries = texts.map((text) => RangeSet.safeParseEntry(text))
+  const read = Prefix.safeParse(subnet.cidr)
+  const isRead = entries.every(({ ok }) => ok)
+  if (!read.ok && !isRead) return undefined
+  const ranges = entries.flatMap((entry) => (entry.ok ? [entry.value] : []))
+  // what is kept back of a text that is no CIDR has no subnet, and needs none
+  const prefix = read.ok ? Prefix.masked(read.value) : Prefix.of(Address.parse('::'), 128)
+  const whole = read.ok && !isRead ? [Range.fromPrefix(prefix)] : []
+  return { prefix, gateway: undefined, ranges: [], exclude: [...ranges, ...whole], reserved: [], isServed: false }
 }
 
 function readCidr(path: string, text: string, errors: FieldError[]): Prefix | undefined {

@@ -8,6 +8,9 @@ import { DEFAULT_CLUSTER_CIDR } from './flags.js'
 import type { RangeOutcome } from './outcome.js'
 import { isEnded, type ReadShared } from './reservations.js'
 
+/** How many problems of a ClusterCIDR are told in Events. */
+const MOST_EVENTS = 20
+
 /**
  * The plan for a ClusterCIDR. O(subnets in it) while it is being deleted, else O(1).
  *
@@ -42,9 +45,13 @@ export function planRange(
     const effects = context.state.sent.newEvents(key, object, [cause])
     return { outcome: { kind: 'invalid', message }, effects }
   }
-  context.state.sent.forget(key, isKept ? [] : ['WriteRefused'])
+  const causes = read.problems.slice(0, MOST_EVENTS).map((problem) => {
+    const message = `a term of ClusterCIDR ${name} selects no Node: ${problem}`
+    return { reason: 'InvalidClusterCIDR', message, cause: problem } as const
+  })
+  const events = context.state.sent.newEvents(key, object, causes, isKept ? [] : ['WriteRefused'])
   const why = 'keep the range while Nodes have subnets of it'
-  const effects = isKept ? [] : [addFinalizer(object, CLUSTER_CIDR_FINALIZER, why)]
+  const effects = isKept ? events : [addFinalizer(object, CLUSTER_CIDR_FINALIZER, why), ...events]
   return { outcome: { kind: 'active', message: `ClusterCIDR ${name} gives subnets` }, effects }
 }
 

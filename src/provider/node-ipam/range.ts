@@ -39,15 +39,20 @@ export interface NodeRange {
   readonly perNodeHostBits: number
 }
 
-/** A range, or why it cannot be used: one sentence without a final full stop. */
+/**
+ * A range, or why it cannot be used: one sentence without a final full stop. `problems` are such
+ * sentences about the terms of its selector that select no Node.
+ */
 export type ReadRange =
-  | { readonly ok: true; readonly value: NodeRange }
+  | { readonly ok: true; readonly value: NodeRange; readonly problems: readonly string[] }
   | { readonly ok: false; readonly problem: string }
 
 /**
  * Reads a ClusterCIDR as a range. It is stricter than upstream's manifest: `perNodeHostBits` has to
  * fit each family, and an empty list of terms is no selector. It is less strict than upstream's
- * validation, which refuses fewer than 4 host bits. O(size of the selector).
+ * validation, which refuses fewer than 4 host bits. A term of the selector that is wrong selects no
+ * Node, and the others count. A CIDR that is wrong stops the range: a Node gets a subnet of each
+ * family or none, and keeps what it gets for its life. O(size of the selector).
  */
 export function readRange(object: Pick<ClusterCIDR, 'metadata' | 'spec'>): ReadRange {
   check('readRange', 'object', object, ['open', { spec: 'object', metadata: 'object' }])
@@ -68,9 +73,15 @@ export function readRange(object: Pick<ClusterCIDR, 'metadata' | 'spec'>): ReadR
     spaces.push(space)
   }
   if (spaces.length === 0) return { ok: false, problem: 'spec has neither ipv4 nor ipv6' }
-  const [error] = nodeSelector === undefined ? [] : nodeSelectorErrors('spec.nodeSelector', nodeSelector)
-  if (error !== undefined) return { ok: false, problem: formatFieldError(error) }
-  return { ok: true, value: rangeOf(name, spaces, nodeSelector) }
+  if (nodeSelector === undefined) return { ok: true, value: rangeOf(name, spaces), problems: [] }
+  const problems = nodeSelectorErrors('spec.nodeSelector', nodeSelector).map(formatFieldError)
+  const right = nodeSelector.nodeSelectorTerms.filter(
+    (term) => nodeSelectorErrors('', { nodeSelectorTerms: [term] }).length === 0,
+  )
+  const [problem] = problems
+  if (problem !== undefined && right.length === 0) return { ok: false, problem }
+  const selector = problem === undefined ? nodeSelector : { nodeSelectorTerms: right }
+  return { ok: true, value: rangeOf(name, spaces, selector), problems }
 }
 
 /** A range of valid spaces. */

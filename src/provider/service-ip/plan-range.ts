@@ -122,7 +122,10 @@ function dependentsOf({ metadata: { name } }: ServiceCIDR, { state: { ledger, ra
   }
 }
 
-/** The condition `Ready`, if it changes. Other controllers set {@link TERMINATING}: their messages stay. */
+/**
+ * The condition `Ready`, if it changes. Other controllers set {@link TERMINATING} too: their
+ * messages stay.
+ */
 function writeReady(object: ServiceCIDR, reason: string, message: string, { nowMs }: PlanTime): readonly Effect[] {
   const before = object.status?.conditions
   const status = reason === IN_SERVICE ? 'True' : 'False'

@@ -31,6 +31,9 @@ export interface ServiceRange {
 /** The widest prefix of an IPv6 range, as in Kubernetes. */
 const SHORTEST_V6 = 64
 
+/** As {@link check} has it. */
+const SERVICE_CIDR = ['open', { metadata: 'object', spec: ['open', { cidrs: ['list', 'text'] }] }] as const
+
 /**
  * The ranges of some ServiceCIDRs, in their order: one for each distinct prefix, ready if any of
  * its objects is. A CIDR that cannot be read has none, as for a kube-apiserver. O(n).
@@ -40,6 +43,7 @@ export function serviceRanges(objects: Iterable<ServiceCIDR>): readonly ServiceR
 
   const ranges = new Map<string, ServiceRange>()
   for (const object of objects) {
+    check('serviceRanges', 'objects[]', object, SERVICE_CIDR)
     for (const prefix of readCIDRs(object).prefixes) {
       const text = Prefix.format(prefix)
       const known = ranges.get(text)
@@ -59,7 +63,7 @@ export function serviceRanges(objects: Iterable<ServiceCIDR>): readonly ServiceR
  * more than 2^64 addresses. `undefined`: it gives those of the others.
  */
 export function serviceCIDRProblem(object: ServiceCIDR): string | undefined {
-  check('serviceCIDRProblem', 'object', object, ['open', { spec: 'object', metadata: 'object' }])
+  check('serviceCIDRProblem', 'object', object, SERVICE_CIDR)
 
   const { prefixes, problems } = readCIDRs(object)
   return prefixes.length > 0 ? undefined : problems[0]

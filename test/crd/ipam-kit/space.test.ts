@@ -1,7 +1,7 @@
 import { Address, Prefix, RangeSet } from 'ipam-kit/cidr'
 import { poolSpace } from 'ipam-kit/crd/ipam-kit'
 import { describe, expect, test } from 'vitest'
-import { subnetOf } from '../../../src/crd/ipam-kit/space.js'
+import { readPoolSpace, subnetOf } from '../../../src/crd/ipam-kit/space.js'
 import { domain, pool } from './objects.js'
 
 type Fields = { readonly [field: string]: unknown }
@@ -206,5 +206,55 @@ describe('a pool is refused', () => {
       'spec.subnets[1].gateway',
     ])
     expect(Math.max(...found.map(({ length }) => length))).toBeLessThan(200)
+  })
+})
+
+describe('a stored spec that is wrong in part', () => {
+  const read = (...subnets: readonly object[]) => {
+    const { spec } = pool({ subnets, skipEdges: 'never' })
+    const { space, isUnsafe, errors } = readPoolSpace(spec, spec)
+    return { given: RangeSet.format(space.given), isUnsafe, problems: errors.map(({ path }) => path) }
+  }
+  const right = { cidr: '10.1.0.0/30' }
+
+  test.each<[string, object, string]>([
+    ['a CIDR', { cidr: 'x' }, 'spec.subnets[0].cidr'],
+    ['an exclusion', { cidr: '10.0.0.0/30', exclude: ['10.0.0.1', '10.0.0.300'] }, 'spec.subnets[0].exclude[1]'],
+    ['a reserved address', { cidr: '10.0.0.0/30', reserved: ['x'] }, 'spec.subnets[0].reserved[0]'],
+    ['a gateway', { cidr: '10.0.0.0/30', gateway: 'x' }, 'spec.subnets[0].gateway'],
+    ['a gateway of another subnet', { cidr: '10.0.0.0/30', gateway: '10.9.0.1' }, 'spec.subnets[0].gateway'],
+    ['all of its ranges', { cidr: '10.0.0.0/30', ranges: ['x'] }, 'spec.subnets[0].ranges[0]'],
+  ])('by %s gives the other subnets', (_, wrong, path) => {
+    expect(read(wrong, right)).toEqual({ given: ['10.1.0.0-10.1.0.3'], isUnsafe: false, problems: [path] })
+  })
+
+  test('gives the ranges that are right', () => {
+    const ranges = ['10.0.0.1', 'x', '10.9.0.0/24', '10.0.0.3']
+    expect(read({ cidr: '10.0.0.0/30', ranges }).given).toEqual(['10.0.0.1-10.0.0.1', '10.0.0.3-10.0.0.3'])
+  })
+
+  test.each<[string, object]>([
+    ['an unreadable CIDR', { cidr: 'x', exclude: ['10.1.0.1'], reserved: ['10.1.0.2'], gateway: '10.1.0.3' }],
+    ['host bits', { cidr: '10.1.0.9/24', exclude: ['10.1.0.1-10.1.0.3'] }],
+    ['the CIDR of another one', { ...right, exclude: ['10.1.0.1-10.1.0.3'] }],
+  ])('gives nothing that a subnet with %s keeps back', (_, wrong) => {
+    expect(read(right, wrong)).toMatchObject({ given: ['10.1.0.0-10.1.0.0'], isUnsafe: false })
+  })
+
+  test('keeps back what an exclusion outside of its subnet names', () => {
+    expect(read({ cidr: '10.0.0.0/30', exclude: ['10.1.0.0/31'] }, right).given).toEqual(['10.1.0.2-10.1.0.3'])
+  })
+
+  test('gives nothing of a subnet with host bits that keeps back what cannot be read', () => {
+    expect(read(right, { cidr: '10.1.0.3/31', exclude: ['x'] }).given).toEqual(['10.1.0.0-10.1.0.1'])
+  })
+
+  test.each<[string, readonly object[]]>([
+    ['it is unknown what is kept back, and of which subnet', [right, { cidr: 'x', exclude: ['y'] }]],
+    ['no subnet is right', [{ cidr: 'x' }]],
+    ['there is no subnet', []],
+    ['there are too many subnets', Array.from({ length: 257 }, (_, index) => ({ cidr: `10.0.${index % 256}.0/24` }))],
+  ])('gives nothing at all where %s', (_, subnets) => {
+    expect(read(...subnets).isUnsafe).toBe(true)
   })
 })

@@ -131,6 +131,27 @@ describe('bad ClusterCIDRs', () => {
     },
   )
 
+  test('one wrong term of a selector selects no Node, the others count, and an Event tells it once', () => {
+    const terms = [
+      { matchExpressions: [{ key: 'zone', operator: 'Near', values: ['b'] }] },
+      { matchExpressions: [{ key: 'zone', operator: 'In', values: ['a'] }] },
+    ]
+    const part = range('part', { ipv4: '10.8.0.0/16', nodeSelector: { nodeSelectorTerms: terms } as never })
+    const host = new Host().put(part, node('n1', { labels: { zone: 'a' } }), node('n2', { labels: { zone: 'b' } }))
+    expect(host.subnets).toEqual({ n1: ['10.8.0.0/24'], n2: undefined })
+    expect(host.outcome('ClusterCIDR part')?.kind).toBe('active')
+    const told = () => host.events.filter(({ reason }) => reason === 'InvalidClusterCIDR').map(({ message }) => message)
+    expect(told()).toEqual([expect.stringMatching(/^a term of ClusterCIDR part selects no Node: .*Near/)])
+    host.change('ClusterCIDR part', { labels: { a: 'b' } })
+    expect(told()).toHaveLength(1)
+  })
+
+  test('a range that cannot be read stops the other family: a Node keeps what it gets for its life', () => {
+    const host = new Host().put(range('bad', { ipv4: '10.8.0.0/16', ipv6: 'fd08::/640' }), node('n1'))
+    expect(host.subnets).toEqual({ n1: undefined })
+    expect(host.told).toContain('bad InvalidClusterCIDR')
+  })
+
   test('0 host bits are subnets of one address', () => {
     const host = new Host().put(range('a', { ipv4: '10.0.0.0/31', perNodeHostBits: 0 }))
     expect(host.put(node('n1'), node('n2')).subnets).toEqual({ n1: ['10.0.0.0/32'], n2: ['10.0.0.1/32'] })

@@ -1,13 +1,15 @@
 import type { Condition, ConditionUpdate } from '../../../claim/conditions.js'
-import { poolReady } from '../../../claim/index.js'
+import { findCondition, poolReady } from '../../../claim/index.js'
 import type { IPDomain } from '../../../crd/ipam-kit/ip-domain.js'
 import type { IPPool, IPPoolFamilyStatus, IPPoolStatus } from '../../../crd/ipam-kit/ip-pool.js'
 import { BLOCKS_FINALIZER } from '../../../crd/ipam-kit/names.js'
 import { hasFinalizer, isDeleting } from '../../../crd/meta/object.js'
 import { listed } from '../../../errors/listed.js'
+import { list, plain } from '../../../errors/quote.js'
 import {
   addFinalizer,
   type Effect,
+  eventAbout,
   guard,
   type Plan,
   type PlanTime,
@@ -144,8 +146,14 @@ function pushStatus(
     refusal ?? (accepted === undefined || isTaken ? disabledOf(pool) : 'the pool is being accepted into its domain')
   const ready = poolReady({ problem, isDeleting: false, hasRoom })
   const ignored = accepted && gridConflict(pool, accepted)
+  const { problems } = view
+  const message = [
+    ready.message,
+    ...(ready.status === 'True' && ignored !== undefined ? [`it stays as it is: ${ignored}`] : []),
+    ...(problems.length === 0 || view.specProblem !== undefined ? [] : [list(problems)]),
+  ]
   const updates = [
-    ready.status === 'True' && ignored !== undefined ? { ...ready, message: `it stays as it is: ${ignored}` } : ready,
+    { ...ready, message: message.filter((text) => text !== '').join('; ') },
     exhaustion(hasRoom),
     overlap(overlapping),
   ]
@@ -155,6 +163,20 @@ function pushStatus(
   }
   if (Object.keys(status).length === 0) return
   effects.push(patchStatus(pool, { status }, `its state has changed: ${Object.keys(status).join(', ')}`))
+  if (status.conditions !== undefined) effects.push(...problemEvents(pool, problems))
+}
+
+/** How many problems of a pool are told in Events. */
+const MOST_EVENTS = 20
+
+/** An Event for each problem that the condition of the pool does not tell yet. */
+function problemEvents(pool: IPPool, problems: readonly string[]): readonly Effect[] {
+  const told = findCondition(pool.status?.conditions, 'Ready')?.message ?? ''
+  return problems
+    .slice(0, MOST_EVENTS)
+    .map((problem) => plain(problem))
+    .filter((problem) => !told.includes(problem))
+    .map((message) => eventAbout(pool, { type: 'Warning', reason: 'InvalidPool', message }))
 }
 
 const NO_COUNTS = {

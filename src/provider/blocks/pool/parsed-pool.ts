@@ -1,7 +1,8 @@
 import { IPPool, type IPPoolFamilyStatus } from '../../../crd/ipam-kit/ip-pool.js'
-import { type PoolSpace, poolSpace } from '../../../crd/ipam-kit/space.js'
+import { type PoolReading, type PoolSpace, readPoolSpace } from '../../../crd/ipam-kit/space.js'
+import { formatFieldError } from '../../../crd/meta/field-error.js'
 import type { KubeObject } from '../../../crd/meta/object.js'
-import { describe, type Result } from '../../../errors/index.js'
+import { describe, fail, type Result } from '../../../errors/index.js'
 import type { ParseResult } from '../../../plan/cached-objects.js'
 
 /** A parsed version of a pool. Immutable. */
@@ -9,6 +10,7 @@ export class ParsedPool {
   readonly object: IPPool
   /** Equal for two versions that give the same addresses. */
   readonly gives: string
+  #reading: PoolReading | undefined
   #space: Result<PoolSpace, 'INVALID_POOL_SPEC'> | undefined
 
   /** @param before the version before: if it gives the same addresses, its space is reused */
@@ -16,18 +18,31 @@ export class ParsedPool {
     const { spec, status } = object
     this.object = object
     this.gives = JSON.stringify([spec, status?.domainUID, gridOf(status?.ipv4), gridOf(status?.ipv6)])
-    this.#space = before?.gives === this.gives ? before.space : undefined
+    const isSame = before?.gives === this.gives
+    this.#reading = isSame ? before.#read() : undefined
+    this.#space = isSame ? before.space : undefined
   }
 
   /**
-   * The space of the pool, or why the spec cannot be used. Versions that give the same addresses
-   * share one object.
+   * The space that the right parts of the pool give, or why it gives nothing. Versions that give
+   * the same addresses share one object.
    */
   get space(): Result<PoolSpace, 'INVALID_POOL_SPEC'> {
+    const { space, isUnsafe } = this.#read()
+    this.#space ??= isUnsafe ? fail('INVALID_POOL_SPEC', { problems: this.problems }) : { ok: true, value: space }
+    return this.#space
+  }
+
+  /** What is wrong with the spec, as sentences. */
+  get problems(): readonly string[] {
+    return this.#read().errors.map(formatFieldError)
+  }
+
+  #read(): PoolReading {
     const { spec, status } = this.object
     // the grid of the domain says whether the pool gives addresses or prefixes
-    this.#space ??= poolSpace(spec, { ipv4: status?.ipv4 ?? spec.ipv4, ipv6: status?.ipv6 ?? spec.ipv6 })
-    return this.#space
+    this.#reading ??= readPoolSpace(spec, { ipv4: status?.ipv4 ?? spec.ipv4, ipv6: status?.ipv6 ?? spec.ipv6 })
+    return this.#reading
   }
 }
 

@@ -107,6 +107,11 @@ export class PoolView {
     return this.#specProblem
   }
 
+  /** What is wrong with the spec, as sentences: all of it, or the part that gives nothing. */
+  get problems(): readonly string[] {
+    return this.#reading.problems
+  }
+
   get space(): PoolSpace | undefined {
     return this.#space
   }

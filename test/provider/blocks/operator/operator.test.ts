@@ -1,7 +1,7 @@
 import { Address } from 'ipam-kit/cidr'
 import { admitIPPool, IPBlock, IPDomain, IPPool } from 'ipam-kit/crd/ipam-kit'
 import { unwrap } from 'ipam-kit/errors'
-import type { Change, Outcome, Plan, Planner } from 'ipam-kit/plan'
+import type { Change, EventEffect, Outcome, Plan, Planner } from 'ipam-kit/plan'
 import { allocate, blocksOperator, KnownBlocks, release } from 'ipam-kit/provider/blocks'
 import { runPlan, runTask, runUntilQuiet } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
@@ -24,8 +24,9 @@ async function make(spec: Partial<IPPoolSpec> & Pick<IPPoolSpec, 'subnets'>, nam
   unwrap(await store.create({ apiVersion, kind, metadata: { name }, spec }))
 }
 
-async function operate(planner = blocksOperator({ emptySeconds: 10 })): Promise<void> {
-  const { failures } = await runUntilQuiet(store, [planner], { now: () => nowMs })
+async function operate(planner = blocksOperator({ emptySeconds: 10 }), events: string[] = []): Promise<void> {
+  const onEvent = ({ about, reason, message }: EventEffect) => void events.push(`${about.name} ${reason}: ${message}`)
+  const { failures } = await runUntilQuiet(store, [planner], { now: () => nowMs, onEvent })
   expect(failures).toEqual([])
 }
 
@@ -72,6 +73,33 @@ describe('the operator', () => {
     expect((await give(request('a', { families: [4, 6] }))).outcome.kind).toBe('allocated')
     await operate()
     expect((await pool()).status).toMatchObject({ ipv4: { allocated: '1', free: '252' }, ipv6: { allocated: '1' } })
+  })
+
+  test('serves a stored pool as far as it is right, and tells the rest in its condition and once in Events', async () => {
+    const wrong = { cidr: '10.1.0.0/24', exclude: ['10.1.0.300'] }
+    await make({ subnets: [{ cidr: '10.0.0.0/29', ranges: ['10.0.0.2', 'x'] }, wrong] })
+    const events: string[] = []
+    await operate(undefined, events)
+    const NOT_ONE = 'is not an address, a range or a CIDR without host bits'
+    const problems = [
+      `spec.subnets[0].ranges[1]: Invalid value: "x": ${NOT_ONE}`,
+      `spec.subnets[1].exclude[0]: Invalid value: "10.1.0.300": ${NOT_ONE}`,
+    ]
+    const told = problems.map((problem) => `blue InvalidPool: ${problem}`)
+    expect(events).toEqual(told)
+    const ready = (await pool()).status?.conditions?.find(({ type }) => type === 'Ready')
+    expect(ready).toMatchObject({ status: 'True', message: problems.join('; ') })
+    expect((await give(request('a'))).outcome.kind).toBe('allocated')
+    expect((await give(request('b'))).outcome.kind).toBe('exhausted')
+    // other processes and other states of the pool tell it no second time
+    await operate(undefined, events)
+    unwrap(await store.patch(poolRef(), { spec: { disabled: true } }))
+    await operate(undefined, events)
+    expect(events).toEqual(told)
+    unwrap(await store.patch(poolRef(), { spec: { disabled: false, subnets: [{ cidr: 'y', exclude: ['z'] }] } }))
+    await operate(undefined, events)
+    expect(events.slice(2)).toEqual(['blue InvalidPool: spec.subnets[0].cidr: Invalid value: "y": is not a CIDR'])
+    expect(conditionsOf(await pool())).toMatchObject({ Ready: 'False PoolNotReady' })
   })
 
   test('refuses a pool that asks for another grid than its domain has', async () => {
