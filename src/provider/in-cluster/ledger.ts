@@ -95,7 +95,7 @@ export class PoolLedger extends AddressLedger<InClusterPool> {
 
     const read = pool && ledgerSpecOf(pool)
     super.setPool(pool, read !== undefined && read.spec === undefined ? read.problems : problems)
-    this.#unusable = read?.spec === undefined ? [] : read.problems
+    this.#unusable = Object.freeze(read?.spec === undefined ? [] : [...read.problems])
     const before = this.#spec
     this.#spec = read?.spec
     this.ledger.setSpace(this.#spec ?? NOTHING)
@@ -105,7 +105,7 @@ export class PoolLedger extends AddressLedger<InClusterPool> {
     const kept = pool && this.#keptBy?.(pool)
     if (kept !== undefined) {
       this.problems = [...this.problems, ...kept.problems]
-      this.#unusable = [...this.#unusable, ...kept.unusable]
+      this.#unusable = Object.freeze([...this.#unusable, ...kept.unusable])
     }
     this.keep(kept?.claims ?? new Map())
   }
@@ -127,7 +127,8 @@ export class PoolLedger extends AddressLedger<InClusterPool> {
       if (prefix === undefined) continue
       const rival = this.ledger.holders(prefix).find(({ reason }) => reason === 'kept')
       if (rival !== undefined && this.#gives(prefix)) {
-        this.#unusable = [...this.#unusable, `${text} is preallocated for ${rival.holder.key} and for ${claim}`]
+        const shared = `${text} is preallocated for ${rival.holder.key} and for ${claim}`
+        this.#unusable = Object.freeze([...this.#unusable, shared])
       }
       this.ledger.set(`kept ${claim}`, { prefix, reason: 'kept', holder: { key: claim, claim } })
     }
