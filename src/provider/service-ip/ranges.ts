@@ -31,7 +31,7 @@ export interface ServiceRange {
 /** The widest prefix of an IPv6 range, as in Kubernetes. */
 const SHORTEST_V6 = 64
 
-/** As {@link check} has it. */
+/** What of a ServiceCIDR is read, for `check`. */
 const SERVICE_CIDR = ['open', { metadata: 'object', spec: ['open', { cidrs: ['list', 'text'] }] }] as const
 
 /**
