@@ -1,6 +1,6 @@
 // npm run bench -- [--counts] [--only TEXT] [--no-gate] [--json FILE] [--page FILE]
 //
-// The same work with libraries of JavaScript, and the memory that values take. With --counts on any machine, however busy: each row is measured
+// The same work with libraries of JavaScript, the longest turn of the event loop while a controller starts, and the memory that values take. With --counts on any machine, however busy: each row is measured
 // once, and fails only where it is ten times below its floor; bytes are held as ever.
 import { parseArgs } from 'node:util'
 import { readBudget } from './budget.js'
@@ -9,6 +9,7 @@ import { measure, ROUNDS } from './harness.js'
 import { measureMemory } from './memory.js'
 import { nodeName } from './page.js'
 import { asBytes, OPTIONS, Report } from './report.js'
+import { IN_ONE_TURN, longestTurn, starts } from './start/turns.js'
 import { works } from './works.js'
 
 const { values } = parseArgs({ options: OPTIONS })
@@ -26,11 +27,16 @@ for (const work of works.filter(({ name }) => isWanted(name))) {
     report.ratio(result)
   }
 }
+for (const start of starts.filter(({ name }) => isWanted(name))) {
+  for (const result of await gate.measure(start.name, [IN_ONE_TURN], () => [longestTurn(start)])) report.ratio(result)
+}
 for (const [name, goals] of Object.entries(budget.goals)) {
   const work = works.find((known) => known.name === name)
-  if (work === undefined) gate.fail(`${name}: in bench/budget.json, and no such benchmark`)
-  for (const peer of Object.keys(work === undefined ? {} : goals)) {
-    if (work?.peers[peer] === undefined) gate.fail(`${name}: ${peer} is in bench/budget.json, and no such peer`)
+  const isStart = starts.some((start) => start.name === name)
+  if (work === undefined && !isStart) gate.fail(`${name}: in bench/budget.json, and no such benchmark`)
+  for (const peer of Object.keys(work === undefined && !isStart ? {} : goals)) {
+    const isKnown = isStart ? peer === IN_ONE_TURN : work?.peers[peer] !== undefined
+    if (!isKnown) gate.fail(`${name}: ${peer} is in bench/budget.json, and no such peer`)
   }
 }
 

@@ -1,11 +1,13 @@
 // npm run limits -- [--page FILE]
 //
-// What objects of blocks take, and what knowing them costs in memory and time. Nothing is compared
-// here: docs/reference/limits.md has the figures of one run.
+// What objects of blocks take, what knowing them costs in memory and time, and what a controller
+// takes that starts. Nothing is compared here: docs/reference/limits.md has the figures of one run.
 import { parseArgs } from 'node:util'
 import { table } from 'ipam-kit/render'
 import { runChild } from '../child.js'
 import { nodeName, writeSection } from '../page.js'
+import { measureStart } from '../start/measure.js'
+import { SYSTEMS, type System } from '../start/objects.js'
 import type { Measured } from './program.js'
 import { HEAD, sizes, volumes } from './sizes.js'
 
@@ -29,6 +31,25 @@ show(
   figures,
   `${nodeName()}, best of many, one process on a machine with two cores.`,
 )
+show(
+  'CPU and memory of a controller',
+  ['objects', 'system', 'CPU until all is planned', 'longest turn', 'heap', 'most memory of the process'],
+  [1000, 10_000, 100_000].flatMap((count) =>
+    (Object.keys(SYSTEMS) as System[]).map((system) => startOf(system, count)),
+  ),
+  `A controller that starts beside objects that need nothing: it lists and plans all of them. in-cluster: claims and IPAddress objects, half of each. blocks: the same, with rows in blocks of 256. node-ipam: Nodes with subnets.
+Heap: by how much it has grown. A turn of the event loop in milliseconds of CPU. ${nodeName()}, on a machine with two cores, with tsx, which takes some of the memory.`,
+)
+
+function startOf(system: System, count: number): readonly string[] {
+  const { cpuMs, longestMs, heapBytes, rssBytes } = measureStart(system, count)
+  const [seconds, turn] = [`${(cpuMs / 1000).toFixed(1)} s`, `${longestMs.toFixed(0)} ms`]
+  return [count.toLocaleString('en'), system, seconds, turn, megabytes(heapBytes), megabytes(rssBytes)]
+}
+
+function megabytes(bytes: number): string {
+  return `${Math.round(bytes / 1e6)} MB`
+}
 
 function show(heading: string, head: readonly string[], lines: readonly (readonly string[])[], about: string): void {
   console.log(

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { IPBlock } from 'ipam-kit/crd/ipam-kit'
 import { expect, test } from 'vitest'
 import { HEAD, sizes, volumes } from '../../bench/limits/sizes.js'
+import { SYSTEMS } from '../../bench/start/objects.js'
 import {
   DEFAULT_BLOCK_SIZES,
   MAX_BLOCK_SIZE,
@@ -34,6 +35,17 @@ test('everything that is measured has a figure', () => {
   const rows = tableUnder('Memory and time')
   expect(rows.length).toBeGreaterThan(5)
   for (const [what, figure] of rows) expect(figure, what).toMatch(/^[\d,.]+ (bytes|µs|ms)$/u)
+})
+
+test('the start of a controller is measured for each system and number of objects', () => {
+  const rows = tableUnder('CPU and memory of a controller')
+  const wanted = ['1,000', '10,000', '100,000'].flatMap((count) =>
+    Object.keys(SYSTEMS).map((system) => `${count} ${system}`),
+  )
+  expect(rows.map(([count, system]) => `${count} ${system}`)).toEqual(wanted)
+  for (const [count, system, ...figures] of rows) {
+    expect(figures.join(' '), `${count} ${system}`).toMatch(/^[\d.]+ s \d+ ms \d+ MB \d+ MB$/u)
+  }
 })
 
 test('Pods are measured in every way in which they can be read', () => {

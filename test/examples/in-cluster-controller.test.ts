@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { unwrap } from 'ipam-kit/errors'
 import { inCluster } from 'ipam-kit/provider/in-cluster'
@@ -6,6 +7,7 @@ import { prometheusText } from 'ipam-kit/render'
 import { Controller } from 'ipam-kit/run'
 import { memoryStore } from 'ipam-kit/store/memory'
 import { describe, expect, test } from 'vitest'
+import { parse, parseAllDocuments } from 'yaml'
 import { PoolFigures } from '../../docs/examples/in-cluster-controller/figures.js'
 import { COMMON_FLAGS, FlagError, parseFlags, readSettings } from '../../docs/examples/program/flags.js'
 import { claim, claimRef, kinds, pool, poolRef } from '../provider/in-cluster/world.js'
@@ -118,4 +120,36 @@ test('the metrics tell of the pools that give addresses, and of no other', async
   controller.stop()
   await running
   expect(problems).toEqual([])
+})
+
+describe('the manifests of the in-cluster controller', () => {
+  const folder = new URL('../../docs/examples/in-cluster-controller/', import.meta.url)
+  const read = (file: string) => readFileSync(new URL(file, folder), 'utf8')
+  const { spec, metadata } = parse(read('deployment.yaml')) as {
+    metadata: { namespace: string }
+    spec: {
+      template: {
+        spec: { serviceAccountName: string; containers: { image: string; command: string[]; args: string[] }[] }
+      }
+    }
+  }
+  const { serviceAccountName, containers } = spec.template.spec
+
+  test('name files that are there, and an image that is used', () => {
+    const kustomization = parse(read('kustomization.yaml')) as { resources: string[]; images: { name: string }[] }
+    for (const file of kustomization.resources) expect(parseAllDocuments(read(file)).length).toBeGreaterThan(0)
+    expect(kustomization.images.map(({ name }) => name)).toEqual(containers.map(({ image }) => image))
+    const [program] = containers[0]!.command.slice(1)
+    expect(`/controller/${/COPY (\S+) \./.exec(read('Dockerfile'))?.[1]}`).toBe(program)
+  })
+
+  test('run the program as the account that has the rights, with flags that it has', () => {
+    const objects = parseAllDocuments(read('rbac.yaml')).map(
+      (document) => document.toJS() as { kind: string; metadata: { name: string; namespace?: string } },
+    )
+    const account = objects.find(({ kind }) => kind === 'ServiceAccount')
+    expect(account?.metadata).toEqual({ name: serviceAccountName, namespace: metadata.namespace })
+    const settings = readSettings(parseFlags(COMMON_FLAGS, containers[0]!.args))
+    expect(settings).toMatchObject({ elects: true, metricsPort: 8080, namespace: 'ipam-system' })
+  })
 })

@@ -291,6 +291,7 @@ export class Controller<O extends Outcome = Outcome> {
         cache,
         show: (change, options) => this.#show(change, { selection, ...options }),
         over: () => this.#turns.over(),
+        admit: () => this.#turns.admit(1),
         listing: () => void this.#listing++,
         listed: (isFirst) => {
           completeUnshared(planners, cache, selection)

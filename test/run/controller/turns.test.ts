@@ -1,4 +1,4 @@
-import { fail, unwrap } from 'ipam-kit/errors'
+import { fail, ok, unwrap } from 'ipam-kit/errors'
 import type { CallResult, Change, ExternalCall, Outcome, Plan, Planner } from 'ipam-kit/plan'
 import { Controller, type ExternalCaller, LEASE, LeaderElection } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
@@ -168,6 +168,34 @@ test('many events of a watch give way to the event loop', async () => {
   expect(longest).toBeLessThanOrEqual(MOST_MS)
   await stop()
 })
+
+test.each([
+  [10, [50, 500, 500, 500, 500]],
+  [60_000, [50, 49, 49]],
+  [5_000_000, [50, 1]],
+])(
+  'pages of a list are so long that a client reads each in a short time (%s characters an object)',
+  async (length, wanted) => {
+    const text = 'x'.repeat(length)
+    const objects = length === 10 ? OBJECTS : length === 60_000 ? 140 : 51
+    const item = (nth: number) => ({ ...counter(nameOf(nth)), spec: { value: nth, text } })
+    const limits: (number | undefined)[] = []
+    const pages = storeOver(store, {
+      list: async (_, { limit = Number.POSITIVE_INFINITY, continue: from = '0' } = {}) => {
+        limits.push(limit)
+        const end = Math.min(objects, Number(from) + limit)
+        const items = Array.from({ length: end - Number(from) }, (_, nth) => item(Number(from) + nth))
+        return ok({ items, resourceVersion: '1', ...(end < objects && { continue: `${end}` }) })
+      },
+    })
+    const planner = new Slow({})
+    const stop = start(planner, { store: pages })
+    await pass(10_000)
+    expect(planner.present.size).toBe(objects)
+    expect(limits).toEqual(wanted)
+    await stop()
+  },
+)
 
 /** A planner of counters of which a change of the first one concerns all. */
 class AllByOne extends Slow {
