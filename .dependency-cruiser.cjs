@@ -78,6 +78,8 @@ module.exports = {
 
     typesOnly('render-run', '^src/render/', '^src/run/'),
     typesOnly('node-run', '^src/node/', '^src/run/'),
+    typesOnly('root-plan-crd', '^src/[^/]+\\.ts$', '^src/(plan|crd)/'),
+    typesOnly('openstack-allocator', '^src/provider/openstack/', '^src/allocator/'),
     typesOnly('webhook-store', '^src/provider/webhook/', '^src/store/'),
     typesOnly('in-cluster-cluster-api', '^src/crd/in-cluster/', '^src/crd/cluster-api/'),
     // object.ts, patch.ts and names.ts are the vocabulary of Kubernetes objects, without a schema: references, patches and valid names

@@ -169,6 +169,17 @@ const proofs = [
   },
   {
     gate: 'exports',
+    fault: 'a type of a signature that no entry exports',
+    plant: (tree) =>
+      tree.append(
+        'src/provider/gc/index.ts',
+        "import type { KubeObject } from '../../crd/meta/index.js'\ninterface Hidden { readonly object: KubeObject }\nexport const planted = (): Hidden | undefined => undefined\n",
+      ),
+    command: vitest('test/types/declarations.test.ts'),
+    expect: [/\* planted \*|TS2742.*Hidden|TS4023.*Hidden|TS2883.*Hidden|'Hidden'/, /failed/],
+  },
+  {
+    gate: 'exports',
     fault: 'an entry missing in the exports map',
     plant: (tree) =>
       tree.edit('package.json', (text) => {

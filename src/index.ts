@@ -77,4 +77,3 @@ export {
 } from './run/index.js'
 export { type ReadErrorCode, read, type Store } from './store/index.js'
 export { type MemoryStoreOptions, memoryStore } from './store/memory/index.js'
-export type { ObjectRulesOptions } from './store/rules/object-rules.js'

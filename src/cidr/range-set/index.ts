@@ -1,6 +1,6 @@
 /**
- * The functions of `RangeSet` by themselves. With `import * as RangeSet`, a bundler that keeps a noun
- * whole, such as esbuild, bundles only the functions in use.
+ * The functions of `RangeSet` by themselves. With `import * as RangeSet`, a bundler that keeps a
+ * noun whole, such as esbuild, bundles only the functions in use.
  *
  * @module ipam-kit/cidr/range-set
  */
