@@ -168,7 +168,7 @@ const proofs = [
     expect: [/FAIL.*'ipam-kit\/cidr'/, /\+\s+"planted": "number"/, /1 failed/],
   },
   {
-    gate: 'exports',
+    gate: 'declarations',
     fault: 'a type of a signature that no entry exports',
     plant: (tree) =>
       tree.append(

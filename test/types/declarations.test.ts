@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { publicApi } from '../../scripts/public-api.js'
+import { some } from '../setup/depth.js'
 import { consumerModules } from './consumer-modules.js'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -49,7 +50,9 @@ describe('a module of a library that exports what a function, a class or a type 
       symlinkSync(join(root, 'node_modules', name), join(folder, 'node_modules', name))
     }
     const outDir = join(installed, 'dist')
-    expect(compile('typescript-7', root, '-p', 'tsconfig.build.json', '--outDir', outDir)).toBe('')
+    expect(
+      compile('typescript-7', root, '-p', 'tsconfig.build.json', '--outDir', outDir, '--emitDeclarationOnly'),
+    ).toBe('')
     writeFileSync(join(folder, 'package.json'), JSON.stringify({ name: 'consumer', private: true, type: 'module' }))
     mkdirSync(join(folder, 'src'))
     for (const { name, text } of modules) writeFileSync(join(folder, 'src', name), text)
@@ -66,7 +69,7 @@ describe('a module of a library that exports what a function, a class or a type 
   })
 
   // another entry can name a type only if the program has it
-  test.each(modules)('has declarations if it imports $specifier alone', ({ name }) => {
+  test.each(some(modules))('has declarations if it imports $specifier alone', ({ name }) => {
     const config = `${name}.json`
     writeFileSync(join(folder, config), JSON.stringify({ compilerOptions: options, files: [`src/${name}`] }))
     expect(compile('typescript-7', folder, '-p', config, '--outDir', 'alone')).toBe('')
