@@ -35,7 +35,7 @@ const FIRST_PAGE = 50
  * The length of the JSON of a page: a client reads it in one turn of the event loop. 500 Pods of
  * 6 kB, or 50 blocks with 256 rows.
  */
-const PAGE_LENGTH = 3_000_000
+const PAGE_LENGTH = 3_500_000
 /** The number of objects of a page by which the length of all is estimated. */
 const SAMPLES = 5
 /** No limit. */

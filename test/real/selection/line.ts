@@ -56,7 +56,7 @@ export class Line implements KubernetesClient {
   }
 
   async request(request: KubernetesRequest): Promise<KubernetesAnswer> {
-    const path = this.#inOneRequest ? request.path.replace(/[?&]limit=500$/, '') : request.path
+    const path = this.#inOneRequest ? request.path.replace(/[?&]limit=500?$/, '') : request.path
     await this.before(path)
     this.#assertOpen()
     const answer = await this.#client.request({ ...request, path })

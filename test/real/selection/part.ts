@@ -8,11 +8,11 @@ import { clientVersion, installClients } from '../servers/install.js'
 import { type RealKubernetes, startKubernetes } from '../servers/kubernetes.js'
 import { run } from '../servers/tools.js'
 import { losesLabel } from './labels.js'
+import { PAGE, pagesFor } from './pages.js'
 import { APP, appOf, type Created, createNamespaces, createPods, digestOf, nodeOf } from './pods.js'
 import { recovers } from './recovery.js'
 import type { Measured, Variant } from './variant.js'
 
-const PAGE = 500
 const READER_SECONDS = 300
 
 interface Size {
@@ -103,7 +103,7 @@ async function reads(report: Report, { server, program, created, size }: Setup):
       assert.ok(expected.length > 0)
       const { pods, digest, requests } = measured
       assert.deepEqual({ pods, digest }, { pods: expected.length, digest: digestOf(expected) })
-      assert.equal(requests, variant.inOneRequest ? 1 : Math.ceil(expected.length / PAGE))
+      assert.equal(requests, variant.inOneRequest ? 1 : pagesFor(expected.length))
       rows.push([what, ...cellsOf(measured)])
       return `${cellsOf(measured).slice(1).join(', ')}`
     })

@@ -4,10 +4,9 @@ import type { Report } from '../report.js'
 import type { RealKubernetes } from '../servers/kubernetes.js'
 import { waitFor } from '../servers/tools.js'
 import { assertOnlyUnreachable, Followed } from './followed.js'
+import { PAGE, pagesFor } from './pages.js'
 import { type Created, createPods, deletePod, patchLabels } from './pods.js'
 
-/** How many Pods a page of an informer has. */
-const PAGE = 500
 /** How many Pods change in each way while a list or a watch is interrupted. */
 const CHANGED = 40
 const WRITES_AT_ONCE = 8
@@ -56,7 +55,7 @@ export async function recovers(report: Report, server: RealKubernetes, created: 
           lists.map(({ status }) => status),
           lists.map(() => 200),
         )
-        assert.equal(lists.length, Math.ceil(pods / PAGE))
+        assert.equal(lists.length, pagesFor(pods))
         await changes.make()
         await followed.assertEqual()
         assert.equal(followed.line.lists.length, before + lists.length, 'a list more')
