@@ -69,7 +69,7 @@ export interface AdmissionRules<
   readonly answer?: (object: T, before: T | undefined, request: R, options: O) => Admission
   /** The answer to a deletion. Default: it is allowed. */
   readonly deletion?: (object: T, request: R) => Admission
-  /** The answer for new errors. Default: {@link decision} */
+  /** The answer for new errors. Default: code 422 */
   readonly refusal?: (object: T, errors: readonly FieldError[]) => Admission
   /** The kind of the options. Default: that of {@link FieldValidationOptions}. */
   readonly options?: Kind
@@ -122,7 +122,7 @@ export function admitBy<
 }
 
 function judge<T extends KubeObject, R extends AdmissionRequest<T>, O extends FieldValidationOptions>(
-  { errors, answer = () => allowed(), refusal = decision }: AdmissionRules<T, R, O>,
+  { errors, answer = () => allowed(), refusal = invalid }: AdmissionRules<T, R, O>,
   object: T,
   before: T | undefined,
   request: R,
@@ -190,25 +190,13 @@ function withUnknownFields(
   const told = unknown.filter(({ path }) => !paths.has(path)).map(formatUnknownField)
   if (refused.length === 0) return withWarnings(admission, told)
   const errors = [...refused, ...(admission.allowed ? [] : admission.errors)]
-  return withWarnings(withWarnings(decision(object, errors), admission.warnings ?? []), told)
+  return withWarnings(withWarnings(invalid(object, errors), admission.warnings ?? []), told)
 }
 
 /** The refusal that lists field errors, with the message of `errors.NewInvalid`. */
-export function invalid(groupKind: string, name: string, errors: readonly FieldError[]): Admission {
-  const message = `${groupKind} ${goQuote(name)} is invalid: ${formatFieldErrors(errors)}`
+function invalid({ apiVersion, kind, metadata }: KubeObject, errors: readonly FieldError[]): Admission {
+  const message = `${kind}.${groupOf(apiVersion)} ${goQuote(metadata.name)} is invalid: ${formatFieldErrors(errors)}`
   return { allowed: false, code: 422, message, errors }
-}
-
-/**
- * The refusal with these errors; without errors, the acceptance with these warnings. `warnings` is
- * called only for an acceptance.
- */
-export function decision(
-  { apiVersion, kind, metadata }: KubeObject,
-  errors: readonly FieldError[],
-  warnings: () => readonly string[] = () => [],
-): Admission {
-  return errors.length === 0 ? allowed(warnings()) : invalid(`${kind}.${groupOf(apiVersion)}`, metadata.name, errors)
 }
 
 /**
