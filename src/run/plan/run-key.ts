@@ -39,8 +39,8 @@ export interface RunKeyOptions {
   /** Called with each plan, before anything of it is done. */
   readonly onPlan?: ((plan: Plan | undefined) => void) | undefined
   /**
-   * The number of conflicts in a row that are answered with a new plan, a whole number from 0.
-   * Default 20.
+   * The number of conflicts in a row that are answered with a new plan, a whole number from 0. One
+   * more counts as a refusal, except with 0: the key is left to another process. Default 20.
    */
   readonly maxConflicts?: number | undefined
 }
@@ -108,8 +108,8 @@ const MAX_CALLS = 16
  * Plans a key and carries the plan out. After a conflict it reads the stored object
  * ({@link settle}), passes it to the planner, and plans the same key again before any other. After
  * an answered call it also plans the key again at once, before the answer becomes stale. A refusal
- * of the store is passed to the planner ({@link Planner.refused}), so that the object of the key
- * reports it.
+ * of the store, and a write for which conflicts or unknown outcomes do not end, is passed to the
+ * planner ({@link Planner.refused}), so that the object of the key reports it.
  *
  * @throws IpamError `INVALID_ARGUMENT`; what the planner throws
  */
@@ -158,16 +158,15 @@ export async function runKey<O extends Outcome>(
     if (ended.kind === 'done' && isAnswered) continue
     if (ended.kind === 'done') return { kind: 'done', outcome, requeueAfterSeconds, attempts, wakes }
     const { failure } = ended
-    if (ended.kind === 'failed') {
-      // it was not sent: the store has refused nothing
-      if (failure.code === 'STORE_WRITE_WITHHELD')
-        return { kind: 'failed', outcome, failure, attempts, conflicts, wakes }
-      const told = await tellRefusal(planner, key, store, { ...options, refusal: refusalOf(ended.effect, failure) })
-      wakes.push(...told.wakes)
-      if (told.kind === 'unsettled') return { ...told, outcome, attempts, wakes, release: () => [] }
-      return { kind: 'failed', outcome: told.outcome ?? outcome, failure, attempts, conflicts, wakes }
-    }
-    if (++conflicts > maxConflicts) return { kind: 'failed', outcome, failure, attempts, conflicts, wakes }
+    const isConflict = ended.kind === 'conflict'
+    if (isConflict && ++conflicts <= maxConflicts) continue
+    // it was not sent, or the key is left to another process: the store has refused nothing
+    const isLeft = isConflict ? maxConflicts === 0 : failure.code === 'STORE_WRITE_WITHHELD'
+    if (isLeft) return { kind: 'failed', outcome, failure, attempts, conflicts, wakes }
+    const told = await tellRefusal(planner, key, store, { ...options, refusal: refusalOf(ended.effect, failure) })
+    wakes.push(...told.wakes)
+    if (told.kind === 'unsettled') return { ...told, outcome, attempts, wakes, release: () => [] }
+    return { kind: 'failed', outcome: told.outcome ?? outcome, failure, attempts, conflicts, wakes }
   }
 }
 
@@ -215,7 +214,7 @@ function releasing(external: AnyCaller, release: () => unknown): AnyCaller {
 type Try =
   | { readonly kind: 'done' }
   | { readonly kind: 'failed'; readonly effect: Effect; readonly failure: StoreFailure }
-  | { readonly kind: 'conflict'; readonly failure: StoreFailure }
+  | { readonly kind: 'conflict'; readonly effect: Effect; readonly failure: StoreFailure }
   | { readonly kind: 'unsettled'; readonly unsettled: Unsettled; readonly failure: StoreFailure }
 
 /** Carries a plan out once, and passes on the result. */
@@ -246,5 +245,5 @@ async function tryPlan(
   if (!settled.ok) return { kind: 'unsettled', unsettled, failure: settled.failure }
   const { change, source } = settled.value
   show(change, source, source === 'read' ? since : undefined)
-  return { kind: 'conflict', failure }
+  return { kind: 'conflict', effect, failure }
 }

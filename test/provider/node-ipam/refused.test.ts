@@ -16,6 +16,8 @@ const NAMES = ['n1', 'n2', 'n3', 'n4', 'n5']
 interface Run {
   /** Names of objects whose writes the server refuses. */
   readonly refused: string[]
+  /** How it refuses them. Default `STORE_INVALID`. */
+  readonly code?: 'STORE_CONFLICT' | 'STORE_OUTCOME_UNKNOWN'
   readonly objects: readonly KubeObject[]
   readonly options?: NodeIPAMOptions
   /** What happens after a minute. A second one follows. */
@@ -23,16 +25,19 @@ interface Run {
 }
 
 /** A controller on a server that refuses the writes of some objects. */
-async function run({ refused, objects, options, later }: Run) {
+async function run({ refused, code, objects, options, later }: Run) {
   const timers = new VirtualTimers()
   const kinds = [Node.info, ClusterCIDR.info, SubnetReservations.info]
   const memory = memoryStore({ now: () => timers.now(), kinds })
   let patches = 0
   const refusal = ({ kind, name }: Pick<ObjectRef, 'kind' | 'name'>) => {
     if (kind === 'Node') patches++
-    return refused.includes(name)
-      ? fail('STORE_INVALID', { object: `${kind} ${name}`, path: 'object', problem: 'no' })
-      : undefined
+    if (!refused.includes(name)) return undefined
+    const object = `${kind} ${name}`
+    if (code === 'STORE_CONFLICT') return fail(code, { object, expected: '1', actual: '2' })
+    if (code === 'STORE_OUTCOME_UNKNOWN')
+      return fail(code, { operation: 'patch', object, problem: 'webhook timed out' })
+    return fail('STORE_INVALID', { object, path: 'object', problem: 'no' })
   }
   const patch: Store['patch'] = async (ref, ...more) => refusal(ref) ?? memory.patch(ref, ...more)
   const create: Store['create'] = async (object) =>
@@ -97,6 +102,16 @@ test('A ClusterCIDR whose finalizer is refused holds up no Node: the next range 
   expect(subnets).toEqual({ n1: '10.1.0.0/24', n2: '10.1.1.0/24' })
   expect(events).toEqual(['a WriteRefused'])
 })
+
+test.each(['STORE_CONFLICT', 'STORE_OUTCOME_UNKNOWN'] as const)(
+  'A ClusterCIDR whose finalizer is never written, since each try ends with %s, holds up no Node',
+  async (code) => {
+    const objects = [fresh('a', '10.0.0.0/22'), fresh('b', '10.1.0.0/22'), node('n1'), node('n2')]
+    const { subnets, events } = await run({ refused: ['a'], code, objects })
+    expect(subnets).toEqual({ n1: '10.1.0.0/24', n2: '10.1.1.0/24' })
+    expect(events).toEqual(['a WriteRefused'])
+  },
+)
 
 test('Nodes for which there is no other range say what is refused, and are served when it is written', async () => {
   const objects = [fresh('a', '10.0.0.0/22'), node('n1'), node('n2')]

@@ -149,6 +149,22 @@ describe('runKey', () => {
     expect(planner.plans).toBe(maxConflicts + 1)
   })
 
+  test.each([
+    [0, []],
+    [2, ['STORE_CONFLICT']],
+  ])('with a limit of %i conflicts the planner is told of refusals: %j', async (maxConflicts, told) => {
+    const codes: string[] = []
+    const refused: Planner['refused'] = (_, { code }) => {
+      codes.push(code)
+      return { outcome: { kind: 'told', message: '' }, effects: [] }
+    }
+    Object.assign(planner, { refused })
+    const patch: Store['patch'] = async () => fail('STORE_CONFLICT', { object: 'x', expected: 'a', actual: 'b' })
+    const { result } = await run({ patch }, maxConflicts)
+    expect(codes).toEqual(told)
+    expect(result).toMatchObject({ kind: 'failed', conflicts: maxConflicts + 1 })
+  })
+
   test('stops at what is no conflict', async () => {
     const patch: Store['patch'] = async () => fail('STORE_IO', { operation: 'patch', problem: 'down' })
     const { result, shown } = await run({ patch })
