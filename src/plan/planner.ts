@@ -138,8 +138,9 @@ export interface Planner<O extends Outcome = Outcome> {
   plan(key: string, time: PlanTime): Plan<O> | undefined
   /**
    * The plan by which the object of a key reports an effect that the store has refused, or for
-   * which conflicts or unknown outcomes do not end. `runKey` carries it out at once. The key itself has failed, and is planned again after a while. Left
-   * out, or `undefined`: an event about the object of the effect reports it.
+   * which conflicts or unknown outcomes do not end. `runKey` carries it out at once. The key itself
+   * has failed, and is planned again after a while. Left out, or `undefined`: an event about the
+   * object of the effect reports it.
    */
   refused?(key: string, refusal: Refusal, time: PlanTime): RefusedPlan<O> | undefined
   /**

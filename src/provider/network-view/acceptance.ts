@@ -36,7 +36,7 @@ export function acceptedRanges(network: ClusterNetwork | undefined): ReadonlySet
  *   that has not answered within the time limit counts as having accepted; one that has rejected
  *   never does.
  * - An active range stays active: Nodes use it. So does a range that Nodes use when the status is
- *   written for the first time.
+ *   written for the first time, unless a consumer has rejected it.
  * - A terminating range keeps whether it was accepted. If it is configured again, an accepted one
  *   that no consumer rejects is active at once. Any other one is proposed again, and its time limit
  *   begins again.
@@ -82,13 +82,14 @@ function answerOf(
   isUsed: boolean,
   network: ClusterNetwork,
 ): 'accepted' | 'rejected' | 'open' {
-  if (before?.state === 'Active' || (isUsed && network.status?.ranges === undefined)) return 'accepted'
+  if (before?.state === 'Active') return 'accepted'
   const answers = (network.status?.answers ?? []).filter((answer) => answer.cidr === cidr)
   const answered = consumersOf(network).map((name) => answers.find(({ consumer }) => consumer === name)?.accepted)
   if (answered.includes(false)) return 'rejected'
   // the range has been published since it was accepted
   const wasAccepted = before?.state === 'Terminating' && before.accepted === true
-  return wasAccepted || answered.every((accepted) => accepted === true) ? 'accepted' : 'open'
+  const isInUse = isUsed && network.status?.ranges === undefined
+  return wasAccepted || isInUse || answered.every((accepted) => accepted === true) ? 'accepted' : 'open'
 }
 
 /** A range that returns without acceptance is proposed again: its time limit begins now. */

@@ -26,6 +26,9 @@ export interface CalicoIPPool {
 /** The lengths of the blocks of a Calico pool: the default, and the longest one. */
 const CALICO_BLOCKS = { 4: { standard: 26, longest: 32 }, 6: { standard: 122, longest: 128 } } as const
 
+/** Why the subnet of a Node has no object. */
+const AROUND = 'since the subnets of their Nodes have a range in them'
+
 /** Calico refuses a pool that has an address of these in it. */
 const LINK_LOCAL = /* @__PURE__ */ RangeSet.parse(['169.254.0.0/16', 'fe80::/10'])
 
@@ -54,6 +57,8 @@ export function renderCalico(
   const prefixes = own.flatMap((each) => each.prefixes)
   const refused = families.flatMap(configuredIn).filter((prefix) => !isTaken(prefix))
   const lost = missing(refused, prefixes, 'since Calico refuses link-local addresses')
+  const around = own.flatMap((each) => each.around)
+  lost.push(...missing(around, prefixes, AROUND))
   const nested = own.flatMap((each) => each.nested)
   if (nested.length > 0) {
     const why = 'Calico refuses pools that overlap: delete theirs before the other one is created'
@@ -134,10 +139,11 @@ function ciliumFamily(view: FamilyView, maskSize: number) {
   const isTooSmall = ({ length }: Prefix) => length > maskSize
   const isTooWide = ({ length }: Prefix) => view.family === 6 && maskSize - length > CILIUM_MAX_BITS
   const all = configuredIn(view)
-  const { prefixes, nested } = ownRanges(view, (prefix) => !isTooSmall(prefix) && !isTooWide(prefix))
+  const { prefixes, nested, around } = ownRanges(view, (prefix) => !isTooSmall(prefix) && !isTooWide(prefix))
   const lost = [
     ...missing(all.filter(isTooSmall), prefixes, `smaller than a /${maskSize}`),
     ...missing(all.filter(isTooWide), prefixes, `more than ${CILIUM_MAX_BITS} bits wider than a /${maskSize}`),
+    ...missing(around, prefixes, AROUND),
   ]
   if (nested.length > 0) {
     const why = 'Cilium refuses CIDRs that overlap, and forgets what Nodes have of a removed one'

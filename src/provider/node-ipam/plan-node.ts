@@ -46,7 +46,7 @@ export function planNode(
     const cause = notAvailable(node, ranges, context)
     // it is planned again when that range gives subnets, or when the store refuses its finalizer
     const isSoon = ranges.some((range) => state.subnets.stateOf(range) === 'opening')
-    const effects = state.sent.newEvents(key, object, isSoon ? [] : [cause], REFUSALS)
+    const effects = isSoon ? [] : state.sent.newEvents(key, object, [cause], REFUSALS)
     return { outcome: { kind: 'waiting', message: cause.message }, effects }
   }
   state.waiting.delete(name)
@@ -80,12 +80,12 @@ function planReserved(
   if (subnets.length !== podCIDRs.length || subnets.length === 0) {
     return { outcome: { kind: 'failed', message: `the entry of Node ${name} in ${range} cannot be read` }, effects: [] }
   }
-  const problems = sharedWithNodes({ name, subnets }, context)
+  const problems = [...sharedWithNodes({ name, subnets }, context), ...inServiceRanges({ name, subnets }, context)]
   const effects = context.state.sent.newEvents(nodeKey(name), object, problems, REFUSALS)
   const [problem] = problems
   if (problem !== undefined) {
     // its entry stays: a patch for it may be in flight
-    const message = `${problem.message}: delete one of these Nodes and create it again`
+    const message = `${problem.message}: delete the Node and create it again`
     return { outcome: { kind: 'conflict', message, problems }, effects }
   }
   reservation.sinceMs ??= nowMs
@@ -145,16 +145,21 @@ function notAvailable(node: NodeFacts, ranges: readonly NodeRange[], { cache, st
 
 /** The conflicts of a Node: its subnets overlap others, or its fields contradict each other. */
 function conflictsOf(node: NodeFacts, context: NodeIPAMContext): readonly SubnetProblem[] {
-  const { name, subnets, problems } = node
-  const services = subnets.flatMap((subnet) =>
-    overlapOf(name, subnet, 'service range', context.state.subnets.serviceRangesAt(subnet)),
-  )
+  const { name, problems } = node
   const [cause] = problems
   const contradiction: readonly SubnetProblem[] =
     cause === undefined
       ? []
       : [{ reason: 'CIDRConflict', message: `Node ${name}: ${listed(problems, '; ')}`, subnets: [], cause }]
-  return [...sharedWithNodes(node, context), ...services, ...contradiction]
+  return [...sharedWithNodes(node, context), ...inServiceRanges(node, context), ...contradiction]
+}
+
+/** The subnets that overlap a service range. O(subnets x service ranges). */
+function inServiceRanges(
+  { name, subnets }: Pick<NodeFacts, 'name' | 'subnets'>,
+  { state }: NodeIPAMContext,
+): readonly SubnetProblem[] {
+  return subnets.flatMap((subnet) => overlapOf(name, subnet, 'service range', state.subnets.serviceRangesAt(subnet)))
 }
 
 /** The subnets that overlap those of other Nodes. O(subnets), however many Nodes there are. */

@@ -113,7 +113,8 @@ function unused(seen: SeenAddress, context: ServiceContext): Finding {
     return { is: 'surplus', why: `${parent} does not exist`, proof }
   }
   if (!entry.ok) return wrong('ServiceNotReadable', `${parent} cannot be read: ${entry.problem}`)
-  if (wantsAddress(entry.value) || mayGetSecond(entry.value, address?.family, context))
+  const isUsable = address !== undefined && isInRange(address, context.state)
+  if (isUsable && (wantsAddress(entry.value) || mayGetSecond(entry.value, address.family, context)))
     return { is: 'fine', outcome: { kind: 'waiting', message: `${parent} gets it` } }
   return {
     is: 'surplus',

@@ -145,7 +145,10 @@ interface Lasting {
   readonly cause?: string | undefined
 }
 
-/** Reports a ServiceCIDR that is not ready for a long time, once. */
+/**
+ * Reports a ServiceCIDR that is not ready for a long time, once: in a plan without writes, since a
+ * plan whose write fails sends no Event.
+ */
 function report(
   object: ServiceCIDR,
   outcome: ServiceIPOutcome,
@@ -155,7 +158,9 @@ function report(
 ): Plan<ServiceIPOutcome> {
   const waitSeconds = Math.ceil((sinceMs - nowMs) / 1000) + reportSeconds
   if (waitSeconds > 0) return { outcome, effects, requeueAfterSeconds: waitSeconds }
+  // it is planned again after its own writes
+  if (effects.length > 0) return { outcome, effects }
   const problem = { reason: 'ServiceCIDRNotReady', message: outcome.message, cause }
   const events = reportProblems(rangeKey(object.metadata.name), object, [problem], state)
-  return { outcome, effects: [...effects, ...events] }
+  return { outcome, effects: events }
 }

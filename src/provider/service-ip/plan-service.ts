@@ -38,7 +38,6 @@ export function planService(
   const missing = looks.flatMap((look) => look.missing ?? [])
   const { due, requeueAfterSeconds } = absences.look(key, [...missing, ...problems.map(problemKey)], nowMs)
   const lasting = problems.filter((problem) => due.has(problemKey(problem)))
-  const events = reportProblems(key, service, lasting, context.state)
   const repairs = missing.filter((text) => due.has(text))
   if (repairs.length > 0) {
     // the Service may be deleted by now: its IPAddress was deleted after it
@@ -48,10 +47,12 @@ export function planService(
     const message = `${repairs.join(' and ')} had no IPAddress`
     return {
       outcome: { kind: 'repaired', message },
-      effects: [check, ...creates, ...reported, ...events],
+      // its problems are reported by the next plan, when the writes are done
+      effects: [check, ...creates, ...reported],
       requeueAfterSeconds,
     }
   }
+  const events = reportProblems(key, service, lasting, context.state)
   const outcome = outcomeOf(service, problems, missing)
   const second = outcome.kind === 'ready' ? secondFamily(service, context) : undefined
   if (second === undefined) return { outcome, effects: events, requeueAfterSeconds }
@@ -219,8 +220,9 @@ function choose(service: Service, { family, named, seed }: AddressQuery, { state
   const ranges =
     state.unkept.size === 0 ? state.ranges : state.ranges.map((range) => ({ ...range, isReady: isKept(range, state) }))
   if (named !== undefined) return namedServiceAddress(ranges, ledger, named)
-  const { uid = '' } = service.metadata
-  return nextServiceAddress(ranges, ledger, { family, start: drawn(hashText(`${seed} ${uid} ${family}`)) })
+  const { name, namespace, uid = '' } = service.metadata
+  const { times = 0 } = state.denied.get(serviceKey(nameKey({ name, namespace }))) ?? {}
+  return nextServiceAddress(ranges, ledger, { family, start: drawn(hashText(`${seed} ${uid} ${family}`) + times) })
 }
 
 interface Families {
@@ -252,12 +254,15 @@ function familiesOf({ spec }: Service, { state: { ranges } }: ServiceContext): F
   return { wanted: isDual ? [first, second] : [first], named }
 }
 
-/** An address that was created for a Service and not written to it: its writer was interrupted. */
+/**
+ * An address that was created for a Service and not written to it: its writer was interrupted. In a
+ * range, as any address that a Service gets.
+ */
 function ownAddress(
   service: Service,
   family: Family,
   named: Address.Address | undefined,
-  { cache }: ServiceContext,
+  { cache, state }: ServiceContext,
 ): SeenAddress | undefined {
   const text = named && Address.format(named)
   return cache.addresses
@@ -265,6 +270,7 @@ function ownAddress(
     .find(
       (own) =>
         own.address?.family === family &&
+        isInRange(own.address, state) &&
         own.isManaged &&
         own.text === own.object.metadata.name &&
         own.object.metadata.deletionTimestamp === undefined &&

@@ -1,10 +1,11 @@
 import * as Address from '../../cidr/nouns/address.js'
 import { Service } from '../../crd/core/service.js'
+import type { KubeObject } from '../../crd/meta/object.js'
 import { IPAddress } from '../../crd/networking/ip-address.js'
 import { ServiceCIDR } from '../../crd/networking/service-cidr.js'
 import { refuse } from '../../errors/refuse.js'
 import type { DefinedPlanner } from '../../plan/define-planner.js'
-import { type Delta, definePlanner, type Effect, eventAbout } from '../../plan/index.js'
+import { type Delta, definePlanner, type Effect, eventAbout, type Plan, type PlanTime } from '../../plan/index.js'
 import type { ServiceIPOutcome } from './outcome.js'
 import { planAddress } from './plan-address.js'
 import { planRange } from './plan-range.js'
@@ -96,31 +97,24 @@ export function serviceIPs(options: ServiceIPOptions): ServiceIPPlanner {
       },
     },
     plan(key, context, time) {
-      const { cache, state } = context
-      const [kind, name] = readKey(key)
-      const entry = { Service: cache.services, IPAddress: cache.addresses, ServiceCIDR: cache.ranges }[kind]?.entry(
-        name,
-      )
-      if (entry === undefined) {
-        state.reported.delete(key)
-        state.refused.delete(key)
-        state.absences.look(key, [], time.nowMs)
-        return undefined
-      }
-      if (!entry.ok) return { outcome: { kind: 'problem', message: entry.problem }, effects: [] }
-      const service = cache.services.get(name)
-      if (kind === 'Service' && service !== undefined) return planService(service, context, time, seed)
-      const range = cache.ranges.get(name)
-      if (kind === 'ServiceCIDR' && range !== undefined) return planRange(range, context, time, reportSeconds)
-      const seen = cache.addresses.get(name)
-      return seen && planAddress(seen, context, time)
+      const plan = planKey(key, context, time, { seed, reportSeconds })
+      if (plan === undefined || plan.effects.every(({ kind }) => kind === 'event')) context.state.denied.delete(key)
+      return plan
     },
-    refused(key, { effect, message }, context) {
-      const { unkept } = context.state
+    refused(key, { effect, code, message }, context) {
+      const { cache, state } = context
+      const { unkept, denied } = state
       // the status of a ServiceCIDR is not what Services wait for
       const isOfRange = effect.kind === 'patch' && ServiceCIDR.is(effect.ref) && effect.subresource === undefined
-      const range = isOfRange ? context.cache.ranges.get(effect.ref.name) : undefined
-      if (range === undefined) return undefined
+      const range = isOfRange ? cache.ranges.get(effect.ref.name) : undefined
+      if (range === undefined) {
+        const before = denied.get(key)
+        denied.set(key, { code, times: (before?.times ?? 0) + 1 })
+        const object = objectOf(key, context)
+        const isNew = object !== undefined && before?.code !== code
+        const effects = isNew ? [eventAbout(object, { type: 'Warning', reason: 'WriteRefused', message })] : []
+        return { outcome: { kind: 'problem', message }, effects }
+      }
       const isNew = !unkept.has(range.metadata.name)
       unkept.add(range.metadata.name)
       const event = eventAbout(range, { type: 'Warning', reason: 'WriteRefused', message })
@@ -148,6 +142,37 @@ export function serviceIPs(options: ServiceIPOptions): ServiceIPPlanner {
     },
     isAggregate: (key) => readKey(key)[0] === 'ServiceCIDR',
   })
+}
+
+function planKey(
+  key: string,
+  context: ServiceContext,
+  time: PlanTime,
+  { seed, reportSeconds }: { readonly seed: number; readonly reportSeconds: number },
+): Plan<ServiceIPOutcome> | undefined {
+  const { cache, state } = context
+  const [kind, name] = readKey(key)
+  const entry = { Service: cache.services, IPAddress: cache.addresses, ServiceCIDR: cache.ranges }[kind]?.entry(name)
+  if (entry === undefined) {
+    state.reported.delete(key)
+    state.refused.delete(key)
+    state.absences.look(key, [], time.nowMs)
+    return undefined
+  }
+  if (!entry.ok) return { outcome: { kind: 'problem', message: entry.problem }, effects: [] }
+  const service = cache.services.get(name)
+  if (kind === 'Service' && service !== undefined) return planService(service, context, time, seed)
+  const range = cache.ranges.get(name)
+  if (kind === 'ServiceCIDR' && range !== undefined) return planRange(range, context, time, reportSeconds)
+  const seen = cache.addresses.get(name)
+  return seen && planAddress(seen, context, time)
+}
+
+/** The object of a key. */
+function objectOf(key: string, { cache }: ServiceContext): KubeObject | undefined {
+  const [kind, name] = readKey(key)
+  if (kind === 'Service') return cache.services.get(name)
+  return kind === 'ServiceCIDR' ? cache.ranges.get(name) : cache.addresses.get(name)?.object
 }
 
 /** Records the addresses that an object had or has, and returns the keys that it concerns. */

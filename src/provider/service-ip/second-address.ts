@@ -46,8 +46,5 @@ export function secondFamily(service: Service, context: ServiceContext): Family 
   const family = lackedFamily(service)
   if (!mayGetSecond(service, family, context)) return undefined
   if (service.spec.ipFamilyPolicy === 'RequireDualStack') return family
-  const { cache, state } = context
-  const isOffered = state.ranges.some(({ prefix }) => prefix.address.family === family)
-  const hasOwn = cache.addresses.by('service', nameKey(service.metadata)).some((own) => own.address?.family === family)
-  return isOffered || hasOwn ? family : undefined
+  return context.state.ranges.some(({ prefix }) => prefix.address.family === family) ? family : undefined
 }

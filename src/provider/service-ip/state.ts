@@ -35,6 +35,11 @@ export interface ServiceIPState {
   readonly refused: Set<string>
   /** Names of ServiceCIDRs whose finalizer the store has refused: no Service waits for it. */
   readonly unkept: Set<string>
+  /**
+   * Why the store has refused the last write of a key, and how many it has refused since the key
+   * had nothing to write. Each time the search for an address begins at another place.
+   */
+  readonly denied: Map<string, { readonly code: string; readonly times: number }>
   /** The problems of each key that were reported. */
   readonly reported: Map<string, ReadonlySet<string>>
   /** The ranges of all ServiceCIDRs, the oldest first. */
@@ -50,6 +55,7 @@ export function newState(graceSeconds: number, before?: ServiceIPState): Service
     absences: new Absences(graceSeconds),
     refused: new Set(),
     unkept: new Set(),
+    denied: new Map(),
     reported: before?.reported ?? new Map(),
     ranges: [],
   }

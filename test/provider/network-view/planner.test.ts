@@ -273,6 +273,14 @@ describe('acceptance', () => {
     expect(await states()).toEqual(['10.0.0.0/16 Active', '10.1.0.0/16 Proposed'])
   })
 
+  test('a range that a consumer has rejected is proposed when the object is first written, also if Nodes use it', async () => {
+    await create(network({ consumers }), clusterCIDR('a', '10.0.0.0/16'), node('n', ['10.0.0.0/24']))
+    const answers = [{ cidr: '10.0.0.0/16', consumer: consumers[0]!.name, accepted: false }]
+    await store.patch(networkRef, { status: { answers } }, { subresource: 'status' })
+    await run()
+    expect(await states()).toEqual(['10.0.0.0/16 Proposed'])
+  })
+
   describe('of a range that is deleted and created again within the grace period', () => {
     const cidr = '10.0.0.0/16'
     const bare = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'n' }, spec: {} }

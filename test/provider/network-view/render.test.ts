@@ -170,6 +170,23 @@ describe('limits of consumers', () => {
     ])
   })
 
+  test('a subnet of a Node around ranges takes the object of none away', () => {
+    const clusterCIDRs = [clusterCIDR('a', '10.1.0.0/24'), clusterCIDR('b', '10.2.0.0/24')]
+    const before = networkView({ nodes: [node('n', ['10.1.0.0/26'])], clusterCIDRs })
+    const nodes = [node('n', ['10.1.0.0/26']), node('wrong', ['10.0.0.0/8']), node('beside', ['11.0.0.0/24'])]
+    const after = networkView({ nodes, clusterCIDRs })
+    const maskSizes = { ipv4: 26 }
+    expect(renderCalico(after).content.slice(0, 2)).toEqual(renderCalico(before).content)
+    expect(renderCilium(after, { maskSizes }).content.spec.ipv4?.cidrs).toEqual([
+      ...(renderCilium(before, { maskSizes }).content.spec.ipv4?.cidrs ?? []),
+      '11.0.0.0/24',
+    ])
+    for (const { lost } of [renderCalico(after), renderCilium(after, { maskSizes })]) {
+      expect(lost.map(({ kind }) => kind)).toEqual(['missing'])
+      expect(lost[0]!.message).toMatch(/^16776704 addresses .* have a range in them: /)
+    }
+  })
+
   test('Cilium takes IPv6 ranges of up to 16 bits above maskSize, and IPv4 ranges of any size', () => {
     const wide = renderCilium(view(['10.0.0.0/8,fd00::/47', 'fd01::/48']), { maskSizes: { ipv4: 32, ipv6: 64 } })
     expect([wide.content.spec.ipv4?.cidrs, wide.content.spec.ipv6?.cidrs]).toEqual([['10.0.0.0/8'], ['fd01::/48']])

@@ -36,6 +36,13 @@ describe('Events', () => {
     expect(message).toMatch(/^no free subnets for Node n2 in a .*, b0 .*, and more$/)
   })
 
+  test('a Node that waits is told of once, however often a range loses and gets its finalizer', () => {
+    const full = range('b', { ipv4: '10.0.0.0/24' })
+    const host = new Host().put(small, node('n1'), node('n2'))
+    for (let i = 0; i < 5; i++) host.put({ ...full, metadata: { name: 'b', uid: `b${i}` } }, full)
+    expect(host.told).toEqual(['n2 CIDRNotAvailable'])
+  })
+
   test('a Node waits in silence only for a range that is for it and is to get its finalizer first', () => {
     const reasons = (zone: string) => {
       const planner = nodeIPAM()

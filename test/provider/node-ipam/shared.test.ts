@@ -89,6 +89,24 @@ describe('several controllers', () => {
     expect(planner.plan('Node n1', TIME)?.effects).toMatchObject([{ kind: 'patch', if: { uid: 'uid n1' } }])
   })
 
+  test('an entry whose subnet has become a part of a service range is not carried out, until that one is deleted', () => {
+    const planner = nodeIPAM({ shared: { identity: 'own' }, watchServiceCIDRs: true })
+    planner.observe(present(range('a', { ipv4: '10.0.0.0/16' })))
+    planner.observe(present(node('n1')))
+    planner.observe(reservations('1', [{ ...entry, by: 'own' }]))
+    const services = {
+      apiVersion: 'networking.k8s.io/v1',
+      kind: 'ServiceCIDR',
+      metadata: { name: 'kubernetes', uid: 's', resourceVersion: '1' },
+      spec: { cidrs: ['10.0.0.0/20'] },
+    } as const
+    expect(planner.observe(present(services as never))).toContain('Node n1')
+    const plan = planner.plan('Node n1', TIME)!
+    expect(plan).toMatchObject({ outcome: { kind: 'conflict' }, effects: [{ kind: 'event', reason: 'CIDRConflict' }] })
+    expect(planner.observe(absent(services as never))).toContain('Node n1')
+    expect(planner.plan('Node n1', TIME)?.effects).toMatchObject([{ kind: 'patch', if: { uid: 'uid n1' } }])
+  })
+
   test('an entry of another controller is left to it for a while, and then carried out', () => {
     const planner = nodeIPAM({ shared: { identity: 'own', takeOverSeconds: 5 } })
     planner.observe(present(node('n1')))

@@ -285,3 +285,66 @@ describe('a ServiceCIDR whose finalizer is refused', () => {
     world.problems.length = 0
   })
 })
+
+describe('a write for a Service that is refused', () => {
+  /** A server that refuses the creation of some IPAddresses. */
+  const refusing = (isRefused: (name: string) => boolean) =>
+    new World((below) => ({
+      ...below,
+      create: async (object) =>
+        object.kind === 'IPAddress' && isRefused(object.metadata.name)
+          ? fail('STORE_INVALID', { object: `IPAddress ${object.metadata.name}`, path: 'object', problem: 'no' })
+          : below.create(object),
+    }))
+
+  test('leads to another address, and is an Event of the Service', async () => {
+    const refused = new Set<string>()
+    world = refusing((name) => (refused.size === 0 || refused.has(name) ? refused.add(name).has(name) : false))
+    await world.create(range('kubernetes', '10.0.0.0/28'), service('web'))
+    world.start()
+    await world.pass(60)
+    const [ip = ''] = (await ipsOf('web')) ?? []
+    expect(ip).toMatch(/^10\.0\.0\./)
+    expect(refused).not.toContain(ip)
+    expect(world.events).toEqual([expect.stringMatching(/^Warning Service web WriteRefused: could not create .* no$/)])
+    world.problems.length = 0
+  })
+
+  test('is one Event however often it is tried, and another one after it was done', async () => {
+    let isRefused = true
+    world = refusing(() => isRefused)
+    await world.create(range('kubernetes', '10.0.0.0/28'), service('web', { ipFamilyPolicy: 'RequireDualStack' }))
+    world.start()
+    await world.pass(1)
+    await world.create(range('six', 'fd00::/120'))
+    await world.pass(3600)
+    expect(world.problems.length).toBeGreaterThan(5)
+    expect(world.events).toEqual([expect.stringMatching(/^Warning Service web WriteRefused: /)])
+    isRefused = false
+    await world.pass(1000)
+    expect(await ipsOf('web')).toHaveLength(2)
+    isRefused = true
+    await world.create(service('api'))
+    await world.pass(60)
+    expect(world.events.slice(1)).toEqual([expect.stringMatching(/^Warning Service api WriteRefused: /)])
+    world.problems.length = 0
+  })
+})
+
+test('an IPAddress that was created for a Service is given to it only if a range can hold it', async () => {
+  await world.create(range('kubernetes', '10.0.0.0/28'))
+  for (const [name, ip] of [
+    ['outside', '10.9.0.1'],
+    ['network', '10.0.0.0'],
+    ['inside', '10.0.0.3'],
+  ] as const) {
+    await world.create(address(ip, name), service(name))
+  }
+  await world.create(address('fd00::1', 'six'), service('six', { ipFamilyPolicy: 'RequireDualStack' }))
+  world.start()
+  await world.pass(120)
+  expect(await ipsOf('inside')).toEqual(['10.0.0.3'])
+  for (const name of ['outside', 'network']) expect((await ipsOf(name))?.[0]).toMatch(/^10\.0\.0\.([1-9]|1[0-4])$/)
+  expect(await ipsOf('six')).toBeUndefined()
+  expect((await world.addresses()).filter((each) => /^(10\.9|10\.0\.0\.0 |fd00)/.test(each))).toEqual([])
+})

@@ -1,4 +1,4 @@
-import { unwrap } from 'ipam-kit/errors'
+import { fail, unwrap } from 'ipam-kit/errors'
 import type { Change } from 'ipam-kit/plan'
 import { serviceIPs } from 'ipam-kit/provider/service-ip'
 import { storeOver } from 'ipam-kit/testing'
@@ -333,4 +333,28 @@ describe('a Service', () => {
       expect.stringMatching(/^Warning IPAddress 10\.0\.0\.9 ServiceNotReadable: Service a\/web cannot be read/),
     ])
   })
+})
+
+test('a ServiceCIDR that cannot be used is reported, also if its first write meets a conflict or is refused', async () => {
+  for (const code of ['STORE_CONFLICT', 'STORE_INVALID'] as const) {
+    let isFirst = true
+    world = new World((below) =>
+      storeOver(below, {
+        patch: async (ref, patch, options) => {
+          const fails = isFirst
+          isFirst = false
+          if (!fails) return below.patch(ref, patch, options)
+          return code === 'STORE_CONFLICT'
+            ? fail(code, { object: 'ServiceCIDR wide', expected: '1', actual: '2' })
+            : fail(code, { object: 'ServiceCIDR wide', path: 'metadata', problem: 'no' })
+        },
+      }),
+    )
+    await world.create(range('wide', 'fd00::/32'))
+    world.start()
+    await world.pass(60)
+    expect(world.events.filter((event) => event.includes('ServiceCIDRNotReady'))).toHaveLength(1)
+    world.problems.length = 0
+    await world.stop()
+  }
 })
