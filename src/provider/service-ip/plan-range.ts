@@ -50,9 +50,11 @@ export function planRange(
   const isTheirs = ready?.status === 'True' && ready.reason !== IN_SERVICE
   if (problem === undefined && isOwn && !isTheirs) effects.push(...writeReady(object, IN_SERVICE, message, time))
   if (problem === undefined && (isOwn || ready.status === 'True')) {
+    const outcome = { kind: 'ready', message } as const
+    // it is planned again after its own writes: a plan whose write fails sends no Event
+    if (effects.length > 0) return { outcome, effects }
     const causes = problems.map((text) => ({ reason: INVALID, message: text }))
-    effects.push(...reportProblems(rangeKey(object.metadata.name), object, causes, context.state))
-    return { outcome: { kind: 'ready', message }, effects }
+    return { outcome, effects: reportProblems(rangeKey(object.metadata.name), object, causes, context.state) }
   }
   const why = problem ?? `${ready?.reason}: ${ready?.message}`
   const sinceMs =
@@ -145,10 +147,7 @@ interface Lasting {
   readonly cause?: string | undefined
 }
 
-/**
- * Reports a ServiceCIDR that is not ready for a long time, once: in a plan without writes, since a
- * plan whose write fails sends no Event.
- */
+/** Reports a ServiceCIDR that is not ready for a long time, once. */
 function report(
   object: ServiceCIDR,
   outcome: ServiceIPOutcome,
@@ -158,7 +157,7 @@ function report(
 ): Plan<ServiceIPOutcome> {
   const waitSeconds = Math.ceil((sinceMs - nowMs) / 1000) + reportSeconds
   if (waitSeconds > 0) return { outcome, effects, requeueAfterSeconds: waitSeconds }
-  // it is planned again after its own writes
+  // as above
   if (effects.length > 0) return { outcome, effects }
   const problem = { reason: 'ServiceCIDRNotReady', message: outcome.message, cause }
   const events = reportProblems(rangeKey(object.metadata.name), object, [problem], state)

@@ -335,7 +335,7 @@ describe('a Service', () => {
   })
 })
 
-test('a ServiceCIDR that cannot be used is reported, also if its first write meets a conflict or is refused', async () => {
+test('a ServiceCIDR that cannot be used as a whole is reported, also if its first write meets a conflict or is refused', async () => {
   for (const code of ['STORE_CONFLICT', 'STORE_INVALID'] as const) {
     let isFirst = true
     world = new World((below) =>
@@ -353,7 +353,11 @@ test('a ServiceCIDR that cannot be used is reported, also if its first write mee
     await world.create(range('wide', 'fd00::/32'))
     world.start()
     await world.pass(60)
-    expect(world.events.filter((event) => event.includes('ServiceCIDRNotReady'))).toHaveLength(1)
+    isFirst = true
+    await world.create(range('part', '10.0.0.0/24', 'x'))
+    await world.pass(60)
+    const reasons = world.events.filter((event) => !event.includes('WriteRefused')).map((event) => event.split(' ')[3])
+    expect(reasons).toEqual(['ServiceCIDRNotReady:', 'InvalidRange:'])
     world.problems.length = 0
     await world.stop()
   }
