@@ -69,7 +69,9 @@ export interface PlannerDefinition<O extends Outcome, W extends Watches, S> {
     | ((key: string, refusal: Refusal, context: PlannerContext<W, S>, time: PlanTime) => RefusedPlan<O> | undefined)
     | undefined
   /** {@link Planner.reserve}. */
-  readonly reserve?: ((plan: Plan, context: PlannerContext<W, S>) => () => readonly string[]) | undefined
+  readonly reserve?:
+    | ((plan: Plan, context: PlannerContext<W, S>) => (isDone?: boolean) => readonly string[])
+    | undefined
   /** {@link Planner.isAggregate}. Left out: no key. */
   readonly isAggregate?: ((key: string, context: PlannerContext<W, S>) => boolean) | undefined
   /** {@link Planner.isRepair}. */

@@ -150,9 +150,11 @@ export interface Planner<O extends Outcome = Outcome> {
    *
    * @returns a function that ends the reservation. Call it once, when the planner has observed all
    *   changes of the plan and the outcome of each write is known. It returns the keys to plan
-   *   again, as `observe` does: an address that was not created may serve another claim
+   *   again, as `observe` does: an address that was not created may serve another claim. Pass false
+   *   if not all effects were carried out, so that the Events of the plan were not sent. Default
+   *   true
    */
-  reserve?(plan: Plan): () => readonly string[]
+  reserve?(plan: Plan): (isDone?: boolean) => readonly string[]
   /** Whether this key aggregates other keys. It is planned when no other key waits. */
   isAggregate(key: string): boolean
   /**

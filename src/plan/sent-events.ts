@@ -1,5 +1,6 @@
 import type { KubeObject } from '../crd/meta/object.js'
 import { type EventEffect, eventAbout } from './effect.js'
+import type { Plan } from './plan.js'
 
 /** Why an Event is sent. */
 export interface EventCause<R extends string = string> {
@@ -45,10 +46,12 @@ export class SentEvents<R extends string = string> {
     })
   }
 
-  /** Notes that an Event of a plan is sent. */
-  send(event: EventEffect): void {
-    const planned = this.#planned.get(event)
-    if (planned !== undefined) this.#note(planned.key, planned.id)
+  /** Notes that the Events of a plan are sent. */
+  sendAll({ effects }: Plan): void {
+    for (const effect of effects) {
+      const planned = effect.kind === 'event' ? this.#planned.get(effect) : undefined
+      if (planned !== undefined) this.#note(planned.key, planned.id)
+    }
   }
 
   /**

@@ -151,15 +151,17 @@ class ClaimWork {
     return entry && this.#planPool(key, entry.value as KubeObject, time)
   }
 
-  reserve(plan: Plan): () => readonly string[] {
+  reserve(plan: Plan): (isDone?: boolean) => readonly string[] {
     const ends = plan.effects.flatMap((effect) => {
       const isCall = effect.kind === 'external'
       const object = isCall ? effect.pending : effect.kind === 'create' ? effect.object : undefined
       return [isCall && this.#beginCall(formatRef(effect.call.about)), this.#hold(object && addressIn(object))]
     })
-    for (const effect of plan.effects) if (effect.kind === 'event') this.#sent.send(effect)
     const after = this.#after.get(plan) ?? []
-    return () => [...after, ...ends.flatMap((end) => (end ? this.#wakeAll(end()) : []))]
+    return (isDone = true) => {
+      if (isDone) this.#sent.sendAll(plan)
+      return [...after, ...ends.flatMap((end) => (end ? this.#wakeAll(end()) : []))]
+    }
   }
 
   onResult(result: CallResult<unknown, unknown>): readonly string[] {

@@ -169,16 +169,14 @@ export function nodeIPAM(options: NodeIPAMOptions = {}): NodeIPAMPlanner {
     // subnets about to be written are given to no other Node, and an Event is sent once
     reserve(plan, context) {
       const { subnets, sent, reservations } = context.state
-      for (const effect of plan.effects) {
-        if (effect.kind === 'event') sent.send(effect)
-      }
       const outcome = plan.outcome as NodeIPAMOutcome
       const choices = choicesOf(outcome).filter(({ node }) => !reservations.has(node))
       for (const { node, choice } of choices) {
         subnets.setNode(node, choice.subnets, 'pending')
         subnets.advance(choice)
       }
-      return () => {
+      return (isDone = true) => {
+        if (isDone) sent.sendAll(plan)
         for (const { node } of choices) subnets.setNode(node, [], 'pending')
         // the Node may have got others meanwhile, set by hand
         const had = (node: string) => reservations.get(node)?.subnets ?? context.cache.nodes.get(node)?.subnets ?? []

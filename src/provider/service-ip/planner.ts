@@ -122,9 +122,10 @@ export function serviceIPs(options: ServiceIPOptions): ServiceIPPlanner {
       return { outcome: { kind: 'problem', message }, effects: isNew ? [event] : [], wakes }
     },
     reserve(plan, context) {
-      const { ledger, refused } = context.state
+      const { ledger, refused, sent } = context.state
       const texts = plan.effects.flatMap((effect) => reserveFor(effect, context))
-      return () => {
+      return (isDone = true) => {
+        if (isDone) sent.sendAll(plan)
         for (const text of texts) ledger.delete(pendingId(text))
         // an address whose creation failed is free for waiting Services
         return texts.every((text) => ledger.get(text) !== undefined) ? [] : [...refused]
@@ -154,7 +155,7 @@ function planKey(
   const [kind, name] = readKey(key)
   const entry = { Service: cache.services, IPAddress: cache.addresses, ServiceCIDR: cache.ranges }[kind]?.entry(name)
   if (entry === undefined) {
-    state.reported.delete(key)
+    state.sent.forget(key)
     state.refused.delete(key)
     state.absences.look(key, [], time.nowMs)
     return undefined

@@ -4,7 +4,8 @@ import * as RangeSet from '../../cidr/nouns/range-set.js'
 import type { Service } from '../../crd/core/service.js'
 import { isDeleting, type KubeObject } from '../../crd/meta/object.js'
 import type { ServiceCIDR } from '../../crd/networking/service-cidr.js'
-import { Absences, byAge, type EventEffect, eventAbout, type PlannerContext } from '../../plan/index.js'
+import { Absences, byAge, type EventEffect, type PlannerContext } from '../../plan/index.js'
+import { SentEvents } from '../../plan/sent-events.js'
 import {
   addressText,
   canHold,
@@ -40,8 +41,8 @@ export interface ServiceIPState {
    * had nothing to write. Each time the search for an address begins at another place.
    */
   readonly denied: Map<string, { readonly code: string; readonly times: number }>
-  /** The problems of each key that were reported. */
-  readonly reported: Map<string, ReadonlySet<string>>
+  /** The Events about problems that were sent. */
+  readonly sent: SentEvents
   /** The ranges of all ServiceCIDRs, the oldest first. */
   ranges: readonly ServiceRange[]
 }
@@ -56,7 +57,7 @@ export function newState(graceSeconds: number, before?: ServiceIPState): Service
     refused: new Set(),
     unkept: new Set(),
     denied: new Map(),
-    reported: before?.reported ?? new Map(),
+    sent: before?.sent ?? new SentEvents(),
     ranges: [],
   }
 }
@@ -200,13 +201,8 @@ export function reportProblems(
   key: string,
   object: KubeObject,
   problems: readonly Problem[],
-  { reported }: Pick<ServiceIPState, 'reported'>,
+  { sent }: Pick<ServiceIPState, 'sent'>,
 ): readonly EventEffect[] {
-  const before = reported.get(key)
-  const now = new Set(problems.map(problemKey))
-  if (now.size === 0) reported.delete(key)
-  else reported.set(key, now)
-  return problems
-    .filter((problem) => before?.has(problemKey(problem)) !== true)
-    .map(({ reason, message }) => eventAbout(object, { type: 'Warning', reason, message }))
+  const causes = problems.map(({ reason, message, cause = message }) => ({ reason, message, cause }))
+  return sent.newEvents(key, object, causes)
 }

@@ -144,15 +144,15 @@ export async function runKey<O extends Outcome>(
       show,
       clock,
       onEvent: (event) => void events.push(event),
-      external: external && releasing(external, release),
+      external: external && releasing(external, () => release(false)),
       canWrite,
       onCallResult: (call, answer) => answered.push(...(planner.onResult?.({ call, answer, atMs: now() }) ?? [])),
     })
     const isAnswered = answered.includes(key) && ++calls < MAX_CALLS
     wakes.push(...(isAnswered ? answered.filter((each) => each !== key) : answered))
     const { outcome, requeueAfterSeconds } = plan
-    if (ended.kind === 'unsettled') return { ...ended, outcome, attempts, wakes, release }
-    wakes.push(...release())
+    if (ended.kind === 'unsettled') return { ...ended, outcome, attempts, wakes, release: () => release(false) }
+    wakes.push(...release(ended.kind === 'done'))
     // when the reservation has ended: a callback may throw
     for (const event of events) onEvent?.(event)
     if (ended.kind === 'done' && isAnswered) continue

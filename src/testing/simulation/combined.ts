@@ -35,9 +35,9 @@ export class Combined implements Planner {
     return planner.plan(own, time)
   }
 
-  reserve(plan: Plan): () => readonly string[] {
+  reserve(plan: Plan): (isDone?: boolean) => readonly string[] {
     const ends = this.#planners.map((planner) => planner.reserve?.(plan))
-    return () => ends.flatMap((end, index) => (end?.() ?? []).map((key) => `${index} ${key}`))
+    return (isDone) => ends.flatMap((end, index) => (end?.(isDone) ?? []).map((key) => `${index} ${key}`))
   }
 
   isAggregate(key: string): boolean {

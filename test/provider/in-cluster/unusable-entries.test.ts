@@ -2,6 +2,7 @@ import type { InClusterPool } from 'ipam-kit/crd/in-cluster'
 import { type EventEffect, ObjectCache } from 'ipam-kit/plan'
 import { inCluster } from 'ipam-kit/provider/in-cluster'
 import { runUntilQuiet } from 'ipam-kit/run'
+import { storeOver } from 'ipam-kit/testing'
 import { describe, expect, test } from 'vitest'
 import { claim, poolOf, World } from './world.js'
 
@@ -120,6 +121,33 @@ test('an Event about a pool is sent again when the pool is created again, and fo
   await run()
   expect(told().slice(2)).toEqual([second])
 })
+
+test.each(['STORE_INVALID', 'STORE_CONFLICT', 'STORE_OUTCOME_UNKNOWN'] as const)(
+  'an Event about a pool is sent after all writes of its plan, also if the first try ended with %s',
+  async (code) => {
+    const world = new World()
+    await world.create(poolOf('InClusterIPPool', ADDRESSES))
+    let isDown = true
+    const patch = async (...args: Parameters<typeof world.store.patch>): ReturnType<typeof world.store.patch> => {
+      if (!isDown || args[0].kind !== 'InClusterIPPool') return world.store.patch(...args)
+      if (code !== 'STORE_INVALID') isDown = false
+      const context = { object: 'pool', path: '', problem: 'no', operation: 'patch', expected: '1', actual: '2' }
+      return { ok: false, failure: { code, context } as never }
+    }
+    const store = storeOver(world.store, { patch })
+    const planner = inCluster()
+    const told: string[] = []
+    const onEvent = ({ reason, message }: EventEffect) => {
+      if (reason === 'InvalidPool') told.push(message)
+    }
+    const run = () => runUntilQuiet(store, [planner], { now: () => world.nowMs, onEvent })
+    await run()
+    isDown = false
+    await run()
+    await run()
+    expect(told).toEqual([`spec.addresses: "10.0.0.300" ${NO_ENTRY}`])
+  },
+)
 
 test('a pool with many wrong entries sends twenty Events', async () => {
   const wrong = Array.from({ length: 50 }, (_, index) => `x${index}`)

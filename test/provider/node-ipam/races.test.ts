@@ -20,7 +20,7 @@ function planOf(planner: NodeIPAMPlanner, key: string): Plan {
 /** The reasons of the Events that a key leads to. */
 function eventsOf(planner: NodeIPAMPlanner, key: string): readonly string[] {
   const plan = planOf(planner, key)
-  planner.reserve?.(plan)
+  planner.reserve?.(plan)()
   return plan.effects.flatMap((effect) => (effect.kind === 'event' ? [effect.reason] : []))
 }
 
@@ -86,6 +86,15 @@ describe('subnets that were chosen for a Node which people gave others meanwhile
     expect(release?.()).toContain('ClusterCIDR a')
     expect(planOf(planner, 'ClusterCIDR a').outcome.kind).toBe('released')
   })
+})
+
+test('an Event of a plan that was not carried out is in the next plan as well', () => {
+  const planner = plannerOf(node('n1'))
+  for (let tries = 0; tries < 2; tries++) {
+    const plan = planOf(planner, 'Node n1')
+    expect(plan.effects).toMatchObject([{ kind: 'event', reason: 'CIDRNotAvailable' }])
+    planner.reserve?.(plan)(false)
+  }
 })
 
 test('an object that has the name of one that was told the same is told again', () => {

@@ -217,6 +217,19 @@ describe('a Service', () => {
     expect(await world.addresses()).toEqual([])
   })
 
+  test('is told of its problem again if the plan was not carried out, and not if it was', () => {
+    const planner = serviceIPs({ seed: 1, graceSeconds: 0 })
+    planner.observe({ kind: 'present', object: range('kubernetes', '10.0.0.0/24') })
+    const service = using('web', '10.9.0.9')
+    planner.observe({ kind: 'present', object: { ...service, metadata: { ...service.metadata, uid: 'u' } } })
+    const told = [0, 1000, 2000, 3000].map((nowMs) => {
+      const plan = planner.plan('Service a/web', { nowMs })!
+      planner.reserve?.(plan)(nowMs !== 1000)
+      return plan.effects.length
+    })
+    expect(told).toEqual([0, 1, 1, 0])
+  })
+
   test('N with one address are N - 1 Events, and O(N) keys are woken, also when the first of them is deleted', async () => {
     const planner = serviceIPs({ seed: 1, graceSeconds: 0 })
     const names = Array.from({ length: 40 }, (_, nth) => `s${nth}`)
@@ -232,7 +245,11 @@ describe('a Service', () => {
       for (const key of planner.observe(change)) {
         woken++
         // what is wrong is reported when it is still wrong at a second look
-        const plans = [0, 1000].map((nowMs) => planner.plan(key, { nowMs }))
+        const plans = [0, 1000].map((nowMs) => {
+          const plan = planner.plan(key, { nowMs })
+          if (plan !== undefined) planner.reserve?.(plan)()
+          return plan
+        })
         const effects = plans.flatMap((plan) => plan?.effects ?? [])
         for (const effect of effects) if (effect.kind === 'event') events.push(effect.reason)
       }

@@ -244,7 +244,7 @@ class BlockClaimProvider<P extends KubeObject, L extends ClaimLedger<P>, R exten
     return plan
   }
 
-  reserve(plan: Plan): () => readonly string[] {
+  reserve(plan: Plan): (isDone?: boolean) => readonly string[] {
     return this.#provider.reserve?.(plan) ?? (() => [])
   }
 
