@@ -1,8 +1,10 @@
 import * as Address from '../cidr/nouns/address.js'
-import { check } from '../errors/check.js'
+import { check, type KindOf } from '../errors/check.js'
 import { type CellState, type Grid, type GridOptions, gridsOf, type PoolMap } from './grid.js'
 
 export interface AsciiMapOptions extends GridOptions {}
+
+const ASCII_MAP_OPTIONS: KindOf<AsciiMapOptions> = { columns: 'number?', maxRows: 'number?' }
 
 /** What the characters of a map mean. */
 export const asciiMapLegend =
@@ -27,7 +29,7 @@ export const asciiMapLegend =
  */
 export function asciiMap(map: PoolMap, options: AsciiMapOptions = {}): string[] {
   check('asciiMap', 'map', map, ['open', { addresses: 'object', available: 'object', inUse: 'object' }])
-  check('asciiMap', 'options', options, 'object')
+  check('asciiMap', 'options', options, ASCII_MAP_OPTIONS)
 
   return gridsOf('asciiMap', map, options).flatMap(linesOf)
 }

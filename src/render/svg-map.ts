@@ -1,4 +1,4 @@
-import { check } from '../errors/check.js'
+import { check, type KindOf } from '../errors/check.js'
 import { type Grid, type GridOptions, gridsOf, type MapLabel, type PoolMap } from './grid.js'
 import { clipped, descriptionOf, gridPart, gridWidth, INK, PAD, type Part, summaryOf } from './svg-grid.js'
 import { drawnStates, looks, theme } from './svg-theme.js'
@@ -9,6 +9,13 @@ export interface SvgMapOptions extends GridOptions {
   readonly title?: string | undefined
   /** Labels of holders. A label is drawn if it fits, and is always in the tooltip. Default none. */
   readonly labels?: readonly MapLabel[] | undefined
+}
+
+const SVG_MAP_OPTIONS: KindOf<SvgMapOptions> = {
+  title: 'text?',
+  labels: ['list?', 'object'],
+  columns: 'number?',
+  maxRows: 'number?',
 }
 
 /**
@@ -33,7 +40,7 @@ export interface SvgMapOptions extends GridOptions {
  */
 export function svgMap(map: PoolMap, options: SvgMapOptions = {}): string {
   check('svgMap', 'map', map, ['open', { addresses: 'object', available: 'object', inUse: 'object' }])
-  check('svgMap', 'options', options, 'object')
+  check('svgMap', 'options', options, SVG_MAP_OPTIONS)
 
   const grids = gridsOf('svgMap', map, options)
   const summaries = grids.map((grid) => summaryOf(grid, map))

@@ -1,5 +1,5 @@
 import type { KindInfo, KubeObject, ObjectRef } from '../crd/meta/object.js'
-import { check } from '../errors/check.js'
+import { check, type KindOf } from '../errors/check.js'
 import { refuse } from '../errors/refuse.js'
 import type { Store, StoreFailure } from '../store/index.js'
 import type { CanWrite } from './can-write.js'
@@ -49,6 +49,18 @@ export interface LeaderElectionOptions {
   readonly writeTimeoutSeconds?: number | undefined
   /** Receives each failed attempt, for the log. */
   readonly onProblem: (failure: StoreFailure) => void
+}
+
+const LEADER_ELECTION_OPTIONS: KindOf<LeaderElectionOptions> = {
+  store: 'object',
+  timers: 'object',
+  lease: 'object',
+  identity: 'text',
+  leaseDurationSeconds: 'number?',
+  renewDeadlineSeconds: 'number?',
+  retryPeriodSeconds: 'number?',
+  writeTimeoutSeconds: 'number?',
+  onProblem: 'function',
 }
 
 /** The term of a leader. */
@@ -120,7 +132,7 @@ export class LeaderElection {
 
   /** @throws IpamError `INVALID_ARGUMENT` */
   constructor(options: LeaderElectionOptions) {
-    check('LeaderElection', 'options', options, 'object')
+    check('LeaderElection', 'options', options, LEADER_ELECTION_OPTIONS)
 
     const { leaseDurationSeconds = 15, renewDeadlineSeconds = 10, retryPeriodSeconds = 2 } = options
     const { writeTimeoutSeconds = leaseDurationSeconds - renewDeadlineSeconds } = options

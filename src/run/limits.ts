@@ -1,5 +1,30 @@
+import type { Kind, KindOf } from '../errors/check.js'
 import { refuse } from '../errors/refuse.js'
 import type { ObjectCache, Planner, Selection } from '../plan/index.js'
+
+/** A planner; not the function that makes one. */
+export const PLANNER: KindOf<Planner> = [
+  'open',
+  {
+    name: 'text',
+    watches: ['list', ['open', { apiVersion: 'text', kind: 'text' }]],
+    resyncSeconds: 'number?',
+    share: 'function?',
+    wakes: 'function?',
+    observe: 'function',
+    complete: 'function?',
+    onResult: 'function?',
+    plan: 'function',
+    refused: 'function?',
+    reserve: 'function?',
+    isAggregate: 'function',
+    isServed: 'function?',
+    isBegun: 'function?',
+    reset: 'function',
+  },
+]
+
+export const PLANNERS = ['list', PLANNER as Kind] as const
 
 /**
  * @throws IpamError `INVALID_ARGUMENT` for an invalid limit. Infinity is valid: no limit, on

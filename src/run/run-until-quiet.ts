@@ -1,5 +1,5 @@
 import { formatRef, kindKey } from '../crd/meta/object.js'
-import { check } from '../errors/check.js'
+import { check, type KindOf } from '../errors/check.js'
 import { ipamError } from '../errors/failure.js'
 import { type Failure, IpamError } from '../errors/index.js'
 import { refuse } from '../errors/refuse.js'
@@ -16,7 +16,7 @@ import type { Store, StoreFailure } from '../store/index.js'
 import { STORE } from '../store/store.js'
 import { assertCanWrite, type CanWrite } from './can-write.js'
 import { Fifo, type Queued } from './controller/fifo.js'
-import { assertLimit, assertPlanners, completeUnshared } from './limits.js'
+import { assertLimit, assertPlanners, completeUnshared, PLANNERS } from './limits.js'
 import { type KeyResult, runKey } from './plan/run-key.js'
 import type { AnyCaller } from './plan/run-plan.js'
 import { UnsettledError } from './plan/settle.js'
@@ -53,6 +53,16 @@ export interface RunUntilQuietOptions {
    * stops writing. Default 1,000.
    */
   readonly maxPlansPerKey?: number | undefined
+}
+
+const RUN_UNTIL_QUIET_OPTIONS: KindOf<RunUntilQuietOptions> = {
+  now: 'function',
+  onProgress: 'function?',
+  onEvent: 'function?',
+  external: 'function?',
+  canWrite: 'function?',
+  maxConflicts: 'number?',
+  maxPlansPerKey: 'number?',
 }
 
 /**
@@ -114,8 +124,8 @@ export async function runUntilQuiet<O extends Outcome>(
   options: RunUntilQuietOptions,
 ): Promise<QuietResult<O>> {
   check('runUntilQuiet', 'store', store, STORE)
-  check('runUntilQuiet', 'planners', planners, ['list', 'object'])
-  check('runUntilQuiet', 'options', options, ['open', { now: 'function' }])
+  check<unknown>('runUntilQuiet', 'planners', planners, PLANNERS)
+  check('runUntilQuiet', 'options', options, RUN_UNTIL_QUIET_OPTIONS)
 
   assertOptions(planners, options)
   const continued = await Run.before(store, planners)?.continue(options)

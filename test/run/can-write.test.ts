@@ -378,7 +378,7 @@ describe('a controller', () => {
 
 test.each([1, 'yes', null, {}])('canWrite is a function, and not %j', async (wrong) => {
   const canWrite = wrong as unknown as () => boolean
-  const refused = { code: 'INVALID_ARGUMENT', context: { argument: 'canWrite' } }
+  const refused = { code: 'INVALID_ARGUMENT', context: { argument: 'options.canWrite' } }
   const plan: Plan = { outcome: { kind: 'test', message: '' }, effects: [] }
   await expect(runPlan(plan, store, { canWrite })).rejects.toMatchObject(refused)
   await expect(runTask(new CountToThree(), store, { now, canWrite })).rejects.toMatchObject(refused)

@@ -1,4 +1,4 @@
-import { check } from '../../errors/check.js'
+import { check, type KindOf } from '../../errors/check.js'
 import type { CrdModel, KindVersion } from '../meta/crd-model.js'
 import { defined, unlessEmpty, unlessEmptyList } from '../meta/json.js'
 import { groupOf, type KubeObject, versionOf } from '../meta/object.js'
@@ -62,6 +62,8 @@ export interface ManifestOptions {
   readonly labels?: { readonly [name: string]: string } | undefined
 }
 
+const MANIFEST_OPTIONS: KindOf<ManifestOptions> = { conversion: 'object?', annotations: 'object?', labels: 'object?' }
+
 /**
  * The CustomResourceDefinition of a kind: plain data, to be written as YAML or sent to an API
  * server. Schemas, defaults, columns and names come from the model that reads and validates
@@ -76,7 +78,7 @@ export interface ManifestOptions {
  */
 export function crdManifest(model: CrdModel<KubeObject>, options: ManifestOptions = {}): CrdManifest {
   check('crdManifest', 'model', model, ['open', { info: 'object', names: 'object', versions: ['list', 'object'] }])
-  check('crdManifest', 'options', options, 'object')
+  check('crdManifest', 'options', options, MANIFEST_OPTIONS)
 
   const { info, names, versions } = model
   const { kind, plural, namespaced } = info

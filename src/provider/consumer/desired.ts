@@ -4,7 +4,7 @@ import type { IPPoolReference } from '../../crd/cluster-api/references.js'
 import { KIND_PATTERN, SUBDOMAIN_PATTERN } from '../../crd/meta/dns-names.js'
 import { asObject } from '../../crd/meta/json.js'
 import { formatRef, KUBE, type KubeObject, type OwnerReference, refOf } from '../../crd/meta/object.js'
-import { check } from '../../errors/check.js'
+import { check, type KindOf } from '../../errors/check.js'
 import { ipamError } from '../../errors/failure.js'
 import { type IpamError, isIpamError } from '../../errors/index.js'
 import { refuse } from '../../errors/refuse.js'
@@ -36,6 +36,8 @@ export interface ClaimsForOptions {
   readonly clusterName?: string | undefined
 }
 
+const CLAIMS_FOR_OPTIONS: KindOf<ClaimsForOptions> = { clusterName: 'text?' }
+
 /**
  * The claims that a machine needs for its devices, in their order: one for each pool of each
  * device. O(pools).
@@ -60,7 +62,7 @@ export function claimsFor(
 ): readonly DesiredClaim[] {
   check('claimsFor', 'owner', owner, KUBE)
   check('claimsFor', 'devices', devices, 'list')
-  check('claimsFor', 'options', options, 'object')
+  check('claimsFor', 'options', options, CLAIMS_FOR_OPTIONS)
 
   const { claims, problem } = nameableClaims(owner, devices, dialectOf(naming), options)
   if (problem !== undefined) throw problem

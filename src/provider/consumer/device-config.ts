@@ -1,7 +1,7 @@
 import * as Address from '../../cidr/nouns/address.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
 import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
-import { check } from '../../errors/check.js'
+import { check, type KindOf } from '../../errors/check.js'
 
 type Address = Address.Address
 type Prefix = Prefix.Prefix
@@ -69,6 +69,8 @@ export interface DeviceConfigOptions {
   readonly metricOf?: ((address: IPAddress) => number | undefined) | undefined
 }
 
+export const DEVICE_CONFIG_OPTIONS: KindOf<DeviceConfigOptions> = { lax: 'flag?', metricOf: 'function?' }
+
 /**
  * The settings of a device from the addresses of its claims, in the order of its pools. Reports all
  * problems at once. A gateway is optional, and may lie outside the subnet of its address. O(n) in
@@ -92,7 +94,7 @@ export function deviceConfig(
 ): DeviceConfig {
   check('deviceConfig', 'device', device, ['open', { index: 'number' }])
   check('deviceConfig', 'addresses', addresses, ['list', 'object'])
-  check('deviceConfig', 'options', options, 'object')
+  check('deviceConfig', 'options', options, DEVICE_CONFIG_OPTIONS)
 
   const settings: Draft = { addresses: [], routes: [] }
   const problems: DeviceProblem[] = []

@@ -1,6 +1,7 @@
 import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import { check } from '../../errors/check.js'
 import {
+  DEVICE_CONFIG_OPTIONS,
   type DeviceConfigOptions,
   type DeviceProblem,
   type DeviceSettings,
@@ -94,7 +95,7 @@ export function machineAddresses(
  */
 export function machineConfig(devices: readonly MachineDevice[], options: DeviceConfigOptions = {}): MachineConfig {
   check('machineConfig', 'devices', devices, ['list', 'object'])
-  check('machineConfig', 'options', options, 'object')
+  check('machineConfig', 'options', options, DEVICE_CONFIG_OPTIONS)
 
   const addressed = machineAddresses(devices)
   if (addressed.kind === 'waiting') return addressed

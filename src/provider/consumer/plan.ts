@@ -9,7 +9,7 @@ import {
   type OwnerReference,
   refOf,
 } from '../../crd/meta/object.js'
-import { check } from '../../errors/check.js'
+import { check, type KindOf } from '../../errors/check.js'
 import type { IpamError } from '../../errors/index.js'
 import { type Effect, guard, type Outcome, type Plan, patchObject, removeFinalizer } from '../../plan/index.js'
 import { type Aggregate, aggregate } from './aggregate.js'
@@ -56,6 +56,8 @@ export interface PlanClaimsOptions {
   readonly detached?: readonly string[] | undefined
 }
 
+const PLAN_CLAIMS_OPTIONS: KindOf<PlanClaimsOptions> = { detached: ['list?', 'text'] }
+
 export interface ReleaseOptions {
   /**
    * Delete the claims instead of leaving them to the garbage collector. Left out: as in the
@@ -63,6 +65,8 @@ export interface ReleaseOptions {
    */
   readonly deleteExplicitly?: boolean | undefined
 }
+
+const RELEASE_OPTIONS: KindOf<ReleaseOptions> = { deleteExplicitly: 'flag?' }
 
 /** The outcome of a plan for the claims of an owner. */
 export type ConsumerOutcome = Outcome &
@@ -122,7 +126,7 @@ export function planClaims(input: ConsumerInput, options: PlanClaimsOptions = {}
       addresses: ['list', 'object'],
     },
   ])
-  check('planClaims', 'options', options, 'object')
+  check('planClaims', 'options', options, PLAN_CLAIMS_OPTIONS)
 
   const work = workOf(input)
   if (isPaused(input)) return planPaused(work)
@@ -175,7 +179,7 @@ export function releasePlan(input: ConsumerInput, options: ReleaseOptions = {}):
       addresses: ['list', 'object'],
     },
   ])
-  check('releasePlan', 'options', options, 'object')
+  check('releasePlan', 'options', options, RELEASE_OPTIONS)
 
   const work = workOf(input)
   if (isPaused(input)) return planPaused(work)

@@ -1,4 +1,5 @@
 import { type KindInfo, kindKey } from '../../crd/meta/object.js'
+import { check, type KindOf } from '../../errors/check.js'
 import { ipamError } from '../../errors/failure.js'
 import { byAge, type Delta, definePlanner, type Planner, type PlannerContext, type Watch } from '../../plan/index.js'
 import { planObject } from './collect.js'
@@ -16,6 +17,8 @@ export interface GcOptions {
    */
   readonly waitForLists?: boolean | undefined
 }
+
+const GC_OPTIONS: KindOf<GcOptions> = { kinds: ['list', 'object'], waitForLists: 'flag?' }
 
 /** The garbage collector as a {@link Planner}: keys are `Kind.group namespace/name` of objects. */
 export interface GcPlanner extends Planner<GcOutcome> {
@@ -65,6 +68,7 @@ export interface GcPlanner extends Planner<GcOutcome> {
  * explain(planner.plan(key, { nowMs: 0 })).split('\n')[0] // 'collected: no owner is left: Box default/outer is gone'
  */
 export function gcPlanner(options: GcOptions): GcPlanner {
+  check('gcPlanner', 'options', options, GC_OPTIONS)
   const kinds = readKinds(options)
   const watches = Object.fromEntries([...kinds.values()].map((kind) => [kindName(kind), nodeWatch(kind)]))
   const wakes = Object.fromEntries(Object.keys(watches).map((name) => [name, wake]))

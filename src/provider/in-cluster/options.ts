@@ -1,4 +1,5 @@
 import type { Random } from '../../allocator/index.js'
+import type { KindOf } from '../../errors/check.js'
 import { refuse } from '../../errors/refuse.js'
 
 /** Annotation of a claim: the address or prefix that it requests. */
@@ -65,6 +66,17 @@ export interface InClusterOptions {
    * does, and the address is released at once, as upstream.
    */
   readonly holdsAddress?: ((finalizer: string) => boolean) | undefined
+}
+
+export const IN_CLUSTER_OPTIONS: KindOf<InClusterOptions> = {
+  poolConditions: 'flag?',
+  requestedAddress: 'object?',
+  preallocations: 'object?',
+  sticky: 'object?',
+  random: 'function?',
+  overlaps: ['one?', { ignore: 1, report: 1, avoid: 1 }],
+  sweepAfterSeconds: 'number?',
+  holdsAddress: 'function?',
 }
 
 export interface Preallocations {

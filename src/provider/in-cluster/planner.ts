@@ -6,7 +6,7 @@ import { defineProvider, type Provider } from '../claims/planner.js'
 import { definitionOf } from './definition.js'
 import type { PoolLedger } from './ledger.js'
 import { InClusterMemory } from './memory.js'
-import { assertOptions, type FormerAddress, type InClusterOptions } from './options.js'
+import { assertOptions, type FormerAddress, IN_CLUSTER_OPTIONS, type InClusterOptions } from './options.js'
 import type { PoolOutcome } from './outcome.js'
 
 export type InClusterOutcome = ClaimOutcome | PoolOutcome | UnreadableOutcome
@@ -31,7 +31,7 @@ export interface InClusterPlanner extends Provider<InClusterPool, PoolLedger, Po
  * @throws IpamError `INVALID_ARGUMENT` for invalid options
  */
 export function inCluster(options: InClusterOptions = {}): InClusterPlanner {
-  check('inCluster', 'options', options, 'object')
+  check('inCluster', 'options', options, IN_CLUSTER_OPTIONS)
 
   assertOptions(options)
   const memory = new InClusterMemory(options)

@@ -3,7 +3,7 @@ import { keepNode } from '../../crd/core/node-subnets.js'
 import { ClusterNetwork } from '../../crd/ipam-kit/cluster-network.js'
 import { formatRef, isDeleting, type KindInfo, type KubeObject, refOf } from '../../crd/meta/object.js'
 import { ClusterCIDR } from '../../crd/node-ipam/cluster-cidr.js'
-import { check } from '../../errors/check.js'
+import { check, type KindOf } from '../../errors/check.js'
 import { refuse } from '../../errors/refuse.js'
 import type { ParseResult } from '../../plan/cached-objects.js'
 import {
@@ -59,6 +59,17 @@ export interface NetworkViewOptions extends ConfiguredRanges {
    * not observed yet. Default 60.
    */
   readonly graceSeconds?: number | undefined
+}
+
+const NETWORK_VIEW_OPTIONS: KindOf<NetworkViewOptions> = {
+  name: 'text?',
+  sources: ['list?', 'object'],
+  create: 'flag?',
+  detailsSeconds: 'number?',
+  graceSeconds: 'number?',
+  extraCIDRs: ['list?', 'object'],
+  serviceCIDRs: ['list?', 'any'],
+  pools: ['list?', 'object'],
 }
 
 /** The outcome of a plan for the ClusterNetwork. */
@@ -121,7 +132,7 @@ type Context = PlannerContext<NetworkWatches, NetworkState>
  * @throws IpamError `INVALID_ARGUMENT` for invalid options
  */
 export function networkViewPlanner(options: NetworkViewOptions = {}): NetworkViewPlanner {
-  check('networkViewPlanner', 'options', options, 'object')
+  check('networkViewPlanner', 'options', options, NETWORK_VIEW_OPTIONS)
 
   const { name = 'pods', sources = [], create = false, detailsSeconds = 30, graceSeconds = 60, ...configured } = options
   if (!(detailsSeconds >= 1 && detailsSeconds <= 3600))

@@ -1,7 +1,7 @@
 import type { Family } from '../../cidr/index.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
 import * as RangeSet from '../../cidr/nouns/range-set.js'
-import { check } from '../../errors/check.js'
+import { check, type KindOf } from '../../errors/check.js'
 import { refuse } from '../../errors/refuse.js'
 import { formatFirst, type Loss, missing, type Rendered, setting } from './loss.js'
 import { configuredIn, ownRanges } from './own-ranges.js'
@@ -97,6 +97,8 @@ export interface CiliumOptions {
   readonly maskSizes: { readonly ipv4?: number | undefined; readonly ipv6?: number | undefined }
 }
 
+const CILIUM_OPTIONS: KindOf<CiliumOptions> = { name: 'text?', maskSizes: 'object' }
+
 /** The most bits between an IPv6 CIDR of a Cilium pool and `maskSize`. */
 const CILIUM_MAX_BITS = 16
 
@@ -116,7 +118,7 @@ const CILIUM_MAX_BITS = 16
  */
 export function renderCilium(view: NetworkView, options: CiliumOptions): Rendered<CiliumPodIPPool> {
   assertView('renderCilium', view)
-  check('renderCilium', 'options', options, ['open', { maskSizes: 'object' }])
+  check('renderCilium', 'options', options, CILIUM_OPTIONS)
 
   const spec: { ipv4?: CiliumPoolFamily; ipv6?: CiliumPoolFamily } = {}
   const lost: Loss[] = []

@@ -3,7 +3,7 @@ import type { Prefix } from '../../cidr/index.js'
 import { ClusterNetwork, SubnetReservations } from '../../crd/ipam-kit/index.js'
 import type { ClusterCIDRSpec } from '../../crd/node-ipam/cluster-cidr.js'
 import { ClusterCIDR } from '../../crd/node-ipam/index.js'
-import { check } from '../../errors/check.js'
+import { check, type KindOf } from '../../errors/check.js'
 import { describe } from '../../errors/index.js'
 import type { DefinedPlanner } from '../../plan/define-planner.js'
 import { definePlanner, modelWatch, type Watch } from '../../plan/index.js'
@@ -64,6 +64,17 @@ export interface NodeIPAMOptions {
   readonly cursors?: SubnetCursors | undefined
 }
 
+const NODE_IPAMOPTIONS: KindOf<NodeIPAMOptions> = {
+  order: ['one?', { numeric: 1, upstream: 1 }],
+  serviceCIDRs: ['list?', 'object'],
+  watchServiceCIDRs: 'flag?',
+  defaultClusterCIDR: 'object?',
+  range: 'object?',
+  network: 'text?',
+  shared: 'object?',
+  cursors: 'iterable?',
+}
+
 /**
  * Node IPAM as a `Planner`: keys are `Node name`, `ClusterCIDR name` and `ServiceCIDR name`.
  */
@@ -104,7 +115,7 @@ const rangeWatch: Watch<RangeFacts> = {
  * @see https://kep.k8s.io/2593
  */
 export function nodeIPAM(options: NodeIPAMOptions = {}): NodeIPAMPlanner {
-  check('nodeIPAM', 'options', options, 'object')
+  check('nodeIPAM', 'options', options, NODE_IPAMOPTIONS)
 
   const { order = 'numeric', serviceCIDRs = [], watchServiceCIDRs = false, range } = options
   const spec = range === undefined ? options.defaultClusterCIDR : undefined

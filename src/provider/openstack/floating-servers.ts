@@ -4,7 +4,7 @@ import { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import { formatRef, hasFinalizer, isDeleting, type ObjectRef, refOf } from '../../crd/meta/object.js'
 import { OpenStackServer } from '../../crd/openstack/machines.js'
 import { FLOATING_ADDRESS_CONDITION, FLOATING_IP_FINALIZER, POOL_EXHAUSTED_REASON } from '../../crd/openstack/names.js'
-import { check } from '../../errors/check.js'
+import { check, type KindOf } from '../../errors/check.js'
 import { refuse } from '../../errors/refuse.js'
 import type { NameRef } from '../../plan/cached-objects.js'
 import type { Refusal } from '../../plan/effect.js'
@@ -48,6 +48,13 @@ export interface FloatingServersOptions {
    * effect. Default 60.
    */
   readonly callSeconds?: number | undefined
+}
+
+const FLOATING_SERVERS_OPTIONS: KindOf<FloatingServersOptions> = {
+  onExhausted: ['one?', { wait: 1, fail: 1 }],
+  releaseWhen: ['one?', { detached: 1, instanceGone: 1 }],
+  checkSeconds: 'number?',
+  callSeconds: 'number?',
 }
 
 const WATCHES = {
@@ -100,7 +107,7 @@ export type FloatingServersPlanner = Planner<FloatingServerOutcome>
  * // 'creating: Waiting 1/1: IPAddressClaim default/w1-floating-ip-address is not there'
  */
 export function floatingServers(options: FloatingServersOptions = {}): FloatingServersPlanner {
-  check('floatingServers', 'options', options, 'object')
+  check('floatingServers', 'options', options, FLOATING_SERVERS_OPTIONS)
 
   const rules = rulesOf(options)
   return definePlanner<FloatingServerOutcome, ServerWatches, ServerAnswers>({

@@ -3,6 +3,7 @@ import { Service } from '../../crd/core/service.js'
 import type { KubeObject } from '../../crd/meta/object.js'
 import { IPAddress } from '../../crd/networking/ip-address.js'
 import { ServiceCIDR } from '../../crd/networking/service-cidr.js'
+import { check, type KindOf } from '../../errors/check.js'
 import { refuse } from '../../errors/refuse.js'
 import type { DefinedPlanner } from '../../plan/define-planner.js'
 import { type Delta, definePlanner, type Effect, eventAbout, type Plan, type PlanTime } from '../../plan/index.js'
@@ -45,6 +46,12 @@ export interface ServiceIPOptions {
   readonly reportSeconds?: number | undefined
 }
 
+const SERVICE_IP_OPTIONS: KindOf<ServiceIPOptions> = {
+  seed: 'number',
+  graceSeconds: 'number?',
+  reportSeconds: 'number?',
+}
+
 /**
  * A planner of Services, IPAddresses and ServiceCIDRs: keys are `Service namespace/name`,
  * `IPAddress name`, `ServiceCIDR name`.
@@ -71,7 +78,8 @@ export type ServiceIPPlanner = DefinedPlanner<ServiceIPOutcome, ServiceWatches, 
  * @throws IpamError `INVALID_ARGUMENT`
  */
 export function serviceIPs(options: ServiceIPOptions): ServiceIPPlanner {
-  const { seed, graceSeconds = 60, reportSeconds = 600 } = options ?? {}
+  check('serviceIPs', 'options', options, SERVICE_IP_OPTIONS)
+  const { seed, graceSeconds = 60, reportSeconds = 600 } = options
   if (typeof seed !== 'number' || Number.isNaN(seed)) refuse('serviceIPs', 'seed', 'a number', seed)
   for (const [name, seconds] of Object.entries({ graceSeconds, reportSeconds })) {
     if (!(seconds >= 0 && seconds <= 86_400)) refuse('serviceIPs', name, 'seconds, 0 to 86400', seconds)

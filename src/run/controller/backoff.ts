@@ -1,4 +1,4 @@
-import { check } from '../../errors/check.js'
+import { check, type KindOf } from '../../errors/check.js'
 import { refuse } from '../../errors/refuse.js'
 
 export interface BackoffOptions {
@@ -13,6 +13,13 @@ export interface BackoffOptions {
   readonly jitter?: number | undefined
   /** Returns a number from 0 up to 1: `Math.random`, or a seeded generator. */
   readonly random?: (() => number) | undefined
+}
+
+const BACKOFF_OPTIONS: KindOf<BackoffOptions> = {
+  firstMs: 'number?',
+  maxMs: 'number?',
+  jitter: 'number?',
+  random: 'function?',
 }
 
 /**
@@ -37,7 +44,7 @@ export class Backoff {
   readonly #failures = new Map<string, number>()
 
   constructor(options: BackoffOptions = {}) {
-    check('Backoff', 'options', options, 'object')
+    check('Backoff', 'options', options, BACKOFF_OPTIONS)
 
     const { firstMs = 5, maxMs = 1_000_000, jitter = 0, random } = options
     assertNumber('firstMs', firstMs, firstMs > 0, 'a number above 0')

@@ -1,5 +1,5 @@
 import { type KindInfo, kindKey, objectKey, refOf } from '../../crd/meta/object.js'
-import { check } from '../../errors/check.js'
+import { check, type Kind } from '../../errors/check.js'
 import { ipamError } from '../../errors/failure.js'
 import { refuseIn } from '../../errors/refuse.js'
 import {
@@ -17,8 +17,9 @@ import {
 } from '../../plan/index.js'
 import type { Applied, ApplyOptions } from '../../plan/object-cache.js'
 import type { Store, StoreFailure } from '../../store/index.js'
+import { STORE } from '../../store/store.js'
 import { assertCanWrite, type CanWrite } from '../can-write.js'
-import { assertPlanners, completeUnshared } from '../limits.js'
+import { assertPlanners, completeUnshared, PLANNERS } from '../limits.js'
 import { rankOf } from '../plan/rendezvous.js'
 import { type KeyResult, type RunKeyOptions, runKey } from '../plan/run-key.js'
 import type { AnyCaller, ExternalCaller } from '../plan/run-plan.js'
@@ -137,6 +138,22 @@ export interface ControllerOptions<O extends Outcome = Outcome> {
   readonly backoff?: BackoffOptions | undefined
 }
 
+const OPTIONS: Required<{ readonly [name in keyof ControllerOptions]: Kind }> = {
+  store: STORE as Kind,
+  planners: PLANNERS,
+  timers: ['open', { now: 'function', after: 'function' }],
+  onProblem: 'function',
+  onResult: 'function?',
+  onEvent: 'function?',
+  external: 'function?',
+  identity: 'text?',
+  canWrite: 'function?',
+  concurrency: 'number?',
+  summaryDelayMs: 'number?',
+  serverLimitMs: 'number?',
+  backoff: 'object?',
+}
+
 /**
  * The number of plans that may wait for an external call, and of plans that may wait for the
  * outcome of a write, for each plan that is carried out at a time.
@@ -216,7 +233,7 @@ export class Controller<O extends Outcome = Outcome> {
 
   /** @throws IpamError `INVALID_ARGUMENT` */
   constructor(options: ControllerOptions<O>) {
-    check(OF, 'options', options, 'object')
+    check<unknown>(OF, 'options', options, OPTIONS)
     assertOptions(options)
     this.#options = options
     this.objects = {
@@ -707,13 +724,7 @@ function againMs(seconds: number): number {
 
 /** @throws IpamError `INVALID_ARGUMENT` */
 function assertOptions<O extends Outcome>(options: ControllerOptions<O>): void {
-  const { store, planners, timers, onProblem, concurrency = 8, summaryDelayMs = 0, serverLimitMs = 0 } = options
-  if (typeof store?.watch !== 'function') refuseIn(OF, 'store', 'a store', store)
-  if (!Array.isArray(planners)) refuseIn(OF, 'planners', 'a list of planners', planners)
-  if (typeof onProblem !== 'function') refuseIn(OF, 'onProblem', 'a function', onProblem)
-  for (const part of ['now', 'after'] as const) {
-    if (typeof timers?.[part] !== 'function') refuseIn(OF, `timers.${part}`, 'a function', timers?.[part])
-  }
+  const { planners, concurrency = 8, summaryDelayMs = 0, serverLimitMs = 0 } = options
   if (!Number.isInteger(concurrency) || concurrency < 1)
     refuseIn(OF, 'concurrency', 'a whole number from 1', concurrency)
   for (const [argument, ms] of Object.entries({ summaryDelayMs, serverLimitMs })) {

@@ -1,5 +1,5 @@
 import { errorText } from '../../errors/cause.js'
-import { check } from '../../errors/check.js'
+import { check, type KindOf } from '../../errors/check.js'
 import { describe, type Failure } from '../../errors/index.js'
 import { refuse, refuseIn } from '../../errors/refuse.js'
 import type { ControllerProblem } from './controller.js'
@@ -10,6 +10,8 @@ export interface ProblemLogOptions {
   /** Takes one line, without a line break at its end. */
   readonly log: (line: string) => void
 }
+
+const PROBLEM_LOG_OPTIONS: KindOf<ProblemLogOptions> = { timers: 'object', log: 'function' }
 
 /** How long a kind of problem is silent after its first line, and at most after later lines. */
 const FIRST_QUIET_MS = 10_000
@@ -43,7 +45,7 @@ export class ProblemLog {
 
   /** @throws IpamError `INVALID_ARGUMENT` */
   constructor(options: ProblemLogOptions) {
-    check('ProblemLog', 'options', options, 'object')
+    check('ProblemLog', 'options', options, PROBLEM_LOG_OPTIONS)
     const { timers, log } = options
     if (typeof timers?.after !== 'function') refuse('ProblemLog', 'timers', 'timers', timers)
     if (typeof log !== 'function') refuse('ProblemLog', 'log', 'a function', typeof log)

@@ -1,11 +1,11 @@
-import { check } from '../../errors/check.js'
+import { check, type Kind, type KindOf } from '../../errors/check.js'
 import { refuse } from '../../errors/refuse.js'
 import type { Refusal } from '../../plan/effect.js'
 import type { Change, Effect, EventEffect, Outcome, Plan, Planner } from '../../plan/index.js'
 import type { Store, StoreFailure } from '../../store/index.js'
 import { STORE } from '../../store/store.js'
 import { assertCanWrite, type CanWrite } from '../can-write.js'
-import { assertLimit } from '../limits.js'
+import { assertLimit, PLANNER } from '../limits.js'
 import { eventOf, refusalOf } from '../refusal.js'
 import { type AnyCaller, type RunPlanOptions, runPlan } from './run-plan.js'
 import { settle, type Unsettled } from './settle.js'
@@ -43,6 +43,17 @@ export interface RunKeyOptions {
    * more counts as a refusal, except with 0: the key is left to another process. Default 20.
    */
   readonly maxConflicts?: number | undefined
+}
+
+const RUN_KEY_OPTIONS: KindOf<RunKeyOptions> = {
+  now: 'function',
+  show: 'function',
+  clock: 'function?',
+  onEvent: 'function?',
+  external: 'function?',
+  canWrite: 'function?',
+  onPlan: 'function?',
+  maxConflicts: 'number?',
 }
 
 /**
@@ -119,10 +130,10 @@ export async function runKey<O extends Outcome>(
   store: Store,
   options: RunKeyOptions,
 ): Promise<KeyResult<O>> {
-  check('runKey', 'planner', planner, ['open', { name: 'text', watches: ['list', 'object'], observe: 'function' }])
+  check<unknown>('runKey', 'planner', planner, PLANNER as Kind)
   check('runKey', 'key', key, 'text')
   check('runKey', 'store', store, STORE)
-  check('runKey', 'options', options, 'object')
+  check('runKey', 'options', options, RUN_KEY_OPTIONS)
 
   const { now, show, clock, onEvent, onPlan, external, canWrite, maxConflicts = 20 } = options
   assertLimit('runKey', 'maxConflicts', maxConflicts)
@@ -224,12 +235,18 @@ async function tryPlan(
   {
     show,
     clock,
-    ...options
+    onEvent,
+    external,
+    canWrite,
+    onCallResult,
   }: Pick<RunKeyOptions, 'show' | 'clock' | 'onEvent' | 'external' | 'canWrite'> & Pick<RunPlanOptions, 'onCallResult'>,
 ): Promise<Try> {
   const beganAt = clock?.()
   const ended = await runPlan(plan, store, {
-    ...options,
+    onEvent,
+    external,
+    canWrite,
+    onCallResult,
     onChange: (change) => {
       // an object that was absent already was not deleted here
       const isRead = change.kind === 'absent' && change.confirmed
@@ -241,7 +258,7 @@ async function tryPlan(
   if (ended.kind === 'failed') return { kind: 'failed', effect, failure }
   const unsettled = { effect, failure }
   const since = clock?.()
-  const settled = await settle(store, unsettled, { canWrite: options.canWrite })
+  const settled = await settle(store, unsettled, { canWrite })
   if (!settled.ok) return { kind: 'unsettled', unsettled, failure: settled.failure }
   const { change, source } = settled.value
   show(change, source, source === 'read' ? since : undefined)

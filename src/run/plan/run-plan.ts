@@ -1,5 +1,5 @@
 import { formatRef, type Json, type ObjectRef, objectKey } from '../../crd/meta/object.js'
-import { check } from '../../errors/check.js'
+import { check, type KindOf } from '../../errors/check.js'
 import { failure } from '../../errors/failure.js'
 import { refuse } from '../../errors/refuse.js'
 import type { AbsentEffect, AnyCall, ExternalEffect } from '../../plan/effect.js'
@@ -50,6 +50,14 @@ export interface RunPlanOptions {
   readonly onChange?: ((change: Change, effect: Effect) => void) | undefined
 }
 
+const RUN_PLAN_OPTIONS: KindOf<RunPlanOptions> = {
+  canWrite: 'function?',
+  external: 'function?',
+  onCallResult: 'function?',
+  onEvent: 'function?',
+  onChange: 'function?',
+}
+
 /**
  * How a plan ended. `changes` are the objects that the store answered, also those before a failure,
  * and the confirmed absences. Pass them to the planner.
@@ -96,7 +104,7 @@ export interface StoppedRun<K extends string> {
 export async function runPlan(plan: Plan, store: Store, options: RunPlanOptions = {}): Promise<RunResult> {
   check('runPlan', 'plan', plan, ['open', { outcome: 'object', effects: ['list', 'object'] }])
   check('runPlan', 'store', store, STORE)
-  check('runPlan', 'options', options, 'object')
+  check('runPlan', 'options', options, RUN_PLAN_OPTIONS)
 
   assertPlanners(plan, options)
   for (const effect of plan.effects) if (effect.kind === 'patch') assertFieldGuards(effect)

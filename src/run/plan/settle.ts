@@ -1,5 +1,5 @@
 import type { KubeObject } from '../../crd/meta/object.js'
-import { check } from '../../errors/check.js'
+import { check, type KindOf } from '../../errors/check.js'
 import { type Failure, IpamError, type Result } from '../../errors/index.js'
 import { refuse } from '../../errors/refuse.js'
 import type { CreateEffect, PatchEffect } from '../../plan/effect.js'
@@ -62,6 +62,8 @@ export interface SettleOptions {
   readonly canWrite?: CanWrite | undefined
 }
 
+const SETTLE_OPTIONS: KindOf<SettleOptions> = { serverHasGivenUp: 'flag?', canWrite: 'function?' }
+
 /**
  * Finds out the stored object of an effect after a conflict or an unknown outcome. Pass it to the
  * planner *before any other plan is made*: an address that may have been written must not be
@@ -87,7 +89,7 @@ export async function settle(
 ): Promise<Result<Settlement, StoreErrorCode>> {
   check('settle', 'store', store, STORE)
   check('settle', 'unsettled', unsettled, 'object')
-  check('settle', 'options', options, 'object')
+  check('settle', 'options', options, SETTLE_OPTIONS)
   const { serverHasGivenUp = false, canWrite } = options
 
   const { effect, failure } = unsettled ?? {}

@@ -1,5 +1,5 @@
 import type { ObjectRef } from '../../crd/meta/object.js'
-import { check } from '../../errors/check.js'
+import { check, type KindOf } from '../../errors/check.js'
 import { ipamError } from '../../errors/failure.js'
 import { describe } from '../../errors/index.js'
 import { refuse } from '../../errors/refuse.js'
@@ -55,6 +55,19 @@ export interface RunTaskOptions {
   readonly maxSteps?: number | undefined
 }
 
+const RUN_TASK_OPTIONS: KindOf<RunTaskOptions> = {
+  now: 'function',
+  show: 'function?',
+  onEvent: 'function?',
+  canWrite: 'function?',
+  onStep: 'function?',
+  pause: 'function?',
+  locks: 'object?',
+  maxConflicts: 'number?',
+  maxSettles: 'number?',
+  maxSteps: 'number?',
+}
+
 /**
  * How a task ended.
  *
@@ -94,7 +107,7 @@ export async function runTask<O extends Outcome>(
 ): Promise<TaskResult<O>> {
   check('runTask', 'task', task, ['open', { next: 'function' }])
   check('runTask', 'store', store, STORE)
-  check('runTask', 'options', options, ['open', { now: 'function' }])
+  check('runTask', 'options', options, RUN_TASK_OPTIONS)
   if (before !== undefined) check('runTask', 'before', before, ['open', { effect: 'object', failure: 'object' }])
 
   const { maxConflicts = 100, maxSettles = 5, maxSteps = 100_000 } = options

@@ -1,4 +1,4 @@
-import { check } from '../../errors/check.js'
+import { check, type KindOf } from '../../errors/check.js'
 import type { KubernetesClient } from './client.js'
 import type { ClientNodeConfig, ClientNodeConfiguration, ClientNodeSignal } from './client-node-config.js'
 import { Connections } from './connections.js'
@@ -14,6 +14,8 @@ export interface ClientNodeOptions {
    */
   readonly signal?: (() => ClientNodeSignal) | undefined
 }
+
+const CLIENT_NODE_OPTIONS: KindOf<ClientNodeOptions> = { signal: 'function?' }
 
 /**
  * The client of a `kubernetesStore` over @kubernetes/client-node. It uses the server, the
@@ -35,7 +37,7 @@ export function fromClientNode(
 ): KubernetesClient {
   check('fromClientNode', 'config', config, ['open', { makeApiClient: 'function' }])
   check('fromClientNode', 'watch', watch, 'object')
-  check('fromClientNode', 'options', options, 'object')
+  check('fromClientNode', 'options', options, CLIENT_NODE_OPTIONS)
 
   const { baseServer, httpApi, authMethods } = config.makeApiClient(ConfigurationOnly).configuration
   const connections = new Connections(config)

@@ -1,7 +1,8 @@
 import { type KubeObject, kindKey } from '../../crd/meta/object.js'
+import { check, type KindOf } from '../../errors/check.js'
 import { failure } from '../../errors/failure.js'
 import { ok, type Result } from '../../errors/index.js'
-import { assertFunction, assertInteger, assertObject, within } from '../rules/arguments.js'
+import { assertFunction, assertInteger, within } from '../rules/arguments.js'
 import type { StoredObject } from '../rules/draft.js'
 import type { KindName } from '../rules/kind-rules.js'
 import {
@@ -30,6 +31,14 @@ export interface MemoryStoreOptions extends Omit<ObjectRulesOptions, 'uid'> {
   readonly uid?: ((n: number) => string) | undefined
   /** The number of events, of all kinds together, from which a watch can start. Default 10,000. */
   readonly history?: number | undefined
+}
+
+const MEMORY_STORE_OPTIONS: KindOf<MemoryStoreOptions> = {
+  uid: 'function?',
+  history: 'number?',
+  now: 'function',
+  kinds: ['list?', 'object'],
+  maxObjectBytes: 'number?',
 }
 
 const DEFAULT_HISTORY = 10_000
@@ -75,7 +84,7 @@ class Memory implements Keeper {
   #created = 0
 
   constructor(options: MemoryStoreOptions) {
-    assertObject('options', options)
+    check('memoryStore', 'options', options, MEMORY_STORE_OPTIONS)
     const { now, kinds, maxObjectBytes, history = DEFAULT_HISTORY } = options
     assertFunction('options.now', now)
     // the rules read the clock before they ask for a uid

@@ -5,7 +5,7 @@ import type { SendRequest } from '../../provider/openstack/index.js'
 import type { CloudRequest, CloudResponse } from '../../provider/openstack/neutron/request.js'
 import { errorResponse, json, type ParsedRequest, parseRequest } from './http.js'
 import { Keystone } from './keystone.js'
-import type { FakeUser, NeutronHandlerOptions } from './neutron-options.js'
+import { type FakeUser, NEUTRON_HANDLER_OPTIONS, type NeutronHandlerOptions } from './neutron-options.js'
 import type { FakeFloatingIP, FakeNetwork, FakePort } from './objects.js'
 import { FakeCloudError, type FakeOperation } from './troubles.js'
 import { FakeCloudWorld } from './world.js'
@@ -35,7 +35,7 @@ const MAX_TAG = 60
  */
 export function neutronHandler(cloud: FakeCloudWorld, options: NeutronHandlerOptions): NeutronHandler {
   if (!(cloud instanceof FakeCloudWorld)) refuseIn('neutronHandler', 'cloud', 'a FakeCloud or a FakeCloudWorld', cloud)
-  check('neutronHandler', 'options', options, ['open', { users: ['list', 'object'] }])
+  check('neutronHandler', 'options', options, NEUTRON_HANDLER_OPTIONS)
 
   const { maxPageSize = 1000 } = options
   const keystone = new Keystone(cloud, options)

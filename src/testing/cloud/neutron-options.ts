@@ -1,3 +1,4 @@
+import type { KindOf } from '../../errors/check.js'
 /** A user of a fake cloud. */
 export interface FakeUser {
   readonly name: string
@@ -24,4 +25,13 @@ export interface NeutronHandlerOptions {
   readonly maxPageSize?: number | undefined
   /** Whether users see the subnets of external networks. Default true. */
   readonly showsSubnets?: boolean | undefined
+}
+
+export const NEUTRON_HANDLER_OPTIONS: KindOf<NeutronHandlerOptions> = {
+  users: ['list', 'object'],
+  url: 'text?',
+  tokenSeconds: 'number?',
+  region: 'text?',
+  maxPageSize: 'number?',
+  showsSubnets: 'flag?',
 }

@@ -3,7 +3,7 @@ import { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import { InClusterIPPool, poolModels } from '../../crd/in-cluster/pools.js'
 import { isDeleting, type KubeObject, type ObjectRef } from '../../crd/meta/object.js'
-import { check } from '../../errors/check.js'
+import { check, type KindOf } from '../../errors/check.js'
 import { unwrap } from '../../errors/index.js'
 import type { Change } from '../../plan/index.js'
 import { inCluster, PoolLedger } from '../../provider/in-cluster/index.js'
@@ -41,6 +41,12 @@ export interface InClusterSystemOptions {
   readonly standing?: boolean | undefined
 }
 
+const IN_CLUSTER_SYSTEM_OPTIONS: KindOf<InClusterSystemOptions> = {
+  sweepAfterSeconds: 'number?',
+  consumers: 'flag?',
+  standing: 'flag?',
+}
+
 /**
  * A system of the in-cluster provider of Cluster API with two small pools. Users create, delete and
  * pause claims, and change the pools.
@@ -50,7 +56,7 @@ export interface InClusterSystemOptions {
  * address is left without a claim.
  */
 export function inClusterSystem(options: InClusterSystemOptions = {}): SimulatedSystem {
-  check('inClusterSystem', 'options', options, 'object')
+  check('inClusterSystem', 'options', options, IN_CLUSTER_SYSTEM_OPTIONS)
 
   // an object that arrives after its claim was deleted is swept
   const { consumers = false, standing = false, sweepAfterSeconds = standing ? 1 : undefined } = options

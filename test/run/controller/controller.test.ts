@@ -367,16 +367,19 @@ describe('a controller', () => {
     await expect(controller.run()).rejects.toMatchObject({ context: { got: 'a call of one that is stopped' } })
     const good = { store, planners: [new CountTo()], timers, onProblem: () => {} }
     for (const [bad, argument] of [
-      [{ onProblem: undefined }, 'onProblem'],
-      [{ timers: { now: () => 0 } }, 'timers.after'],
-      [{ timers: undefined }, 'timers.now'],
+      [{ onProblem: undefined }, 'options.onProblem'],
+      [{ timers: { now: () => 0 } }, 'options.timers.after'],
+      [{ timers: undefined }, 'options.timers'],
       [{ concurrency: 0 }, 'concurrency'],
       [{ concurrency: 1.5 }, 'concurrency'],
       [{ summaryDelayMs: -1 }, 'summaryDelayMs'],
-      [{ serverLimitMs: Number.NaN }, 'serverLimitMs'],
+      [{ serverLimitMs: Number.NaN }, 'options.serverLimitMs'],
       [{ planners: [new CountTo(), new CountTo()] }, 'planners'],
-      [{ planners: undefined }, 'planners'],
-      [{ store: undefined }, 'store'],
+      [{ planners: undefined }, 'options.planners'],
+      // the call of the function that makes a planner is forgotten
+      [{ planners: [inCluster] }, 'options.planners[0]'],
+      [{ concurency: 1 }, 'options.concurency'],
+      [{ store: undefined }, 'options.store'],
     ] as const) {
       const options = { ...good, ...bad } as unknown as ControllerOptions
       expect(() => new Controller(options)).toThrow(

@@ -1,6 +1,7 @@
 import * as Address from '../../../cidr/nouns/address.js'
 import type { IPAddressClaim } from '../../../crd/cluster-api/ip-address-claim.js'
 import { IPPool } from '../../../crd/ipam-kit/ip-pool.js'
+import { check, type KindOf } from '../../../errors/check.js'
 import type { Outcome } from '../../../plan/index.js'
 import type { ProviderFinalizers } from '../../claims/definition.js'
 import { AddressLedger } from '../../claims/index.js'
@@ -32,6 +33,13 @@ export interface BlockClaimsOptions {
   readonly namespaceLabels?: ((namespace: string) => { readonly [key: string]: string } | undefined) | undefined
 }
 
+const BLOCK_CLAIMS_OPTIONS: KindOf<BlockClaimsOptions> = {
+  finalizers: 'object?',
+  sweepAfterSeconds: 'number?',
+  holdsAddress: 'function?',
+  namespaceLabels: 'function?',
+}
+
 /**
  * Serves the claims of Cluster API (IPAddressClaim) from blocks: `spec.poolRef` names an IPPool of
  * ipam-kit.dev. Any number of processes may run it at once, and each serves every claim. No leader
@@ -52,6 +60,7 @@ export interface PoolSeen extends Outcome {
 
 /** @throws IpamError `INVALID_ARGUMENT` */
 export function blockClaims(options: BlockClaimsOptions = {}): BlockClaims {
+  check('blockClaims', 'options', options, BLOCK_CLAIMS_OPTIONS)
   return defineBlockProvider<IPPool, AddressLedger<IPPool>, PoolSeen>({
     ...options,
     name: 'block-claims',

@@ -1,4 +1,4 @@
-import { check } from '../../../errors/check.js'
+import { check, type KindOf } from '../../../errors/check.js'
 import { refuse } from '../../../errors/refuse.js'
 import { definePlanner, type Plan, type Planner, type PlanTime } from '../../../plan/index.js'
 import { ParsedBlock } from '../block/parsed-block.js'
@@ -37,6 +37,11 @@ export interface BlocksOperatorOptions {
   readonly terminationGraceSeconds?: number | undefined
 }
 
+const BLOCKS_OPERATOR_OPTIONS: KindOf<BlocksOperatorOptions> = {
+  emptySeconds: 'number?',
+  terminationGraceSeconds: 'number?',
+}
+
 /**
  * Maintains pools, blocks and domains; it gives no addresses. It accepts pools into their domains,
  * and keeps counts, conditions and hints in their status. It deletes empty blocks, and removes the
@@ -48,7 +53,7 @@ export interface BlocksOperatorOptions {
  * @throws IpamError `INVALID_ARGUMENT`
  */
 export function blocksOperator(options: BlocksOperatorOptions = {}): Planner<OperatorOutcome> {
-  check('blocksOperator', 'options', options, 'object')
+  check('blocksOperator', 'options', options, BLOCKS_OPERATOR_OPTIONS)
 
   const { emptySeconds = 60, terminationGraceSeconds = 60 } = options
   for (const [name, seconds] of Object.entries({ emptySeconds, terminationGraceSeconds })) {

@@ -1,6 +1,7 @@
 import { IPAddress } from '../../../crd/cluster-api/ip-address.js'
 import { IPAddressClaim } from '../../../crd/cluster-api/ip-address-claim.js'
 import { type KindInfo, kindKey } from '../../../crd/meta/object.js'
+import { check, type KindOf } from '../../../errors/check.js'
 import { refuse } from '../../../errors/refuse.js'
 import type { Watches } from '../../../plan/define-planner.js'
 import { Absences, type Delta, definePlanner, modelWatch, type Planner, type Watch } from '../../../plan/index.js'
@@ -29,6 +30,12 @@ export interface BlocksSweepOptions {
   readonly handles?: boolean | undefined
 }
 
+const BLOCKS_SWEEP_OPTIONS: KindOf<BlocksSweepOptions> = {
+  owners: ['list', 'object'],
+  graceSeconds: 'number?',
+  handles: 'flag?',
+}
+
 /**
  * Removes the rows of owners that do not exist: their writer died before the release, or they were
  * deleted by force.
@@ -41,7 +48,8 @@ export interface BlocksSweepOptions {
  * @throws IpamError `INVALID_ARGUMENT`
  */
 export function blocksSweep(options: BlocksSweepOptions): Planner<OperatorOutcome> {
-  const { owners: kinds, graceSeconds = 900, handles = false } = options ?? {}
+  check('blocksSweep', 'options', options, BLOCKS_SWEEP_OPTIONS)
+  const { owners: kinds, graceSeconds = 900, handles = false } = options
   if (!Array.isArray(kinds) || kinds.length === 0)
     refuse('blocksSweep', 'owners', 'a list of kinds, one at least', kinds)
   if (!(graceSeconds >= 0 && graceSeconds <= 86_400))

@@ -4,7 +4,7 @@ import { parseBlockName } from '../../../crd/ipam-kit/block-name.js'
 import { IPBlock } from '../../../crd/ipam-kit/ip-block.js'
 import { IPPool } from '../../../crd/ipam-kit/ip-pool.js'
 import type { KindInfo } from '../../../crd/meta/object.js'
-import { check } from '../../../errors/check.js'
+import { check, type KindOf } from '../../../errors/check.js'
 import { refuseIn } from '../../../errors/refuse.js'
 import { type CachedObjects, type Change, type Delta, ObjectCache } from '../../../plan/index.js'
 import { type BlockEntry, isBound, ParsedBlock } from '../block/parsed-block.js'
@@ -69,6 +69,8 @@ export interface KnownBlocksOptions {
   readonly isComplete?: boolean | undefined
 }
 
+const KNOWN_BLOCKS_OPTIONS: KindOf<KnownBlocksOptions> = { isComplete: 'flag?' }
+
 /**
  * The known pools and blocks, with the places to look for free units and for owners. Fed by a
  * watch, or by the steps of tasks; tasks of one process may share it.
@@ -107,7 +109,7 @@ export class KnownBlocks {
    * @param cache the pools and blocks. A cache of a host has to be followed, as `blocksWatch` does
    */
   constructor(options: KnownBlocksOptions = {}, cache: ObjectCache = new ObjectCache()) {
-    check('KnownBlocks', 'options', options, 'object')
+    check('KnownBlocks', 'options', options, KNOWN_BLOCKS_OPTIONS)
     const { isComplete = false } = options
     if (!(cache instanceof ObjectCache)) refuseIn('KnownBlocks', 'cache', 'an ObjectCache', cache)
 

@@ -1,4 +1,4 @@
-import { check } from '../../../errors/check.js'
+import { check, type KindOf } from '../../../errors/check.js'
 import { definePlanner, type Planner } from '../../../plan/index.js'
 import { KnownBlocks } from './known-blocks.js'
 import { blockWatch, poolWatch } from './watches.js'
@@ -9,6 +9,8 @@ export interface BlocksWatchOptions {
    */
   readonly now: () => number
 }
+
+const BLOCKS_WATCH_OPTIONS: KindOf<BlocksWatchOptions> = { now: 'function' }
 
 /** What a process knows of all pools and blocks, by a watch. */
 export interface BlocksWatch extends Planner<never> {
@@ -32,7 +34,7 @@ export interface BlocksWatch extends Planner<never> {
  * // { kind: 'done', outcome: { kind: 'notReady', message: 'there is no pool blue' } }
  */
 export function blocksWatch(options: BlocksWatchOptions): BlocksWatch {
-  check('blocksWatch', 'options', options, ['open', { now: 'function' }])
+  check('blocksWatch', 'options', options, BLOCKS_WATCH_OPTIONS)
   const { now } = options
 
   const planner = definePlanner<never, typeof watches, KnownBlocks>({
