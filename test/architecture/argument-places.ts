@@ -8,7 +8,7 @@ import { memoryStore } from 'ipam-kit/store/memory'
 import { FakeCloudWorld } from 'ipam-kit/testing'
 import * as z from 'zod'
 import type { ArgumentType, Member, Signature } from './argument-types.js'
-import { OwnError, throwing } from './wrong-values.js'
+import { throwing } from './wrong-values.js'
 
 // Where an argument can be wrong, to three members below it, and with what.
 
@@ -219,5 +219,3 @@ function right({ name, type }: Member, depth: number): unknown {
     }
   }
 }
-
-export { OwnError }

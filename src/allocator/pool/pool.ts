@@ -12,17 +12,14 @@ import {
   assertKey,
   assertOwner,
   type Hold,
-  LOWEST_FREE_OPTIONS,
   type LowestFreeOptions,
   MOST_COUNTED,
-  OCCUPY_OPTIONS,
   type Occupation,
   type OccupyOptions,
   type Owner,
   ownerId,
   type PoolCounts,
   type PoolEntry,
-  RELEASE_OPTIONS,
   type Released,
   type ReleaseOptions,
   type ReleaseOutcome,
@@ -120,7 +117,7 @@ export class Pool {
    * a cooldown, it is the next one. Changes nothing.
    */
   lowestFree(options: LowestFreeOptions = {}): Address | undefined {
-    check('AddressPool.lowestFree', 'options', options, LOWEST_FREE_OPTIONS)
+    check('AddressPool.lowestFree', 'options', options, 'object')
     const { from } = options
     if (from !== undefined) assertAddress('AddressPool.lowestFree', 'from', from)
     if (options.family !== undefined) assertFamily('AddressPool.lowestFree', options.family)
@@ -142,7 +139,7 @@ export class Pool {
   occupy(address: Address, owner: Owner, options: OccupyOptions = {}): Occupation {
     assertAddress('AddressPool.occupy', 'address', address)
     assertOwner('AddressPool.occupy', owner)
-    check('AddressPool.occupy', 'options', options, OCCUPY_OPTIONS)
+    check('AddressPool.occupy', 'options', options, 'object')
     assertKey('AddressPool.occupy', options.stickyKey)
     const inPool = this.#state.contains(address)
     const holds = this.#state.holdsOn(address)
@@ -166,7 +163,7 @@ export class Pool {
    */
   release(address: Address, owner: Pick<Owner, 'uid' | 'interface'>, options: ReleaseOptions = {}): ReleaseOutcome {
     assertAddress('AddressPool.release', 'address', address)
-    check('AddressPool.release', 'options', options, RELEASE_OPTIONS)
+    check('AddressPool.release', 'options', options, 'object')
     assertOwner('AddressPool.release', owner)
     const nowMs = this.#advance(options)
     const hold = this.#state.holdOf(address, owner)

@@ -1,5 +1,4 @@
-import { check, type KindOf } from '../../errors/check.js'
-import { assertFunction, mistake } from '../rules/arguments.js'
+import { assertFunction, assertObject, mistake } from '../rules/arguments.js'
 import type { EtcdAbortController, EtcdAbortSignal } from './abort.js'
 import type { EtcdClient } from './client.js'
 import { EtcdError } from './errors.js'
@@ -40,13 +39,6 @@ export interface EtcdGatewayOptions {
   readonly abortController?: (() => EtcdAbortController) | undefined
 }
 
-const ETCD_GATEWAY_OPTIONS: KindOf<EtcdGatewayOptions> = {
-  fetch: 'function',
-  url: 'any',
-  fromBase64: 'function?',
-  abortController: 'function?',
-}
-
 export interface EtcdHttpRequest {
   method: 'POST'
   headers: Record<string, string>
@@ -85,7 +77,7 @@ export interface EtcdHttpResponse {
  * })
  */
 export function etcdGateway(options: EtcdGatewayOptions): EtcdClient {
-  check('etcdGateway', 'options', options, ETCD_GATEWAY_OPTIONS)
+  assertObject('options', options)
   assertFunction('options.fetch', options.fetch)
   const urls = typeof options.url === 'string' ? [options.url] : options.url
   if (!(Array.isArray(urls) && urls.length > 0 && urls.every((url) => /^https?:\/\/./.test(url)))) {

@@ -1,4 +1,3 @@
-import { check, type KindOf } from '../../errors/check.js'
 import { type EngineStoreOptions, engineStore } from '../engine/engine-store.js'
 import { assertPolling, type PollingOptions } from '../engine/polling.js'
 import { assertFunction, assertMatch, assertObject, within } from '../rules/arguments.js'
@@ -16,20 +15,6 @@ export interface PostgresStoreOptions extends EngineStoreOptions, PollingOptions
    * watches. Default: the name of the table of changes, `ipam_kit_changes`.
    */
   readonly channel?: string | undefined
-}
-
-const POSTGRES_STORE_OPTIONS: KindOf<PostgresStoreOptions> = {
-  channel: 'text?',
-  now: 'function',
-  uid: 'function',
-  kinds: ['list?', 'object'],
-  maxObjectBytes: 'number?',
-  sleep: 'function',
-  pollMs: 'number?',
-  subscribe: 'function?',
-  schema: 'text?',
-  prefix: 'text?',
-  history: 'number?',
 }
 
 /**
@@ -94,7 +79,6 @@ const POSTGRES_STORE_OPTIONS: KindOf<PostgresStoreOptions> = {
  */
 export function postgresStore(client: PostgresClient, options: PostgresStoreOptions): Store {
   return within('postgresStore', () => {
-    check('postgresStore', 'options', options, POSTGRES_STORE_OPTIONS)
     assertObject('client', client)
     assertFunction('client.query', client.query)
     assertPolling(options)

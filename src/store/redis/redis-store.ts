@@ -1,4 +1,3 @@
-import { check, type KindOf } from '../../errors/check.js'
 import { type EngineStoreOptions, engineStore } from '../engine/engine-store.js'
 import { assertPolling, type PollingOptions } from '../engine/polling.js'
 import { assertInteger, assertMatch, assertObject, within } from '../rules/arguments.js'
@@ -24,19 +23,6 @@ export interface RedisStoreOptions extends EngineStoreOptions, PollingOptions {
    * 64 MiB.
    */
   readonly historyBytes?: number | undefined
-}
-
-const REDIS_STORE_OPTIONS: KindOf<RedisStoreOptions> = {
-  prefix: 'text?',
-  history: 'number?',
-  historyBytes: 'number?',
-  now: 'function',
-  uid: 'function',
-  kinds: ['list?', 'object'],
-  maxObjectBytes: 'number?',
-  sleep: 'function',
-  pollMs: 'number?',
-  subscribe: 'function?',
 }
 
 const DEFAULT_HISTORY = 10_000
@@ -126,7 +112,6 @@ const ANSWER_BYTES = 4 * MIB
  */
 export function redisStore(client: RedisClient, options: RedisStoreOptions): Store {
   return within('redisStore', () => {
-    check('redisStore', 'options', options, REDIS_STORE_OPTIONS)
     assertObject('client', client)
     assertPolling(options)
     const { prefix = 'ipam-kit', history = DEFAULT_HISTORY, historyBytes = DEFAULT_HISTORY_BYTES, uid } = options

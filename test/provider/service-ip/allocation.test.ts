@@ -239,7 +239,7 @@ describe('several writers', () => {
 })
 
 test('options that mean nothing are refused', () => {
-  expect(() => serviceIPs(undefined as never)).toThrow(/seed/)
+  expect(() => serviceIPs(undefined as never)).toThrow(/options/)
   expect(() => serviceIPs({ seed: 1, graceSeconds: -1 })).toThrow(/graceSeconds/)
   expect(() => serviceIPs({ seed: 1, reportSeconds: 1e9 })).toThrow(/reportSeconds/)
 })

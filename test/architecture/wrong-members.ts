@@ -1,0 +1,219 @@
+import { argumentsWith, isOptions, type Place, placesOf, rightOf, wrongFor } from './argument-places.js'
+import type { ArgumentType, Signature } from './argument-types.js'
+import type { PublicCall } from './public-calls.js'
+import { OwnError } from './wrong-values.js'
+
+/**
+ * Calls that are not made: with their right values they throw what they are given, or begin work
+ * that has tests of its own.
+ */
+export const NOT_CALLED_BELOW =
+  /ipam-kit\/errors |UnsettledError|SimulatedCrash|ProblemLog#report| dialects\.|AddressPool#(?:restore|stored)|FakeCloud|simulate|Conformance|neutronHandler/u
+
+/** Functions that are known to end in an untyped error. The list may only become shorter. */
+export const UNTYPED: ReadonlySet<string> = new Set([
+  'ipam-kit/allocator PrefixAllocator#undo',
+  'ipam-kit/allocator explainRefusal',
+  'ipam-kit/claim phaseOf',
+  'ipam-kit/claim stateOf',
+  'ipam-kit/crd/core matchesNodeSelector',
+  'ipam-kit/crd/in-cluster addressSpace',
+  'ipam-kit/crd/in-cluster prefixSpace',
+  'ipam-kit/crd/ipam-kit admitClusterNetwork',
+  'ipam-kit/crd/ipam-kit admitIPBlock',
+  'ipam-kit/crd/ipam-kit poolSpace',
+  'ipam-kit/crd/meta defineCrdModel',
+  'ipam-kit/crd/meta matchesLabels',
+  'ipam-kit/crd/metal3 admitMetal3IPPool',
+  'ipam-kit/crd/networking admitServiceCIDR',
+  'ipam-kit/crd/node-ipam admitClusterCIDR',
+  'ipam-kit/crd/openstack admitOpenStackFloatingIPPool',
+  'ipam-kit/crd/openstack admitOpenStackMachine',
+  'ipam-kit/crd/openstack admitOpenStackServer',
+  'ipam-kit/crd/webhook answerAdmissionReview',
+  'ipam-kit/plan ObjectCache#apply',
+  'ipam-kit/plan ObjectCache#keep',
+  'ipam-kit/plan explain',
+  'ipam-kit/provider/blocks defineBlockProvider',
+  'ipam-kit/provider/blocks release',
+  'ipam-kit/provider/claims defineProvider',
+  'ipam-kit/provider/consumer addressesOfPool',
+  'ipam-kit/provider/consumer deviceConfig',
+  'ipam-kit/provider/consumer kernelArgs',
+  'ipam-kit/provider/consumer machineConfig',
+  'ipam-kit/provider/consumer netplan',
+  'ipam-kit/provider/consumer planClaims',
+  'ipam-kit/provider/consumer provisionedCondition',
+  'ipam-kit/provider/consumer releasePlan',
+  'ipam-kit/provider/consumer reportedAddresses',
+  'ipam-kit/provider/consumer resolveClaims',
+  'ipam-kit/provider/external externalPools',
+  'ipam-kit/provider/in-cluster PoolLedger#hold',
+  'ipam-kit/provider/in-cluster PoolLedger#observe',
+  'ipam-kit/provider/in-cluster PoolLedger#reserve',
+  'ipam-kit/provider/in-cluster PoolLedger#setPool',
+  'ipam-kit/provider/in-cluster PoolLedger.build',
+  'ipam-kit/provider/in-cluster claimReads',
+  'ipam-kit/provider/in-cluster planClaim',
+  'ipam-kit/provider/in-cluster planPool',
+  'ipam-kit/provider/in-cluster-blocks ipPoolOf',
+  'ipam-kit/provider/network-view LiveNetworkView#setConfigured',
+  'ipam-kit/provider/network-view acceptedRanges',
+  'ipam-kit/provider/network-view assigner',
+  'ipam-kit/provider/network-view networkView',
+  'ipam-kit/provider/node-ipam defaultClusterCIDR',
+  'ipam-kit/provider/node-ipam nodeIPAM',
+  'ipam-kit/provider/node-ipam planNodeIPAM',
+  'ipam-kit/provider/node-ipam rankClusterCIDRs',
+  'ipam-kit/provider/node-ipam readFlags',
+  'ipam-kit/provider/openstack choosePort',
+  'ipam-kit/provider/openstack getOrCreateFloatingIP',
+  'ipam-kit/provider/openstack portAddresses',
+  'ipam-kit/provider/service-ip serviceCIDRProblem',
+  'ipam-kit/provider/service-ip serviceRanges',
+  'ipam-kit/render svgMap',
+  'ipam-kit/run runPlan',
+  'ipam-kit/run runTask',
+  'ipam-kit/run settle',
+  'ipam-kit/store/kubernetes fromClientNode',
+])
+
+/** Functions that are known to take options that do not exist. The list may only become shorter. */
+export const IGNORES_OTHERS: ReadonlySet<string> = new Set([
+  'ipam-kit/allocator AddressPool#lowestFree',
+  'ipam-kit/allocator AddressPool#occupy',
+  'ipam-kit/allocator AddressPool#release',
+  'ipam-kit/allocator Bitmap#nextFreeRun',
+  'ipam-kit/allocator RangeTree#nextFreeRun',
+  'ipam-kit/crd/cluster-api IPAddress.validate',
+  'ipam-kit/crd/cluster-api IPAddressClaim.validate',
+  'ipam-kit/crd/in-cluster GlobalInClusterIPPool.validate',
+  'ipam-kit/crd/in-cluster GlobalInClusterPrefixPool.validate',
+  'ipam-kit/crd/in-cluster InClusterIPPool.validate',
+  'ipam-kit/crd/in-cluster InClusterPrefixPool.validate',
+  'ipam-kit/crd/ipam-kit ClusterNetwork.validate',
+  'ipam-kit/crd/ipam-kit IPBlock.validate',
+  'ipam-kit/crd/ipam-kit IPDomain.validate',
+  'ipam-kit/crd/ipam-kit IPHandle.validate',
+  'ipam-kit/crd/ipam-kit IPPool.validate',
+  'ipam-kit/crd/ipam-kit SubnetReservations.validate',
+  'ipam-kit/crd/ipam-kit admitIPPool',
+  'ipam-kit/crd/ipam-kit poolSpace',
+  'ipam-kit/crd/metal3 IPAddress.validate',
+  'ipam-kit/crd/metal3 IPClaim.validate',
+  'ipam-kit/crd/metal3 IPPool.validate',
+  'ipam-kit/crd/node-ipam ClusterCIDR.validate',
+  'ipam-kit/crd/openstack OpenStackFloatingIPPool.validate',
+  'ipam-kit/crd/openstack OpenStackMachine.validate',
+  'ipam-kit/crd/openstack OpenStackMachineTemplate.validate',
+  'ipam-kit/crd/openstack OpenStackServer.validate',
+  'ipam-kit/provider/claims defineProvider',
+  'ipam-kit/provider/in-cluster-blocks inClusterBlocks',
+  'ipam-kit/provider/openstack floatingIPPools',
+  'ipam-kit/provider/openstack neutron',
+  'ipam-kit/run taskCaller',
+  'ipam-kit/store/engine engineStore',
+  'ipam-kit/store/engine pollChanges',
+  'ipam-kit/store/etcd etcdGateway',
+  'ipam-kit/store/etcd etcdStore',
+  'ipam-kit/store/kubernetes kubernetesStore',
+  'ipam-kit/store/postgres migratePostgres',
+  'ipam-kit/store/postgres postgresMigrations',
+  'ipam-kit/store/postgres postgresStore',
+  'ipam-kit/store/redis redisStore',
+  'ipam-kit/store/sqlite sqliteMigrations',
+  'ipam-kit/store/sqlite sqliteStore',
+  'new ipam-kit/allocator Ledger',
+])
+
+export interface MemberProblem {
+  readonly call: string
+  /** `options.ranges[]: a number` */
+  readonly place: string
+  readonly problem: string
+}
+
+interface MemberProblems {
+  readonly places: number
+  readonly untyped: readonly MemberProblem[]
+  readonly nameless: readonly MemberProblem[]
+  readonly misspelt: readonly MemberProblem[]
+}
+
+/**
+ * What is wrong with the calls.
+ *
+ * @param parts one of so many values is tried at each place, another one at the next
+ */
+export async function memberProblems(
+  calls: readonly PublicCall[],
+  signatureOf: (name: string) => Signature | undefined,
+  parts: number,
+): Promise<MemberProblems> {
+  const [untyped, nameless, misspelt]: [MemberProblem[], MemberProblem[], MemberProblem[]] = [[], [], []]
+  let places = 0
+  for (const { name, call } of calls) {
+    const signature = signatureOf(name) as Signature
+    for (const place of placesOf(signature)) {
+      const at = pathOf(signature, place)
+      const tried = wrongFor(place).filter((_, nth) => (nth + places) % parts === 0)
+      places++
+      for (const [what, make] of tried) {
+        const error = await errorOf(call, argumentsWith(signature, place, make()))
+        const problem = { call: name, place: `${at}: ${what}`, problem: `${error?.name}: ${error?.message}` }
+        if (error !== undefined && error.name !== 'IpamError') untyped.push(problem)
+        else if (error?.code === 'INVALID_ARGUMENT' && !(error.context?.function && error.context.argument)) {
+          nameless.push(problem)
+        }
+      }
+      if (!isOptions(place.type)) continue
+      const wrong = misspeltOf(place.type)
+      const error = await errorOf(call, argumentsWith(signature, place, { ...rightMembers(place.type), [wrong]: 1 }))
+      if (error?.code === 'INVALID_ARGUMENT' && error.context?.argument?.endsWith(wrong)) continue
+      misspelt.push({ call: name, place: `${at}.${wrong}`, problem: error?.message ?? 'it is taken' })
+    }
+  }
+  return { places, untyped, nameless, misspelt }
+}
+
+interface SeenError {
+  readonly name: string
+  readonly message: string
+  readonly code?: string
+  readonly context?: { readonly function?: string; readonly argument?: string }
+}
+
+/** How long a promise may take, in milliseconds. Nobody waits for what is right and has no end. */
+const MOST_MS = 2_000
+
+async function errorOf(call: PublicCall['call'], given: readonly unknown[]): Promise<SeenError | undefined> {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  try {
+    const result = call(...given)
+    if (result instanceof Promise) {
+      const late = new Promise((resolve) => {
+        timer = setTimeout(resolve, MOST_MS)
+      })
+      await Promise.race([result, late])
+    }
+    return undefined
+  } catch (error) {
+    return error instanceof OwnError ? undefined : (error as SeenError)
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+function pathOf({ parameters }: Signature, { parameter, path }: Place): string {
+  const steps = path.filter((step) => !step.startsWith('|'))
+  return [parameters[parameter]!.name, ...steps].join('.').replaceAll('.[]', '[]')
+}
+
+function misspeltOf(type: ArgumentType): string {
+  return `${type.members()[0]?.name ?? ''}x`
+}
+
+function rightMembers(type: ArgumentType): object {
+  const members = type.members().map((member) => [member.name, rightOf(member)] as const)
+  return Object.fromEntries(members.filter(([, value]) => value !== undefined))
+}
