@@ -47,6 +47,8 @@ interface FreeSpace {
 /** The reasons whose units count as free. */
 const UNCOUNTED: ReadonlySet<HoldReason> = /* @__PURE__ */ new Set<HoldReason>(['pending', 'former'])
 
+const OPTIONS = { onConflict: 'function?' } as const
+
 /**
  * The holders of the extents of a space, each with a reason: see {@link HoldReason}. An extent is a
  * prefix; an address is a /32 or a /128. A caller records what it observes, also duplicates,
@@ -86,7 +88,7 @@ export class Ledger<H extends LedgerHolder = LedgerHolder> {
   readonly #counts = { held: 0, pending: 0, kept: 0, cooldown: 0, former: 0, foreign: 0, outOfRange: 0 }
 
   constructor(spec: LedgerSpec, options: LedgerOptions<H> = {}) {
-    check<unknown>('Ledger', 'options', options, 'object')
+    check<unknown>('Ledger', 'options', options, OPTIONS)
     this.#onConflict = options.onConflict
     const extents = this.#extents
     this.#byExtent = new MultiMap((entry) => entry, {

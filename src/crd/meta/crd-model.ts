@@ -1,5 +1,5 @@
 import type * as z from 'zod'
-import { check } from '../../errors/check.js'
+import { check, type KindOf } from '../../errors/check.js'
 import { fail, type Result, unwrap } from '../../errors/index.js'
 import type { Conversion, VersionConversion } from './conversion.js'
 import type { FieldError } from './field-error.js'
@@ -116,6 +116,8 @@ export interface ValidateOptions {
   readonly strict?: boolean | undefined
 }
 
+const VALIDATE: KindOf<ValidateOptions> = { strict: 'flag?' }
+
 /** The result of a conversion. */
 export type ConversionResult = Result<KubeObject, 'OBJECT_KIND_MISMATCH' | 'INVALID_CONVERSION'>
 
@@ -193,7 +195,7 @@ export function defineCrdModel<T extends KubeObject>(spec: CrdModelSpec<T>): Crd
     convert: (object, apiVersion) => unwrap(safeConvert(object, apiVersion)),
     safeConvert,
     validate: (object, options = {}) => {
-      check(`${info.kind}.validate`, 'options', options, 'object')
+      check(`${info.kind}.validate`, 'options', options, VALIDATE)
       const { strict: refusesUnknown = false } = options
       const { known, strict } = strictSchema(object)
       const errors = fieldErrorsOf(strict, known)

@@ -142,7 +142,8 @@ function isOfInterest(node: GraphNode | undefined): boolean {
 /** @throws IpamError `INVALID_ARGUMENT` */
 function readKinds(options: GcOptions): ReadonlyMap<string, KindInfo> {
   const kinds: unknown = options?.kinds
-  const refuse = (expected: string, got: string) => ipamError('INVALID_ARGUMENT', { argument: 'kinds', expected, got })
+  const refuse = (expected: string, got: string) =>
+    ipamError('INVALID_ARGUMENT', { function: 'gcPlanner', argument: 'options.kinds', expected, got })
   if (!Array.isArray(kinds) || kinds.length === 0) throw refuse('at least one kind', String(kinds))
   const known = new Map<string, KindInfo>()
   for (const info of kinds as readonly KindInfo[]) {
