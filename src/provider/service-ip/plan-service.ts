@@ -202,11 +202,17 @@ function takeAddress(
   { state: { unkept } }: ServiceContext,
 ): readonly Effect[] {
   const ready = range.objects.filter(isReadyObject)
-  const kept = ready.find((object) => hasFinalizer(object, SERVICE_CIDR_FINALIZER))
+  const withFinalizer = ready.filter((object) => hasFinalizer(object, SERVICE_CIDR_FINALIZER))
+  const kept = withFinalizer.find(({ metadata }) => !unkept.has(metadata.name)) ?? withFinalizer[0]
   if (kept !== undefined) return [guard(kept, 'Services get addresses of it'), create]
   const why = 'keeps it while addresses depend on it'
   const open = ready.filter(({ metadata }) => !unkept.has(metadata.name))
   return [...open.slice(0, 1).map((object) => addFinalizer(object, SERVICE_CIDR_FINALIZER, why)), create]
+}
+
+/** Whether the store refuses no write of a ready ServiceCIDR of a range, as far as known. */
+function isOpen({ objects }: ServiceRange, { unkept }: ServiceContext['state']): boolean {
+  return objects.some((object) => isReadyObject(object) && !unkept.has(object.metadata.name))
 }
 
 /** Whether a ready ServiceCIDR of a range has its finalizer, or can get it as far as known. */
@@ -215,14 +221,21 @@ function isKept({ objects }: ServiceRange, { unkept }: ServiceContext['state']):
   return ready.some((object) => hasFinalizer(object, SERVICE_CIDR_FINALIZER) || !unkept.has(object.metadata.name))
 }
 
+/**
+ * The guard of a creation is a write as well: a ServiceCIDR that has its finalizer, and whose
+ * writes the store refuses, is tried when no other one has an address.
+ */
 function choose(service: Service, { family, named, seed }: AddressQuery, { state }: ServiceContext): ServiceChoice {
-  const { ledger } = state
-  const ranges =
-    state.unkept.size === 0 ? state.ranges : state.ranges.map((range) => ({ ...range, isReady: isKept(range, state) }))
-  if (named !== undefined) return namedServiceAddress(ranges, ledger, named)
+  const { ledger, unkept, ranges } = state
   const { name, namespace, uid = '' } = service.metadata
   const { times = 0 } = state.denied.get(serviceKey(nameKey({ name, namespace }))) ?? {}
-  return nextServiceAddress(ranges, ledger, { family, start: drawn(hashText(`${seed} ${uid} ${family}`) + times) })
+  const start = drawn(hashText(`${seed} ${uid} ${family}`) + times)
+  const chooseFrom = (list: readonly ServiceRange[]) =>
+    named === undefined ? nextServiceAddress(list, ledger, { family, start }) : namedServiceAddress(list, ledger, named)
+  if (unkept.size === 0) return chooseFrom(ranges)
+  const choice = chooseFrom(ranges.map((range) => ({ ...range, isReady: isOpen(range, state) })))
+  if (choice.kind === 'free') return choice
+  return chooseFrom(ranges.map((range) => ({ ...range, isReady: isKept(range, state) })))
 }
 
 interface Families {

@@ -34,7 +34,7 @@ export interface ServiceIPState {
    * Services for which no address was free, or not the one that they name: they wait for a release.
    */
   readonly refused: Set<string>
-  /** Names of ServiceCIDRs whose finalizer the store has refused: no Service waits for it. */
+  /** Names of ServiceCIDRs of which the store has refused a write: no Service waits for it. */
   readonly unkept: Set<string>
   /**
    * Why the store has refused the last write of a key, and how many it has refused since the key

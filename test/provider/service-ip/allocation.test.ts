@@ -270,6 +270,25 @@ describe('a ServiceCIDR whose finalizer is refused', () => {
     world.problems.length = 0
   })
 
+  test('holds up no Service either when it has the finalizer and its other writes are refused', async () => {
+    isRefused = true
+    world = refusing()
+    const kept = range('a', '10.0.0.0/24')
+    await world.create({ ...kept, metadata: { name: 'a', finalizers: [FINALIZER] } }, service('one'))
+    world.start()
+    await world.pass(5)
+    expect(await ipsOf('one')).toBeUndefined()
+    await world.create(range('b', '10.1.0.0/24'), service('two'))
+    await world.pass(5)
+    for (const name of ['one', 'two']) expect((await ipsOf(name))?.[0]).toMatch(/^10\.1\.0\./)
+    isRefused = false
+    await world.delete(range('b'))
+    await world.create(service('three'))
+    await world.pass(600)
+    expect((await ipsOf('three'))?.[0]).toMatch(/^10\.0\.0\./)
+    world.problems.length = 0
+  })
+
   test('gives addresses when it is written, where there is no other one', async () => {
     isRefused = true
     world = refusing()
