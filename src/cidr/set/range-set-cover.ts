@@ -1,4 +1,3 @@
-import { check, type KindOf } from '../../errors/check.js'
 import { refuseIn } from '../../errors/refuse.js'
 import * as Address from '../nouns/address-core.js'
 import * as Prefix from '../nouns/prefix-core.js'
@@ -8,8 +7,6 @@ export interface CoverOptions {
   /** How many prefixes there may be: at least one for each family that the set has. */
   readonly maxPrefixes: number
 }
-
-const OPTIONS: KindOf<CoverOptions> = { maxPrefixes: 'number' }
 
 /** Few prefixes that cover a set, and how much else. */
 export interface Cover {
@@ -40,8 +37,10 @@ export interface Cover {
  */
 export function cover(set: RangeSet, options: CoverOptions): Cover {
   assertSet('RangeSet.cover', 'set', set)
-  check('RangeSet.cover', 'options', options, OPTIONS)
-  const { maxPrefixes } = options
+  if (typeof options !== 'object' || options === null) refuseIn('RangeSet.cover', 'options', 'an object', options)
+  const { maxPrefixes, ...others } = options
+  const [other] = Object.keys(others)
+  if (other !== undefined) refuseIn('RangeSet.cover', `options.${other}`, 'one of maxPrefixes', other)
   const exact = prefixes(set)
   const split = exact.findIndex((prefix) => prefix.address.family === 6)
   const count4 = split < 0 ? exact.length : split

@@ -16,7 +16,7 @@ import { type NodeRange, readRange } from './range.js'
  */
 export type RangeOrder = 'numeric' | 'upstream'
 
-export const ORDER: KindOf<RangeOrder> = ['one', { numeric: 1, upstream: 1 }]
+const ORDER: KindOf<RangeOrder> = ['one', { numeric: 1, upstream: 1 }]
 
 /** The fields that decide between two ranges that select a Node. */
 export interface RankedRange extends Pick<NodeRange, 'capacity' | 'perNodeHostBits' | 'selectorText'> {
