@@ -85,7 +85,7 @@ export function readAddressSpace(spec: InClusterIPPoolSpec): SpaceReading<Addres
   const problems: string[] = []
   const ranges = readEntries('spec.addresses', spec.addresses, problems)
   const before = problems.length
-  const excluded = RangeSet.fromRanges(readEntries('spec.excludedAddresses', spec.excludedAddresses ?? [], problems))
+  const exclusions = readEntries('spec.excludedAddresses', spec.excludedAddresses ?? [], problems)
   const gateway = readGateway(spec.gateway, problems)
   const isUnsafe = problems.length > before
   const family = servedFamily(
@@ -94,6 +94,12 @@ export function readAddressSpace(spec: InClusterIPPoolSpec): SpaceReading<Addres
   )
   if (ranges.some(({ first }) => first.family !== family)) {
     problems.push('spec.addresses: provided addresses are of mixed IP families')
+  }
+  if (isOfOther(exclusions, ranges)) {
+    problems.push('spec.excludedAddresses: addresses and excluded addresses are of mixed IP families')
+  }
+  if (gateway !== undefined && family !== undefined && gateway.family !== family) {
+    problems.push('spec.gateway: provided gateway and addresses are of mixed IP families')
   }
   const addresses = RangeSet.fromRanges(ranges.filter(({ first }) => first.family === family))
   const lowest = RangeSet.first(addresses)
@@ -105,8 +111,10 @@ export function readAddressSpace(spec: InClusterIPPoolSpec): SpaceReading<Addres
 
   const subnet = Prefix.of(lowest, spec.prefix)
   const reserved = spec.allocateReservedIPAddresses === true ? RangeSet.empty : subnetEdges(subnet)
-  const kept = gateway === undefined ? reserved : RangeSet.union(reserved, RangeSet.fromAddresses([gateway]))
-  const available = RangeSet.subtract(RangeSet.subtract(addresses, excluded), kept)
+  const excluded = RangeSet.fromRanges(exclusions)
+  const router = gateway === undefined ? [] : [Range.of(gateway, gateway)]
+  const kept = RangeSet.union(reserved, RangeSet.fromRanges([...exclusions, ...router].flatMap(inBothForms)))
+  const available = RangeSet.subtract(addresses, kept)
   return { space: { addresses, reserved, excluded, gateway, available }, problems, isUnsafe }
 }
 
@@ -138,7 +146,7 @@ export function readPrefixSpace(spec: InClusterPrefixPoolSpec): SpaceReading<Pre
   }
   if (spec.prefixes.length === 0) problems.push('spec.prefixes: prefixes is required')
   const before = problems.length
-  const excluded = RangeSet.fromRanges(readEntries('spec.excludedPrefixes', spec.excludedPrefixes ?? [], problems))
+  const exclusions = readEntries('spec.excludedPrefixes', spec.excludedPrefixes ?? [], problems)
   const gateway = readGateway(spec.gateway, problems)
   const isUnsafe = problems.length > before
   const childLength = effectivePrefixLength(spec)
@@ -149,13 +157,20 @@ export function readPrefixSpace(spec: InClusterPrefixPoolSpec): SpaceReading<Pre
   if (prefixes.some((prefix) => prefix.address.family !== family)) {
     problems.push('spec.prefixes: provided prefixes are of mixed IP families')
   }
+  if (isOfOther(exclusions, prefixes.map(Range.fromPrefix))) {
+    problems.push('spec.excludedPrefixes: prefixes and excluded prefixes are of mixed IP families')
+  }
+  if (gateway !== undefined && family !== undefined && gateway.family !== family) {
+    problems.push('spec.gateway: provided gateway and prefixes are of mixed IP families')
+  }
   const max = Address.bitsOf(family ?? 6)
   const isLength = Number.isInteger(childLength) && childLength >= 1 && childLength <= max
   if (!isLength) problems.push(`spec.allocationPrefixLength: ${childLength} is not a prefix length from 1 to ${max}`)
   if (!isLength || prefixes.length === 0) return { space: undefined, problems, isUnsafe }
   const ofFamily = prefixes.filter(({ address }) => address.family === family)
   const parents = RangeSet.fromRanges(ofFamily.map(Range.fromPrefix))
-  const available = RangeSet.subtract(parents, excluded)
+  const excluded = RangeSet.fromRanges(exclusions)
+  const available = RangeSet.subtract(parents, RangeSet.fromRanges(exclusions.flatMap(inBothForms)))
   return { space: { parents, excluded, available, childLength, gateway }, problems, isUnsafe }
 }
 
@@ -164,6 +179,21 @@ function servedFamily(families: readonly Family[], length: number): Family | und
   const [has4, has6] = [families.includes(4), families.includes(6)]
   if (has4 && (!has6 || length <= Address.bitsOf(4))) return 4
   return has6 ? 6 : undefined
+}
+
+/** Whether one of the exclusions is of a family of which a pool has no entry. */
+function isOfOther(exclusions: readonly Range.Range[], entries: readonly Range.Range[]): boolean {
+  const families = new Set(entries.map(({ first }) => first.family))
+  return families.size > 0 && exclusions.some(({ first }) => !families.has(first.family))
+}
+
+/** A range, and the other form of its addresses if they have two: IPv4, and IPv4 within IPv6. */
+export function inBothForms(range: Range.Range): readonly Range.Range[] {
+  const [first, last] = [range.first, range.last].map((address) =>
+    address.family === 4 ? Address.toMapped(address) : Address.unmap(address),
+  ) as [Address, Address]
+  const hasBoth = first.family !== range.first.family && last.family === first.family
+  return hasBoth ? [range, Range.of(first, last)] : [range]
 }
 
 function strictly<S>({ space, problems }: SpaceReading<S>): Result<S, 'INVALID_POOL_SPEC'> {

@@ -5,7 +5,7 @@ import * as RangeSet from '../../cidr/nouns/range-set.js'
 import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import { DEFAULT_ALLOCATION_PREFIX_LENGTH } from '../../crd/in-cluster/names.js'
 import { type InClusterPool, type InClusterPoolCounts, isPrefixPoolKind } from '../../crd/in-cluster/pools.js'
-import { clampCount, prefixOf } from '../../crd/in-cluster/space.js'
+import { clampCount, inBothForms, prefixOf } from '../../crd/in-cluster/space.js'
 import { check } from '../../errors/check.js'
 import { refuse } from '../../errors/refuse.js'
 import type { AddressAndPrefix, Offer } from '../claims/definition.js'
@@ -55,6 +55,7 @@ export class PoolLedger extends AddressLedger<InClusterPool> {
   #unusable: readonly string[] = []
   /** Kept addresses by claim, as texts. */
   #kept: ReadonlyMap<string, string> = new Map()
+  readonly #keptIds = new Set<string>()
   /**
    * Former addresses of claims that may return, the oldest first: they may arrive before the pool.
    */
@@ -120,18 +121,36 @@ export class PoolLedger extends AddressLedger<InClusterPool> {
   keep(claims: ReadonlyMap<string, string>): void {
     if (!(claims instanceof Map)) refuse('PoolLedger.keep', 'claims', 'a Map of texts by claim', claims)
 
-    for (const claim of this.#kept.keys()) this.ledger.delete(`kept ${claim}`)
+    for (const id of this.#keptIds) this.ledger.delete(id)
+    this.#keptIds.clear()
     this.#kept = claims
     for (const [claim, text] of claims) {
       const prefix = this.#spec && extentOfText(text, this.#spec.length)
+      const isGiven = prefix !== undefined && this.#gives(prefix)
+      if (!isGiven) this.#keepAround(claim, text)
       if (prefix === undefined) continue
       const rival = this.ledger.holders(prefix).find(({ reason }) => reason === 'kept')
-      if (rival !== undefined && this.#gives(prefix)) {
+      if (rival !== undefined && isGiven) {
         const shared = `${text} is preallocated for ${rival.holder.key} and for ${claim}`
         this.#unusable = Object.freeze([...this.#unusable, shared])
       }
-      this.ledger.set(`kept ${claim}`, { prefix, reason: 'kept', holder: { key: claim, claim } })
+      this.#keepOne(`kept ${claim}`, prefix, claim)
     }
+  }
+
+  /** Keeps the addresses of a text that is none that the pool gives. No claim gets them. */
+  #keepAround(claim: string, text: string): void {
+    const read = RangeSet.safeParseEntry(text, { zone: 'drop' })
+    if (this.#spec === undefined || !read.ok) return
+    const prefixes = RangeSet.prefixes(RangeSet.fromRanges(inBothForms(read.value)))
+    if (!prefixes.some((prefix) => RangeSet.overlaps(this.available, prefix))) return
+    this.#unusable = Object.freeze([...this.#unusable, `preallocation for ${claim}: the pool does not give ${text}`])
+    for (const prefix of prefixes) this.#keepOne(`kept ${claim} ${Prefix.format(prefix)}`, prefix, claim)
+  }
+
+  #keepOne(id: string, prefix: Prefix.Prefix, claim: string): void {
+    this.#keptIds.add(id)
+    this.ledger.set(id, { prefix, reason: 'kept', holder: { key: claim, claim } })
   }
 
   /** Entries of the pool that cannot be used, as sentences: it gives what the others say. */

@@ -1,3 +1,4 @@
+import * as RangeSet from '../../cidr/nouns/range-set.js'
 import type { InClusterPool } from '../../crd/in-cluster/pools.js'
 import { formatRef, refOf } from '../../crd/meta/object.js'
 import { PREALLOCATIONS_ANNOTATION, type Preallocations } from './options.js'
@@ -13,9 +14,9 @@ export interface KeptAddresses {
 }
 
 /**
- * The addresses that a pool keeps for claims, by its annotation and by the options. An unreadable
- * annotation is a problem of the pool: nothing is given while it is not known what is kept. Whether
- * the pool has the kept addresses is not checked.
+ * The addresses that a pool keeps for claims, by its annotation and by the options. An annotation
+ * or an address that cannot be read is a problem of the pool: nothing is given while it is not
+ * known what is kept. Whether the pool has the kept addresses is not checked.
  */
 export function preallocationsOf(pool: InClusterPool, options: Preallocations): KeptAddresses {
   const claims = new Map<string, string>()
@@ -27,6 +28,9 @@ export function preallocationsOf(pool: InClusterPool, options: Preallocations): 
   if (written === undefined) problems.push(`annotation ${annotation}: no JSON object of addresses by claim`)
   const configured = options.entries?.[formatRef(refOf(pool))] ?? {}
   for (const [name, address] of [...Object.entries(written ?? {}), ...Object.entries(configured)]) {
+    if (!RangeSet.safeParseEntry(address, { zone: 'drop' }).ok) {
+      problems.push(`preallocation for ${shown(name)}: ${shown(address)} is not an address`)
+    }
     const claim = claimKey(name, pool.metadata.namespace)
     if (claim === undefined) {
       const form = pool.metadata.namespace === undefined ? 'namespace/name' : 'a name of its namespace'
@@ -45,6 +49,11 @@ export function preallocationsOf(pool: InClusterPool, options: Preallocations): 
     claims.set(claim, `${other} and ${address}`)
   }
   return { claims, problems, unusable }
+}
+
+/** A text of a user in quotes, shortened. */
+function shown(text: string): string {
+  return JSON.stringify(text.slice(0, 64))
 }
 
 function parse(text: string): { readonly [claim: string]: string } | undefined {

@@ -219,6 +219,8 @@ describe('a preallocated address', () => {
     ['no JSON', 'a=10.0.0.5', 'annotation ipam-kit.dev/preallocations: no JSON object of addresses by claim'],
     ['a list', ['10.0.0.5'], 'annotation ipam-kit.dev/preallocations: no JSON object of addresses by claim'],
     ['numbers', { a: 5 }, 'annotation ipam-kit.dev/preallocations: no JSON object of addresses by claim'],
+    ['an address that does not parse', { b: '10.0.0.05' }, 'preallocation for "b": "10.0.0.05" is not an address'],
+    ['an address that no claim can have', { 'c/b': '' }, 'preallocation for "c/b": "" is not an address'],
   ])('with %s makes the pool one that gives nothing, and says why', async (_, kept, problem) => {
     const { world, host } = await start(
       { ...options, poolConditions: true },
@@ -264,6 +266,24 @@ describe('a preallocated address', () => {
     expect(Object.keys(bindings)).toContain('default/c')
     for (const address of Object.values(kept)) expect(Object.values(bindings)).not.toContain(address)
     expect((await world.pool()).status?.conditions?.[0]).toMatchObject({ status: 'True', message: problem })
+  })
+
+  test.each<[string, KubeObject, string]>([
+    ['10.0.0.5-10.0.0.6', pool(['10.0.0.5-10.0.0.7']), '10.0.0.7'],
+    ['10.0.0.4/30', pool(['10.0.0.5-10.0.0.8']), '10.0.0.8'],
+    ['::ffff:10.0.0.5', pool(['10.0.0.5-10.0.0.7']), '10.0.0.6'],
+    ['10.0.0.5', pool(['::ffff:10.0.0.5-::ffff:10.0.0.7']), '::ffff:10.0.0.6'],
+    ['fd00::5', poolOf('InClusterPrefixPool', { prefixes: ['fd00::/62'] }), 'fd00:0:0:1::'],
+    ['fd00::/63', poolOf('InClusterPrefixPool', { prefixes: ['fd00::/62'] }), 'fd00:0:0:2::'],
+  ])('that is %s keeps what it means from all claims, and says that it is not given', async (text, made, expected) => {
+    const annotations = { 'ipam-kit.dev/preallocations': JSON.stringify({ a: text }) }
+    const kept = { ...made, metadata: { ...made.metadata, annotations } }
+    const claims = ['a', 'b'].map((name) => claim(name, { poolRef: { kind: made.kind } }))
+    const { world } = await start({ ...options, poolConditions: true }, kept, ...claims)
+    expect(await world.bindings()).toEqual({ 'default/b': expected })
+    const { apiVersion, kind, metadata } = made
+    const stored = await world.get({ apiVersion, kind, name: metadata.name, namespace: metadata.namespace })
+    expect(JSON.stringify(stored.status)).toContain(`preallocation for default/a: the pool does not give ${text}`)
   })
 
   test('with many faults tells the first ones and how many more there are', async () => {

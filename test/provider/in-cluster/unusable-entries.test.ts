@@ -107,6 +107,70 @@ describe('a pool with entries of both families', () => {
   })
 })
 
+describe('an exclusion or a gateway of another family than the pool is told, and IPv4 within IPv6 is IPv4', () => {
+  const four = { addresses: ['10.0.0.10-10.0.0.12'], prefix: 24 }
+  const six = { addresses: ['::ffff:10.0.0.10-::ffff:10.0.0.12'], prefix: 120 }
+  const prefixes = { prefixes: ['10.0.0.0/28'], allocationPrefixLength: 30 }
+  test.each<[Kind, object, readonly string[], string]>([
+    [
+      'InClusterIPPool',
+      { ...four, excludedAddresses: ['::ffff:10.0.0.10'] },
+      ['10.0.0.11', '10.0.0.12'],
+      'excludedAddresses: addresses and excluded addresses are',
+    ],
+    [
+      'InClusterIPPool',
+      { ...four, excludedAddresses: ['::ffff:10.0.0.0/123'] },
+      [],
+      'excludedAddresses: addresses and excluded addresses are',
+    ],
+    [
+      'InClusterIPPool',
+      { ...four, gateway: '::ffff:10.0.0.10' },
+      ['10.0.0.11', '10.0.0.12'],
+      'gateway: provided gateway and addresses are',
+    ],
+    [
+      'InClusterIPPool',
+      { ...four, gateway: 'fd00::1' },
+      ['10.0.0.10', '10.0.0.11', '10.0.0.12'],
+      'gateway: provided gateway and addresses are',
+    ],
+    [
+      'InClusterIPPool',
+      { ...six, excludedAddresses: ['10.0.0.10'] },
+      ['::ffff:10.0.0.11', '::ffff:10.0.0.12'],
+      'excludedAddresses: addresses and excluded addresses are',
+    ],
+    [
+      'InClusterPrefixPool',
+      { ...prefixes, excludedPrefixes: ['::ffff:10.0.0.0/126'] },
+      ['10.0.0.12', '10.0.0.4', '10.0.0.8'],
+      'excludedPrefixes: prefixes and excluded prefixes are',
+    ],
+    [
+      'InClusterPrefixPool',
+      { ...prefixes, gateway: 'fd00::1' },
+      ['10.0.0.0', '10.0.0.4', '10.0.0.8'],
+      'gateway: provided gateway and prefixes are',
+    ],
+  ])('%s %j gives %j', async (kind, spec, expected, problem) => {
+    const { given, told } = await started(kind, spec)
+    expect(await given()).toEqual(expected)
+    expect(told()).toEqual([`spec.${problem} of mixed IP families`])
+  })
+
+  test('in a pool with entries of both families, exclusions of both mean something', async () => {
+    const { given, told } = await started('InClusterIPPool', {
+      addresses: ['10.0.0.10-10.0.0.11', 'fd00::1'],
+      excludedAddresses: ['fd00::1', '10.0.0.10'],
+      prefix: 24,
+    })
+    expect(await given()).toEqual(['10.0.0.11'])
+    expect(told()).toEqual(['spec.addresses: provided addresses are of mixed IP families'])
+  })
+})
+
 test('an Event about a pool is sent again when the pool is created again, and for another entry', async () => {
   const { world, ref, told, run } = await started('InClusterIPPool', ADDRESSES)
   await world.patch(ref, { spec: { addresses: ['10.0.0.10', 'x'] } })
