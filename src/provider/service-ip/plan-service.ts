@@ -1,6 +1,7 @@
 import { drawn, hashText } from '../../allocator/util/hashing.js'
 import type { Family } from '../../cidr/index.js'
 import * as Address from '../../cidr/nouns/address.js'
+import * as RangeSet from '../../cidr/nouns/range-set.js'
 import type { Service } from '../../crd/core/service.js'
 import { hasFinalizer } from '../../crd/meta/object.js'
 import { IPAddress } from '../../crd/networking/ip-address.js'
@@ -228,10 +229,17 @@ function isKept({ objects }: ServiceRange, { unkept }: ServiceContext['state']):
 function choose(service: Service, { family, named, seed }: AddressQuery, { state }: ServiceContext): ServiceChoice {
   const { ledger, unkept, ranges } = state
   const { name, namespace, uid = '' } = service.metadata
-  const { times = 0 } = state.denied.get(serviceKey(nameKey({ name, namespace }))) ?? {}
-  const start = drawn(hashText(`${seed} ${uid} ${family}`) + times)
-  const chooseFrom = (list: readonly ServiceRange[]) =>
-    named === undefined ? nextServiceAddress(list, ledger, { family, start }) : namedServiceAddress(list, ledger, named)
+  const start = drawn(hashText(`${seed} ${uid} ${family}`))
+  const denied = state.denied.get(serviceKey(nameKey({ name, namespace })))?.addresses ?? RangeSet.empty
+  const rest: Pick<typeof ledger, 'next'> = {
+    next: ({ within = RangeSet.empty, ...query } = {}) =>
+      ledger.next({ ...query, within: RangeSet.subtract(within, denied) }),
+  }
+  const chooseFrom = (list: readonly ServiceRange[]) => {
+    if (named !== undefined) return namedServiceAddress(list, ledger, named)
+    const choice = nextServiceAddress(list, rest, { family, start })
+    return choice.kind === 'full' ? nextServiceAddress(list, ledger, { family, start }) : choice
+  }
   if (unkept.size === 0) return chooseFrom(ranges)
   const choice = chooseFrom(ranges.map((range) => ({ ...range, isReady: isOpen(range, state) })))
   if (choice.kind === 'free') return choice

@@ -1,4 +1,5 @@
 import * as Address from '../../cidr/nouns/address.js'
+import * as RangeSet from '../../cidr/nouns/range-set.js'
 import { Service } from '../../crd/core/service.js'
 import type { KubeObject } from '../../crd/meta/object.js'
 import { IPAddress } from '../../crd/networking/ip-address.js'
@@ -117,7 +118,9 @@ export function serviceIPs(options: ServiceIPOptions): ServiceIPPlanner {
       const range = isOfRange ? cache.ranges.get(effect.ref.name) : undefined
       if (range === undefined) {
         const before = denied.get(key)
-        denied.set(key, { code, times: (before?.times ?? 0) + 1 })
+        const address = effect.kind === 'create' ? readAddress(effect.object.metadata.name) : undefined
+        const refused = RangeSet.fromPrefixes(address === undefined ? [] : [hostPrefix(address)])
+        denied.set(key, { code, addresses: RangeSet.union(before?.addresses ?? RangeSet.empty, refused) })
         const object = objectOf(key, context)
         const isNew = object !== undefined && before?.code !== code
         const effects = isNew ? [eventAbout(object, { type: 'Warning', reason: 'WriteRefused', message })] : []

@@ -37,10 +37,10 @@ export interface ServiceIPState {
   /** Names of ServiceCIDRs of which the store has refused a write: no Service waits for it. */
   readonly unkept: Set<string>
   /**
-   * Why the store has refused the last write of a key, and how many it has refused since the key
-   * had nothing to write. Each time the search for an address begins at another place.
+   * Why the store has refused the last write of a key, and the addresses that it has refused since
+   * the key had nothing to write: the Service gets one of them if there is no other one.
    */
-  readonly denied: Map<string, { readonly code: string; readonly times: number }>
+  readonly denied: Map<string, { readonly code: string; readonly addresses: RangeSet.RangeSet }>
   /** The Events about problems that were sent. */
   readonly sent: SentEvents
   /** The ranges of all ServiceCIDRs, the oldest first. */

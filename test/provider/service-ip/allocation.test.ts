@@ -329,6 +329,18 @@ describe('a write for a Service that is refused', () => {
     world.problems.length = 0
   })
 
+  test('leads to the next range if only the address that is refused is free in the first one', async () => {
+    world = refusing((name) => name === '10.0.0.1')
+    await world.create(range('a', '10.0.0.0/30'), using('old', '10.0.0.2'), service('web'))
+    await world.pass(1)
+    await world.create(range('b', '10.1.0.0/24'))
+    world.start()
+    await world.pass(5)
+    expect((await ipsOf('web'))?.[0]).toMatch(/^10\.1\.0\./)
+    expect(world.events).toEqual([expect.stringMatching(/^Warning Service web WriteRefused: /)])
+    world.problems.length = 0
+  })
+
   test('is one Event however often it is tried, and another one after it was done', async () => {
     let isRefused = true
     world = refusing(() => isRefused)
