@@ -42,6 +42,22 @@ describe('steps', () => {
     expect(lines.filter((line) => /^(first|second)$/.test(line))).toEqual(['second'])
   })
 
+  test('steps beside each other are all done, and what each says is printed; the first failure ends .ci/run', () => {
+    const { status, lines } = withSteps("beside 'one=echo first' 'two=false' 'three=echo third'\nstep four true")
+    expect(status).toBe(1)
+    expect(lines.filter((line) => /^(first|third)$/.test(line))).toEqual(['first', 'third'])
+    expect(lines.filter((line) => /^(ok|FAILED) /.test(line))).toEqual([
+      expect.stringMatching(/^ok +\d+s +\d+s {2}one$/),
+      expect.stringMatching(/^FAILED +\d+s +\d+s {2}two \(exit 1\)$/),
+      expect.stringMatching(/^ok +\d+s +\d+s {2}three$/),
+    ])
+  })
+
+  test('of those beside each other only the wanted ones are done', () => {
+    const { lines } = withSteps("wanted=(two)\nbeside 'one=echo first' 'two=echo second'")
+    expect(lines.filter((line) => /^(first|second)$/.test(line))).toEqual(['second'])
+  })
+
   test('a step has no standard input', () => {
     expect(withSteps('step one cat').status).toBe(0)
   })
@@ -49,7 +65,9 @@ describe('steps', () => {
 
 describe('.ci/full', () => {
   const names = (text: string) =>
-    [...text.matchAll(/^ *(?:for .*)?(?:step|apart) ([a-z][a-z0-9-]*) /gm)].map(([, name]) => name)
+    [...text.matchAll(/^ *(?:for .*)?(?:step|apart) ([a-z][a-z0-9-]*) |'([a-z][a-z0-9-]*)=/gm)].map(
+      ([, alone, beside]) => alone ?? beside,
+    )
 
   test('lists its steps, each name once, and among them all of .ci/run', () => {
     const { status, lines } = bash(`${CI}full`, '--list')
