@@ -18,6 +18,7 @@ export type { AddressValue, PrefixValue, RangeSetValue, RangeValue } from '../..
 export type { Service } from '../../crd/core/index.js'
 export type { KubeObject, Model } from '../../crd/meta/index.js'
 export type { ServiceCIDR, ServiceCIDRSpec, ServiceCIDRStatus } from '../../crd/networking/index.js'
+export type { EventCause, SentEvents } from '../../plan/sent-events.js'
 export {
   compareServiceBitmap,
   readServiceBitmap,
