@@ -72,6 +72,14 @@ describe('a stored object that cannot be read', () => {
     expect(await reviewed(each, last, broken({ ...GOING, finalizers: [] }))).toBe(true)
     expect(await reviewed(each, last, rawOf(each, each.wrong, { ...GOING, finalizers: [] }))).toBe(true)
   })
+
+  test.each(table)('$admit, $model.info.kind: may come of the update that removes the last finalizer', async (each) => {
+    const broken = (metadata: object) => ({ ...rawOf(each, {}, metadata), spec: 5 }) as KubeObject
+    const read = rawOf(each, each.right, { ...GOING, finalizers: ['x/y'] })
+    expect(await reviewed(each, read, broken({ ...GOING, finalizers: [] }))).toBe(true)
+    expect(await reviewed(each, read, broken({ ...GOING, finalizers: ['x/y'] }))).toBe(false)
+    expect(await reviewed(each, rawOf(each, each.right), broken({}))).toBe(false)
+  })
 })
 
 describe('an item of a list', () => {

@@ -148,10 +148,8 @@ function ruleOf<T extends KubeObject>(model: Model<T>, judge: Judge<T>): Rule {
         return oldObject === undefined ? allowed() : judge({ operation: 'DELETE', oldObject }, lookups, options)
       }
       const after = model.safeParse(request.object)
-      if (request.operation === 'UPDATE' && oldObject === undefined) {
-        const unread = admitUnread(request, after)
-        if (unread !== undefined) return unread
-      }
+      const unread = request.operation === 'UPDATE' && before && admitUnread(request, before, after)
+      if (unread) return unread
       if (!after.ok) return badRequest(describe(after.failure))
       const object = after.value
       const asked: AskedAdmission<T> =
@@ -161,16 +159,22 @@ function ruleOf<T extends KubeObject>(model: Model<T>, judge: Judge<T>): Rule {
   }
 }
 
+type Read = ReturnType<Model<KubeObject>['safeParse']>
+
 /**
- * The answer to an update of a stored object that cannot be read, if no rule is needed for it: it
- * changes the metadata alone, or the object does not exist after it. `undefined`: the rules decide.
+ * The answer to an update from or to an object that cannot be read, if no rule is needed for it: it
+ * changes the metadata of such an object alone, or the object does not exist after it. `undefined`:
+ * the rules decide.
  */
 function admitUnread(
   { object, oldObject }: Extract<AdmissionRequest, { operation: 'UPDATE' }>,
-  after: ReturnType<Model<KubeObject>['safeParse']>,
+  before: Read,
+  after: Read,
 ): Admission | undefined {
+  if (before.ok && after.ok) return undefined
   const rest = ({ metadata: _, ...fields }: KubeObject) => JSON.stringify(fields)
-  if (!isSettled(object, oldObject) && rest(object) !== rest(oldObject)) return undefined
+  const isSame = !before.ok && rest(object) === rest(oldObject)
+  if (!isSame && !isSettled(object, oldObject)) return undefined
   return allowed(after.ok ? [] : [describe(after.failure)])
 }
 
@@ -192,10 +196,8 @@ function poolRule(model: Model<InCluster.InClusterPool>): Rule {
       }
       const after = model.safeParse(request.object)
       const before = request.operation === 'UPDATE' ? model.safeParse(request.oldObject) : undefined
-      if (request.operation === 'UPDATE' && before?.ok !== true) {
-        const unread = admitUnread(request, after)
-        if (unread !== undefined) return unread
-      }
+      const unread = request.operation === 'UPDATE' && before && admitUnread(request, before, after)
+      if (unread) return unread
       if (!after.ok) return badRequest(describe(after.failure))
       const object = after.value
       if (before === undefined) return InCluster.admitInClusterPool({ operation: 'CREATE', object }, options.inCluster)
