@@ -33,7 +33,11 @@ export function planService(
   const name = nameKey(service.metadata)
   const key = serviceKey(name)
   refused.delete(key)
-  if (wantsAddress(service)) return planAllocation(service, context, seed)
+  if (wantsAddress(service)) {
+    const plan = planAllocation(service, context, seed)
+    const events = reportProblems(key, service, lackOf(plan), context.state)
+    return { ...plan, effects: [...events, ...plan.effects] }
+  }
   const looks = clusterIPsOf(service).map((text) => lookAt(text, name, context))
   const problems = looks.flatMap(({ problem }) => problem ?? [])
   const missing = looks.flatMap((look) => look.missing ?? [])
@@ -53,12 +57,20 @@ export function planService(
       requeueAfterSeconds,
     }
   }
-  const events = reportProblems(key, service, lasting, context.state)
   const outcome = outcomeOf(service, problems, missing)
   const second = outcome.kind === 'ready' ? secondFamily(service, context) : undefined
-  if (second === undefined) return { outcome, effects: events, requeueAfterSeconds }
-  const plan = planSecond(service, second, context, seed)
-  return { ...plan, effects: [...events, ...plan.effects] }
+  const plan = second === undefined ? { outcome, effects: [] } : planSecond(service, second, context, seed)
+  const events = reportProblems(key, service, [...lasting, ...lackOf(plan)], context.state)
+  return { requeueAfterSeconds, ...plan, effects: [...events, ...plan.effects] }
+}
+
+/**
+ * What a Service without an address is told. Ranges that are not ready have an Event of their own,
+ * and are ready in a moment as a rule.
+ */
+function lackOf({ outcome: { kind, message } }: Plan<ServiceIPOutcome>): readonly Problem[] {
+  const isLacking = kind === 'full' || kind === 'allocated' || kind === 'notInRange' || kind === 'mismatchedNetwork'
+  return isLacking ? [{ reason: 'ClusterIPNotAvailable', message, cause: kind }] : []
 }
 
 function outcomeOf(service: Service, problems: readonly Problem[], missing: readonly string[]): ServiceIPOutcome {

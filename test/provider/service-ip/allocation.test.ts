@@ -350,14 +350,17 @@ describe('a write for a Service that is refused', () => {
     await world.create(range('six', 'fd00::/120'))
     await world.pass(3600)
     expect(world.problems.length).toBeGreaterThan(5)
-    expect(world.events).toEqual([expect.stringMatching(/^Warning Service web WriteRefused: /)])
+    expect(world.events).toEqual([
+      'Warning Service web ClusterIPNotAvailable: no ServiceCIDR has an IPv6 range',
+      expect.stringMatching(/^Warning Service web WriteRefused: /),
+    ])
     isRefused = false
     await world.pass(1000)
     expect(await ipsOf('web')).toHaveLength(2)
     isRefused = true
     await world.create(service('api'))
     await world.pass(60)
-    expect(world.events.slice(1)).toEqual([expect.stringMatching(/^Warning Service api WriteRefused: /)])
+    expect(world.events.slice(2)).toEqual([expect.stringMatching(/^Warning Service api WriteRefused: /)])
     world.problems.length = 0
   })
 })

@@ -18,6 +18,29 @@ const specOf = async (name: string) => (await world.service(name))?.spec
 const ipsOf = async (name: string) => (await specOf(name))?.clusterIPs ?? []
 const familiesOf = async (name: string) => (await ipsOf(name)).map((ip) => (ip.includes(':') ? 6 : 4))
 
+describe('a Service that gets no address, or not its second one,', () => {
+  const told = () => world.events.filter((event) => JSON.stringify(event).includes('ClusterIPNotAvailable')).length
+
+  test('has one Event, and another one when that returns after it ended', async () => {
+    await world.create(range('four', '10.0.0.0/24'), service('web', { ipFamilyPolicy: 'RequireDualStack' }))
+    world.start()
+    await world.pass(600)
+    expect([told(), await ipsOf('web')]).toEqual([1, []])
+    await world.create(range('six', 'fd00::/112'))
+    await world.pass(1)
+    expect([told(), await familiesOf('web')]).toEqual([1, [4, 6]])
+  })
+
+  test('because a range is full, is told once for each Service', async () => {
+    await world.create(range('small', '10.0.0.0/30'), ...['a', 'b', 'c', 'd', 'e', 'f'].map((name) => service(name)))
+    world.start()
+    await world.pass(3600)
+    const waiting = (await Promise.all(['a', 'b', 'c', 'd', 'e', 'f'].map(ipsOf))).filter((ips) => ips.length === 0)
+    expect(waiting.length).toBeGreaterThan(2)
+    expect(told()).toBe(waiting.length)
+  })
+})
+
 describe('a Service with one address whose ipFamilyPolicy is raised', () => {
   test.each(['RequireDualStack', 'PreferDualStack'])(
     'to %s gets the second one, and keeps the first',
