@@ -124,6 +124,11 @@ interface Parts extends OpenOptions {
   sleep(ms: number): Promise<unknown>
 }
 
+/** The options that every store of its own rules takes. */
+function optionsOf({ now, uid, sleep, kinds }: Parts) {
+  return { now, uid, sleep, kinds }
+}
+
 const OPENERS: { readonly [E in StoreAddress['engine']]: (place: string, parts: Parts) => Promise<OpenStore> } = {
   pglite: openPglite,
   sqlite: openSqlite,
@@ -146,7 +151,7 @@ async function openPglite(place: string, parts: Parts): Promise<OpenStore> {
   )
   const database = await PGlite.create(resolve(parts.folder ?? '.', place))
   await migratePostgres(database)
-  return { store: postgresStore(database, parts), close: () => database.close() }
+  return { store: postgresStore(database, optionsOf(parts)), close: () => database.close() }
 }
 
 interface PgPool extends PostgresClient {
@@ -168,7 +173,7 @@ async function openPostgres(place: string, parts: Parts): Promise<OpenStore> {
     await pool.end()
     throw error
   }
-  return { store: postgresStore(pool, parts), close: () => pool.end() }
+  return { store: postgresStore(pool, optionsOf(parts)), close: () => pool.end() }
 }
 
 type Closable = SqliteDatabase & { close(): void }
@@ -178,7 +183,7 @@ async function openSqlite(place: string, parts: Parts): Promise<OpenStore> {
   const database = openDatabase(Database, resolve(parts.folder ?? '.', place))
   try {
     migrateSqlite(database)
-    return { store: sqliteStore(database, parts), close: async () => database.close() }
+    return { store: sqliteStore(database, optionsOf(parts)), close: async () => database.close() }
   } catch (error) {
     database.close()
     throw error
@@ -237,7 +242,7 @@ async function openRedis(place: string, parts: Parts): Promise<OpenStore> {
       throw last ?? error
     })
     isOpen = true
-    return { store: redisStore(client, parts), close: async () => client.disconnect() }
+    return { store: redisStore(client, optionsOf(parts)), close: async () => client.disconnect() }
   } catch (error) {
     if (!isMissing(error)) throw error
   }
@@ -251,7 +256,7 @@ async function openRedis(place: string, parts: Parts): Promise<OpenStore> {
   client.on('error', () => {})
   await client.connect()
   isOpen = true
-  return { store: redisStore(client, parts), close: async () => client.destroy() }
+  return { store: redisStore(client, optionsOf(parts)), close: async () => client.destroy() }
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
@@ -269,7 +274,7 @@ async function openEtcd(place: string, parts: Parts): Promise<OpenStore> {
     fromBase64,
     abortController: () => new AbortController(),
   })
-  return { store: etcdStore(client, parts), close: async () => {} }
+  return { store: etcdStore(client, optionsOf(parts)), close: async () => {} }
 }
 
 interface KubeConfig extends ClientNodeConfig {
@@ -285,6 +290,7 @@ interface ClientNode {
 }
 
 async function openKubernetes(context: string, parts: Parts): Promise<OpenStore> {
+  const { kinds, sleep, writeTimeoutSeconds } = parts
   const { KubeConfig, Watch } = await loadClient<ClientNode>('@kubernetes/client-node', parts)
   const config = new KubeConfig()
   // without a file the client would take http://localhost:8080
@@ -307,12 +313,12 @@ async function openKubernetes(context: string, parts: Parts): Promise<OpenStore>
   }
   const signal = () => AbortSignal.timeout(REQUEST_MS)
   const client = fromClientNode(config, new Watch(config), { signal })
-  const missing = await inTime(kindsMissingIn(client, parts.kinds))
+  const missing = await inTime(kindsMissingIn(client, kinds))
   if (missing.length > 0) {
     const lines = missing.map(({ apiVersion, kind, plural }) => `  ${apiVersion} ${kind} (${plural})`)
     throw new StoreNotOpened('kinds-missing', `the API server does not have these kinds:\n${lines.join('\n')}`)
   }
-  return { store: kubernetesStore(client, parts), close: async () => {} }
+  return { store: kubernetesStore(client, { sleep, kinds, writeTimeoutSeconds }), close: async () => {} }
 }
 
 /** The kinds that an API server does not serve, in the version that is asked for. */

@@ -1,5 +1,5 @@
 import type { Address, Family } from '../cidr/index.js'
-import { check } from '../errors/check.js'
+import { check, type KindOf } from '../errors/check.js'
 import { refuseIn } from '../errors/refuse.js'
 import type { ReleasedAddress } from './pool/cooldown.js'
 
@@ -235,6 +235,8 @@ export interface LowestFreeOptions {
   readonly from?: Address | undefined
 }
 
+export const LOWEST_FREE_OPTIONS: KindOf<LowestFreeOptions> = { family: ['one?', { '4': 1, '6': 1 }], from: 'object?' }
+
 /** The time of a call. */
 export interface AtTime {
   /**
@@ -250,8 +252,12 @@ export interface ReleaseOptions extends AtTime {
   readonly sequence?: number | undefined
 }
 
+export const RELEASE_OPTIONS: KindOf<ReleaseOptions> = { sequence: 'number?', nowMs: 'number?' }
+
 /** Facts about a hold that is read back. */
 export interface OccupyOptions extends AtTime {
   readonly sequence?: number | undefined
   readonly stickyKey?: string | undefined
 }
+
+export const OCCUPY_OPTIONS: KindOf<OccupyOptions> = { sequence: 'number?', stickyKey: 'text?', nowMs: 'number?' }

@@ -53,8 +53,12 @@ function* placesIn(
   }
 }
 
-/** Objects of options: a member that their type does not have is a mistake. */
+/**
+ * Objects of options: a member that their type does not have is a mistake. The preferences of a
+ * pool are fields of a custom resource, which may have more in a later version.
+ */
 export function isOptions(type: ArgumentType): boolean {
+  if (type.name === 'FamilyGridPreferences') return false
   return type.kind === 'object' && /(?:Options|Preferences|Limits|Rules)$/u.test(type.name)
 }
 

@@ -78,33 +78,6 @@ export const UNTYPED: ReadonlySet<string> = new Set([
   'ipam-kit/store/kubernetes fromClientNode',
 ])
 
-/** Functions that are known to take options that do not exist. The list may only become shorter. */
-export const IGNORES_OTHERS: ReadonlySet<string> = new Set([
-  'ipam-kit/allocator AddressPool#lowestFree',
-  'ipam-kit/allocator AddressPool#occupy',
-  'ipam-kit/allocator AddressPool#release',
-  'ipam-kit/allocator Bitmap#nextFreeRun',
-  'ipam-kit/allocator RangeTree#nextFreeRun',
-  'ipam-kit/crd/ipam-kit admitIPPool',
-  'ipam-kit/crd/ipam-kit poolSpace',
-  'ipam-kit/provider/claims defineProvider',
-  'ipam-kit/provider/in-cluster-blocks inClusterBlocks',
-  'ipam-kit/provider/openstack floatingIPPools',
-  'ipam-kit/provider/openstack neutron',
-  'ipam-kit/run taskCaller',
-  'ipam-kit/store/engine engineStore',
-  'ipam-kit/store/engine pollChanges',
-  'ipam-kit/store/etcd etcdGateway',
-  'ipam-kit/store/etcd etcdStore',
-  'ipam-kit/store/kubernetes kubernetesStore',
-  'ipam-kit/store/postgres migratePostgres',
-  'ipam-kit/store/postgres postgresMigrations',
-  'ipam-kit/store/postgres postgresStore',
-  'ipam-kit/store/redis redisStore',
-  'ipam-kit/store/sqlite sqliteMigrations',
-  'ipam-kit/store/sqlite sqliteStore',
-])
-
 export interface MemberProblem {
   readonly call: string
   /** `options.ranges[]: a number` */

@@ -12,14 +12,17 @@ import {
   assertKey,
   assertOwner,
   type Hold,
+  LOWEST_FREE_OPTIONS,
   type LowestFreeOptions,
   MOST_COUNTED,
+  OCCUPY_OPTIONS,
   type Occupation,
   type OccupyOptions,
   type Owner,
   ownerId,
   type PoolCounts,
   type PoolEntry,
+  RELEASE_OPTIONS,
   type Released,
   type ReleaseOptions,
   type ReleaseOutcome,
@@ -34,6 +37,9 @@ import { type AddressPoolSpec, planOf } from './pool-spec.js'
 import { FAMILIES, PoolState } from './pool-state.js'
 import { assertDelta, takeBackAll, undoDelta } from './pool-undo.js'
 import { allocated, assertWant, familiesOf, type Given, NONE, newHold, shapeOf } from './want.js'
+
+/** A call without options has none to check. */
+const NO_OPTIONS = {}
 
 type Address = Address.Address
 type RangeSet = RangeSet.RangeSet
@@ -116,8 +122,8 @@ export class Pool {
    * The lowest free address, or `undefined`. With the strategy `lowest`, without a static band and
    * a cooldown, it is the next one. Changes nothing.
    */
-  lowestFree(options: LowestFreeOptions = {}): Address | undefined {
-    check('AddressPool.lowestFree', 'options', options, 'object')
+  lowestFree(options: LowestFreeOptions = NO_OPTIONS): Address | undefined {
+    if (options !== NO_OPTIONS) check('AddressPool.lowestFree', 'options', options, LOWEST_FREE_OPTIONS)
     const { from } = options
     if (from !== undefined) assertAddress('AddressPool.lowestFree', 'from', from)
     if (options.family !== undefined) assertFamily('AddressPool.lowestFree', options.family)
@@ -136,10 +142,10 @@ export class Pool {
    *
    * @throws IpamError `INVALID_ARGUMENT` for an owner without a uid
    */
-  occupy(address: Address, owner: Owner, options: OccupyOptions = {}): Occupation {
+  occupy(address: Address, owner: Owner, options: OccupyOptions = NO_OPTIONS): Occupation {
     assertAddress('AddressPool.occupy', 'address', address)
     assertOwner('AddressPool.occupy', owner)
-    check('AddressPool.occupy', 'options', options, 'object')
+    if (options !== NO_OPTIONS) check('AddressPool.occupy', 'options', options, OCCUPY_OPTIONS)
     assertKey('AddressPool.occupy', options.stickyKey)
     const inPool = this.#state.contains(address)
     const holds = this.#state.holdsOn(address)
@@ -161,9 +167,13 @@ export class Pool {
    *
    * @throws IpamError `INVALID_ARGUMENT` for a time that is missing, and an owner without a uid
    */
-  release(address: Address, owner: Pick<Owner, 'uid' | 'interface'>, options: ReleaseOptions = {}): ReleaseOutcome {
+  release(
+    address: Address,
+    owner: Pick<Owner, 'uid' | 'interface'>,
+    options: ReleaseOptions = NO_OPTIONS,
+  ): ReleaseOutcome {
     assertAddress('AddressPool.release', 'address', address)
-    check('AddressPool.release', 'options', options, 'object')
+    if (options !== NO_OPTIONS) check('AddressPool.release', 'options', options, RELEASE_OPTIONS)
     assertOwner('AddressPool.release', owner)
     const nowMs = this.#advance(options)
     const hold = this.#state.holdOf(address, owner)

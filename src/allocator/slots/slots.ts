@@ -1,4 +1,4 @@
-import { check } from '../../errors/check.js'
+import { check, type KindOf } from '../../errors/check.js'
 import { ipamError } from '../../errors/failure.js'
 import { refuse, shown } from '../../errors/refuse.js'
 
@@ -17,6 +17,8 @@ export interface FreeRunOptions {
   /** Default 0. */
   readonly offset?: number | undefined
 }
+
+const FREE_RUN_OPTIONS: KindOf<FreeRunOptions> = { from: 'number?', alignment: 'number?', offset: 'number?' }
 
 /**
  * The set of the taken slots. Slots are the numbers 0 to size - 1: an allocator maps each address
@@ -100,7 +102,7 @@ export function alignedFrom(from: number, alignment: number, offset: number): nu
 
 /** The options of a search for a run. */
 export function checkedRun(of: string, length: number, options: FreeRunOptions, size: number) {
-  check('nextFreeRun', 'options', options, 'object')
+  check(of, 'options', options, FREE_RUN_OPTIONS)
   const { from = 0, alignment = 1, offset = 0 } = options
   assertWithin(of, 'length', length, 1, Number.MAX_SAFE_INTEGER)
   assertWithin(of, 'alignment', alignment, 1, MOST_SLOTS)

@@ -3,12 +3,12 @@ import { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import { PROTECT_ADDRESS_FINALIZER, RELEASE_ADDRESS_FINALIZER } from '../../crd/cluster-api/names.js'
 import { groupOf, type KindInfo, type KubeObject } from '../../crd/meta/object.js'
-import { check } from '../../errors/check.js'
+import { check, type KindOf } from '../../errors/check.js'
 import { refuseIn } from '../../errors/refuse.js'
 import type { Outcome } from '../../plan/index.js'
 import { assertCalls, type CallTypes } from './call-schemas.js'
 import { type AnyDefinition, checkedVerbs } from './checked-verbs.js'
-import type { ClaimLedger, ProviderDefinition, ProviderFinalizers } from './definition.js'
+import type { ClaimLedger, ExternalOptions, ProviderDefinition, ProviderFinalizers } from './definition.js'
 
 /**
  * The finalizers that `pkg/ipamutil` of Cluster API's in-cluster provider sets for every provider
@@ -69,12 +69,20 @@ export function rulesOf<P extends KubeObject, L extends ClaimLedger<P>, O, R ext
 const OF = 'defineProvider'
 const COMMON_KINDS = [IPAddressClaim, IPAddress, Cluster].map(({ info }) => info.kind)
 const OPTIONAL: readonly string[] = ['confirm', 'release', 'holdsAddress', 'reservedFor']
-const MARKERS: readonly unknown[] = ['kept', 'claim', 'none']
+const EXTERNAL: KindOf<ExternalOptions | undefined> = [
+  'options?',
+  {
+    marker: ['one', { kept: 1, claim: 1, none: 1 }],
+    orphans: ['one?', { left: 1, swept: 1 }],
+    isBegun: 'function?',
+  },
+]
 
 /** @throws IpamError `INVALID_ARGUMENT` */
 function assertDefinition(definition: AnyDefinition): void {
   check(OF, 'definition', definition, 'object')
-  const { name, pools, finalizers, external, calls, sweepAfterSeconds } = definition
+  check(OF, 'external', definition.external, EXTERNAL)
+  const { name, pools, finalizers, calls, sweepAfterSeconds } = definition
   if (!isText(name)) refuseIn(OF, 'name', 'a text', name)
   if (!Array.isArray(pools) || pools.length === 0) refuseIn(OF, 'pools', 'a list of models, one at least', pools)
   // keys contain no group
@@ -98,8 +106,6 @@ function assertDefinition(definition: AnyDefinition): void {
     if (finalizer !== undefined && !isText(finalizer)) refuseIn(OF, `finalizers.${of}`, 'a text', finalizer)
   }
   if (calls !== undefined) assertCalls(OF, calls)
-  if (external !== undefined && !MARKERS.includes(external?.marker))
-    refuseIn(OF, 'external.marker', MARKERS.join(', '), external?.marker)
   if (sweepAfterSeconds !== undefined && !(sweepAfterSeconds >= 0)) {
     refuseIn(OF, 'sweepAfterSeconds', 'seconds, from 0', sweepAfterSeconds)
   }

@@ -2,7 +2,7 @@ import * as Address from '../../cidr/nouns/address.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
 import { type InClusterPool, isPrefixPool, poolModels } from '../../crd/in-cluster/pools.js'
 import { formatRef, refOf } from '../../crd/meta/object.js'
-import { check } from '../../errors/check.js'
+import { check, type KindOf } from '../../errors/check.js'
 import type { BlockHolderQuery, ClaimRequest } from '../blocks/claims/definition.js'
 import { type BlockProvider, defineBlockProvider } from '../blocks/claims/provider.js'
 import type { ProviderFinalizers } from '../claims/definition.js'
@@ -28,6 +28,15 @@ export interface InClusterBlocksOptions
   > {
   /** Default: those of Cluster API's own library. */
   readonly finalizers?: Partial<ProviderFinalizers> | undefined
+}
+
+const IN_CLUSTER_BLOCKS_OPTIONS: KindOf<InClusterBlocksOptions> = {
+  poolConditions: 'flag?',
+  requestedAddress: 'object?',
+  preallocations: 'object?',
+  sweepAfterSeconds: 'number?',
+  holdsAddress: 'function?',
+  finalizers: 'object?',
 }
 
 export type InClusterBlocks = BlockProvider<InClusterPool, PoolLedger, PoolOutcome>
@@ -56,7 +65,7 @@ export type InClusterBlocks = BlockProvider<InClusterPool, PoolLedger, PoolOutco
  * planners.map(({ name }) => name) // ['in-cluster', 'blocks', 'blocks-sweep']
  */
 export function inClusterBlocks(options: InClusterBlocksOptions = {}): InClusterBlocks {
-  check('inClusterBlocks', 'options', options, 'object')
+  check('inClusterBlocks', 'options', options, IN_CLUSTER_BLOCKS_OPTIONS)
 
   assertOptions(options)
   const { poolConditions = false, preallocations, sweepAfterSeconds, holdsAddress, finalizers } = options

@@ -18,7 +18,7 @@ import {
   POOL_READY_CONDITION,
   READY_REASON,
 } from '../../crd/openstack/names.js'
-import { check } from '../../errors/check.js'
+import { check, type KindOf } from '../../errors/check.js'
 import type { MergePatch } from '../../plan/effect.js'
 import type { PlanTime } from '../../plan/index.js'
 import type { Provider } from '../claims/index.js'
@@ -41,6 +41,15 @@ export type FloatingIPPoolsOptions = Pick<
   readonly facts?: CloudFacts | undefined
 }
 
+const FLOATING_IP_POOLS_OPTIONS: KindOf<FloatingIPPoolsOptions> = {
+  identity: 'text',
+  facts: 'object?',
+  callSeconds: 'number?',
+  listLagSeconds: 'number?',
+  listSeconds: 'number?',
+  holdsAddress: 'function?',
+}
+
 const NEUTRON: CloudFacts = { marker: 'atomic', choosesAddress: false, listsByMarker: false }
 
 /**
@@ -53,7 +62,7 @@ const NEUTRON: CloudFacts = { marker: 'atomic', choosesAddress: false, listsByMa
 export function floatingIPPools(
   options: FloatingIPPoolsOptions,
 ): Provider<OpenStackFloatingIPPool, ExternalLedger<OpenStackFloatingIPPool>, ExternalPoolOutcome> {
-  check('floatingIPPools', 'options', options, ['open', { identity: 'text' }])
+  check('floatingIPPools', 'options', options, FLOATING_IP_POOLS_OPTIONS)
 
   const { facts = NEUTRON, ...rest } = options
   return externalPools({ ...rest, name: 'openstack-floating-ip', kind: floatingIPPoolKind, facts })

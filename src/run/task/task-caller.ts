@@ -1,8 +1,9 @@
-import { check } from '../../errors/check.js'
+import { check, type KindOf } from '../../errors/check.js'
 import { describe } from '../../errors/index.js'
 import type { CallGroup, CallTasks } from '../../plan/call-tasks.js'
 import type { Change, ExternalResult, Outcome } from '../../plan/index.js'
 import type { Store } from '../../store/index.js'
+import { STORE } from '../../store/store.js'
 import type { ExternalCaller } from '../plan/run-plan.js'
 import { problemOf } from '../refusal.js'
 import { type ObjectLocks, objectLocks } from './object-locks.js'
@@ -18,6 +19,18 @@ export interface TaskCallerOptions<I, O extends Outcome, V>
   readonly show?: ((change: Change, source: 'written' | 'read') => void) | undefined
 }
 
+const TASK_CALLER_OPTIONS: KindOf<TaskCallerOptions<never, never, never>> = {
+  now: 'function',
+  store: STORE,
+  tasks: 'object',
+  canWrite: 'function?',
+  pause: 'function?',
+  show: 'function?',
+  locks: 'object?',
+  maxConflicts: 'number?',
+  maxSettles: 'number?',
+}
+
 /**
  * An {@link ExternalCaller} whose calls are tasks on the store, for planners that do not watch the
  * objects of their ledger. Calls of one group that are sent together, or that arrive while a task
@@ -26,7 +39,7 @@ export interface TaskCallerOptions<I, O extends Outcome, V>
  * out, all calls of the group fail.
  */
 export function taskCaller<I, O extends Outcome, V>(options: TaskCallerOptions<I, O, V>): ExternalCaller<I, V> {
-  check('taskCaller', 'options', options, ['open', { store: 'object', tasks: 'object', now: 'function' }])
+  check<unknown>('taskCaller', 'options', options, TASK_CALLER_OPTIONS)
 
   const { store, tasks, locks = objectLocks(), ...limits } = options
   const groups = new Map<string, OpenGroup<I, V>>()

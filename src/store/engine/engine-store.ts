@@ -1,5 +1,6 @@
 import type { KubeObject } from '../../crd/meta/object.js'
 import { errorText } from '../../errors/cause.js'
+import { check, type KindOf } from '../../errors/check.js'
 import { failure } from '../../errors/failure.js'
 import { fail, ok, type Result } from '../../errors/index.js'
 import { assertObject } from '../rules/arguments.js'
@@ -22,6 +23,18 @@ import { EngineWatch } from './watch.js'
 
 /** The options of a store over an engine. */
 export interface EngineStoreOptions extends ObjectRulesOptions {}
+
+const ENGINE_STORE_OPTIONS: KindOf<EngineStoreOptions> = {
+  now: 'function',
+  uid: 'function',
+  kinds: ['list?', 'object'],
+  maxObjectBytes: 'number?',
+}
+
+/** Those of the options of a store that every store over an engine has. */
+export function engineOptionsOf({ now, uid, kinds, maxObjectBytes }: EngineStoreOptions): EngineStoreOptions {
+  return { now, uid, kinds, maxObjectBytes }
+}
 
 /**
  * How often a write without a version is tried again because another writer has changed the object
@@ -53,7 +66,7 @@ const UNWRITTEN = 'unwritten'
  */
 export function engineStore(engine: StoreEngine, options: EngineStoreOptions): Store {
   assertObject('engine', engine)
-  assertObject('options', options)
+  check('engineStore', 'options', options, ENGINE_STORE_OPTIONS)
   const rules = new ObjectRules(options)
   return ruledStore(rules, new Documents(engine, rules))
 }

@@ -46,7 +46,8 @@ export abstract class PolledEngine implements StoreEngine, ChangeLog {
 
   follow(scope: DocumentScope, after: string | undefined, stop: Stop): AsyncIterable<EngineEvent> {
     const subscribe = (wake: () => void) => this.#subscribe(scope, wake)
-    return pollChanges(this, { scope, after, stop }, { ...this.#options, subscribe })
+    const { sleep, pollMs } = this.#options
+    return pollChanges(this, { scope, after, stop }, { sleep, pollMs, subscribe })
   }
 
   /** Wakes the watches that a write may be of interest to. O(watches). */

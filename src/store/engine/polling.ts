@@ -1,3 +1,4 @@
+import { check, type KindOf } from '../../errors/check.js'
 import { assertFunction, assertInteger, assertObject } from '../rules/arguments.js'
 import type { DocumentChange, DocumentScope, EngineEvent, Stop } from './engine.js'
 
@@ -18,6 +19,8 @@ export interface PollingOptions {
    */
   readonly subscribe?: ((wake: () => void) => () => void) | undefined
 }
+
+const POLLING_OPTIONS: KindOf<PollingOptions> = { sleep: 'function', pollMs: 'number?', subscribe: 'function?' }
 
 /** The changes that an engine keeps. */
 export interface ChangeLog {
@@ -49,16 +52,36 @@ const MAX_POLL_MS = 86_400_000
 /** The number of changes that are read at once. */
 const CHUNK = 500
 
-/** @throws IpamError `INVALID_ARGUMENT` */
-export function assertPolling(options: PollingOptions): void {
+/**
+ * Those of the options of a store that are about polling.
+ *
+ * @throws IpamError `INVALID_ARGUMENT`
+ */
+export function pollingOf(options: PollingOptions): PollingOptions {
   assertObject('options', options)
-  assertFunction('options.sleep', options.sleep)
-  if (options.pollMs !== undefined) assertInteger('options.pollMs', options.pollMs, { min: 1, max: MAX_POLL_MS })
-  if (options.subscribe !== undefined) assertFunction('options.subscribe', options.subscribe)
+  const { sleep, pollMs, subscribe } = options
+  assertFunction('options.sleep', sleep)
+  if (pollMs !== undefined) assertInteger('options.pollMs', pollMs, { min: 1, max: MAX_POLL_MS })
+  if (subscribe !== undefined) assertFunction('options.subscribe', subscribe)
+  return { sleep, pollMs, subscribe }
 }
 
-/** Implements `follow` of an engine over a {@link ChangeLog}: polls, waits, and polls again. */
-export async function* pollChanges(
+/**
+ * Implements `follow` of an engine over a {@link ChangeLog}: polls, waits, and polls again.
+ *
+ * @throws IpamError `INVALID_ARGUMENT` for wrong options
+ */
+export function pollChanges(
+  log: ChangeLog,
+  place: { readonly scope: DocumentScope; readonly after: string | undefined; readonly stop: Stop },
+  options: PollingOptions,
+): AsyncGenerator<EngineEvent, undefined> {
+  check('pollChanges', 'options', options, POLLING_OPTIONS)
+
+  return polledChanges(log, place, options)
+}
+
+async function* polledChanges(
   log: ChangeLog,
   place: { readonly scope: DocumentScope; readonly after: string | undefined; readonly stop: Stop },
   options: PollingOptions,

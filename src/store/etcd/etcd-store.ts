@@ -1,4 +1,5 @@
-import { type EngineStoreOptions, engineStore } from '../engine/engine-store.js'
+import { check, type KindOf } from '../../errors/check.js'
+import { type EngineStoreOptions, engineOptionsOf, engineStore } from '../engine/engine-store.js'
 import { assertFunction, assertInteger, assertMatch, assertObject, within } from '../rules/arguments.js'
 import type { Store } from '../store.js'
 import type { EtcdClient } from './client.js'
@@ -26,6 +27,16 @@ export interface EtcdStoreOptions extends EngineStoreOptions {
    * day. Default 500.
    */
   readonly retryMs?: number | undefined
+}
+
+const ETCD_STORE_OPTIONS: KindOf<EtcdStoreOptions> = {
+  maxObjectBytes: 'number?',
+  prefix: 'text?',
+  sleep: 'function',
+  retryMs: 'number?',
+  now: 'function',
+  uid: 'function',
+  kinds: ['list?', 'object'],
 }
 
 const DEFAULT_OBJECT_BYTES = 1.5 * 1024 * 1024 - 4096
@@ -63,13 +74,13 @@ export function etcdStore(client: EtcdClient, options: EtcdStoreOptions): Store 
   return within('etcdStore', () => {
     assertObject('client', client)
     for (const call of ['range', 'txn', 'watch'] as const) assertFunction(`client.${call}`, client[call])
-    assertObject('options', options)
+    check('etcdStore', 'options', options, ETCD_STORE_OPTIONS)
     const { prefix = 'ipam-kit', sleep, retryMs = DEFAULT_RETRY_MS, maxObjectBytes = DEFAULT_OBJECT_BYTES } = options
     const expected = 'up to 200 printable characters of ASCII, no slash at the end'
     assertMatch('options.prefix', prefix, /^[!-~]{0,199}[!-.0-~]$/, expected)
     assertFunction('options.sleep', sleep)
     assertInteger('options.retryMs', retryMs, { min: 1, max: MAX_RETRY_MS })
     const engine = new EtcdEngine(client, { prefix, sleep, retryMs, usualBytes: DEFAULT_OBJECT_BYTES })
-    return engineStore(engine, { ...options, maxObjectBytes })
+    return engineStore(engine, { ...engineOptionsOf(options), maxObjectBytes })
   })
 }

@@ -1,4 +1,5 @@
-import { assertFunction, assertObject, mistake } from '../rules/arguments.js'
+import { check, type KindOf } from '../../errors/check.js'
+import { assertFunction, mistake } from '../rules/arguments.js'
 import type { EtcdAbortController, EtcdAbortSignal } from './abort.js'
 import type { EtcdClient } from './client.js'
 import { EtcdError } from './errors.js'
@@ -39,6 +40,13 @@ export interface EtcdGatewayOptions {
   readonly abortController?: (() => EtcdAbortController) | undefined
 }
 
+const ETCD_GATEWAY_OPTIONS: KindOf<EtcdGatewayOptions> = {
+  fetch: 'function',
+  url: 'any',
+  fromBase64: 'function?',
+  abortController: 'function?',
+}
+
 export interface EtcdHttpRequest {
   method: 'POST'
   headers: Record<string, string>
@@ -77,7 +85,7 @@ export interface EtcdHttpResponse {
  * })
  */
 export function etcdGateway(options: EtcdGatewayOptions): EtcdClient {
-  assertObject('options', options)
+  check('etcdGateway', 'options', options, ETCD_GATEWAY_OPTIONS)
   assertFunction('options.fetch', options.fetch)
   const urls = typeof options.url === 'string' ? [options.url] : options.url
   if (!(Array.isArray(urls) && urls.length > 0 && urls.every((url) => /^https?:\/\/./.test(url)))) {

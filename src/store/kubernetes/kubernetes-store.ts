@@ -1,4 +1,5 @@
 import type { KindInfo, KubeObject, ObjectRef } from '../../crd/meta/object.js'
+import { check, type KindOf } from '../../errors/check.js'
 import { fail, ok, type Result } from '../../errors/index.js'
 import { quote } from '../../errors/quote.js'
 import {
@@ -74,6 +75,14 @@ export interface KubernetesStoreOptions {
   readonly writeTimeoutSeconds?: number | undefined
 }
 
+const KUBERNETES_STORE_OPTIONS: KindOf<KubernetesStoreOptions> = {
+  sleep: 'function',
+  kinds: ['list?', 'object'],
+  fieldManager: 'text?',
+  maxObjectBytes: 'number?',
+  writeTimeoutSeconds: 'number?',
+}
+
 const DEFAULT_OBJECT_BYTES = 1.5 * 1024 * 1024
 const LARGEST_OBJECT_BYTES = 64 * 1024 * 1024
 
@@ -146,7 +155,7 @@ class KubernetesStore implements Store {
     assertObject('client', client)
     assertFunction('client.request', client.request)
     assertFunction('client.watch', client.watch)
-    assertObject('options', options)
+    check('kubernetesStore', 'options', options, KUBERNETES_STORE_OPTIONS)
     assertFunction('options.sleep', options.sleep)
     const { kinds = [], fieldManager = 'ipam-kit', maxObjectBytes = DEFAULT_OBJECT_BYTES } = options
     const { writeTimeoutSeconds } = options

@@ -1,5 +1,6 @@
-import { type EngineStoreOptions, engineStore } from '../engine/engine-store.js'
-import { assertPolling, type PollingOptions } from '../engine/polling.js'
+import { check, type KindOf } from '../../errors/check.js'
+import { type EngineStoreOptions, engineOptionsOf, engineStore } from '../engine/engine-store.js'
+import { type PollingOptions, pollingOf } from '../engine/polling.js'
 import { assertFunction, assertMatch, assertObject, within } from '../rules/arguments.js'
 import { type HistoryOptions, historyOf } from '../sql/history.js'
 import { tableName } from '../sql/tables.js'
@@ -15,6 +16,20 @@ export interface PostgresStoreOptions extends EngineStoreOptions, PollingOptions
    * watches. Default: the name of the table of changes, `ipam_kit_changes`.
    */
   readonly channel?: string | undefined
+}
+
+const POSTGRES_STORE_OPTIONS: KindOf<PostgresStoreOptions> = {
+  channel: 'text?',
+  now: 'function',
+  uid: 'function',
+  kinds: ['list?', 'object'],
+  maxObjectBytes: 'number?',
+  sleep: 'function',
+  pollMs: 'number?',
+  subscribe: 'function?',
+  schema: 'text?',
+  prefix: 'text?',
+  history: 'number?',
 }
 
 /**
@@ -79,13 +94,14 @@ export interface PostgresStoreOptions extends EngineStoreOptions, PollingOptions
  */
 export function postgresStore(client: PostgresClient, options: PostgresStoreOptions): Store {
   return within('postgresStore', () => {
+    check('postgresStore', 'options', options, POSTGRES_STORE_OPTIONS)
     assertObject('client', client)
     assertFunction('client.query', client.query)
-    assertPolling(options)
+    const polling = pollingOf(options)
     const { prefix, channel = tableName(prefix, 'changes') } = options
     const expected = 'at most 63 small letters, digits and _, no digit first'
     assertMatch('options.channel', channel, /^[a-z_][a-z0-9_]{0,62}$/, expected)
-    const parts = { tables: tablesIn(options), history: historyOf(options), channel, polling: options }
-    return engineStore(postgresEngine(client, parts), options)
+    const parts = { tables: tablesIn(options), history: historyOf(options), channel, polling }
+    return engineStore(postgresEngine(client, parts), engineOptionsOf(options))
   })
 }

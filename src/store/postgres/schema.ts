@@ -1,10 +1,12 @@
 import { errorText } from '../../errors/cause.js'
-import { check } from '../../errors/check.js'
+import { check, type KindOf } from '../../errors/check.js'
 import { ipamError } from '../../errors/failure.js'
 import { type ColumnTypes, type Migration, migrations, migrationsTable } from '../sql/migrations.js'
 import type { PostgresClient } from './client.js'
 import { LACKS_CHARACTERS } from './errors.js'
 import { type SchemaOptions, tablesIn } from './tables.js'
+
+const SCHEMA_OPTIONS: KindOf<SchemaOptions> = { prefix: 'text?', schema: 'text?' }
 
 const TYPES: ColumnTypes = { integer: 'bigint', key: 'text collate "C"', time: 'timestamptz', table: '' }
 
@@ -29,7 +31,7 @@ const MADE_BY_OTHERS: ReadonlySet<unknown> = new Set(['42P06', '42P07', '23505',
  * @throws IpamError `INVALID_ARGUMENT`
  */
 export function postgresMigrations(options: SchemaOptions = {}): readonly Migration[] {
-  check('postgresMigrations', 'options', options, 'object')
+  check('postgresMigrations', 'options', options, SCHEMA_OPTIONS)
 
   return migrations(tablesIn(options), TYPES)
 }
@@ -47,7 +49,7 @@ export function postgresMigrations(options: SchemaOptions = {}): readonly Migrat
  */
 export async function migratePostgres(client: PostgresClient, options: SchemaOptions = {}): Promise<void> {
   check('migratePostgres', 'client', client, ['open', { query: 'function' }])
-  check('migratePostgres', 'options', options, 'object')
+  check('migratePostgres', 'options', options, SCHEMA_OPTIONS)
 
   const text = migrationBlock(options)
   for (let attempt = 1; ; attempt++) {

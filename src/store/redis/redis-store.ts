@@ -1,5 +1,6 @@
-import { type EngineStoreOptions, engineStore } from '../engine/engine-store.js'
-import { assertPolling, type PollingOptions } from '../engine/polling.js'
+import { check, type KindOf } from '../../errors/check.js'
+import { type EngineStoreOptions, engineOptionsOf, engineStore } from '../engine/engine-store.js'
+import { type PollingOptions, pollingOf } from '../engine/polling.js'
 import { assertInteger, assertMatch, assertObject, within } from '../rules/arguments.js'
 import type { Store } from '../store.js'
 import { type RedisClient, senderOf } from './client.js'
@@ -23,6 +24,19 @@ export interface RedisStoreOptions extends EngineStoreOptions, PollingOptions {
    * 64 MiB.
    */
   readonly historyBytes?: number | undefined
+}
+
+const REDIS_STORE_OPTIONS: KindOf<RedisStoreOptions> = {
+  prefix: 'text?',
+  history: 'number?',
+  historyBytes: 'number?',
+  now: 'function',
+  uid: 'function',
+  kinds: ['list?', 'object'],
+  maxObjectBytes: 'number?',
+  sleep: 'function',
+  pollMs: 'number?',
+  subscribe: 'function?',
 }
 
 const DEFAULT_HISTORY = 10_000
@@ -112,13 +126,14 @@ const ANSWER_BYTES = 4 * MIB
  */
 export function redisStore(client: RedisClient, options: RedisStoreOptions): Store {
   return within('redisStore', () => {
+    check('redisStore', 'options', options, REDIS_STORE_OPTIONS)
     assertObject('client', client)
-    assertPolling(options)
+    const polling = pollingOf(options)
     const { prefix = 'ipam-kit', history = DEFAULT_HISTORY, historyBytes = DEFAULT_HISTORY_BYTES, uid } = options
     assertMatch('options.prefix', prefix, /^[!-z|~]{1,100}$/, 'up to 100 printable characters of ASCII, no braces')
     assertInteger('options.history', history, { min: 1, max: MAX_HISTORY })
     assertInteger('options.historyBytes', historyBytes, { min: 1, max: Number.MAX_SAFE_INTEGER })
-    const parts = { prefix, history, historyBytes, requestId: uid, polling: options, answerBytes: ANSWER_BYTES }
-    return engineStore(new RedisEngine(senderOf(client), parts), options)
+    const parts = { prefix, history, historyBytes, requestId: uid, polling, answerBytes: ANSWER_BYTES }
+    return engineStore(new RedisEngine(senderOf(client), parts), engineOptionsOf(options))
   })
 }

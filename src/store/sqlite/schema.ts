@@ -1,10 +1,14 @@
-import { check } from '../../errors/check.js'
+import { check, type KindOf } from '../../errors/check.js'
 import { ipamError } from '../../errors/failure.js'
 import { type ColumnTypes, type Migration, migrations, migrationsTable } from '../sql/migrations.js'
 import { textOf } from '../sql/statement.js'
 import { type TableOptions, tablesOf } from '../sql/tables.js'
 import type { SqliteDatabase } from './client.js'
 import { type Connection, type ConnectionOptions, connect } from './connection.js'
+
+const TABLE_OPTIONS: KindOf<TableOptions> = { prefix: 'text?' }
+
+const MIGRATE_OPTIONS: KindOf<TableOptions & ConnectionOptions> = { prefix: 'text?', busyTimeoutMs: 'number?' }
 
 const TYPES: ColumnTypes = { integer: 'integer', key: 'text', time: 'text', table: ' strict' }
 
@@ -15,7 +19,7 @@ const TYPES: ColumnTypes = { integer: 'integer', key: 'text', time: 'text', tabl
  * @throws IpamError `INVALID_ARGUMENT`
  */
 export function sqliteMigrations(options: TableOptions = {}): readonly Migration[] {
-  check('sqliteMigrations', 'options', options, 'object')
+  check('sqliteMigrations', 'options', options, TABLE_OPTIONS)
 
   return migrations(tablesOf(options), TYPES)
 }
@@ -28,10 +32,13 @@ export function sqliteMigrations(options: TableOptions = {}): readonly Migration
  * library knows; what the client throws
  */
 export function migrateSqlite(database: SqliteDatabase, options: TableOptions & ConnectionOptions = {}): void {
-  const connection = connect(database, options)
+  check('migrateSqlite', 'options', options, MIGRATE_OPTIONS)
+  const { prefix, busyTimeoutMs } = options
+
+  const connection = connect(database, { busyTimeoutMs })
   connection.exec('begin immediate')
   try {
-    migrate(connection, options)
+    migrate(connection, { prefix })
     connection.exec('commit')
   } catch (error) {
     try {

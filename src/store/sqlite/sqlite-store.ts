@@ -1,5 +1,6 @@
-import { type EngineStoreOptions, engineStore } from '../engine/engine-store.js'
-import { assertPolling, type PollingOptions } from '../engine/polling.js'
+import { check, type KindOf } from '../../errors/check.js'
+import { type EngineStoreOptions, engineOptionsOf, engineStore } from '../engine/engine-store.js'
+import { type PollingOptions, pollingOf } from '../engine/polling.js'
 import { within } from '../rules/arguments.js'
 import { type HistoryOptions, historyOf } from '../sql/history.js'
 import { type TableOptions, tablesOf } from '../sql/tables.js'
@@ -14,6 +15,19 @@ export interface SqliteStoreOptions
     TableOptions,
     HistoryOptions,
     ConnectionOptions {}
+
+const SQLITE_STORE_OPTIONS: KindOf<SqliteStoreOptions> = {
+  now: 'function',
+  uid: 'function',
+  kinds: ['list?', 'object'],
+  maxObjectBytes: 'number?',
+  sleep: 'function',
+  pollMs: 'number?',
+  subscribe: 'function?',
+  prefix: 'text?',
+  history: 'number?',
+  busyTimeoutMs: 'number?',
+}
 
 /**
  * A store in SQLite, 3.43 or later, for the processes of one machine. The tables have to be there:
@@ -40,8 +54,9 @@ export interface SqliteStoreOptions
  */
 export function sqliteStore(database: SqliteDatabase, options: SqliteStoreOptions): Store {
   return within('sqliteStore', () => {
-    assertPolling(options)
-    const parts = { tables: tablesOf(options), history: historyOf(options), polling: options }
-    return engineStore(sqliteEngine(connect(database, options), parts), options)
+    check('sqliteStore', 'options', options, SQLITE_STORE_OPTIONS)
+    const { busyTimeoutMs } = options
+    const parts = { tables: tablesOf(options), history: historyOf(options), polling: pollingOf(options) }
+    return engineStore(sqliteEngine(connect(database, { busyTimeoutMs }), parts), engineOptionsOf(options))
   })
 }

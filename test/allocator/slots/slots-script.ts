@@ -64,8 +64,10 @@ export function runOn(slots: Slots, command: SlotCommand): unknown {
       for (let index = command.first; index <= command.last; index += command.step) if (slots[change](index)) changed++
       return changed
     }
-    case 'nextFreeRun':
-      return slots.nextFreeRun(command.length, command)
+    case 'nextFreeRun': {
+      const { length, from, alignment, offset } = command
+      return slots.nextFreeRun(length, { from, alignment, offset })
+    }
     case 'freeAt':
       return slots.freeAt(command.rank)
     case 'fork':

@@ -457,7 +457,7 @@ test.each([
   ['release', { release: true }],
   ['finalizers.claim', { finalizers: { claim: '' } }],
   ['external.marker', { external: {} }],
-  ['external.marker', { external: null }],
+  ['external', { external: null }],
   ['sweepAfterSeconds', { sweepAfterSeconds: Number.NaN }],
 ])('a definition without a good %s is refused: %j', (argument, wrong) => {
   const good = {

@@ -44,8 +44,15 @@ export interface Setup {
 }
 
 export function storeAt(url: string, options: Partial<EtcdStoreOptions & EtcdGatewayOptions> = {}) {
-  const all = { now: Date.now, uid: randomUUID, sleep, kinds: conformanceKinds, retryMs: 50, ...options }
-  return etcdStore(etcdGateway({ fetch, url, abortController: () => new AbortController(), ...options }), all)
+  const {
+    fromBase64,
+    abortController = () => new AbortController(),
+    fetch: ask = fetch,
+    url: at = url,
+    ...rest
+  } = options
+  const all = { now: Date.now, uid: randomUUID, sleep, kinds: conformanceKinds, retryMs: 50, ...rest }
+  return etcdStore(etcdGateway({ fetch: ask, url: at, abortController, fromBase64 }), all)
 }
 
 async function conformance({ report, server, proxy, behindUrl }: Setup): Promise<void> {

@@ -1,5 +1,5 @@
 import type { Json } from '../../../crd/meta/object.js'
-import { check } from '../../../errors/check.js'
+import { check, type KindOf } from '../../../errors/check.js'
 import { refuse } from '../../../errors/refuse.js'
 import type { ExternalResult } from '../../../plan/index.js'
 import { type Cloud, type CloudInput, MAX_CALL_SECONDS } from '../../external/cloud.js'
@@ -43,6 +43,15 @@ export interface NeutronOptions {
   readonly callSeconds?: number | undefined
 }
 
+const NEUTRON_OPTIONS: KindOf<NeutronOptions> = {
+  send: 'function',
+  now: 'function',
+  credentials: 'function',
+  choosesAddress: 'flag?',
+  tagOf: 'function?',
+  callSeconds: 'number?',
+}
+
 /**
  * The adapter between pools or servers and OpenStack: floating IPs of Neutron, with tokens of
  * Keystone v3.
@@ -74,7 +83,7 @@ export interface NeutronOptions {
  * const cloud = neutron({ send, now: Date.now, credentials })
  */
 export function neutron(options: NeutronOptions): Cloud & ServerCloud {
-  check('neutron', 'options', options, ['open', { send: 'function' }])
+  check('neutron', 'options', options, NEUTRON_OPTIONS)
 
   const { send, now, choosesAddress = false, tagOf = upstreamTag, callSeconds = MAX_CALL_SECONDS } = options
   if (!(callSeconds >= 1 && callSeconds <= MAX_CALL_SECONDS)) {

@@ -22,8 +22,9 @@ export const auth = {
 export type Intercept = (request: CloudRequest) => CloudResponse | undefined
 
 export function worldWith(
-  options: Partial<NeutronOptions> & { readonly handler?: Partial<NeutronHandlerOptions>; readonly auth?: object } = {},
+  given: Partial<NeutronOptions> & { readonly handler?: Partial<NeutronHandlerOptions>; readonly auth?: object } = {},
 ) {
+  const { handler: handled, auth: login = auth, ...options } = given
   const clock = { nowMs: Date.parse('2026-01-01T00:00:00Z') }
   const now = () => clock.nowMs
   const fake = new FakeCloud({ now })
@@ -32,7 +33,7 @@ export function worldWith(
     users: [
       { name: 'capo', password: PASSWORD, project: 'project', applicationCredential: { id: 'cred', secret: PASSWORD } },
     ],
-    ...options.handler,
+    ...handled,
   })
   const requests: CloudRequest[] = []
   const state: { intercept: Intercept } = { intercept: () => undefined }
@@ -40,7 +41,7 @@ export function worldWith(
     requests.push(request)
     return state.intercept(request) ?? (await handler.send(request))
   }
-  const value = { clouds: { one: { auth: options.auth ?? auth } } }
+  const value = { clouds: { one: { auth: login } } }
   const cloud = neutron({ send, now, credentials: async () => ({ ok: true, value }), ...options })
   const create = (text = marker) => cloud.createAddress({ ...base, network, marker: text, address: null })
   const list = () => cloud.listAddresses({ ...base, network, markers: ['pool-uid/'], tags: [], addresses: [] })
