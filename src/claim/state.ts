@@ -1,4 +1,4 @@
-import { check } from '../errors/check.js'
+import { check, type KindOf } from '../errors/check.js'
 
 /**
  * The phase of a claim, the same for every IPAM system. No API has a field for it: it is derived.
@@ -96,6 +96,8 @@ export interface ClaimStatusLike {
 export type ConditionLike = { readonly type: string; readonly status: string; readonly reason?: string | undefined }
 type Status = NonNullable<ClaimStatusLike['status']>
 
+const STATUS_LIKE: KindOf<ClaimStatusLike> = ['open', { status: ['open?', { conditions: ['list?', 'object'] }] }]
+
 /** How the status of one kind of claim maps to a state. */
 interface KindOfClaim {
   /** The field of a Bound claim: a text that is not empty. */
@@ -160,7 +162,7 @@ function falseReason(type: string): KindOfClaim['reason'] {
  * stateOf({ status: { addressRef: { name: 'web-0' } } }).phase // 'Bound'
  */
 export function stateOf(claim: ClaimStatusLike): ClaimState {
-  check('stateOf', 'claim', claim, 'object')
+  check('stateOf', 'claim', claim, STATUS_LIKE)
   const { kind, status = {} } = claim
 
   const { has, reason, meaning, otherwise } = KINDS.get(kind) ?? IP_ADDRESS_CLAIM

@@ -57,10 +57,10 @@ export interface ApplyOptions {
   readonly since?: number | undefined
 }
 
-const SELECTION: KindOf<Selection> = ['open', { apiVersion: 'text', kind: 'text', plural: 'text' }]
+const SELECTION: KindOf<Selection> = ['open', { apiVersion: 'text', kind: 'text', plural: 'text', keep: 'function?' }]
 
 const APPLY: KindOf<ApplyOptions> = {
-  selection: ['open?', { apiVersion: 'text', kind: 'text' }],
+  selection: ['open?', { apiVersion: 'text', kind: 'text', keep: 'function?' }],
   isKept: 'flag?',
   since: 'number?',
 }
@@ -210,7 +210,7 @@ export class ObjectCache {
 
   /** The part of an object that the cache keeps for a selection. */
   keep(selection: Selection, object: KubeObject): KubeObject {
-    check('ObjectCache.keep', 'selection', selection, ['open', { apiVersion: 'text', kind: 'text', plural: 'text' }])
+    check('ObjectCache.keep', 'selection', selection, SELECTION)
     check('ObjectCache.keep', 'object', object, HAS_META)
 
     return selection.keep?.(object) ?? object

@@ -314,6 +314,12 @@ export function assertPrefix(of: string, argument: string, prefix: Prefix): void
   if (!hasLength(prefix) || !isAddress(prefix.address)) throw notAPrefix(of, argument, prefix)
 }
 
+/** The kind of an argument that is a prefix. */
+export function whyNotPrefix(given: unknown): string | undefined {
+  const prefix = given as Prefix
+  return hasLength(prefix) && isAddress(prefix.address) ? undefined : 'an address with a length'
+}
+
 /** What is wrong with what is no prefix. */
 function notAPrefix(of: string, argument: string, given: Prefix) {
   if (isObject(given) && 'address' in given) {

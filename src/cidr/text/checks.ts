@@ -56,6 +56,13 @@ export function isAddress(address: Address): boolean {
   return address?.family === 6 && isWord(address.w0) && isWord(address.w1) && isWord(address.w2) && isWord(address.w3)
 }
 
+/** The kind of an argument that is an address. */
+export function whyNotAddress(given: unknown): string | undefined {
+  return isAddress(given as Address) ? undefined : AN_ADDRESS
+}
+
+const AN_ADDRESS = 'an address: family 4 with its value, or family 6 with four words'
+
 /** @throws IpamError `INVALID_ARGUMENT` */
 export function assertIPv4(of: string, argument: string, address: unknown): asserts address is Address4 {
   assertAddress(of, argument, address)
@@ -65,8 +72,7 @@ export function assertIPv4(of: string, argument: string, address: unknown): asse
 }
 
 export function notAnAddress(of: string, argument: string, given: unknown) {
-  const expected = 'an address: family 4 with its value, or family 6 with four words'
-  return wrongArgument(of, argument, expected, given, typeof given === 'string' ? 'Address.parse' : undefined)
+  return wrongArgument(of, argument, AN_ADDRESS, given, typeof given === 'string' ? 'Address.parse' : undefined)
 }
 
 /**

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { check } from '../../errors/check.js'
+import { check, type Kind } from '../../errors/check.js'
 import { SUBDOMAIN_PATTERN } from '../meta/dns-names.js'
 import { type FieldError, forbiddenField, invalidField } from '../meta/field-error.js'
 import { labelNameErrors, labelValueErrors } from '../meta/label-selector.js'
@@ -55,6 +55,14 @@ export const nodeSelectorSchema: z.ZodType<NodeSelector> = /* @__PURE__ */ z.loo
   nodeSelectorTerms: z.array(z.looseObject({ matchExpressions: requirementsSchema, matchFields: requirementsSchema })),
 })
 
+const REQUIREMENTS = ['list?', ['open', { key: 'text', operator: 'text', values: ['list?', 'text'] }]] as const
+
+/** A stored selector may lack its terms: it selects no Node. */
+const SELECTOR: Kind = [
+  'open',
+  { nodeSelectorTerms: ['list?', ['open', { matchExpressions: REQUIREMENTS, matchFields: REQUIREMENTS }]] },
+]
+
 const NAME_FIELD = 'metadata.name'
 
 /**
@@ -70,7 +78,7 @@ const NAME_FIELD = 'metadata.name'
  * matchesNodeSelector({ nodeSelectorTerms: [{ matchExpressions: [{ key: 'cpus', operator: 'Gt', values: ['8'] }] }] }, node) // true
  */
 export function matchesNodeSelector(selector: NodeSelector, node: SelectableNode): boolean {
-  check('matchesNodeSelector', 'selector', selector, 'object')
+  check<unknown>('matchesNodeSelector', 'selector', selector, SELECTOR)
   check('matchesNodeSelector', 'node', node, HAS_META)
 
   return nodeSelectorScore(selector)(node) > 0

@@ -7,6 +7,7 @@ import * as RangeSet from '../../cidr/nouns/range-set.js'
 import { check } from '../../errors/check.js'
 import { fail, type Result } from '../../errors/index.js'
 import type { IPAddressSpec } from '../cluster-api/ip-address.js'
+import { ADDRESS_SPEC, PREFIX_SPEC } from './kinds.js'
 import { DEFAULT_ALLOCATION_PREFIX_LENGTH } from './names.js'
 import type { InClusterIPPoolSpec, InClusterPrefixPoolSpec } from './pools.js'
 
@@ -60,7 +61,7 @@ export interface PrefixSpace {
  * long, or a spec without addresses
  */
 export function addressSpace(spec: InClusterIPPoolSpec): Result<AddressSpace, 'INVALID_POOL_SPEC'> {
-  check('addressSpace', 'spec', spec, ['open', { addresses: 'list' }])
+  check('addressSpace', 'spec', spec, ADDRESS_SPEC)
 
   return strictly(readAddressSpace(spec))
 }
@@ -126,7 +127,7 @@ export function readAddressSpace(spec: InClusterIPPoolSpec): SpaceReading<Addres
  * a length out of range
  */
 export function prefixSpace(spec: InClusterPrefixPoolSpec): Result<PrefixSpace, 'INVALID_POOL_SPEC'> {
-  check('prefixSpace', 'spec', spec, ['open', { prefixes: 'list' }])
+  check('prefixSpace', 'spec', spec, PREFIX_SPEC)
 
   return strictly(readPrefixSpace(spec))
 }

@@ -3,7 +3,7 @@ import * as Address from '../../cidr/nouns/address.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
 import * as Range from '../../cidr/nouns/range.js'
 import * as RangeSet from '../../cidr/nouns/range-set.js'
-import { check } from '../../errors/check.js'
+import { check, type KindOf } from '../../errors/check.js'
 import { fail, type Result } from '../../errors/index.js'
 import { type FieldError, formatFieldError, invalidField } from '../meta/field-error.js'
 import { isName } from './block-name.js'
@@ -54,6 +54,18 @@ export interface PoolGrids {
   readonly ipv6?: FamilyGridPreferences | undefined
 }
 
+const TEXTS = ['list?', 'text'] as const
+
+const SPEC: KindOf<IPPoolSpec> = [
+  'open',
+  {
+    domain: 'text',
+    subnets: ['list', ['open', { cidr: 'text', ranges: TEXTS, exclude: TEXTS, reserved: TEXTS, gateway: 'text?' }]],
+    skipEdges: ['one', { auto: 1, always: 1, never: 1 }],
+    sticky: 'object?',
+  },
+]
+
 /**
  * The sets of addresses of a pool. Subnets may overlap: what one subnet excludes or reserves is
  * excluded or reserved for the whole pool. `grids` is the spec of the {@link IPDomain}. Without it,
@@ -70,7 +82,7 @@ export interface PoolGrids {
  * space.ok && RangeSet.format(space.value.given) // ['10.0.0.2-10.0.0.4', '10.0.0.6-10.0.0.7']
  */
 export function poolSpace(spec: IPPoolSpec, grids: PoolGrids = spec): Result<PoolSpace, 'INVALID_POOL_SPEC'> {
-  check('poolSpace', 'spec', spec, ['open', { subnets: ['list', 'object'] }])
+  check('poolSpace', 'spec', spec, SPEC)
   check('poolSpace', 'grids', grids, 'object')
 
   const { space, errors } = readPoolSpace(spec, grids)

@@ -111,12 +111,12 @@ export function admitBy<
   R extends AdmissionRequest<T>,
   O extends FieldValidationOptions = FieldValidationOptions,
 >(of: string, model: AdmissionModel, rules: AdmissionRules<T, R, O>, request: R, options: O): Admission {
-  assertAdmission(of, model, rules, request, options)
+  const read = readRequest(of, model, rules, request, options)
   const { deletion = () => allowed() } = rules
-  if (request.operation === 'DELETE') return deletion(request.oldObject, request)
-  const { object } = request
-  const before = request.operation === 'UPDATE' ? request.oldObject : undefined
-  const admission = judge(rules, object, before, request, options)
+  if (read.operation === 'DELETE') return deletion(read.oldObject, read)
+  const { object } = read
+  const before = read.operation === 'UPDATE' ? read.oldObject : undefined
+  const admission = judge(rules, object, before, read, options)
   const { unknownFields } = model
   return unknownFields === undefined ? admission : withUnknownFields(admission, unknownFields, object, before, options)
 }
@@ -225,29 +225,36 @@ export function allowed(warnings: readonly string[] = []): Admission {
  * The first check of an admission. It refuses unknown operations, because an admission must not
  * allow a request that it does not understand, and objects that their model does not read.
  *
+ * @returns the request with the objects as rules read them: `null` counts as absent
  * @throws IpamError `INVALID_ARGUMENT`
  */
-function assertAdmission<T extends KubeObject, R extends AdmissionRequest<T>, O extends FieldValidationOptions>(
+function readRequest<T extends KubeObject, R extends AdmissionRequest<T>, O extends FieldValidationOptions>(
   of: string,
   { safeParse }: AdmissionModel,
   { options: kind = FIELD_OPTIONS as Kind, beside = 'object', isAnyVersion = false }: AdmissionRules<T, R, O>,
   request: R,
   options: O,
-): void {
+): R {
   check<unknown>(of, 'request', request, REQUEST)
   check<unknown>(of, 'options', options, kind)
   check<unknown>(of, 'request', request, beside)
+  const objects: { [part: string]: unknown } = {}
   for (const part of PARTS[request.operation]) {
     const given = (request as { readonly [part: string]: unknown })[part]
     check<unknown>(of, `request.${part}`, given, KUBE as Kind)
     // a deletion is judged by the metadata, and by what is beside it
     const read = isAnyVersion || request.operation === 'DELETE' ? undefined : safeParse(given)
-    if (read === undefined || read.ok) continue
+    if (read === undefined) continue
+    if (read.ok) {
+      objects[part] = read.value
+      continue
+    }
     const { code, context } = read.failure
     if (code === 'OBJECT_KIND_MISMATCH') refuse(of, `request.${part}`, context.expected, context.got)
     const { path, message } = context.issues[0] as { readonly path: string; readonly message: string }
     refuse(of, `request.${part}.${path}`, `a field of ${context.kind}`, message)
   }
+  return { ...request, ...objects }
 }
 
 const REQUEST = ['open', { operation: ['one', { CREATE: 1, UPDATE: 1, DELETE: 1 }] }] as const

@@ -147,7 +147,7 @@ export function defineCrdModel<T extends KubeObject>(spec: CrdModelSpec<T>): Crd
     {
       categories: 'list',
       versions: ['list', 'object'],
-      info: 'object',
+      info: ['open', { apiVersion: 'text', kind: 'text' }],
       schema: 'object',
     },
   ])

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { check } from '../../errors/check.js'
+import { check, type KindOf } from '../../errors/check.js'
 import { type FieldError, forbiddenField, invalidField } from './field-error.js'
 import { labelValueProblem, qualifiedNameProblem } from './names.js'
 import { type LabelSelectorRequirement, labelOf, meetsRequirement } from './object.js'
@@ -26,6 +26,20 @@ export const labelSelectorSchema: z.ZodType<LabelSelector> = z.looseObject({
     .optional(),
 })
 
+const SELECTOR: KindOf<LabelSelector> = [
+  'open',
+  {
+    matchLabels: 'object?',
+    matchExpressions: [
+      'list?',
+      [
+        'open',
+        { key: 'text', operator: ['one', { In: 1, NotIn: 1, Exists: 1, DoesNotExist: 1 }], values: ['list?', 'text'] },
+      ],
+    ],
+  },
+]
+
 /**
  * Whether labels match a selector. O(size of the selector).
  *
@@ -33,7 +47,7 @@ export const labelSelectorSchema: z.ZodType<LabelSelector> = z.looseObject({
  * matchesLabels({ matchExpressions: [{ key: 'zone', operator: 'NotIn', values: ['a'] }] }, {}) // true
  */
 export function matchesLabels(selector: LabelSelector, labels: { readonly [key: string]: string } = {}): boolean {
-  check('matchesLabels', 'selector', selector, 'object')
+  check('matchesLabels', 'selector', selector, SELECTOR)
   const { matchLabels = {}, matchExpressions = [] } = selector
   check('matchesLabels', 'labels', labels, 'object')
 

@@ -42,27 +42,23 @@ export interface KubeObject {
   readonly status?: unknown
 }
 
-/** What a check of an argument holds of an object of any kind. */
-export const KUBE: KindOf<KubeObject> = [
+/** What a check of an argument holds of metadata. */
+export const META: KindOf<ObjectMeta> = [
   'open',
   {
-    apiVersion: 'text',
-    kind: 'text',
-    metadata: [
-      'open',
-      {
-        name: 'text',
-        namespace: 'text?',
-        uid: 'text?',
-        deletionTimestamp: 'text?',
-        labels: 'object?',
-        annotations: 'object?',
-        finalizers: ['list?', 'text'],
-        ownerReferences: ['list?', 'object'],
-      },
-    ],
+    name: 'text',
+    namespace: 'text?',
+    uid: 'text?',
+    deletionTimestamp: 'text?',
+    labels: 'object?',
+    annotations: 'object?',
+    finalizers: ['list?', 'text'],
+    ownerReferences: ['list?', 'object'],
   },
 ]
+
+/** What a check of an argument holds of an object of any kind. */
+export const KUBE: KindOf<KubeObject> = ['open', { apiVersion: 'text', kind: 'text', metadata: META }]
 
 /** As {@link KUBE}, for functions that run for each object of a list or a sort. */
 export const HAS_META = ['open', { metadata: 'object' }] as const

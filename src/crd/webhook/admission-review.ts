@@ -114,9 +114,13 @@ export function safeParseAdmissionReview(
  */
 export function answerAdmissionReview(request: AdmissionRequest, admission: Admission): AdmissionReview {
   check('answerAdmissionReview', 'request', request, ['open', { uid: 'text', kind: 'object' }])
-  check('answerAdmissionReview', 'admission', admission, 'object')
+  check<object>('answerAdmissionReview', 'admission', admission, ADMISSION)
+  if (!admission.allowed) check<object>('answerAdmissionReview', 'admission', admission, REFUSAL)
   return admissionAnswer(request.uid, responseTo(request, admission))
 }
+
+const ADMISSION = ['open', { allowed: 'flag', warnings: ['list?', 'text'] }] as const
+const REFUSAL = ['open', { message: 'text', errors: ['list', ['open', { type: 'text', path: 'text' }]] }] as const
 
 /** How many causes and warnings an answer has, and how long its texts are, in characters. */
 const MOST_CAUSES = 100

@@ -76,7 +76,7 @@ export class AddressLedger<P extends KubeObject> implements ClaimLedger<P> {
    * again.
    */
   observe(address: IPAddress): void {
-    assertHolding('AddressLedger.observe', address)
+    assertHeld('AddressLedger.observe', address)
     const key = keyOf(address.metadata)
     const before = this.objects.get(key)
     this.objects.set(key, address)
@@ -98,7 +98,7 @@ export class AddressLedger<P extends KubeObject> implements ClaimLedger<P> {
    * @returns ends that, and returns whether its addresses became free. A second call has no effect
    */
   reserve(address: IPAddress, extent?: Prefix): () => boolean {
-    assertHolding('AddressLedger.reserve', address)
+    assertHeld('AddressLedger.reserve', address)
     const key = keyOf(address.metadata)
     const id = `${key} ${++this.#reservations}`
     const prefix = extent ?? this.extentOf(address)
@@ -146,6 +146,7 @@ export class AddressLedger<P extends KubeObject> implements ClaimLedger<P> {
   }
 
   protected hold(key: string, address: IPAddress): void {
+    assertHeld('AddressLedger.hold', address)
     const prefix = this.extentOf(address)
     if (prefix === undefined) this.ledger.delete(key)
     else this.ledger.set(key, { prefix, reason: 'held', sinceMs: createdMs(address), holder: holderOf(key, address) })
@@ -156,6 +157,12 @@ export class AddressLedger<P extends KubeObject> implements ClaimLedger<P> {
 export function assertHolding(of: string, address: Holding): void {
   check(of, 'address', address, HAS_META)
   check(of, 'address.spec', address.spec, 'object')
+}
+
+/** @throws IpamError `INVALID_ARGUMENT` */
+function assertHeld(of: string, address: IPAddress): void {
+  assertHolding(of, address)
+  check(of, 'address.spec.claimRef', address.spec.claimRef, 'object')
 }
 
 function isOfObject({ reason }: LedgerEntry): boolean {

@@ -67,6 +67,7 @@ export function rulesOf<P extends KubeObject, L extends ClaimLedger<P>, O, R ext
 }
 
 const OF = 'defineProvider'
+const MODELS = ['list', ['open', { info: ['open', { apiVersion: 'text', kind: 'text' }] }]] as const
 const COMMON_KINDS = [IPAddressClaim, IPAddress, Cluster].map(({ info }) => info.kind)
 const OPTIONAL: readonly string[] = ['confirm', 'release', 'holdsAddress', 'reservedFor']
 const EXTERNAL: KindOf<ExternalOptions | undefined> = [
@@ -85,6 +86,7 @@ function assertDefinition(definition: AnyDefinition): void {
   const { name, pools, finalizers, calls, sweepAfterSeconds } = definition
   if (!isText(name)) refuseIn(OF, 'name', 'a text', name)
   if (!Array.isArray(pools) || pools.length === 0) refuseIn(OF, 'pools', 'a list of models, one at least', pools)
+  check<unknown>(OF, 'pools', pools, MODELS)
   // keys contain no group
   const kinds = [...COMMON_KINDS, ...pools.map(({ info }) => info.kind)]
   if (new Set(kinds).size < kinds.length) refuseIn(OF, 'pools', 'kinds of different names', kinds.join(', '))

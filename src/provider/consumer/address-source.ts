@@ -40,7 +40,10 @@ export interface ProvisioningState {
  * provisionedCondition({ devices: [{ dhcp4: true }], reportedAddresses: [] }).reason // 'WaitingForIPAllocation'
  */
 export function provisionedCondition(state: ProvisioningState): ConditionUpdate | undefined {
-  check('provisionedCondition', 'state', state, ['open', { devices: ['list', 'object'] }])
+  check('provisionedCondition', 'state', state, [
+    'open',
+    { devices: ['list', 'object'], reportedAddresses: ['list?', 'text'] },
+  ])
 
   const type = 'VirtualMachineProvisioned'
   const waiting = (reason: string): ConditionUpdate => ({ type, status: 'False', reason, message: '' })

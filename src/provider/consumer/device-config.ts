@@ -1,6 +1,7 @@
 import * as Address from '../../cidr/nouns/address.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
 import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
+import { ADDRESS } from '../../crd/cluster-api/kinds.js'
 import { check, type KindOf } from '../../errors/check.js'
 
 type Address = Address.Address
@@ -93,7 +94,7 @@ export function deviceConfig(
   options: DeviceConfigOptions = {},
 ): DeviceConfig {
   check('deviceConfig', 'device', device, ['open', { index: 'number' }])
-  check('deviceConfig', 'addresses', addresses, ['list', 'object'])
+  check('deviceConfig', 'addresses', addresses, ['list', ADDRESS])
   check('deviceConfig', 'options', options, DEVICE_CONFIG_OPTIONS)
 
   const settings: Draft = { addresses: [], routes: [] }

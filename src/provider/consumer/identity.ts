@@ -1,4 +1,5 @@
 import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
+import { ADDRESS, POOL_REF } from '../../crd/cluster-api/kinds.js'
 import type { IPPoolReference } from '../../crd/cluster-api/references.js'
 import type { OwnerReference } from '../../crd/meta/object.js'
 import { check } from '../../errors/check.js'
@@ -42,8 +43,8 @@ export function isSameOwnerName(want: OwnerIdentity, have: OwnerIdentity): boole
  * isExpectedPool({ ...found, apiGroup: '' }, found) // true
  */
 export function isExpectedPool(expected: IPPoolReference, found: IPPoolReference): boolean {
-  check('isExpectedPool', 'expected', expected, ['open', { apiGroup: 'text', kind: 'text', name: 'text' }])
-  check('isExpectedPool', 'found', found, ['open', { apiGroup: 'text', kind: 'text', name: 'text' }])
+  check('isExpectedPool', 'expected', expected, POOL_REF)
+  check('isExpectedPool', 'found', found, POOL_REF)
 
   const group = groupText(expected.apiGroup)
   const isOfGroup = group === '' || group === groupText(found.apiGroup)
@@ -57,8 +58,8 @@ export function isExpectedPool(expected: IPPoolReference, found: IPPoolReference
  * addressesOfPool({ apiGroup: 'ipam.cluster.x-k8s.io', kind: 'InClusterIPPool', name: 'lab' }, []) // []
  */
 export function addressesOfPool(expected: IPPoolReference, addresses: readonly IPAddress[]): readonly IPAddress[] {
-  check('addressesOfPool', 'expected', expected, ['open', { apiGroup: 'text', kind: 'text', name: 'text' }])
-  check('addressesOfPool', 'addresses', addresses, ['list', 'object'])
+  check('addressesOfPool', 'expected', expected, POOL_REF)
+  check('addressesOfPool', 'addresses', addresses, ['list', ADDRESS])
 
   const found = addresses.filter((address) => isExpectedPool(expected, address.spec.poolRef))
   return found.sort((left, right) => (left.metadata.name < right.metadata.name ? -1 : 1))

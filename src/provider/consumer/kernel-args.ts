@@ -1,6 +1,7 @@
+import { whyNotAddress, whyNotPrefix } from '../../cidr/internal.js'
 import * as Address from '../../cidr/nouns/address.js'
 import type { Prefix } from '../../cidr/nouns/prefix.js'
-import { check } from '../../errors/check.js'
+import { check, type KindOf } from '../../errors/check.js'
 
 type Address = Address.Address
 
@@ -11,6 +12,15 @@ export interface KernelDevice {
   readonly gateway?: Address | undefined
   readonly nameservers?: readonly Address[] | undefined
 }
+
+const DEVICE: KindOf<KernelDevice> = [
+  'open',
+  {
+    addresses: ['list', whyNotPrefix],
+    gateway: ['is?', whyNotAddress],
+    nameservers: ['list?', whyNotAddress],
+  },
+]
 
 /**
  * Kernel arguments for dracut: `ip=` for each address, `nameserver=` for each name server, device
@@ -23,7 +33,7 @@ export interface KernelDevice {
  * // 'ip=10.0.0.5::10.0.0.1:255.255.255.0:::none'
  */
 export function kernelArgs(devices: readonly KernelDevice[]): string {
-  check('kernelArgs', 'devices', devices, ['list', 'object'])
+  check('kernelArgs', 'devices', devices, ['list', DEVICE])
 
   return devices
     .flatMap(({ addresses, gateway, nameservers = [] }) => [

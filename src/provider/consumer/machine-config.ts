@@ -1,5 +1,5 @@
 import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
-import { check } from '../../errors/check.js'
+import { check, type KindOf } from '../../errors/check.js'
 import {
   DEVICE_CONFIG_OPTIONS,
   type DeviceConfigOptions,
@@ -8,7 +8,7 @@ import {
   type DeviceSpec,
   deviceConfig,
 } from './device-config.js'
-import type { ResolvedClaim } from './resolution.js'
+import { RESOLVED, type ResolvedClaim } from './resolution.js'
 
 /** A device of a machine with its claims. */
 export interface MachineDevice extends Omit<DeviceSpec, 'index'> {
@@ -17,6 +17,8 @@ export interface MachineDevice extends Omit<DeviceSpec, 'index'> {
   /** In the order of its pools; empty for a device whose addresses come from elsewhere. */
   readonly claims: readonly ResolvedClaim[]
 }
+
+const DEVICE: KindOf<MachineDevice> = ['open', { macAddress: 'text?', claims: ['list', RESOLVED] }]
 
 /** The addresses of one device. */
 export interface DeviceAddresses {
@@ -70,7 +72,7 @@ export interface MacProblem {
 export function machineAddresses(
   devices: readonly MachineDevice[],
 ): { readonly kind: 'addressed'; readonly devices: readonly DeviceAddresses[] } | MachineWaits {
-  check('machineAddresses', 'devices', devices, ['list', 'object'])
+  check('machineAddresses', 'devices', devices, ['list', DEVICE])
 
   const addressed: DeviceAddresses[] = []
   let isUnbound = false
@@ -94,7 +96,7 @@ export function machineAddresses(
  * machineConfig([{ macAddress: '02:00:00:00:00:01', claims: [] }]).settings.size // 0
  */
 export function machineConfig(devices: readonly MachineDevice[], options: DeviceConfigOptions = {}): MachineConfig {
-  check('machineConfig', 'devices', devices, ['list', 'object'])
+  check('machineConfig', 'devices', devices, ['list', DEVICE])
   check('machineConfig', 'options', options, DEVICE_CONFIG_OPTIONS)
 
   const addressed = machineAddresses(devices)

@@ -1,6 +1,6 @@
 import * as Address from '../../cidr/nouns/address.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
-import { check } from '../../errors/check.js'
+import { check, type KindOf } from '../../errors/check.js'
 import { refuse } from '../../errors/refuse.js'
 import type { DeviceSettings, Route } from './device-config.js'
 import { macKey, type SettingsByMac, sharedMac } from './machine-config.js'
@@ -92,6 +92,19 @@ export interface NetplanDevice {
   readonly searchDomains?: readonly string[] | undefined
 }
 
+const NETPLAN_DEVICE: KindOf<NetplanDevice> = [
+  'open',
+  {
+    macAddress: 'text',
+    ipAddrs: ['list?', 'text'],
+    routes: ['list?', 'object'],
+    dhcp4Overrides: 'object?',
+    dhcp6Overrides: 'object?',
+    nameservers: ['list?', 'text'],
+    searchDomains: ['list?', 'text'],
+  },
+]
+
 /** One entry of `ethernets` of netplan, version 2. */
 export interface NetplanEthernet {
   readonly match: { readonly macaddress: string }
@@ -141,7 +154,7 @@ export interface Netplan {
  * plan.network.ethernets.id0.gateway4 // '10.0.0.1'
  */
 export function netplan(devices: readonly NetplanDevice[], settings: SettingsByMac): Netplan {
-  check('netplan', 'devices', devices, ['list', 'object'])
+  check('netplan', 'devices', devices, ['list', NETPLAN_DEVICE])
   check('netplan', 'settings', settings, 'iterable')
 
   const isWaiting = (device: NetplanDevice, family: 4 | 6) =>

@@ -5,6 +5,7 @@ import {
   formatRef,
   hasFinalizer,
   isDeleting,
+  KUBE,
   type KubeObject,
   type OwnerReference,
   refOf,
@@ -47,6 +48,12 @@ export interface ConsumerInput extends ClaimsForOptions {
   /** The Cluster of the owner, if it has one: it may be paused. */
   readonly cluster?: Cluster | undefined
 }
+
+/** Claims and addresses are checked where they are resolved. */
+const INPUT: KindOf<ConsumerInput> = [
+  'open',
+  { owner: KUBE, devices: ['list', 'object'], claims: ['list', 'object'], addresses: ['list', 'object'] },
+]
 
 export interface PlanClaimsOptions {
   /**
@@ -117,15 +124,7 @@ const RETRY_SECONDS = 30
  * explain(plan).split('\n')[0] // 'creating: 1 of 1 claims are created now'
  */
 export function planClaims(input: ConsumerInput, options: PlanClaimsOptions = {}): Plan<ConsumerOutcome> {
-  check('planClaims', 'input', input, [
-    'open',
-    {
-      owner: 'object',
-      devices: ['list', 'object'],
-      claims: ['list', 'object'],
-      addresses: ['list', 'object'],
-    },
-  ])
+  check('planClaims', 'input', input, INPUT)
   check('planClaims', 'options', options, PLAN_CLAIMS_OPTIONS)
 
   const work = workOf(input)
@@ -170,15 +169,7 @@ export function planClaims(input: ConsumerInput, options: PlanClaimsOptions = {}
  * releasePlan({ owner, naming: 'capv', devices: [], claims: [], addresses: [] }).outcome.kind // 'released'
  */
 export function releasePlan(input: ConsumerInput, options: ReleaseOptions = {}): Plan<ConsumerOutcome> {
-  check('releasePlan', 'input', input, [
-    'open',
-    {
-      owner: 'object',
-      devices: ['list', 'object'],
-      claims: ['list', 'object'],
-      addresses: ['list', 'object'],
-    },
-  ])
+  check('releasePlan', 'input', input, INPUT)
   check('releasePlan', 'options', options, RELEASE_OPTIONS)
 
   const work = workOf(input)

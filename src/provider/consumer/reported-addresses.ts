@@ -1,7 +1,7 @@
 import * as Address from '../../cidr/nouns/address.js'
 import { check } from '../../errors/check.js'
 import { DEFAULT_GATEWAY_ANNOTATION } from './dialects.js'
-import type { ResolvedClaim } from './resolution.js'
+import { RESOLVED, type ResolvedClaim } from './resolution.js'
 
 /** The addresses of one device in the status of a machine. */
 export interface FamilyAddresses {
@@ -35,7 +35,7 @@ export function reportedAddresses(
   claims: readonly ResolvedClaim[],
   options: { readonly lastStatus?: ReportedAddresses | undefined } = {},
 ): ReportedAddresses {
-  check('reportedAddresses', 'claims', claims, ['list', 'object'])
+  check('reportedAddresses', 'claims', claims, ['list', RESOLVED])
   check('reportedAddresses', 'options', options, 'object')
   const { lastStatus } = options
   if (lastStatus !== undefined) {

@@ -1,8 +1,10 @@
 import type { ClaimState } from '../../claim/index.js'
 import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import type { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
+import { ADDRESS } from '../../crd/cluster-api/kinds.js'
 import type { IPPoolReference } from '../../crd/cluster-api/references.js'
 import type { OwnerReference } from '../../crd/meta/object.js'
+import type { KindOf } from '../../errors/check.js'
 
 /** A claim as its consumer wants it. */
 export interface DesiredClaim {
@@ -83,6 +85,25 @@ export interface ResolvedClaim {
   readonly desired: DesiredClaim
   readonly resolution: Resolution
 }
+
+/** What a check of an argument holds of a resolved claim. */
+export const RESOLVED: KindOf<ResolvedClaim> = [
+  'open',
+  {
+    desired: ['open', { deviceName: 'text', annotations: 'object' }],
+    resolution: [
+      'by',
+      'kind',
+      {
+        missing: 'object',
+        pending: 'object',
+        bound: ['open', { address: ADDRESS }],
+        deleting: 'object',
+        conflict: 'object',
+      },
+    ],
+  },
+]
 
 /** The number of claims in each state. */
 export interface ClaimCounts {

@@ -1,6 +1,7 @@
 import { findCondition, stateOf } from '../../claim/index.js'
 import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import type { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
+import { ADDRESS, CLAIM } from '../../crd/cluster-api/kinds.js'
 import { CLUSTER_NAME_LABEL, READY_CONDITION } from '../../crd/cluster-api/names.js'
 import { formatRef, isDeleting, type ObjectMeta } from '../../crd/meta/object.js'
 import { check } from '../../errors/check.js'
@@ -71,8 +72,8 @@ export function resolveClaims(
   addresses: readonly IPAddress[],
 ): readonly ResolvedClaim[] {
   check('resolveClaims', 'desired', desired, ['list', 'object'])
-  check('resolveClaims', 'claims', claims, ['list', 'object'])
-  check('resolveClaims', 'addresses', addresses, ['list', 'object'])
+  check('resolveClaims', 'claims', claims, ['list', CLAIM])
+  check('resolveClaims', 'addresses', addresses, ['list', ADDRESS])
 
   const claimByName = new Map(claims.map((claim) => [nameKey(claim.metadata), claim]))
   const addressByName = new Map(addresses.map((address) => [nameKey(address.metadata), address]))

@@ -2,13 +2,12 @@ import * as Address from '../../cidr/nouns/address.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
 import * as Range from '../../cidr/nouns/range.js'
 import * as RangeSet from '../../cidr/nouns/range-set.js'
-import { type InClusterPool, isPrefixPool, poolModels } from '../../crd/in-cluster/pools.js'
+import { checkPool, type InClusterPool, isPrefixPool, poolModels } from '../../crd/in-cluster/pools.js'
 import { effectivePrefixLength, readAddressSpace, readPrefixSpace } from '../../crd/in-cluster/space.js'
 import { isName } from '../../crd/ipam-kit/block-name.js'
 import { gridOf } from '../../crd/ipam-kit/grid.js'
 import type { IPPool, IPPoolSubnet } from '../../crd/ipam-kit/ip-pool.js'
 import { API_VERSION, MAX_SUBNET_TEXTS } from '../../crd/ipam-kit/names.js'
-import { check } from '../../errors/check.js'
 
 type RangeSet = RangeSet.RangeSet
 
@@ -34,7 +33,7 @@ type RangeSet = RangeSet.RangeSet
  * spec.subnets // [{ cidr: '10.0.0.0/24', ranges: ['10.0.0.2-10.0.0.254'] }]
  */
 export function ipPoolOf(pool: InClusterPool): IPPool {
-  check('ipPoolOf', 'pool', pool, ['open', { spec: 'object', metadata: 'object' }])
+  checkPool('ipPoolOf', 'pool', pool)
 
   const { uid, resourceVersion, generation, deletionTimestamp } = pool.metadata
   const name = nameInBlocks(pool)

@@ -1,5 +1,6 @@
 import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import type { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
+import { CLAIM, POOL_REF } from '../../crd/cluster-api/kinds.js'
 import type { IPPoolReference } from '../../crd/cluster-api/references.js'
 import type { InClusterPool } from '../../crd/in-cluster/pools.js'
 import type { ObjectRef } from '../../crd/meta/object.js'
@@ -39,7 +40,7 @@ export type ClaimInput = AnyClaimInput<InClusterPool, PoolLedger>
  * has no uid, or the ledger is of another pool
  */
 export function planClaim(input: ClaimInput, time: PlanTime): Plan<ClaimOutcome> {
-  check('planClaim', 'input', input, ['open', { claim: 'object', ledger: 'object' }])
+  check('planClaim', 'input', input, ['open', { claim: CLAIM, ledger: 'object' }])
   check('planClaim', 'time', time, ['open', { nowMs: 'number' }])
 
   return planAnyClaim(rules, input, time)
@@ -47,7 +48,7 @@ export function planClaim(input: ClaimInput, time: PlanTime): Plan<ClaimOutcome>
 
 /** The objects that {@link planClaim} needs. */
 export function claimReads(claim: IPAddressClaim): references.ClaimReads {
-  check('claimReads', 'claim', claim, ['open', { spec: 'object', metadata: 'object' }])
+  check('claimReads', 'claim', claim, CLAIM)
 
   return references.claimReads(claim, rules)
 }
@@ -58,7 +59,7 @@ export function claimReads(claim: IPAddressClaim): references.ClaimReads {
  * claim with an empty group is not served either, as upstream.
  */
 export function poolRefOf(reference: IPPoolReference, namespace: string | undefined): ObjectRef | undefined {
-  check('poolRefOf', 'reference', reference, ['open', { apiGroup: 'text', kind: 'text', name: 'text' }])
+  check('poolRefOf', 'reference', reference, POOL_REF)
   if (namespace !== undefined) check('poolRefOf', 'namespace', namespace, 'text')
 
   return references.poolRefOf(reference, namespace, rules)

@@ -4,7 +4,12 @@ import * as Prefix from '../../cidr/nouns/prefix.js'
 import * as RangeSet from '../../cidr/nouns/range-set.js'
 import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import { DEFAULT_ALLOCATION_PREFIX_LENGTH } from '../../crd/in-cluster/names.js'
-import { type InClusterPool, type InClusterPoolCounts, isPrefixPoolKind } from '../../crd/in-cluster/pools.js'
+import {
+  checkPool,
+  type InClusterPool,
+  type InClusterPoolCounts,
+  isPrefixPoolKind,
+} from '../../crd/in-cluster/pools.js'
 import { clampCount, inBothForms, prefixOf } from '../../crd/in-cluster/space.js'
 import { check } from '../../errors/check.js'
 import { refuse } from '../../errors/refuse.js'
@@ -75,7 +80,7 @@ export class PoolLedger extends AddressLedger<InClusterPool> {
    * to it, in any order.
    */
   static build(pool: InClusterPool | undefined, addresses: Iterable<IPAddress>): PoolLedger {
-    if (pool !== undefined) check('PoolLedger.build', 'pool', pool, ['open', { spec: 'object', metadata: 'object' }])
+    if (pool !== undefined) checkPool('PoolLedger.build', 'pool', pool)
     check('PoolLedger.build', 'addresses', addresses, 'iterable')
 
     const ledger = new PoolLedger()
@@ -91,7 +96,7 @@ export class PoolLedger extends AddressLedger<InClusterPool> {
    * @param pool `undefined` if it does not exist or cannot be read: then `problems` says why
    */
   override setPool(pool: InClusterPool | undefined, problems: readonly string[] = []): void {
-    if (pool !== undefined) check('PoolLedger.setPool', 'pool', pool, ['open', { spec: 'object', metadata: 'object' }])
+    if (pool !== undefined) checkPool('PoolLedger.setPool', 'pool', pool)
     check('PoolLedger.setPool', 'problems', problems, ['list', 'text'])
 
     const read = pool && ledgerSpecOf(pool)

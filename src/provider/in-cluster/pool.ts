@@ -2,8 +2,8 @@ import type { Condition, ConditionUpdate } from '../../claim/conditions.js'
 import { poolReady } from '../../claim/index.js'
 import { PROTECT_POOL_FINALIZER } from '../../crd/cluster-api/names.js'
 import type { InClusterPool, InClusterPoolCounts } from '../../crd/in-cluster/pools.js'
-import { hasFinalizer, isDeleting } from '../../crd/meta/object.js'
-import { check } from '../../errors/check.js'
+import { hasFinalizer, isDeleting, META } from '../../crd/meta/object.js'
+import { check, type KindOf } from '../../errors/check.js'
 import { listed } from '../../errors/listed.js'
 import { list } from '../../errors/quote.js'
 import { addFinalizer, type Effect, type Plan, type PlanTime, patchStatus, removeFinalizer } from '../../plan/index.js'
@@ -27,6 +27,16 @@ export interface PoolInput {
   readonly conditionsAt?: PlanTime | undefined
 }
 
+const POOL_INPUT: KindOf<PoolInput> = [
+  'open',
+  {
+    pool: ['open', { metadata: META }],
+    ledger: ['open', { counts: 'function', duplicates: 'function', problems: 'list', unusable: 'list' }],
+    overlapping: ['list?', 'text'],
+    conditionsAt: ['open?', { nowMs: 'number' }],
+  },
+]
+
 /**
  * Plans a pool itself: a finalizer that keeps it while addresses refer to it, the counts of its
  * status, and optionally the conditions `Ready` and `AddressesUnique`. The latter is false while
@@ -41,7 +51,7 @@ export function planPool(input: PoolInput): Plan<PoolOutcome> & {
     | { readonly reason: string; readonly message: string; readonly cause: string }
   )[]
 } {
-  check('planPool', 'input', input, ['open', { pool: 'object', ledger: 'object' }])
+  check('planPool', 'input', input, POOL_INPUT)
 
   const { pool, ledger } = input
   const effects: Effect[] = []

@@ -22,7 +22,10 @@ export interface ListedRanges {
  */
 export function acceptedRanges(network: ClusterNetwork | undefined): ReadonlySet<string> | undefined {
   if (network !== undefined)
-    check('acceptedRanges', 'network', network, ['open', { spec: 'object', metadata: 'object' }])
+    check('acceptedRanges', 'network', network, [
+      'open',
+      { spec: ['open', { consumers: ['list?', 'object'] }], status: ['open?', { ranges: ['list?', 'object'] }] },
+    ])
 
   if (network === undefined || consumersOf(network).length === 0) return undefined
   const ranges = network.status?.ranges ?? []

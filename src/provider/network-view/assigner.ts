@@ -4,9 +4,9 @@ import * as Prefix from '../../cidr/nouns/prefix.js'
 import type { Node } from '../../crd/core/node.js'
 import type { Pod } from '../../crd/core/pod.js'
 import type { ObjectRef } from '../../crd/meta/object.js'
-import { check } from '../../errors/check.js'
+import { check, type KindOf } from '../../errors/check.js'
 import { networkView } from './network-view.js'
-import type { FamilyView, NetworkNode, NetworkRange, NetworkViewInput } from './view.js'
+import { CONFIGURED, type FamilyView, type NetworkNode, type NetworkRange, type NetworkViewInput } from './view.js'
 
 /**
  * How Pods get their addresses. The names are those of the KEP that was to replace KEP-2593
@@ -37,6 +37,16 @@ export interface AssignerInput extends Pick<NetworkViewInput, 'clusterCIDRs' | '
    */
   readonly pods?: Iterable<Pod> | undefined
 }
+
+const INPUT: KindOf<AssignerInput> = [
+  'open',
+  {
+    nodes: 'iterable',
+    clusterCIDRs: 'iterable',
+    extraCIDRs: CONFIGURED.extraCIDRs,
+    pods: ['iterable?', ['open', { spec: 'object', status: ['open?', { podIPs: ['list?', 'object'] }] }]],
+  },
+]
 
 /** The facts for {@link decideAssigner}. */
 export interface AssignerFacts {
@@ -71,7 +81,7 @@ interface PodFacts {
  * // { type: 'NodeCIDRs', evidence: ['1 of 1 Nodes have podCIDRs'], configuredBy: [] }
  */
 export function assigner(input: AssignerInput): Assigner {
-  check('assigner', 'input', input, ['open', { nodes: 'iterable', clusterCIDRs: 'iterable' }])
+  check('assigner', 'input', input, INPUT)
   const { nodes, clusterCIDRs, extraCIDRs, pods } = input
 
   const all = [...nodes]

@@ -6,7 +6,14 @@ import type { ClusterCIDR } from '../../crd/node-ipam/cluster-cidr.js'
 import { check } from '../../errors/check.js'
 import { LiveFamilyView, type RangeSpec } from './family.js'
 import { type Reading, readNode, readPrefixes } from './read.js'
-import type { NamedRanges, NetworkNode, NetworkView, NetworkViewInput, ViewProblem } from './view.js'
+import {
+  CONFIGURED,
+  type NamedRanges,
+  type NetworkNode,
+  type NetworkView,
+  type NetworkViewInput,
+  type ViewProblem,
+} from './view.js'
 
 type RangeSet = RangeSet.RangeSet
 
@@ -121,7 +128,7 @@ export class LiveNetworkView implements NetworkView {
 
   /** Replaces all configured ranges beside ClusterCIDRs. */
   setConfigured(ranges: ConfiguredRanges): boolean {
-    check('LiveNetworkView.setConfigured', 'ranges', ranges, 'object')
+    check('LiveNetworkView.setConfigured', 'ranges', ranges, ['open', CONFIGURED])
     const { extraCIDRs = [], serviceCIDRs = [], pools = [] } = ranges
     const services = serviceCIDRs.map((given) => (typeof given === 'string' ? { name: given, cidrs: [given] } : given))
     const lists = [extraCIDRs, services, pools]

@@ -2,7 +2,7 @@ import { assertSet } from '../../cidr/internal.js'
 import * as RangeSet from '../../cidr/nouns/range-set.js'
 import { check } from '../../errors/check.js'
 import { LiveNetworkView } from './live.js'
-import { assertView, type NetworkView, type NetworkViewInput, type NodeSubnet } from './view.js'
+import { assertView, CONFIGURED, type NetworkView, type NetworkViewInput, type NodeSubnet } from './view.js'
 
 type RangeSet = RangeSet.RangeSet
 
@@ -32,7 +32,7 @@ type RangeSet = RangeSet.RangeSet
  * view.ipv4.summary(1).added // 256n
  */
 export function networkView(input: NetworkViewInput): NetworkView {
-  check('networkView', 'input', input, ['open', { nodes: 'iterable', clusterCIDRs: 'iterable' }])
+  check('networkView', 'input', input, ['open', { nodes: 'iterable', clusterCIDRs: 'iterable', ...CONFIGURED }])
 
   const view = new LiveNetworkView()
   const { nodes, clusterCIDRs, accepted, ...configured } = input

@@ -6,7 +6,7 @@ import type { Node } from '../../crd/core/node.js'
 import type { NodeSubnetReason } from '../../crd/core/node-subnets.js'
 import type { KubeObject, ObjectRef } from '../../crd/meta/object.js'
 import type { ClusterCIDR } from '../../crd/node-ipam/cluster-cidr.js'
-import { check } from '../../errors/check.js'
+import { check, isObject, type KindOf } from '../../errors/check.js'
 
 /** A Node with the fields that a view reads: whole, or trimmed by `keep` of a watch. */
 export type NetworkNode = KubeObject & Pick<Node, 'spec'>
@@ -150,6 +150,18 @@ export interface NetworkView {
   /** At most `max` prefixes of both families together: for consumers with one list. */
   summary(max: number): Cover
 }
+
+const NAMED_RANGES: KindOf<NamedRanges> = ['open', { name: 'text', cidrs: 'list' }]
+
+/** What checks hold of the configured ranges of an input. */
+export const CONFIGURED = {
+  extraCIDRs: ['list?', NAMED_RANGES],
+  serviceCIDRs: [
+    'list?',
+    (given: unknown) => (typeof given === 'string' || isObject(given) ? undefined : 'a CIDR or ranges'),
+  ],
+  pools: ['list?', NAMED_RANGES],
+} as const
 
 /** @throws IpamError `INVALID_ARGUMENT` */
 export function assertView(of: string, view: unknown): void {

@@ -1,4 +1,5 @@
 import { Address, type Family, Prefix } from '../../cidr/index.js'
+import { whyNotPrefix } from '../../cidr/internal.js'
 import type { ClusterCIDRSpec } from '../../crd/node-ipam/cluster-cidr.js'
 import { MAX_IPV6_SUBNET_BITS, MIN_PER_NODE_HOST_BITS } from '../../crd/node-ipam/names.js'
 import { check } from '../../errors/check.js'
@@ -51,7 +52,10 @@ export type FlagResult<T> =
  * @see https://github.com/kubernetes/kubernetes/tree/master/cmd/kube-controller-manager
  */
 export function readFlags(flags: NodeIPAMFlags): FlagResult<FlagRanges> {
-  check('readFlags', 'flags', flags, 'object')
+  check('readFlags', 'flags', flags, [
+    'open',
+    { clusterCIDR: 'text?', serviceCIDR: 'text?', secondaryServiceCIDR: 'text?' },
+  ])
 
   const problems: string[] = []
   const warnings: string[] = []
@@ -79,7 +83,7 @@ export function readFlags(flags: NodeIPAMFlags): FlagResult<FlagRanges> {
  * @param nodeMaskSizes the length of a subnet of each
  */
 export function flagRange(clusterCIDRs: readonly Prefix[], nodeMaskSizes: readonly number[]): FlagResult<NodeRange> {
-  check('flagRange', 'clusterCIDRs', clusterCIDRs, ['list', 'object'])
+  check('flagRange', 'clusterCIDRs', clusterCIDRs, ['list', whyNotPrefix])
   check('flagRange', 'nodeMaskSizes', nodeMaskSizes, 'list')
 
   const problems = clusterCIDRs.flatMap((prefix, index) => {
@@ -115,7 +119,7 @@ export function flagRange(clusterCIDRs: readonly Prefix[], nodeMaskSizes: readon
 export function defaultClusterCIDR(
   input: Pick<FlagRanges, 'clusterCIDRs' | 'nodeMaskSizes'>,
 ): FlagResult<ClusterCIDRSpec> {
-  check('defaultClusterCIDR', 'input', input, ['open', { clusterCIDRs: ['list', 'object'], nodeMaskSizes: 'list' }])
+  check('defaultClusterCIDR', 'input', input, ['open', { clusterCIDRs: ['list', whyNotPrefix], nodeMaskSizes: 'list' }])
   const { clusterCIDRs, nodeMaskSizes } = input
 
   const problems = familyProblems(clusterCIDRs, '--cluster-cidr')

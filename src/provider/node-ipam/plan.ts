@@ -1,4 +1,4 @@
-import { hasFinalizer, type KubeObject } from '../../crd/meta/object.js'
+import { hasFinalizer, KUBE, type KubeObject } from '../../crd/meta/object.js'
 import { CLUSTER_CIDR_FINALIZER } from '../../crd/node-ipam/index.js'
 import { check } from '../../errors/check.js'
 import { byAge, type Plan } from '../../plan/index.js'
@@ -31,7 +31,10 @@ export interface NodeIPAMDecision {
  * @throws IpamError `INVALID_ARGUMENT`
  */
 export function planNodeIPAM(input: NodeIPAMInput): readonly NodeIPAMDecision[] {
-  check('planNodeIPAM', 'input', input, ['open', { nodes: ['list', 'object'], nowMs: 'number' }])
+  check('planNodeIPAM', 'input', input, [
+    'open',
+    { nodes: ['list', KUBE], clusterCIDRs: ['list?', KUBE], nowMs: 'number' },
+  ])
   const { nodes, clusterCIDRs = [], nowMs, ...options } = input
 
   const planner = nodeIPAM(options)

@@ -16,7 +16,7 @@ import { planNode } from './plan-node.js'
 import { planDefault, planRange } from './plan-range.js'
 import { planRefused } from './plan-refused.js'
 import { planService } from './plan-service.js'
-import { type NodeRange, rangePrefixes, readRange } from './range.js'
+import { NODE_RANGE, type NodeRange, rangePrefixes, readRange } from './range.js'
 import type { RangeOrder } from './rank.js'
 import {
   planReservations,
@@ -69,7 +69,7 @@ const NODE_IPAMOPTIONS: KindOf<NodeIPAMOptions> = {
   serviceCIDRs: ['list?', 'object'],
   watchServiceCIDRs: 'flag?',
   defaultClusterCIDR: 'object?',
-  range: 'object?',
+  range: NODE_RANGE,
   network: 'text?',
   shared: 'object?',
   cursors: 'iterable?',

@@ -1,4 +1,5 @@
 import { Address, type Family, Prefix, RangeSet } from '../../cidr/index.js'
+import { whyNotPrefix } from '../../cidr/internal.js'
 import {
   type NodeSelector,
   nodeSelectorErrors,
@@ -38,6 +39,18 @@ export interface NodeRange {
   /** The base-2 logarithm of the addresses of a subnet. */
   readonly perNodeHostBits: number
 }
+
+/** What a check of an argument holds of a range. */
+export const NODE_RANGE = [
+  'open?',
+  {
+    name: 'text',
+    spaces: ['list', ['open', { prefix: whyNotPrefix, within: 'object', length: 'number' }]],
+    selectorText: 'text',
+    capacity: 'bigint',
+    perNodeHostBits: 'number',
+  },
+] as const
 
 /**
  * A range, or why it cannot be used: one sentence without a final full stop. `problems` are such

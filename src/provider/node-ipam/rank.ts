@@ -1,6 +1,6 @@
 import { Prefix } from '../../cidr/index.js'
 import type { SelectableNode } from '../../crd/core/node-selector.js'
-import { HAS_META } from '../../crd/meta/object.js'
+import { HAS_META, META } from '../../crd/meta/object.js'
 import type { ClusterCIDR } from '../../crd/node-ipam/index.js'
 import { check, type KindOf } from '../../errors/check.js'
 import { compareText } from '../../plan/cached-objects.js'
@@ -48,6 +48,8 @@ export function compareRanges(left: RankedRange, right: RankedRange, order: Rang
   return right.score - left.score || compareFixed(left, right, order)
 }
 
+const CLUSTER_CIDR: KindOf<ClusterCIDR> = ['open', { metadata: META, spec: 'object' }]
+
 const OPTIONS: KindOf<{ readonly order?: RangeOrder | undefined }> = {
   order: ['one?', { numeric: 1, upstream: 1 }],
 }
@@ -65,7 +67,7 @@ export function rankClusterCIDRs(
   options: { readonly order?: RangeOrder | undefined } = {},
 ): readonly ClusterCIDR[] {
   check('rankClusterCIDRs', 'node', node, HAS_META)
-  check('rankClusterCIDRs', 'clusterCIDRs', clusterCIDRs, ['list', 'object'])
+  check('rankClusterCIDRs', 'clusterCIDRs', clusterCIDRs, ['list', CLUSTER_CIDR])
   check('rankClusterCIDRs', 'options', options, OPTIONS)
   const { order = 'numeric' } = options
 

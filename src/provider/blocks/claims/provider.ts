@@ -89,7 +89,7 @@ export function defineBlockProvider<P extends KubeObject, L extends ClaimLedger<
 ): BlockProvider<P, L, R> {
   check('defineBlockProvider', 'definition', definition, [
     'open',
-    { name: 'text', pools: ['list', 'object'], ledger: 'function' },
+    { name: 'text', pools: ['list', ['open', { info: 'object' }]], ledger: 'function' },
   ])
 
   return new BlockClaimProvider(definition)

@@ -139,9 +139,7 @@ export function assertRequest(of: string, request: AllocationRequest): void {
     if (typeof owner?.[field] !== 'string' || owner[field] === '')
       refuse(of, `owner.${field}`, 'a text', owner?.[field])
   }
-  if (!Array.isArray(pools) || pools.length === 0 || !pools.every((pool) => typeof pool === 'string')) {
-    refuse(of, 'pools', 'at least one name', pools)
-  }
+  if (!isNames(pools)) refuse(of, 'pools', 'at least one name', pools)
   const isFamilies = Array.isArray(families) && families.length > 0 && families.every((it) => it === 4 || it === 6)
   if (!isFamilies || new Set(families).size !== families.length)
     refuse(of, 'families', '4, 6 or both, each once', families)
@@ -175,9 +173,12 @@ export function assertRelease(request: ReleaseRequest): void {
   if (address !== undefined) assertAddress('release', 'address', address)
   if (sequence !== undefined && !Number.isSafeInteger(sequence))
     refuse('release', 'sequence', 'a whole number', sequence)
-  if (pools !== undefined && !(Array.isArray(pools) && pools.length > 0))
-    refuse('release', 'pools', 'at least one name', pools)
+  if (pools !== undefined && !isNames(pools)) refuse('release', 'pools', 'at least one name', pools)
   assertTexts('release', request)
+}
+
+function isNames(pools: unknown): boolean {
+  return Array.isArray(pools) && pools.length > 0 && pools.every((pool) => typeof pool === 'string')
 }
 
 const PLAIN = /* @__PURE__ */ new RegExp(PLAIN_PATTERN, 'u')
