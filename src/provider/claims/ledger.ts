@@ -155,14 +155,12 @@ export class AddressLedger<P extends KubeObject> implements ClaimLedger<P> {
 
 /** @throws IpamError `INVALID_ARGUMENT` */
 export function assertHolding(of: string, address: Holding): void {
-  check(of, 'address', address, HAS_META)
-  check(of, 'address.spec', address.spec, 'object')
+  check(of, 'address', address, ['open', { metadata: 'object', spec: 'object' }])
 }
 
 /** @throws IpamError `INVALID_ARGUMENT` */
 function assertHeld(of: string, address: IPAddress): void {
-  assertHolding(of, address)
-  check(of, 'address.spec.claimRef', address.spec.claimRef, 'object')
+  check(of, 'address', address, ['open', { metadata: 'object', spec: ['open', { claimRef: 'object' }] }])
 }
 
 function isOfObject({ reason }: LedgerEntry): boolean {
