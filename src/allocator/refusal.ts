@@ -1,7 +1,26 @@
 import * as Address from '../cidr/nouns/address.js'
-import { check } from '../errors/check.js'
+import { check, type Kind } from '../errors/check.js'
 import { refuseIn } from '../errors/refuse.js'
 import type { AllocationOutcome, Owner } from './request.js'
+
+const timeFault = (given: unknown) =>
+  Number.isNaN(new Date(typeof given === 'number' ? given : Number.NaN).getTime())
+    ? 'milliseconds since 1970'
+    : undefined
+
+const OUTCOME: Kind = [
+  'by',
+  'kind',
+  {
+    allocated: 'object',
+    already: 'object',
+    exhausted: ['open', { freeAtMs: ['is?', timeFault] as unknown as Kind }],
+    taken: ['open', { address: 'object', by: ['open', { kind: 'text?', key: 'text?', uid: 'text' }] }],
+    cooldown: ['open', { address: 'object', freeAtMs: timeFault }],
+    outOfPool: ['open', { address: 'object' }],
+    refused: ['open', { address: 'object' }],
+  },
+]
 
 /**
  * The reason of a refused request as a sentence, for an event or a condition; `undefined` if it was
@@ -13,7 +32,7 @@ import type { AllocationOutcome, Owner } from './request.js'
  * // '10.0.0.9 is not in the pool'
  */
 export function explainRefusal(outcome: AllocationOutcome): string | undefined {
-  check('explainRefusal', 'outcome', outcome, 'object')
+  check<unknown>('explainRefusal', 'outcome', outcome, OUTCOME)
   switch (outcome.kind) {
     case 'allocated':
     case 'already':

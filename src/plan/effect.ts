@@ -1,6 +1,6 @@
-import { type Json, KUBE, type KubeObject, type ObjectRef, type Propagation, refOf } from '../crd/meta/object.js'
+import { type Json, KUBE, type KubeObject, type ObjectRef, type Propagation, REF, refOf } from '../crd/meta/object.js'
 import type { JsonPatch, MergePatch } from '../crd/meta/patch.js'
-import { check, type KindOf } from '../errors/check.js'
+import { check, isObject, type Kind, type KindOf } from '../errors/check.js'
 import type { WholeObject } from './selection.js'
 
 export type { Propagation } from '../crd/meta/object.js'
@@ -166,6 +166,26 @@ export interface ExternalEffect {
  * changes nothing.
  */
 export type Effect = CreateEffect | PatchEffect | DeleteEffect | AbsentEffect | EventEffect | ExternalEffect
+
+const patchFault = (given: unknown) =>
+  isObject(given) || (Array.isArray(given) && given.every(isObject)) ? undefined : 'a merge patch or a JSON patch'
+
+/** What is read of an effect. */
+export const EFFECT: Kind = [
+  'by',
+  'kind',
+  {
+    create: ['open', { object: ['open', { apiVersion: 'text', kind: 'text', metadata: 'object' }] }],
+    patch: ['open', { ref: REF as Kind, if: 'object', patch: patchFault }],
+    delete: ['open', { ref: REF as Kind, if: 'object' }],
+    absent: ['open', { ref: REF as Kind }],
+    event: ['open', { about: REF as Kind }],
+    external: ['open', { call: ['open', { operation: 'text', about: REF as Kind }] }],
+  },
+]
+
+/** What is read of a plan. */
+export const PLAN: Kind = ['open', { outcome: 'object', effects: ['list', EFFECT] }]
 
 /** An effect that the store has refused. Nothing of it was done. */
 export interface Refusal {

@@ -1,7 +1,7 @@
 import { formatRef, refOf } from '../crd/meta/object.js'
 import { readPointer } from '../crd/meta/patch.js'
 import { check } from '../errors/check.js'
-import type { Effect, EffectPrecondition, PatchEffect } from './effect.js'
+import { type Effect, type EffectPrecondition, type PatchEffect, PLAN } from './effect.js'
 import { type FieldGuard, fieldGuardsOf, formatGuard, formatKeys, isJsonPatch } from './field-guards.js'
 
 /** What a plan means for its object, with a sentence for people. */
@@ -37,7 +37,7 @@ export interface Plan<O extends Outcome = Outcome> {
  * // 'paused: the Cluster is paused\n  nothing to do'
  */
 export function explain(plan: Plan): string {
-  check('explain', 'plan', plan, ['open', { outcome: 'object', effects: ['list', 'object'] }])
+  check<unknown>('explain', 'plan', plan, PLAN)
 
   const lines = [`${plan.outcome.kind}: ${plan.outcome.message}`]
   plan.effects.forEach((effect, index) => {

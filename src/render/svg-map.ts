@@ -13,7 +13,7 @@ export interface SvgMapOptions extends GridOptions {
 
 const SVG_MAP_OPTIONS: KindOf<SvgMapOptions> = {
   title: 'text?',
-  labels: ['list?', 'object'],
+  labels: ['list?', ['open', { range: ['open', { first: 'object', last: 'object' }], text: 'text' }]],
   columns: 'number?',
   maxRows: 'number?',
 }

@@ -10,22 +10,6 @@ import { OwnError } from './wrong-values.js'
 export const NOT_CALLED_BELOW =
   /ipam-kit\/errors |UnsettledError|SimulatedCrash|ProblemLog#report| dialects\.|AddressPool#(?:restore|stored)|FakeCloud|simulate|Conformance|neutronHandler/u
 
-/** Functions that are known to end in an untyped error. The list may only become shorter. */
-export const UNTYPED: ReadonlySet<string> = new Set([
-  'ipam-kit/allocator PrefixAllocator#undo',
-  'ipam-kit/allocator explainRefusal',
-  'ipam-kit/plan explain',
-  'ipam-kit/provider/external externalPools',
-  'ipam-kit/provider/openstack choosePort',
-  'ipam-kit/provider/openstack getOrCreateFloatingIP',
-  'ipam-kit/provider/openstack portAddresses',
-  'ipam-kit/render svgMap',
-  'ipam-kit/run runPlan',
-  'ipam-kit/run runTask',
-  'ipam-kit/run settle',
-  'ipam-kit/store/kubernetes fromClientNode',
-])
-
 export interface MemberProblem {
   readonly call: string
   /** `options.ranges[]: a number` */

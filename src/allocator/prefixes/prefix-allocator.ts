@@ -254,13 +254,13 @@ export class PrefixAllocator {
   undo(delta: PrefixDelta): boolean {
     assertDelta(delta)
     const { kind, holds, undo } = delta
+    for (const { sequence } of holds) assertWithin('PrefixAllocator.undo', 'sequence', sequence, 0, MOST_COUNTED)
     if (kind === 'allocate') {
       if (!holds.every((hold) => this.#isCurrent(hold))) return false
       if (holds.at(-1)?.sequence === this.#sequence) this.#cursor = undo.cursor && copyOfAddress(undo.cursor)
       for (const hold of holds) this.#end(hold)
       return true
     }
-    for (const { sequence } of holds) assertWithin('PrefixAllocator.undo', 'sequence', sequence, 0, MOST_COUNTED)
     // no new hold may overlap the prefixes, and their owners may not have a new prefix
     const others = new Set(undo.others.map(nameOf))
     const later = this.#lengthsSince(undo.sequence, holds)

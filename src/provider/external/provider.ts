@@ -32,7 +32,10 @@ import { reservationsOf } from './reservations.js'
 export function externalPools<P extends KubeObject>(
   definition: ExternalPoolsDefinition<P>,
 ): Provider<P, ExternalLedger<P>, ExternalPoolOutcome> {
-  check('externalPools', 'definition', definition, ['open', { kind: 'object', facts: 'object' }])
+  check('externalPools', 'definition', definition, [
+    'open',
+    { kind: ['open', { model: ['open', { info: ['open', { kind: 'text', apiVersion: 'text' }] }] }], facts: 'object' },
+  ])
 
   const rules = rulesOf(definition)
   const { kind, facts, callMs, lagMs } = rules

@@ -1,5 +1,5 @@
 import * as Address from '../../cidr/nouns/address.js'
-import { check } from '../../errors/check.js'
+import { check, type Kind } from '../../errors/check.js'
 import type { ExternalFailure, ExternalResult } from '../../plan/index.js'
 
 /** A wanted floating IP, and what is known about it. */
@@ -30,6 +30,17 @@ export type FloatingIPStep =
   | { readonly kind: 'use'; readonly address: string }
   | { readonly kind: 'failed'; readonly failure: ExternalFailure }
 
+const WANTED: Kind = [
+  'open',
+  {
+    address: 'text?',
+    description: 'text?',
+    tags: ['list?', 'text'],
+    listed: ['open?', { ok: 'flag', value: ['list?', ['open', { address: 'text' }]] }],
+    extensions: ['open?', { ok: 'flag', value: ['list?', 'text'] }],
+  },
+]
+
 /** The extension of Neutron that tags need. */
 const TAGS = 'standard-attr-tag'
 
@@ -46,7 +57,7 @@ const TAGS = 'standard-attr-tag'
  * // { kind: 'create', address: '203.0.113.1', description: '', tags: [] }
  */
 export function getOrCreateFloatingIP(wanted: WantedFloatingIP): FloatingIPStep {
-  check('getOrCreateFloatingIP', 'wanted', wanted, 'object')
+  check<unknown>('getOrCreateFloatingIP', 'wanted', wanted, WANTED)
   const { address: text, description = '', tags = [], listed, extensions } = wanted
 
   const address = text || undefined

@@ -60,8 +60,16 @@ export type PortAddresses =
  * portAddresses([], [{ id: 's1', cidr: '10.0.0.0/24' }]) // { ok: true, ports: [] }
  */
 export function portAddresses(claims: readonly ResolvedClaim[], subnets: readonly PortSubnet[]): PortAddresses {
-  check('portAddresses', 'claims', claims, ['list', 'object'])
-  check('portAddresses', 'subnets', subnets, ['list', 'object'])
+  check('portAddresses', 'claims', claims, [
+    'list',
+    ['open', { desired: ['open', { name: 'text', deviceIndex: 'number' }], resolution: 'object' }],
+  ])
+  for (const { resolution } of claims) {
+    if (resolution.kind === 'bound') {
+      check('portAddresses', 'claims[].resolution.address', resolution.address, ['open', { spec: 'object' }])
+    }
+  }
+  check('portAddresses', 'subnets', subnets, ['list', ['open', { id: 'text', cidr: 'text' }]])
 
   const problems: PortAddressProblem[] = []
   const prefixes = subnets.flatMap(({ id, cidr }) => {

@@ -24,8 +24,8 @@ export function choosePort(
   routers: readonly RouterLinks[],
 ): PortChoice {
   check('choosePort', 'floatingIP', floatingIP, ['open', { address: 'text', network: 'text' }])
-  check('choosePort', 'ports', ports, ['list', 'object'])
-  check('choosePort', 'routers', routers, ['list', 'object'])
+  check('choosePort', 'ports', ports, ['list', ['open', { id: 'text', subnets: ['list', 'text'] }]])
+  check('choosePort', 'routers', routers, ['list', ['open', { gatewayNetwork: 'text?', subnets: ['list', 'text'] }]])
 
   const { address, network } = floatingIP
   const reached = new Set(routers.flatMap((router) => (router.gatewayNetwork === network ? router.subnets : [])))

@@ -2,7 +2,7 @@ import { formatRef, type Json, type ObjectRef, objectKey } from '../../crd/meta/
 import { check, type KindOf } from '../../errors/check.js'
 import { failure } from '../../errors/failure.js'
 import { refuse } from '../../errors/refuse.js'
-import type { AbsentEffect, AnyCall, ExternalEffect } from '../../plan/effect.js'
+import { type AbsentEffect, type AnyCall, type ExternalEffect, PLAN } from '../../plan/effect.js'
 import { assertFieldGuards, isJsonPatch } from '../../plan/field-guards.js'
 import type { Change, Effect, EventEffect, ExternalCall, ExternalResult, Plan } from '../../plan/index.js'
 import type { AnyResult } from '../../plan/planner.js'
@@ -102,7 +102,7 @@ export interface StoppedRun<K extends string> {
  * tested
  */
 export async function runPlan(plan: Plan, store: Store, options: RunPlanOptions = {}): Promise<RunResult> {
-  check('runPlan', 'plan', plan, ['open', { outcome: 'object', effects: ['list', 'object'] }])
+  check<unknown>('runPlan', 'plan', plan, PLAN)
   check('runPlan', 'store', store, STORE)
   check('runPlan', 'options', options, RUN_PLAN_OPTIONS)
 

@@ -1,8 +1,8 @@
 import type { KubeObject } from '../../crd/meta/object.js'
-import { check, type KindOf } from '../../errors/check.js'
+import { check, type Kind, type KindOf } from '../../errors/check.js'
 import { type Failure, IpamError, type Result } from '../../errors/index.js'
 import { refuse } from '../../errors/refuse.js'
-import type { CreateEffect, PatchEffect } from '../../plan/effect.js'
+import { type CreateEffect, EFFECT, type PatchEffect } from '../../plan/effect.js'
 import { failedGuard } from '../../plan/field-guards.js'
 import type { Change, Effect } from '../../plan/index.js'
 import type { Store, StoreErrorCode, StoreFailure } from '../../store/index.js'
@@ -62,6 +62,9 @@ export interface SettleOptions {
   readonly canWrite?: CanWrite | undefined
 }
 
+/** What is read of what is unsettled. */
+export const UNSETTLED: Kind = ['open', { effect: EFFECT, failure: ['open', { code: 'text' }] }]
+
 const SETTLE_OPTIONS: KindOf<SettleOptions> = { serverHasGivenUp: 'flag?', canWrite: 'function?' }
 
 /**
@@ -97,6 +100,7 @@ export async function settle(
     const expected = 'an effect and its failure, as runKey and UnsettledError have them'
     refuse('settle', 'unsettled', expected, 'one of them only, or none')
   }
+  check<unknown>('settle', 'unsettled', unsettled, UNSETTLED)
   const mayStillCome = failure.code === 'STORE_OUTCOME_UNKNOWN' && !serverHasGivenUp
   if (!mayStillCome || !isToldByWriting(effect)) return readBack(store, effect)
   const stopped = withheld(effect, canWrite)

@@ -11,7 +11,7 @@ import { assertCanWrite, type CanWrite } from '../can-write.js'
 import { assertLimit } from '../limits.js'
 import { refOfEffect } from '../plan/effect-ref.js'
 import { runPlan } from '../plan/run-plan.js'
-import { settle, type Unsettled } from '../plan/settle.js'
+import { settle, UNSETTLED, type Unsettled } from '../plan/settle.js'
 import type { LockHolder, ObjectLocks } from './object-locks.js'
 
 export interface RunTaskOptions {
@@ -62,7 +62,7 @@ const RUN_TASK_OPTIONS: KindOf<RunTaskOptions> = {
   canWrite: 'function?',
   onStep: 'function?',
   pause: 'function?',
-  locks: 'object?',
+  locks: ['open?', { begin: 'function' }],
   maxConflicts: 'number?',
   maxSettles: 'number?',
   maxSteps: 'number?',
@@ -108,7 +108,7 @@ export async function runTask<O extends Outcome>(
   check('runTask', 'task', task, ['open', { next: 'function' }])
   check('runTask', 'store', store, STORE)
   check('runTask', 'options', options, RUN_TASK_OPTIONS)
-  if (before !== undefined) check('runTask', 'before', before, ['open', { effect: 'object', failure: 'object' }])
+  if (before !== undefined) check<unknown>('runTask', 'before', before, UNSETTLED)
 
   const { maxConflicts = 100, maxSettles = 5, maxSteps = 100_000 } = options
   assertCanWrite('runTask', options.canWrite)

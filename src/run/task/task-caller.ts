@@ -26,7 +26,7 @@ const TASK_CALLER_OPTIONS: KindOf<TaskCallerOptions<never, never, never>> = {
   canWrite: 'function?',
   pause: 'function?',
   show: 'function?',
-  locks: 'object?',
+  locks: ['open?', { begin: 'function' }],
   maxConflicts: 'number?',
   maxSettles: 'number?',
 }

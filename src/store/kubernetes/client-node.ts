@@ -1,4 +1,4 @@
-import { check, type KindOf } from '../../errors/check.js'
+import { check, type Kind, type KindOf } from '../../errors/check.js'
 import type { KubernetesClient } from './client.js'
 import type { ClientNodeConfig, ClientNodeConfiguration, ClientNodeSignal } from './client-node-config.js'
 import { Connections } from './connections.js'
@@ -14,6 +14,8 @@ export interface ClientNodeOptions {
    */
   readonly signal?: (() => ClientNodeSignal) | undefined
 }
+
+const CONFIGURATION: Kind = ['open', { baseServer: 'object', httpApi: 'object', authMethods: 'object' }]
 
 const CLIENT_NODE_OPTIONS: KindOf<ClientNodeOptions> = { signal: 'function?' }
 
@@ -36,10 +38,12 @@ export function fromClientNode(
   options: ClientNodeOptions = {},
 ): KubernetesClient {
   check('fromClientNode', 'config', config, ['open', { makeApiClient: 'function' }])
-  check('fromClientNode', 'watch', watch, 'object')
+  check('fromClientNode', 'watch', watch, ['open', { watch: 'function' }])
   check('fromClientNode', 'options', options, CLIENT_NODE_OPTIONS)
 
-  const { baseServer, httpApi, authMethods } = config.makeApiClient(ConfigurationOnly).configuration
+  const configuration: unknown = config.makeApiClient(ConfigurationOnly)?.configuration
+  check('fromClientNode', 'config.makeApiClient().configuration', configuration, CONFIGURATION)
+  const { baseServer, httpApi, authMethods } = configuration as ClientNodeConfiguration
   const connections = new Connections(config)
   return {
     async request({ method, path, headers, body }) {
