@@ -2,7 +2,7 @@ import { check, type Kind, type KindOf } from '../../errors/check.js'
 import { refuse } from '../../errors/refuse.js'
 import type { CrdModel } from './crd-model.js'
 import { differences } from './differences.js'
-import { type FieldError, formatFieldError, formatFieldErrors, goQuote } from './field-error.js'
+import { type FieldError, formatFieldError, formatFieldErrors, goQuote, shortened } from './field-error.js'
 import { newErrors } from './new-errors.js'
 import { groupOf, KUBE, type KubeObject } from './object.js'
 import { formatUnknownField, unknownFieldError } from './unknown-fields.js'
@@ -113,12 +113,14 @@ export function admitBy<
 >(of: string, model: AdmissionModel, rules: AdmissionRules<T, R, O>, request: R, options: O): Admission {
   const read = readRequest(of, model, rules, request, options)
   const { deletion = () => allowed() } = rules
-  if (read.operation === 'DELETE') return deletion(read.oldObject, read)
+  if (read.operation === 'DELETE') return bounded(deletion(read.oldObject, read))
   const { object } = read
   const before = read.operation === 'UPDATE' ? read.oldObject : undefined
   const admission = judge(rules, object, before, read, options)
   const { unknownFields } = model
-  return unknownFields === undefined ? admission : withUnknownFields(admission, unknownFields, object, before, options)
+  return bounded(
+    unknownFields === undefined ? admission : withUnknownFields(admission, unknownFields, object, before, options),
+  )
 }
 
 function judge<T extends KubeObject, R extends AdmissionRequest<T>, O extends FieldValidationOptions>(
@@ -137,7 +139,7 @@ function judge<T extends KubeObject, R extends AdmissionRequest<T>, O extends Fi
   }
   const known = errors(before, undefined, request, options).flat()
   const parts = found.map((stage) => newErrors(stage, known, object, before))
-  const warnings = parts.flatMap(({ old }) => old).map(formatFieldError)
+  const warnings = errorWarnings(parts.flatMap(({ old }) => old))
   const refused = parts.map(({ added }) => added).find((added) => added.length > 0)
   const admission = refused === undefined ? answer(object, before, request, options) : refusal(object, refused)
   return withWarnings(isFree ? lifted(admission) : admission, warnings)
@@ -162,7 +164,7 @@ export function isSpecSame(object: KubeObject, before: KubeObject): boolean {
 function lifted(admission: Admission): Admission {
   if (admission.allowed) return admission
   const { errors, message, warnings = [] } = admission
-  return allowed([...warnings, ...(errors.length > 0 ? errors.map(formatFieldError) : [message])])
+  return allowed([...warnings, ...(errors.length > 0 ? errorWarnings(errors) : [message])])
 }
 
 /**
@@ -187,7 +189,8 @@ function withUnknownFields(
   const { added } = newErrors(unknown.map(unknownFieldError), stored, object, before ?? object)
   const refused = isStrict ? added : []
   const paths = new Set(refused.map(({ path }) => path))
-  const told = unknown.filter(({ path }) => !paths.has(path)).map(formatUnknownField)
+  const left = unknown.filter(({ path }) => !paths.has(path))
+  const told = left.slice(0, MOST_WARNINGS + 1).map(formatUnknownField)
   if (refused.length === 0) return withWarnings(admission, told)
   const errors = [...refused, ...(admission.allowed ? [] : admission.errors)]
   return withWarnings(withWarnings(invalid(object, errors), admission.warnings ?? []), told)
@@ -214,6 +217,41 @@ export function badRequest(message: string): Admission {
 /** A decision with more warnings. */
 export function withWarnings(admission: Admission, warnings: readonly string[]): Admission {
   return warnings.length === 0 ? admission : { ...admission, warnings: [...warnings, ...(admission.warnings ?? [])] }
+}
+
+/**
+ * The limits of the warnings of one answer, in characters. Those of an API server: above the first,
+ * it cuts each warning to the second, and drops the rest.
+ */
+const MAX_WARNINGS = 4096
+const MAX_WARNING = 256
+/** The maximum number of warnings in an answer. */
+const MOST_WARNINGS = 100
+const MORE_WARNINGS = 'more warnings are left out'
+
+/** Errors as warnings: no more than an answer has, and one to show that there are more. */
+export function errorWarnings(errors: readonly FieldError[]): readonly string[] {
+  return errors.slice(0, MOST_WARNINGS + 1).map(formatFieldError)
+}
+
+/** The maximum length of the message of a refusal, in characters. */
+const MAX_MESSAGE = 32_000
+
+/** A decision with a message of limited length, and as many warnings as an API server passes on. */
+function bounded(decision: Admission): Admission {
+  const admission = decision.allowed ? decision : { ...decision, message: shortened(decision.message, MAX_MESSAGE) }
+  const { warnings = [] } = admission
+  const length = warnings.reduce((sum, warning) => sum + warning.length, 0)
+  if (warnings.length <= MOST_WARNINGS && length <= MAX_WARNINGS) return admission
+  const told: string[] = []
+  let left = MAX_WARNINGS - MORE_WARNINGS.length
+  for (const warning of warnings.slice(0, MOST_WARNINGS)) {
+    const text = shortened(warning, MAX_WARNING)
+    if (text.length > left) break
+    told.push(text)
+    left -= text.length
+  }
+  return { ...admission, warnings: told.length < warnings.length ? [...told, MORE_WARNINGS] : told }
 }
 
 /** The acceptance, with warnings. */

@@ -1,4 +1,5 @@
 import { check, type KindOf } from '../../errors/check.js'
+import { cut } from '../../errors/quote.js'
 
 /** A value as an error repeats it: `null` stands for what is not there. */
 export type FieldValue = string | number | boolean | null | readonly unknown[] | { readonly [key: string]: unknown }
@@ -55,14 +56,14 @@ export type FieldErrorType = keyof typeof TITLES
 export function formatFieldError(error: FieldError): string {
   check('formatFieldError', 'error', error, FIELD_ERROR)
 
-  return `${error.path === '' ? '<nil>' : error.path}: ${formatFieldErrorBody(error)}`
+  return `${error.path === '' ? '<nil>' : shortened(error.path)}: ${formatFieldErrorBody(error)}`
 }
 
 /** An error without its path: the message of a cause in a `Status`. */
 export function formatFieldErrorBody({ type, value, detail }: FieldError): string {
   const hidesValue = type === 'Required' || type === 'Forbidden' || type === 'TooLong' || type === 'Internal'
   const title = hidesValue ? TITLES[type] : `${TITLES[type]}: ${goValue(value)}`
-  return detail === '' ? title : `${title}: ${detail}`
+  return detail === '' ? title : `${title}: ${shortened(detail)}`
 }
 
 /** A value that a rule does not take. */
@@ -76,39 +77,55 @@ export function forbiddenField(path: string, detail: string): FieldError {
 }
 
 /**
- * The maximum number of errors in one text. Kubernetes has no limit, and no object with more.
+ * The maximum number of errors in one text, and its length, in characters. Kubernetes has no limit,
+ * and no object with more.
  */
 const MOST_TOLD = 256
+const MAX_TOLD = 30_000
+/** The maximum length of what an error repeats of an object, and of a list in it. */
+const MAX_TEXT = 1_000
 
 /**
- * Errors as one text, each once, as `ToAggregate` of Kubernetes: the first 256, and the number of
- * the others.
+ * Errors as one text, each once, as `ToAggregate` of Kubernetes: the first 256 within 30,000
+ * characters, and the number of the others.
  */
 export function formatFieldErrors(errors: readonly FieldError[]): string {
   const messages = new Set<string>()
   let told = 0
-  for (; told < errors.length && messages.size < MOST_TOLD; told++) messages.add(formatFieldError(errors[told]!))
+  let length = 0
+  for (; told < errors.length && messages.size < MOST_TOLD; told++) {
+    const message = formatFieldError(errors[told]!)
+    if (messages.has(message)) continue
+    if (length > 0 && length + message.length > MAX_TOLD) break
+    messages.add(message)
+    length += message.length
+  }
   const more = errors.length - told
   if (messages.size === 1 && more === 0) return [...messages][0] as string
   return `[${[...messages, ...(more > 0 ? [`${more} more`] : [])].join(', ')}]`
 }
 
-/** A value as Go prints it: texts with `%q`, lists of texts with `%#v`, the rest as JSON. */
+/** A text that is cut to `max` characters, the last of them a mark. */
+export function shortened(text: string, max = MAX_TEXT): string {
+  return text.length > max ? `${cut(text, max - 1)}…` : text
+}
+
+/** A value as Go prints it: texts with `%q`, lists of texts with `%#v`, the rest as JSON. Cut. */
 function goValue(value: FieldValue): string {
   if (value === null) return '"null"'
   if (typeof value === 'string') return goQuote(value)
   if (typeof value !== 'object') return String(value)
-  if (isTexts(value)) return `[]string{${value.map(goQuote).join(', ')}}`
-  return JSON.stringify(value).replace(/[<>&]/g, escapeCharacter)
+  if (isTexts(value)) return shortened(`[]string{${value.slice(0, MAX_TEXT).map(goQuote).join(', ')}}`)
+  return shortened(JSON.stringify(value)).replace(/[<>&]/g, escapeCharacter)
 }
 
 function isTexts(value: object): value is readonly string[] {
   return Array.isArray(value) && value.every((item) => typeof item === 'string')
 }
 
-/** A text as Go's `strconv.Quote` writes it. */
+/** A text as Go's `strconv.Quote` writes it, cut to 1,000 characters before that. */
 export function goQuote(text: string): string {
-  return `"${text.replace(/["\\]|\p{C}|\p{Z}/gu, (character) => (character === ' ' ? character : quotedCharacter(character)))}"`
+  return `"${shortened(text).replace(/["\\]|\p{C}|\p{Z}/gu, (character) => (character === ' ' ? character : quotedCharacter(character)))}"`
 }
 
 const SHORT_ESCAPES: { readonly [character: string]: string } = {

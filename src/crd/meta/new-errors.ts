@@ -1,10 +1,10 @@
-import { type FieldError, formatFieldError } from './field-error.js'
+import type { FieldError } from './field-error.js'
 import { valueAt } from './json.js'
 import type { KubeObject } from './object.js'
 
 /**
  * Divides the errors of an object into those that it had before an update, and those that the
- * update has added. An error is an old one if it has the same text at the same place. An item of a
+ * update has added. An error is an old one if it says the same at the same place. An item of a
  * list that is the same as before keeps its errors at another place of the list. Each old error
  * counts once. O(errors + size of the items with errors).
  */
@@ -14,10 +14,10 @@ export function newErrors(
   object: KubeObject,
   before: KubeObject,
 ): { readonly added: readonly FieldError[]; readonly old: readonly FieldError[] } {
-  const exact = counted(known.map(formatFieldError))
-  const elsewhere = errors.filter((error) => !take(exact, formatFieldError(error)))
+  const exact = counted(known.map(keyOf))
+  const elsewhere = errors.filter((error) => !take(exact, keyOf(error)))
   if (elsewhere.length === 0) return { added: [], old: errors }
-  const left = known.filter((error) => take(exact, formatFieldError(error)))
+  const left = known.filter((error) => take(exact, keyOf(error)))
   const moved = counted(left.flatMap((error) => itemKey(error, before) ?? []))
   const added = new Set(elsewhere.filter((error) => !take(moved, itemKey(error, object))))
   return { added: [...added], old: errors.filter((error) => !added.has(error)) }
@@ -27,13 +27,18 @@ export function newErrors(
 const ITEM = /^((?:\w+\.)+\w+)\[(\d+)\]/
 const INDEX = /\[\d+\]/g
 
-/** The text of an error without the place of its item, and the item; else `undefined`. */
+/** What an error says, in full: its text for people is cut. */
+function keyOf({ type, path, value, detail }: FieldError): string {
+  return JSON.stringify([path, type, value, detail])
+}
+
+/** What an error says without the place of its item, and the item; else `undefined`. */
 function itemKey(error: FieldError, object: KubeObject): string | undefined {
   const place = ITEM.exec(error.path)
   if (place === null) return undefined
   const [, list, index] = place
   const item = valueAt(object, [...list!.split('.'), Number(index)])
-  return `${formatFieldError(error).replace(INDEX, '[]')} ${JSON.stringify(item)}`
+  return `${keyOf(error).replace(INDEX, '[]')} ${JSON.stringify(item)}`
 }
 
 function counted(texts: readonly string[]): Map<string, number> {

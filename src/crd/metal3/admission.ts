@@ -1,9 +1,16 @@
 import * as Address from '../../cidr/nouns/address.js'
-import { type AdmissionRequest, type Admit, admissionOf, allowed, isSpecSame } from '../meta/admission.js'
+import {
+  type AdmissionRequest,
+  type Admit,
+  admissionOf,
+  allowed,
+  errorWarnings,
+  isSpecSame,
+} from '../meta/admission.js'
 import { differences } from '../meta/differences.js'
-import { type FieldError, formatFieldError, goQuote, invalidField } from '../meta/field-error.js'
+import { type FieldError, goQuote, invalidField } from '../meta/field-error.js'
 import type { KubeObject } from '../meta/object.js'
-import { entryProblem, isAddressOrEmpty, isInBounds, sizeProblem } from './entries.js'
+import { boundsOf, entryProblem, isAddressOrEmpty, sizeProblem } from './entries.js'
 import { IPAddress, type IPAddressSpec } from './ip-address.js'
 import { IPClaim } from './ip-claim.js'
 import { IPPool, type IPPoolEntry, type IPPoolSettings, type IPPoolSpec } from './ip-pool.js'
@@ -48,7 +55,7 @@ export const admitMetal3IPPool: Admit<Metal3AdmissionRequest<IPPool>> = /* @__PU
   ],
   answer: ({ spec }, before) => {
     const lost = before === undefined ? [] : outsideOf(spec, before.status?.indexes)
-    return allowed(lost.map((address) => formatFieldError(invalidField('spec.pools', address, LOST))))
+    return allowed(errorWarnings(lost.map((address) => invalidField('spec.pools', address, LOST))))
   },
 })
 
@@ -177,12 +184,14 @@ const LOST = 'is in use but out of bounds of the pools given'
 function lostErrors({ spec: before, status }: IPPool, after: IPPoolSpec): readonly FieldError[] {
   if (differences('pools', before.pools, after.pools).length === 0) return []
   const hadNone = (before.pools ?? []).length === 0
-  const lost = outsideOf(after, status?.indexes).filter((text) => hadNone || isInBounds(before.pools ?? [], text))
+  const isBefore = boundsOf(before.pools ?? [])
+  const lost = outsideOf(after, status?.indexes).filter((text) => hadNone || isBefore(text))
   return lost.map((address) => invalidField('spec.pools', address, LOST))
 }
 
 function outsideOf({ pools = [] }: IPPoolSpec, addresses: { readonly [claimName: string]: string } = {}) {
-  return Object.values(addresses).filter((address) => !isInBounds(pools, address))
+  const isWithin = boundsOf(pools)
+  return Object.values(addresses).filter((address) => !isWithin(address))
 }
 
 function addressErrors(object: IPAddress): readonly FieldError[] {

@@ -48,20 +48,56 @@ export function sizeProblem({ start, end, subnet }: IPPoolEntry): string | undef
  * Whether one of the entries takes an address: each of the bounds that it has does. Entries that
  * cannot be read take none. As upstream, IPv6 lies behind all of IPv4, so that an entry with no
  * more than an IPv4 start takes any IPv6 address.
+ *
+ * Entries are read once: O(entries * log entries), and O(log entries) for an address.
  */
-export function isInBounds(entries: readonly IPPoolEntry[], text: string): boolean {
-  const address = Address.safeParse(text)
-  return address.ok && entries.some((entry) => takes(entry, address.value))
+export function boundsOf(entries: readonly IPPoolEntry[]): (text: string) => boolean {
+  const firsts: bigint[] = []
+  const lasts: bigint[] = []
+  const sorted = entries.flatMap((entry) => intervalOf(entry) ?? []).sort((a, b) => (a.first < b.first ? -1 : 1))
+  for (const { first, last } of sorted) {
+    const end = lasts.at(-1)
+    if (end === undefined || first > end) {
+      firsts.push(first)
+      lasts.push(last)
+    } else if (last > end) lasts[lasts.length - 1] = last
+  }
+  return (text) => {
+    const address = readAddress(text)
+    if (address === undefined) return false
+    const place = placeOf(address)
+    let [low, high] = [0, firsts.length]
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if ((firsts[middle] as bigint) <= place) low = middle + 1
+      else high = middle
+    }
+    return low > 0 && place <= (lasts[low - 1] as bigint)
+  }
 }
 
-function takes({ start, end, subnet }: IPPoolEntry, address: Address): boolean {
-  if (start === undefined && end === undefined && subnet === undefined) return false
-  const [first, last] = [start, end].map((text) => (text === undefined ? undefined : Address.safeParse(text)))
+/** The addresses that an entry takes, by their places; `undefined` if it takes none. */
+function intervalOf({ start, end, subnet }: IPPoolEntry): { first: bigint; last: bigint } | undefined {
+  if (start === undefined && end === undefined && subnet === undefined) return undefined
+  const [from, to] = [readAddress(start), readAddress(end)]
   const prefix = subnet === undefined ? undefined : Prefix.safeParse(subnet)
-  if (first?.ok === false || last?.ok === false || prefix?.ok === false) return false
-  if (first !== undefined && Address.compare(first.value, address) > 0) return false
-  if (last !== undefined && Address.compare(last.value, address) < 0) return false
-  return prefix === undefined || Prefix.contains(prefix.value, Address.unmap(address))
+  if ((start !== undefined && !from) || (end !== undefined && !to) || prefix?.ok === false) return undefined
+  let first = from === undefined ? 0n : placeOf(from)
+  let last = to === undefined ? LAST_PLACE : placeOf(to)
+  if (prefix !== undefined) {
+    const [low, high] = [placeOf(Prefix.first(prefix.value)), placeOf(Prefix.last(prefix.value))]
+    if (low > first) first = low
+    if (high < last) last = high
+  }
+  return first <= last ? { first, last } : undefined
+}
+
+const IPV4_COUNT = 2n ** 32n
+const LAST_PLACE = IPV4_COUNT + 2n ** 128n - 1n
+
+/** The place of an address in the order of all: IPv6 behind IPv4. */
+function placeOf(address: Address): bigint {
+  return Address.toBigInt(address) + (address.family === 4 ? 0n : IPV4_COUNT)
 }
 
 function orderProblem(first: Address, last: Address): string | undefined {
