@@ -1,3 +1,4 @@
+import { admitInClusterPool } from 'ipam-kit/crd/in-cluster'
 import { admitServiceCIDR } from 'ipam-kit/crd/networking'
 import { admitOpenStackMachine } from 'ipam-kit/crd/openstack'
 import { addressesOfPool } from 'ipam-kit/provider/consumer'
@@ -17,6 +18,14 @@ describe('rules of admission see an object as its model reads it', () => {
     const request = { operation: 'CREATE', object } as Parameters<typeof admitServiceCIDR>[0]
     expect(admitServiceCIDR(request)).toMatchObject({ allowed: false, errors: [{ path: 'spec.cidrs' }] })
   })
+})
+
+test('fields are unknown to the version in which the object was sent', () => {
+  const metadata = { name: 'lab', namespace: 'default' }
+  const spec = { subnet: '10.0.0.0/24', excludedAddresses: ['10.0.0.9'] }
+  const object = { apiVersion: 'ipam.cluster.x-k8s.io/v1alpha1', kind: 'InClusterIPPool', metadata, spec }
+  const request = { operation: 'CREATE', object } as unknown as Parameters<typeof admitInClusterPool>[0]
+  expect(admitInClusterPool(request).warnings).toEqual(['unknown field "spec.excludedAddresses"'])
 })
 
 describe('functions that take objects name the field of the object that is wrong', () => {

@@ -111,16 +111,17 @@ export function admitBy<
   R extends AdmissionRequest<T>,
   O extends FieldValidationOptions = FieldValidationOptions,
 >(of: string, model: AdmissionModel, rules: AdmissionRules<T, R, O>, request: R, options: O): Admission {
-  const read = readRequest(of, model, rules, request, options)
+  const checked = readRequest(of, model, rules, request, options)
   const { deletion = () => allowed() } = rules
-  if (read.operation === 'DELETE') return bounded(deletion(read.oldObject, read))
-  const { object } = read
-  const before = read.operation === 'UPDATE' ? read.oldObject : undefined
-  const admission = judge(rules, object, before, read, options)
+  if (request.operation === 'DELETE') return bounded(deletion(request.oldObject, request))
+  const { object, oldObject } = checked as { readonly object: T; readonly oldObject?: T }
+  const before = request.operation === 'UPDATE' ? oldObject : undefined
+  const admission = judge(rules, object, before, checked, options)
   const { unknownFields } = model
-  return bounded(
-    unknownFields === undefined ? admission : withUnknownFields(admission, unknownFields, object, before, options),
-  )
+  if (unknownFields === undefined) return bounded(admission)
+  // fields are unknown to the version that was sent
+  const sent = request.operation === 'UPDATE' ? request.oldObject : undefined
+  return bounded(withUnknownFields(admission, unknownFields, request.object, sent, options))
 }
 
 function judge<T extends KubeObject, R extends AdmissionRequest<T>, O extends FieldValidationOptions>(

@@ -67,7 +67,6 @@ export function rulesOf<P extends KubeObject, L extends ClaimLedger<P>, O, R ext
 }
 
 const OF = 'defineProvider'
-const MODELS = ['list', ['open', { info: ['open', { apiVersion: 'text', kind: 'text' }] }]] as const
 const COMMON_KINDS = [IPAddressClaim, IPAddress, Cluster].map(({ info }) => info.kind)
 const OPTIONAL: readonly string[] = ['confirm', 'release', 'holdsAddress', 'reservedFor']
 const EXTERNAL: KindOf<ExternalOptions | undefined> = [
@@ -85,8 +84,9 @@ function assertDefinition(definition: AnyDefinition): void {
   check(OF, 'external', definition.external, EXTERNAL)
   const { name, pools, finalizers, calls, sweepAfterSeconds } = definition
   if (!isText(name)) refuseIn(OF, 'name', 'a text', name)
-  if (!Array.isArray(pools) || pools.length === 0) refuseIn(OF, 'pools', 'a list of models, one at least', pools)
-  check<unknown>(OF, 'pools', pools, MODELS)
+  if (!Array.isArray(pools) || pools.length === 0 || !pools.every(isModel)) {
+    refuseIn(OF, 'pools', 'a list of models, one at least', pools)
+  }
   // keys contain no group
   const kinds = [...COMMON_KINDS, ...pools.map(({ info }) => info.kind)]
   if (new Set(kinds).size < kinds.length) refuseIn(OF, 'pools', 'kinds of different names', kinds.join(', '))
@@ -111,6 +111,10 @@ function assertDefinition(definition: AnyDefinition): void {
   if (sweepAfterSeconds !== undefined && !(sweepAfterSeconds >= 0)) {
     refuseIn(OF, 'sweepAfterSeconds', 'seconds, from 0', sweepAfterSeconds)
   }
+}
+
+function isModel(model: AnyDefinition['pools'][number] | undefined): boolean {
+  return typeof model?.info?.apiVersion === 'string'
 }
 
 function isText(value: unknown): boolean {

@@ -1,5 +1,6 @@
 import * as Address from '../../cidr/nouns/address.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
+import { POOL_REF } from '../../crd/cluster-api/kinds.js'
 import { check } from '../../errors/check.js'
 
 type Address = Address.Address
@@ -42,7 +43,7 @@ export function dnsServersOf(
   text: string,
   pool: Metal3PoolDns | undefined,
 ): DnsServers {
-  check('dnsServersOf', 'poolRef', poolRef, ['open', { apiGroup: 'text', kind: 'text', name: 'text' }])
+  check('dnsServersOf', 'poolRef', poolRef, POOL_REF)
   check('dnsServersOf', 'text', text, 'text')
   if (pool !== undefined) check('dnsServersOf', 'pool', pool, 'object')
 
