@@ -1,9 +1,8 @@
 import * as z from 'zod'
-import { check, type Kind } from '../../errors/check.js'
+import { check } from '../../errors/check.js'
 import { type CrdModel, defineCrdModel, type VersionSpec } from '../meta/crd-model.js'
-import { type KubeObject, META } from '../meta/object.js'
+import type { KubeObject } from '../meta/object.js'
 import { type Condition, conditionSchema, objectSchema } from '../meta/schema.js'
-import { ADDRESS_SPEC, PREFIX_SPEC } from './kinds.js'
 import { API_VERSION, DEFAULT_ALLOCATION_PREFIX_LENGTH } from './names.js'
 import { addressPoolVersions, prefixPoolVersions } from './pool-versions.js'
 
@@ -190,17 +189,6 @@ export function withPoolConditions<T extends InClusterPool>(model: CrdModel<T>):
       ? { schema: prefixPoolSchema, versions: prefixPoolVersions(options) }
       : { schema: addressPoolSchema, versions: addressPoolVersions(scope, options) }
   return defineCrdModel({ ...definition(kind, plural, scope), ...parts }) as CrdModel<InClusterPool> as CrdModel<T>
-}
-
-/**
- * The check of an argument that is a pool.
- *
- * @throws IpamError `INVALID_ARGUMENT`
- */
-export function checkPool(of: string, argument: string, pool: InClusterPool): void {
-  check<KubeObject>(of, argument, pool, ['open', { kind: 'text', metadata: META, spec: 'any' }])
-  const spec = isPrefixPoolKind(pool.kind) ? PREFIX_SPEC : ADDRESS_SPEC
-  check<unknown>(of, `${argument}.spec`, pool.spec, spec as Kind)
 }
 
 /** Whether a pool hands out prefixes rather than single addresses. */

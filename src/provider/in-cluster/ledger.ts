@@ -3,13 +3,9 @@ import type { LedgerSpec } from '../../allocator/internal.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
 import * as RangeSet from '../../cidr/nouns/range-set.js'
 import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
+import { checkPool } from '../../crd/in-cluster/check-pool.js'
 import { DEFAULT_ALLOCATION_PREFIX_LENGTH } from '../../crd/in-cluster/names.js'
-import {
-  checkPool,
-  type InClusterPool,
-  type InClusterPoolCounts,
-  isPrefixPoolKind,
-} from '../../crd/in-cluster/pools.js'
+import { type InClusterPool, type InClusterPoolCounts, isPrefixPoolKind } from '../../crd/in-cluster/pools.js'
 import { clampCount, inBothForms, prefixOf } from '../../crd/in-cluster/space.js'
 import { check } from '../../errors/check.js'
 import { refuse } from '../../errors/refuse.js'
