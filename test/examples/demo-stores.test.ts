@@ -330,7 +330,10 @@ describe('a server', () => {
         return new type(configuration)
       }
     }
-    return loader({ '@kubernetes/client-node': { KubeConfig, Watch: class {} } })
+    class Watch {
+      watch() {}
+    }
+    return loader({ '@kubernetes/client-node': { KubeConfig, Watch } })
   }
 })
 

@@ -120,7 +120,10 @@ export function answerAdmissionReview(request: AdmissionRequest, admission: Admi
 }
 
 const ADMISSION = ['open', { allowed: 'flag', warnings: ['list?', 'text'] }] as const
-const REFUSAL = ['open', { message: 'text', errors: ['list', ['open', { type: 'text', path: 'text' }]] }] as const
+const REFUSAL = [
+  'open',
+  { message: 'text', errors: ['list', ['open', { type: 'text', path: 'text', detail: 'text' }]] },
+] as const
 
 /** How many causes and warnings an answer has, and how long its texts are, in characters. */
 const MOST_CAUSES = 100
