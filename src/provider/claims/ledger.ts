@@ -155,13 +155,17 @@ export class AddressLedger<P extends KubeObject> implements ClaimLedger<P> {
 
 /** @throws IpamError `INVALID_ARGUMENT` */
 export function assertHolding(of: string, address: Holding): void {
-  check(of, 'address', address, ['open', { metadata: 'object', spec: 'object' }])
+  check(of, 'address', address, HOLDING)
 }
 
 /** @throws IpamError `INVALID_ARGUMENT` */
 function assertHeld(of: string, address: IPAddress): void {
-  check(of, 'address', address, ['open', { metadata: 'object', spec: ['open', { claimRef: 'object' }] }])
+  check(of, 'address', address, HELD)
 }
+
+// planners check each IPAddress: a kind is not made anew for each of them
+const HOLDING = ['open', { metadata: 'object', spec: 'object' }] as const
+const HELD = ['open', { metadata: 'object', spec: ['open', { claimRef: 'object' }] }] as const
 
 function isOfObject({ reason }: LedgerEntry): boolean {
   return reason === 'held' || reason === 'pending' || reason === 'foreign'
