@@ -195,7 +195,7 @@ export class ObjectCache {
    * event loop in between. Apply each change before the next step: a present object with `since`,
    * because the cache may have changed between two steps.
    *
-   * @yields a change; `undefined`: there is none yet, and the host may give way
+   * @yields a change; `undefined`: no change yet, and the host may give way
    * @returns `undefined` if the list is not older than the cache
    */
   compare(

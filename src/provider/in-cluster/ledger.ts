@@ -139,7 +139,7 @@ export class PoolLedger extends AddressLedger<InClusterPool> {
     }
   }
 
-  /** Keeps the addresses of a text that is none that the pool gives. No claim gets them. */
+  /** Keeps the addresses of a text that the pool cannot give. No claim gets them. */
   #keepAround(claim: string, text: string): void {
     const read = RangeSet.safeParseEntry(text, { zone: 'drop' })
     if (this.#spec === undefined || !read.ok) return

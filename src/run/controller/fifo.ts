@@ -58,7 +58,7 @@ export class Fifo<T extends Queued> {
     return this.#items.slice(this.#head, this.#head + count)
   }
 
-  /** Sorts the next part, and begins with those that have come since when there is none. */
+  /** Sorts the next part. Without one, begins with the items that came since. */
   #sort(rankOf: (item: T) => number): void {
     if (this.#later.length > 0 && this.#parts.length === 0) {
       const count = this.#later.length > MOST_AT_ONCE ? PARTS : 1
