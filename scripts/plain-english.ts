@@ -59,20 +59,14 @@ const GENERATED = new Set(['docs/reference/exports.md'])
 export function findings(): Finding[] {
   const pages = [
     ...['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md'],
-    ...['.changeset', 'docs/guides', 'docs/reference'].flatMap((folder) => filesIn(folder, '.md')),
+    ...['.changeset', 'docs/adr', 'docs/guides', 'docs/reference'].flatMap((folder) => filesIn(folder, '.md')),
   ].filter((file) => !GENERATED.has(file))
   const read = (file: string) => readFileSync(root + file, 'utf8')
   return [
     ...pages.flatMap((file) => findingsInPage(file, read(file))),
-    ...filesIn('docs/adr', '.md').flatMap((file) => findingsInHeadings(file, read(file))),
     ...filesIn('src', '.ts').flatMap((file) => findingsInSource(file, read(file))),
     ...filesIn('test', '.ts').flatMap((file) => findingsInTestNames(file, read(file))),
   ]
-}
-
-/** Findings in the headings of a page of Markdown. */
-export function findingsInHeadings(file: string, text: string): Finding[] {
-  return headingsOf(text).flatMap((heading) => refused(file, heading))
 }
 
 /** Findings in a page of Markdown. Code is skipped; rows of tables are not checked for length. */

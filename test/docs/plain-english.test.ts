@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import {
   findings,
-  findingsInHeadings,
   findingsInPage,
   findingsInSource,
   findingsInTestNames,
@@ -9,7 +8,7 @@ import {
   patterns,
 } from '../../scripts/plain-english.js'
 
-test('pages, headings of decisions, comments, messages and names of tests are in plain English', () => {
+test('pages, decisions, comments, messages and names of tests are in plain English', () => {
   expect(findings().map(({ at, what }) => `${at}: ${what}`)).toEqual([])
 })
 
@@ -83,13 +82,6 @@ describe('a page', () => {
   test('is not refused for its code', () => {
     expect(found('```\n# nobody\n| nobody | can not |\n```')).toEqual([])
     expect(found('| `nobody` | a user of Linux |')).toEqual([])
-  })
-
-  test('of a decision is refused for its headings alone', () => {
-    const page = '# 1. What belongs to nobody\n\nNobody knows.\n'
-    expect(findingsInHeadings('adr.md', page)).toEqual([
-      { at: 'adr.md:1', what: '"nobody": name the component that does it' },
-    ])
   })
 })
 
