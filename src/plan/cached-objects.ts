@@ -1,5 +1,5 @@
 import type { Model } from '../crd/meta/model.js'
-import { HAS_META, type KubeObject, type ObjectRef } from '../crd/meta/object.js'
+import { HAS_META, type KubeObject, type NameRef, nameKey, type ObjectRef } from '../crd/meta/object.js'
 import { check } from '../errors/check.js'
 import { describe } from '../errors/index.js'
 import type { Selection, TrimmedObject } from './selection.js'
@@ -60,9 +60,6 @@ export function modelWatch<T extends KubeObject>(
   }
 }
 
-/** What names an object within its kind. */
-export type NameRef = Pick<ObjectRef, 'name' | 'namespace'>
-
 /**
  * How one object of a watch has changed. Both are left out for an object that was not known and
  * does not exist.
@@ -112,13 +109,6 @@ export interface CachedObjects<T, O extends KubeObject = KubeObject> extends Ite
    * count. False in a cache that is filled by single reads.
    */
   hasReached(version: string): boolean
-}
-
-/** Names an object within its kind: `namespace/name`, or `name` for a cluster-scoped object. */
-export function nameKey(ref: NameRef | string): string {
-  if (typeof ref === 'string') return ref
-  const { namespace, name } = ref
-  return namespace === undefined ? name : `${namespace}/${name}`
 }
 
 /** Sorts objects: the oldest first, of the same age by namespace and name. */

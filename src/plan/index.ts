@@ -7,6 +7,7 @@
  */
 
 export type { Json, JsonPatch, KubeObject, MergePatch, Model, ObjectRef } from '../crd/meta/index.js'
+export type { NameRef } from '../crd/meta/object.js'
 export { type AbsenceLook, Absences, proofOfAbsence } from './absence.js'
 export {
   type AnyWatch,
@@ -14,7 +15,6 @@ export {
   type CachedObjects,
   type Delta,
   modelWatch,
-  type NameRef,
   type Parsed,
   type ParseResult,
   type ReadAs,

@@ -1,10 +1,9 @@
-import { HAS_META, type KubeObject, kindKey, type ObjectRef, REF, refOf } from '../crd/meta/object.js'
+import { HAS_META, type KubeObject, kindKey, nameKey, type ObjectRef, REF, refOf } from '../crd/meta/object.js'
 import { check, type KindOf } from '../errors/check.js'
 import {
   type AnyWatch,
   type CachedObjects,
   type Delta,
-  nameKey,
   ParsedObjects,
   type TrimmedWatch,
   type Watch,

@@ -7,10 +7,10 @@ export interface EventCause<R extends string = string> {
   readonly reason: R
   readonly message: string
   /**
-   * What the Event is sent for, once while it lasts. Without a count, and without a list of others:
-   * these change while the cause stays the same.
+   * What the Event is sent for, once while it lasts. Without a count, and without a list or a name
+   * of others: these change while the cause stays the same. Left out: the message.
    */
-  readonly cause: string
+  readonly cause?: string | undefined
 }
 
 /**
@@ -59,7 +59,7 @@ export class SentEvents<R extends string = string> {
    *
    * @returns whether its cause is new
    */
-  note(key: string, uid: string | undefined, cause: Pick<EventCause<R>, 'reason' | 'cause'>): boolean {
+  note(key: string, uid: string | undefined, cause: EventCause<R>): boolean {
     return this.#note(key, idOf(uid, cause))
   }
 
@@ -83,6 +83,6 @@ export class SentEvents<R extends string = string> {
 }
 
 /** A cause that concerns this object, not an earlier one of its name. */
-function idOf(uid: string | undefined, { reason, cause }: Pick<EventCause, 'reason' | 'cause'>): string {
+function idOf(uid: string | undefined, { reason, message, cause = message }: EventCause): string {
   return `${reason} ${uid} ${cause}`
 }

@@ -71,6 +71,9 @@ export interface ObjectRef {
   readonly name: string
 }
 
+/** What names an object within its kind. */
+export type NameRef = Pick<ObjectRef, 'name' | 'namespace'>
+
 export const REF: KindOf<ObjectRef> = ['open', { apiVersion: 'text', kind: 'text', namespace: 'text?', name: 'text' }]
 
 /** The facts of a kind that a store and a CRD need. */
@@ -139,6 +142,19 @@ export function kindKey({ apiVersion, kind }: Pick<ObjectRef, 'apiVersion' | 'ki
   return `${groupOf(apiVersion)}/${kind}`
 }
 
+/** Names an object within its kind: `namespace/name`, or `name` for a cluster-scoped object. */
+export function nameKey(ref: NameRef | string): string {
+  if (typeof ref === 'string') return ref
+  const { namespace, name } = ref
+  return namespace === undefined ? name : `${namespace}/${name}`
+}
+
+/** Reads what {@link nameKey} writes. */
+export function readNameKey(key: string): NameRef {
+  const slash = key.indexOf('/')
+  return slash < 0 ? { name: key } : { namespace: key.slice(0, slash), name: key.slice(slash + 1) }
+}
+
 /** Names an object in all versions of its kind. */
 export function objectKey(ref: ObjectRef): string {
   return `${groupOf(ref.apiVersion)} ${formatRef(ref)}`
@@ -153,7 +169,7 @@ export function formatRef(ref: Omit<ObjectRef, 'apiVersion'>): string {
     refuseIn('formatRef', 'ref', 'an object with kind and name', ref)
   }
 
-  return `${ref.kind} ${ref.namespace === undefined ? ref.name : `${ref.namespace}/${ref.name}`}`
+  return `${ref.kind} ${nameKey(ref)}`
 }
 
 /** Whether an object is being deleted: it has a deletionTimestamp, and only finalizers keep it. */

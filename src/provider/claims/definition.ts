@@ -5,6 +5,7 @@ import type { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import type { Model } from '../../crd/meta/model.js'
 import type { Json, KubeObject, ObjectRef } from '../../crd/meta/object.js'
 import type { CachedObjects, ExternalFailure, ExternalResult, Outcome, Plan } from '../../plan/index.js'
+import type { EventCause } from '../../plan/sent-events.js'
 import type { CallSchemas, CallTypes, JsonCalls, OperationOf } from './call-schemas.js'
 
 /**
@@ -433,9 +434,7 @@ export interface PoolPlan<R extends Outcome, C extends CallTypes = JsonCalls> ex
    * What is wrong with the pool: sentences without counts, or what an Event says. The first 20 are
    * told in an Event each, once while they last: while the `cause` of an Event is the same.
    */
-  readonly problems?:
-    | readonly (string | { readonly reason: string; readonly message: string; readonly cause: string })[]
-    | undefined
+  readonly problems?: readonly (string | EventCause)[] | undefined
 }
 
 /** A call on behalf of a pool: list, create, delete, resolve a name. */

@@ -19,6 +19,7 @@ export type { NotReadyReason } from '../../claim/index.js'
 export type { IPAddress, IPAddressSpec } from '../../crd/cluster-api/index.js'
 export type { CrdModel, Json, KubeObject, ObjectMeta } from '../../crd/meta/index.js'
 export type { ExternalCall, ExternalResult, Outcome, Plan } from '../../plan/index.js'
+export type { EventCause } from '../../plan/sent-events.js'
 export {
   type AnySchema,
   type CallHandlers,

@@ -269,7 +269,7 @@ class ClaimWork {
     })
     const causes = problems
       .slice(0, MOST_EVENTS)
-      .map((each) => (typeof each === 'string' ? { reason: INVALID_POOL, message: each, cause: each } : each))
+      .map((each) => (typeof each === 'string' ? { reason: INVALID_POOL, message: each } : each))
     const events = this.#sent.newEvents(key, pool, causes)
     const plan = events.length === 0 ? planned : { ...planned, effects: [...planned.effects, ...events] }
     if (concerns.length > 0) this.#after.set(plan, concerns)

@@ -38,6 +38,7 @@ export type {
 } from '../../crd/in-cluster/index.js'
 export type { CrdModel, KubeObject, ObjectMeta, ObjectRef } from '../../crd/meta/index.js'
 export type { Plan, PlanTime } from '../../plan/index.js'
+export type { EventCause } from '../../plan/sent-events.js'
 export type {
   AddressAndPrefix,
   AddressHolder,

@@ -46,10 +46,7 @@ const POOL_INPUT: KindOf<PoolInput> = [
  * every object in use from the total, also those that are out of range or hold an address twice.
  */
 export function planPool(input: PoolInput): Plan<PoolOutcome> & {
-  readonly problems?: readonly (
-    | string
-    | { readonly reason: string; readonly message: string; readonly cause: string }
-  )[]
+  readonly problems?: readonly (string | EventCause)[]
 } {
   check('planPool', 'input', input, POOL_INPUT)
 

@@ -41,6 +41,6 @@ function eventsOf(key: string, { effect, code, message }: Refusal, { state }: No
   const uid = effect.kind === 'patch' ? effect.if.uid : undefined
   const reason = key.startsWith('Node ') ? 'CIDRAssignmentFailed' : 'WriteRefused'
   // the message of the store may contain the subnets of this try
-  if (!state.sent.note(key, uid, { reason, cause: code })) return []
+  if (!state.sent.note(key, uid, { reason, message, cause: code })) return []
   return [{ kind: 'event', about, uid, type: 'Warning', reason, message }]
 }

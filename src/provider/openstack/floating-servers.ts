@@ -1,12 +1,12 @@
 import { Cluster, hasPausedAnnotation, isClusterPaused } from '../../crd/cluster-api/cluster.js'
 import { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
+import type { NameRef } from '../../crd/meta/object.js'
 import { formatRef, hasFinalizer, isDeleting, type ObjectRef, refOf } from '../../crd/meta/object.js'
 import { OpenStackServer } from '../../crd/openstack/machines.js'
 import { FLOATING_ADDRESS_CONDITION, FLOATING_IP_FINALIZER, POOL_EXHAUSTED_REASON } from '../../crd/openstack/names.js'
 import { check, type KindOf } from '../../errors/check.js'
 import { refuse } from '../../errors/refuse.js'
-import type { NameRef } from '../../plan/cached-objects.js'
 import type { Refusal } from '../../plan/effect.js'
 import {
   definePlanner,

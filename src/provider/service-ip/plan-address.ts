@@ -1,5 +1,5 @@
 import { Service } from '../../crd/core/service.js'
-import { isDeleting, type ObjectRef } from '../../crd/meta/object.js'
+import { isDeleting, type ObjectRef, readNameKey } from '../../crd/meta/object.js'
 import {
   deleteObject,
   type Effect,
@@ -9,15 +9,16 @@ import {
   type PlanTime,
   proofOfAbsence,
 } from '../../plan/index.js'
+import type { EventCause } from '../../plan/sent-events.js'
 import type { ServiceIPOutcome } from './outcome.js'
 import { mayGetSecond } from './second-address.js'
-import { addressKey, isInRange, type Problem, problemKey, reportProblems, type ServiceContext } from './state.js'
-import { addressesOf, type SeenAddress, wantsAddress } from './watches.js'
+import { isInRange, problemKey, type ServiceContext } from './state.js'
+import { addressesOf, KEYS, type SeenAddress, wantsAddress } from './watches.js'
 
 /** The use of an IPAddress. */
 type Finding =
   | { readonly is: 'fine'; readonly outcome: ServiceIPOutcome }
-  | { readonly is: 'problem'; readonly problem: Problem }
+  | { readonly is: 'problem'; readonly problem: EventCause }
   /** The IPAddress is not needed. `proof`: effects that have to succeed before it is deleted. */
   | { readonly is: 'surplus'; readonly why: string; readonly proof: readonly Effect[] }
 
@@ -29,11 +30,11 @@ type Finding =
 export function planAddress(seen: SeenAddress, context: ServiceContext, { nowMs }: PlanTime): Plan<ServiceIPOutcome> {
   const { state } = context
   const { object } = seen
-  const key = addressKey(object.metadata.name)
+  const key = KEYS.format('IPAddress', object.metadata)
   const finding = findingOf(seen, context)
   const { due, requeueAfterSeconds } = state.absences.look(key, waitsFor(finding), nowMs)
   const problems = finding.is === 'problem' && due.size > 0 ? [finding.problem] : []
-  const events = reportProblems(key, object, problems, state)
+  const events = state.sent.newEvents(key, object, problems)
   switch (finding.is) {
     case 'fine':
       return { outcome: finding.outcome, effects: events }
@@ -125,6 +126,5 @@ function unused(seen: SeenAddress, context: ServiceContext): Finding {
 
 function serviceRef(service: string): ObjectRef {
   const { apiVersion, kind } = Service.info
-  const slash = service.indexOf('/')
-  return { apiVersion, kind, namespace: service.slice(0, slash), name: service.slice(slash + 1) }
+  return { apiVersion, kind, ...readNameKey(service) }
 }

@@ -14,7 +14,8 @@ import {
 } from '../../plan/index.js'
 import type { ServiceIPOutcome } from './outcome.js'
 import { addressText, canHold, readCIDRs, type ServiceRange, serviceCIDRProblem } from './ranges.js'
-import { rangeKey, reportProblems, type ServiceContext } from './state.js'
+import type { ServiceContext } from './state.js'
+import { KEYS } from './watches.js'
 
 /**
  * The minimum time that a ServiceCIDR stays after its deletion, in seconds: allocators that have
@@ -54,7 +55,8 @@ export function planRange(
     // it is planned again after its own writes: a plan whose write fails sends no Event
     if (effects.length > 0) return { outcome, effects }
     const causes = problems.map((text) => ({ reason: INVALID, message: text }))
-    return { outcome, effects: reportProblems(rangeKey(object.metadata.name), object, causes, context.state) }
+    const key = KEYS.format('ServiceCIDR', object.metadata)
+    return { outcome, effects: context.state.sent.newEvents(key, object, causes) }
   }
   const why = problem ?? `${ready?.reason}: ${ready?.message}`
   const sinceMs =
@@ -160,6 +162,6 @@ function report(
   // as above
   if (effects.length > 0) return { outcome, effects }
   const problem = { reason: 'ServiceCIDRNotReady', message: outcome.message, cause }
-  const events = reportProblems(rangeKey(object.metadata.name), object, [problem], state)
+  const events = state.sent.newEvents(KEYS.format('ServiceCIDR', object.metadata), object, [problem])
   return { outcome, effects: events }
 }

@@ -3,7 +3,7 @@ import type { Family } from '../../cidr/index.js'
 import * as Address from '../../cidr/nouns/address.js'
 import * as RangeSet from '../../cidr/nouns/range-set.js'
 import type { Service } from '../../crd/core/service.js'
-import { hasFinalizer } from '../../crd/meta/object.js'
+import { hasFinalizer, nameKey } from '../../crd/meta/object.js'
 import { IPAddress } from '../../crd/networking/ip-address.js'
 import {
   IP_FAMILY_LABEL,
@@ -12,12 +12,13 @@ import {
   SERVICE_CIDR_FINALIZER,
 } from '../../crd/networking/names.js'
 import { addFinalizer, type Effect, guard, type Plan, type PlanTime, patchObject } from '../../plan/index.js'
+import type { EventCause } from '../../plan/sent-events.js'
 import { namedServiceAddress, nextServiceAddress, type ServiceChoice, type ServiceRefusal } from './choose.js'
 import type { ServiceIPOutcome } from './outcome.js'
 import { familyName, isReadyObject, type ServiceRange } from './ranges.js'
 import { type Annotations, allocatedFor, secondFamily } from './second-address.js'
-import { isInRange, type Problem, problemKey, reportProblems, type ServiceContext, serviceKey } from './state.js'
-import { clusterIPsOf, nameKey, readAddress, type SeenAddress, wantsAddress } from './watches.js'
+import { isInRange, problemKey, type ServiceContext } from './state.js'
+import { clusterIPsOf, KEYS, readAddress, type SeenAddress, wantsAddress } from './watches.js'
 
 /**
  * Plans a Service: it gets addresses, or each of its addresses gets an IPAddress, or it gets the
@@ -29,13 +30,13 @@ export function planService(
   { nowMs }: PlanTime,
   seed: number,
 ): Plan<ServiceIPOutcome> {
-  const { absences, refused } = context.state
+  const { absences, refused, sent } = context.state
   const name = nameKey(service.metadata)
-  const key = serviceKey(name)
+  const key = KEYS.format('Service', name)
   refused.delete(key)
   if (wantsAddress(service)) {
     const plan = planAllocation(service, context, seed)
-    const events = reportProblems(key, service, lackOf(plan), context.state)
+    const events = sent.newEvents(key, service, lackOf(plan))
     return { ...plan, effects: [...events, ...plan.effects] }
   }
   const looks = clusterIPsOf(service).map((text) => lookAt(text, name, context))
@@ -60,7 +61,7 @@ export function planService(
   const outcome = outcomeOf(service, problems, missing)
   const second = outcome.kind === 'ready' ? secondFamily(service, context) : undefined
   const plan = second === undefined ? { outcome, effects: [] } : planSecond(service, second, context, seed)
-  const events = reportProblems(key, service, [...lasting, ...lackOf(plan)], context.state)
+  const events = sent.newEvents(key, service, [...lasting, ...lackOf(plan)])
   return { requeueAfterSeconds, ...plan, effects: [...events, ...plan.effects] }
 }
 
@@ -68,12 +69,12 @@ export function planService(
  * What a Service without an address is told. Ranges that are not ready have an Event of their own,
  * and are ready in a moment as a rule.
  */
-function lackOf({ outcome: { kind, message } }: Plan<ServiceIPOutcome>): readonly Problem[] {
+function lackOf({ outcome: { kind, message } }: Plan<ServiceIPOutcome>): readonly EventCause[] {
   const isLacking = kind === 'full' || kind === 'allocated' || kind === 'notInRange' || kind === 'mismatchedNetwork'
   return isLacking ? [{ reason: 'ClusterIPNotAvailable', message, cause: kind }] : []
 }
 
-function outcomeOf(service: Service, problems: readonly Problem[], missing: readonly string[]): ServiceIPOutcome {
+function outcomeOf(service: Service, problems: readonly EventCause[], missing: readonly string[]): ServiceIPOutcome {
   const [problem] = problems
   if (problem !== undefined) return { kind: 'problem', message: problem.message }
   if (missing.length > 0) return { kind: 'waiting', message: `${missing.join(' and ')} has no IPAddress yet` }
@@ -82,7 +83,7 @@ function outcomeOf(service: Service, problems: readonly Problem[], missing: read
 }
 
 interface Look {
-  readonly problem?: Problem | undefined
+  readonly problem?: EventCause | undefined
   /** The address in canonical form, if it has no IPAddress and this Service gets one. */
   readonly missing?: string | undefined
 }
@@ -197,7 +198,7 @@ function giveAddress(
   const name = nameKey(service.metadata)
   const choice = choose(service, query, context)
   if (choice.kind !== 'free') {
-    context.state.refused.add(serviceKey(name))
+    context.state.refused.add(KEYS.format('Service', name))
     return choice
   }
   const text = Address.format(choice.address)
@@ -240,9 +241,9 @@ function isKept({ objects }: ServiceRange, { unkept }: ServiceContext['state']):
  */
 function choose(service: Service, { family, named, seed }: AddressQuery, { state }: ServiceContext): ServiceChoice {
   const { ledger, unkept, ranges } = state
-  const { name, namespace, uid = '' } = service.metadata
+  const { uid = '' } = service.metadata
   const start = drawn(hashText(`${seed} ${uid} ${family}`))
-  const denied = state.denied.get(serviceKey(nameKey({ name, namespace })))?.addresses ?? RangeSet.empty
+  const denied = state.denied.get(KEYS.format('Service', service.metadata))?.addresses ?? RangeSet.empty
   const rest: Pick<typeof ledger, 'next'> = {
     next: ({ within = RangeSet.empty, ...query } = {}) =>
       ledger.next({ ...query, within: RangeSet.subtract(within, denied) }),

@@ -1,13 +1,21 @@
 import * as Address from '../../cidr/nouns/address.js'
 import * as RangeSet from '../../cidr/nouns/range-set.js'
 import { Service } from '../../crd/core/service.js'
-import type { KubeObject } from '../../crd/meta/object.js'
+import { type KubeObject, nameKey } from '../../crd/meta/object.js'
 import { IPAddress } from '../../crd/networking/ip-address.js'
 import { ServiceCIDR } from '../../crd/networking/service-cidr.js'
 import { check, type KindOf } from '../../errors/check.js'
 import { refuse } from '../../errors/refuse.js'
 import type { DefinedPlanner } from '../../plan/define-planner.js'
-import { type Delta, definePlanner, type Effect, eventAbout, type Plan, type PlanTime } from '../../plan/index.js'
+import {
+  type Delta,
+  definePlanner,
+  type Effect,
+  eventAbout,
+  type Parsed,
+  type Plan,
+  type PlanTime,
+} from '../../plan/index.js'
 import type { ServiceIPOutcome } from './outcome.js'
 import { planAddress } from './plan-address.js'
 import { planRange } from './plan-range.js'
@@ -15,18 +23,14 @@ import { lacksRecord, planService } from './plan-service.js'
 import { hostPrefix } from './ranges.js'
 import { secondFamily } from './second-address.js'
 import {
-  addressKey,
   newState,
-  rangeKey,
-  readKey,
   recordAddress,
   recordRanges,
   type ServiceContext,
   type ServiceIPState,
-  serviceKey,
   waitingKeys,
 } from './state.js'
-import { addressesOf, nameKey, readAddress, type ServiceWatches, WATCHES, wantsAddress } from './watches.js'
+import { addressesOf, KEYS, readAddress, type ServiceWatches, WATCHES, wantsAddress } from './watches.js'
 
 export interface ServiceIPOptions {
   /**
@@ -92,17 +96,19 @@ export function serviceIPs(options: ServiceIPOptions): ServiceIPPlanner {
     wakes: {
       services({ ref, before, now }, context) {
         const name = nameKey(ref)
-        const own = context.cache.addresses.by('service', name).map(({ object }) => addressKey(object.metadata.name))
-        return [serviceKey(name), ...own, ...changedAddresses({ before, now }, addressesOf, context)]
+        const own = context.cache.addresses
+          .by('service', name)
+          .map(({ object }) => KEYS.format('IPAddress', object.metadata))
+        return [KEYS.format('Service', name), ...own, ...changedAddresses({ before, now }, addressesOf, context)]
       },
       addresses({ ref, before, now }, context) {
         const parents = [before, now].flatMap((entry) => (entry?.ok === true ? (entry.value.service ?? []) : []))
         const changed = changedAddresses({ before, now }, ({ text }) => (text === undefined ? [] : [text]), context)
-        return [addressKey(ref.name), ...parents.map(serviceKey), ...changed]
+        return [KEYS.format('IPAddress', ref), ...parents.map((name) => KEYS.format('Service', name)), ...changed]
       },
       ranges({ ref, before, now }, context) {
         const [was, is] = [before, now].map((entry) => (entry?.ok === true ? entry.value : undefined))
-        return [rangeKey(ref.name), ...recordRanges(was, is, context)]
+        return [KEYS.format('ServiceCIDR', ref), ...recordRanges(was, is, context)]
       },
     },
     plan(key, context, time) {
@@ -143,16 +149,14 @@ export function serviceIPs(options: ServiceIPOptions): ServiceIPPlanner {
       }
     },
     isRepair(key, context) {
-      const [kind, name] = readKey(key)
-      const service = kind === 'Service' ? context.cache.services.get(name) : undefined
+      const service = serviceOf(key, context)
       return service !== undefined && lacksRecord(service, context)
     },
     isServed(key, context) {
-      const [kind, name] = readKey(key)
-      const service = kind === 'Service' ? context.cache.services.get(name) : undefined
+      const service = serviceOf(key, context)
       return service === undefined || !(wantsAddress(service) || secondFamily(service, context) !== undefined)
     },
-    isAggregate: (key) => readKey(key)[0] === 'ServiceCIDR',
+    isAggregate: (key) => KEYS.read(key)?.kind === 'ServiceCIDR',
   })
 }
 
@@ -163,28 +167,38 @@ function planKey(
   { seed, reportSeconds }: { readonly seed: number; readonly reportSeconds: number },
 ): Plan<ServiceIPOutcome> | undefined {
   const { cache, state } = context
-  const [kind, name] = readKey(key)
-  const entry = { Service: cache.services, IPAddress: cache.addresses, ServiceCIDR: cache.ranges }[kind]?.entry(name)
-  if (entry === undefined) {
+  const planEntry = <T>(entry: Parsed<T> | undefined, plan: (value: T) => Plan<ServiceIPOutcome>) => {
+    if (entry?.ok === true) return plan(entry.value)
+    if (entry !== undefined) return { outcome: { kind: 'problem', message: entry.problem }, effects: [] } as const
     state.sent.forget(key)
     state.refused.delete(key)
     state.absences.look(key, [], time.nowMs)
     return undefined
   }
-  if (!entry.ok) return { outcome: { kind: 'problem', message: entry.problem }, effects: [] }
-  const service = cache.services.get(name)
-  if (kind === 'Service' && service !== undefined) return planService(service, context, time, seed)
-  const range = cache.ranges.get(name)
-  if (kind === 'ServiceCIDR' && range !== undefined) return planRange(range, context, time, reportSeconds)
-  const seen = cache.addresses.get(name)
-  return seen && planAddress(seen, context, time)
+  const read = KEYS.read(key)
+  switch (read?.kind) {
+    case 'Service':
+      return planEntry(cache.services.entry(read.name), (service) => planService(service, context, time, seed))
+    case 'IPAddress':
+      return planEntry(cache.addresses.entry(read.name), (seen) => planAddress(seen, context, time))
+    case 'ServiceCIDR':
+      return planEntry(cache.ranges.entry(read.name), (range) => planRange(range, context, time, reportSeconds))
+    case undefined:
+      return undefined
+  }
 }
 
 /** The object of a key. */
 function objectOf(key: string, { cache }: ServiceContext): KubeObject | undefined {
-  const [kind, name] = readKey(key)
-  if (kind === 'Service') return cache.services.get(name)
-  return kind === 'ServiceCIDR' ? cache.ranges.get(name) : cache.addresses.get(name)?.object
+  const read = KEYS.read(key)
+  const objects = { Service: cache.services, IPAddress: cache.addresses, ServiceCIDR: cache.ranges }
+  return read && objects[read.kind].entry(read.name)?.object
+}
+
+/** The Service of a key, if it is one of a Service. */
+function serviceOf(key: string, { cache }: ServiceContext): Service | undefined {
+  const read = KEYS.read(key)
+  return read?.kind === 'Service' ? cache.services.get(read.name) : undefined
 }
 
 /** Records the addresses that an object had or has, and returns the keys that it concerns. */

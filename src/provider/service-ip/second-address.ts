@@ -1,8 +1,8 @@
 import type { Family } from '../../cidr/index.js'
 import type { Service } from '../../crd/core/service.js'
-import type { KubeObject } from '../../crd/meta/object.js'
+import { type KubeObject, nameKey } from '../../crd/meta/object.js'
 import type { ServiceContext } from './state.js'
-import { lackedFamily, nameKey } from './watches.js'
+import { lackedFamily } from './watches.js'
 
 /**
  * Annotation of an IPAddress that this planner has created for a Service, or adopted:

@@ -2,10 +2,10 @@ import { Ledger } from '../../allocator/index.js'
 import type { Address } from '../../cidr/index.js'
 import * as RangeSet from '../../cidr/nouns/range-set.js'
 import type { Service } from '../../crd/core/service.js'
-import { isDeleting, type KubeObject } from '../../crd/meta/object.js'
+import { isDeleting, nameKey } from '../../crd/meta/object.js'
 import type { ServiceCIDR } from '../../crd/networking/service-cidr.js'
-import { Absences, byAge, type EventEffect, type PlannerContext } from '../../plan/index.js'
-import { SentEvents } from '../../plan/sent-events.js'
+import { Absences, byAge, type PlannerContext } from '../../plan/index.js'
+import { type EventCause, SentEvents } from '../../plan/sent-events.js'
 import {
   addressText,
   canHold,
@@ -16,7 +16,7 @@ import {
   serviceRanges,
   usableAddresses,
 } from './ranges.js'
-import { addressesOf, nameKey, readAddress, type ServiceWatches, WAITING } from './watches.js'
+import { addressesOf, KEYS, readAddress, type ServiceWatches, WAITING } from './watches.js'
 
 /** The holder of an address: `Service default/web`, or the parent of an IPAddress as text. */
 export interface ServiceHolder {
@@ -62,19 +62,9 @@ export function newState(graceSeconds: number, before?: ServiceIPState): Service
   }
 }
 
-export const serviceKey = (service: string) => `Service ${service}`
-export const addressKey = (name: string) => `IPAddress ${name}`
-export const rangeKey = (name: string) => `ServiceCIDR ${name}`
-
-/** `Service default/web` as its kind and its name. */
-export function readKey(key: string): readonly [kind: string, name: string] {
-  const space = key.indexOf(' ')
-  return [key.slice(0, space), key.slice(space + 1)]
-}
-
 /** The Services that lack an address, the oldest first. */
 export function waitingKeys({ cache }: ServiceContext): readonly string[] {
-  return cache.services.by('waiting', WAITING).map(({ metadata }) => serviceKey(nameKey(metadata)))
+  return cache.services.by('waiting', WAITING).map(({ metadata }) => KEYS.format('Service', metadata))
 }
 
 /**
@@ -92,13 +82,13 @@ export function recordAddress(text: string, changed: Service | undefined, contex
   const [object] = cache.addresses.by('address', text)
   const before = ledger.get(text)?.holder
   const owner = ownerOf(text, [object?.service, before?.owner], changed, context)
-  const key = object?.parent ?? (owner && serviceKey(owner))
+  const key = object?.parent ?? (owner && KEYS.format('Service', owner))
   if (key === undefined) ledger.delete(text)
   else ledger.set(text, { prefix: hostPrefix(address), reason: 'held', holder: { key, owner } })
   const isChanged = (before === undefined) !== (key === undefined)
   const isSameOwner = owner !== undefined && before?.owner === owner
   return [
-    ...(isSameOwner ? [serviceKey(owner), ...addressKeysAt(text, context)] : keysAt(text, context)),
+    ...(isSameOwner ? [KEYS.format('Service', owner), ...addressKeysAt(text, context)] : keysAt(text, context)),
     ...(isChanged ? endingKeys(cache.ranges) : []),
     ...(isChanged && before !== undefined ? state.refused : []),
   ]
@@ -131,7 +121,7 @@ function ownerOf(
 
 /** The ServiceCIDRs that are being deleted. */
 function endingKeys(ranges: Iterable<ServiceCIDR>): readonly string[] {
-  return [...ranges].filter(isDeleting).map(({ metadata }) => rangeKey(metadata.name))
+  return [...ranges].filter(isDeleting).map(({ metadata }) => KEYS.format('ServiceCIDR', metadata))
 }
 
 /**
@@ -147,7 +137,7 @@ export function recordRanges(
   const { cache, state } = context
   const objects = [...cache.ranges].sort(byAge)
   state.ranges = serviceRanges(objects)
-  const keys = objects.map(({ metadata }) => rangeKey(metadata.name))
+  const keys = objects.map(({ metadata }) => KEYS.format('ServiceCIDR', metadata))
   const [was, is] = [before, now].map((object) => object !== undefined && isReadyObject(object))
   const isSame = String(before?.spec.cidrs) === String(now?.spec.cidrs)
   const wasUnkept = state.unkept.delete((now ?? before)?.metadata.name ?? '')
@@ -164,11 +154,11 @@ export function recordRanges(
 /** The keys of all objects of an address. */
 function keysAt(text: string, context: ServiceContext): readonly string[] {
   const services = context.cache.services.by('address', text)
-  return [...services.map(({ metadata }) => serviceKey(nameKey(metadata))), ...addressKeysAt(text, context)]
+  return [...services.map(({ metadata }) => KEYS.format('Service', metadata)), ...addressKeysAt(text, context)]
 }
 
 function addressKeysAt(text: string, { cache }: ServiceContext): readonly string[] {
-  return cache.addresses.by('address', text).map(({ object }) => addressKey(object.metadata.name))
+  return cache.addresses.by('address', text).map(({ object }) => KEYS.format('IPAddress', object.metadata))
 }
 
 /** Whether any range can hold an address ({@link canHold}). O(ranges). */
@@ -176,33 +166,7 @@ export function isInRange(address: Address, { ranges }: ServiceIPState): boolean
   return ranges.some(({ prefix }) => canHold(prefix)(address))
 }
 
-/** A problem that a user has to solve. */
-export interface Problem {
-  /** The reason of the Event, in CamelCase. */
-  readonly reason: string
-  readonly message: string
-  /**
-   * What it is reported for, once while it lasts: without a count, and without a list or a name of
-   * others, which change while the cause stays the same. Left out: its message.
-   */
-  readonly cause?: string | undefined
-}
-
 /** Names a problem among those of an object. */
-export function problemKey({ reason, message, cause = message }: Problem): string {
+export function problemKey({ reason, message, cause = message }: EventCause): string {
   return `${reason} ${cause}`
-}
-
-/**
- * Events for those problems of a key that were not reported yet: one for each cause, not for each
- * plan.
- */
-export function reportProblems(
-  key: string,
-  object: KubeObject,
-  problems: readonly Problem[],
-  { sent }: Pick<ServiceIPState, 'sent'>,
-): readonly EventEffect[] {
-  const causes = problems.map(({ reason, message, cause = message }) => ({ reason, message, cause }))
-  return sent.newEvents(key, object, causes)
 }

@@ -1,14 +1,18 @@
 import type { Family } from '../../cidr/index.js'
 import * as Address from '../../cidr/nouns/address.js'
 import { Service } from '../../crd/core/service.js'
-import { isDeleting, type KubeObject, labelOf } from '../../crd/meta/object.js'
+import { isDeleting, type KubeObject, labelOf, nameKey } from '../../crd/meta/object.js'
 import { IPAddress } from '../../crd/networking/ip-address.js'
 import { MANAGED_BY_LABEL, SERVICE_ALLOCATOR } from '../../crd/networking/names.js'
 import { ServiceCIDR } from '../../crd/networking/service-cidr.js'
 import { describe } from '../../errors/index.js'
 import { modelWatch, type Watch } from '../../plan/index.js'
+import { plannerKeys } from '../../plan/planner-keys.js'
 
 type Address = Address.Address
+
+/** The keys of the planner. */
+export const KEYS = plannerKeys('Service', 'IPAddress', 'ServiceCIDR')
 
 /**
  * An IPAddress object, as far as it can be read. An unreadable one occupies its address all the
@@ -32,17 +36,6 @@ export interface SeenAddress {
   readonly problem: string | undefined
 }
 
-/** `namespace/name`, as the object cache names objects. */
-export function nameKey({
-  namespace,
-  name,
-}: {
-  readonly namespace?: string | undefined
-  readonly name: string
-}): string {
-  return namespace === undefined ? name : `${namespace}/${name}`
-}
-
 /**
  * Reads an address as Kubernetes reads stored fields: leading zeros are decimal, IPv4-mapped IPv6
  * is IPv4.
@@ -64,7 +57,7 @@ function seenAddress(object: KubeObject): SeenAddress {
     address,
     text: address && Address.format(address),
     service,
-    parent: service === undefined ? parentText(parentRef) : `Service ${service}`,
+    parent: service === undefined ? parentText(parentRef) : KEYS.format('Service', service),
     isManaged: labelOf(labels, MANAGED_BY_LABEL) === SERVICE_ALLOCATOR,
     problem: read.ok ? undefined : describe(read.failure),
   }

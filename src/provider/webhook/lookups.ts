@@ -1,9 +1,8 @@
-import type { KubeObject } from '../../crd/meta/object.js'
+import type { KubeObject, NameRef } from '../../crd/meta/object.js'
 import { formatRef } from '../../crd/meta/object.js'
 import { ipamError } from '../../errors/failure.js'
 import { unwrap } from '../../errors/index.js'
 import { refuse } from '../../errors/refuse.js'
-import type { NameRef } from '../../plan/cached-objects.js'
 import type { CachedObjects, Watch } from '../../plan/index.js'
 import type { Store } from '../../store/index.js'
 
