@@ -1,15 +1,15 @@
 // What `npm run simulate` simulates, by name.
 import { ALL_FAULTS, type SimulatedSystem, simulate } from 'ipam-kit/testing'
-import { blockClaimsSystem } from '../src/testing/simulation/block-claims-system.js'
 import type { Fault } from '../src/testing/simulation/faulty-store.js'
-import { floatingIPsSystem } from '../src/testing/simulation/floating-ips-system.js'
-import { inClusterBlocksSystem } from '../src/testing/simulation/in-cluster-blocks-system.js'
 import { inClusterSystem } from '../src/testing/simulation/in-cluster-system.js'
-import { nodeIPAMSystem } from '../src/testing/simulation/node-ipam-system.js'
-import { serviceIPSystem } from '../src/testing/simulation/service-ip-system.js'
 import type { SimulationResult } from '../src/testing/simulation/simulate.js'
 import { simulateBlocks } from '../src/testing/simulation/simulate-blocks.js'
 import { callsOf, problemsOf, runSlowly } from '../test/slow/slow-cluster.js'
+import { blockClaimsSystem } from '../test/testing/simulation/block-claims-system.js'
+import { floatingIPsSystem } from '../test/testing/simulation/floating-ips-system.js'
+import { inClusterBlocksSystem } from '../test/testing/simulation/in-cluster-blocks-system.js'
+import { nodeIPAMSystem } from '../test/testing/simulation/node-ipam-system.js'
+import { serviceIPSystem } from '../test/testing/simulation/service-ip-system.js'
 
 export interface System {
   /**

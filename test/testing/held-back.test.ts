@@ -7,9 +7,9 @@ import { ALL_FAULTS, simulate } from 'ipam-kit/testing'
 import { describe, expect, test } from 'vitest'
 import type { IPBlockRow } from '../../src/crd/ipam-kit/ip-block.js'
 import { BlockRules } from '../../src/testing/simulation/block-rules.js'
-import { inClusterBlocksSystem } from '../../src/testing/simulation/in-cluster-blocks-system.js'
 import { simulateBlocks } from '../../src/testing/simulation/simulate-blocks.js'
 import { BlocksWorld } from '../provider/in-cluster-blocks/world.js'
+import { inClusterBlocksSystem } from './simulation/in-cluster-blocks-system.js'
 
 const faults = [...ALL_FAULTS, 'stand-still'] as const
 const HELD_BACK = { isHeldBack: true }

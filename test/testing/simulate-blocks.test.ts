@@ -1,8 +1,8 @@
 import { ALL_FAULTS, simulate } from 'ipam-kit/testing'
 import { describe, expect, test } from 'vitest'
-import { blockClaimsSystem } from '../../src/testing/simulation/block-claims-system.js'
 import { type BlocksSimulationOptions, simulateBlocks } from '../../src/testing/simulation/simulate-blocks.js'
 import { share } from '../setup/depth.js'
+import { blockClaimsSystem } from './simulation/block-claims-system.js'
 
 /** What goes wrong with seeds from 1. */
 async function problems(seeds: number, options: Partial<BlocksSimulationOptions> = {}): Promise<readonly string[]> {

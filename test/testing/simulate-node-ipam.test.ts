@@ -4,9 +4,9 @@ import type { NodeIPAMPlanner } from 'ipam-kit/provider/node-ipam'
 import { ALL_FAULTS, type SimulatedSystem, simulate } from 'ipam-kit/testing'
 import { describe, expect, test } from 'vitest'
 import { CLUSTER_CIDR_FINALIZER } from '../../src/crd/node-ipam/names.js'
-import { type NodeIPAMSystemOptions, nodeIPAMSystem } from '../../src/testing/simulation/node-ipam-system.js'
 import type { SimulationOptions } from '../../src/testing/simulation/simulate.js'
 import { share } from '../setup/depth.js'
+import { type NodeIPAMSystemOptions, nodeIPAMSystem } from './simulation/node-ipam-system.js'
 
 /** What goes wrong with seeds from 1, each with its seed. */
 async function problems(seeds: number, options: Partial<SimulationOptions> = {}): Promise<readonly string[]> {

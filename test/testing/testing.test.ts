@@ -3,7 +3,7 @@ import { Address, Prefix, Range, RangeSet } from 'ipam-kit/cidr'
 import { memoryStore } from 'ipam-kit/store/memory'
 import { address, crashingStore, prefix, range, rangeSetIn, SimulatedCrash } from 'ipam-kit/testing'
 import { describe, expect, test } from 'vitest'
-import { ModelPool } from '../../src/testing/model-pool.js'
+import { ModelPool } from '../allocator/pool/model-pool.js'
 
 const thing = (name: string) => ({ apiVersion: 'example.com/v1', kind: 'Thing', metadata: { name } })
 

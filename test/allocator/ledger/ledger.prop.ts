@@ -3,8 +3,8 @@ import { Ledger, type LedgerEntry } from 'ipam-kit/allocator'
 import { Address, type Family, Prefix, RangeSet } from 'ipam-kit/cidr'
 import { describe, expect } from 'vitest'
 import type { HoldReason, LedgerQuery, LedgerSpec } from '../../../src/allocator/ledger/entry.js'
-import { ModelLedger } from '../../../src/testing/model-ledger.js'
 import { property } from '../../cidr/property.js'
+import { ModelLedger } from './model-ledger.js'
 
 /** Windows of 32 addresses; the last one ends with its family. */
 const WINDOWS: readonly Address[] = [

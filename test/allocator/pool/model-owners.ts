@@ -1,6 +1,6 @@
 import type { AllocationOutcome } from 'ipam-kit/allocator'
 import { Address, type Family, type RangeSet } from 'ipam-kit/cidr'
-import { ModelPool } from '../../../src/testing/model-pool.js'
+import { ModelPool } from './model-pool.js'
 
 /**
  * What an `AddressPool` has to do beyond a {@link ModelPool}: who asked for what, in which order,

@@ -3,8 +3,8 @@ import { Bitmap } from 'ipam-kit/allocator'
 import { describe, expect } from 'vitest'
 import { RangeTree } from '../../../src/allocator/slots/range-tree.js'
 import type { Slots } from '../../../src/allocator/slots/slots.js'
-import { ModelSlots } from '../../../src/testing/model-slots.js'
 import { property } from '../../cidr/property.js'
+import { ModelSlots } from './model-slots.js'
 import { contentOf, expectSameContent, runOn, type SlotCommand, slotScript } from './slots-script.js'
 
 const kinds = [

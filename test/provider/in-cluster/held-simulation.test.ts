@@ -1,8 +1,8 @@
 import { simulate } from 'ipam-kit/testing'
 import { expect, test } from 'vitest'
-import { inClusterBlocksSystem } from '../../../src/testing/simulation/in-cluster-blocks-system.js'
 import { inClusterSystem } from '../../../src/testing/simulation/in-cluster-system.js'
 import { share } from '../../setup/depth.js'
+import { inClusterBlocksSystem } from '../../testing/simulation/in-cluster-blocks-system.js'
 
 const systems = {
   objects: () => inClusterSystem({ consumers: true }),

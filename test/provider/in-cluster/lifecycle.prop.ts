@@ -7,7 +7,7 @@ import type { KubeObject } from 'ipam-kit/crd/meta'
 import type { Store } from 'ipam-kit/store'
 import { crashingStore, SimulatedCrash, storeOver } from 'ipam-kit/testing'
 import { expect, test } from 'vitest'
-import { ModelPool } from '../../../src/testing/model-pool.js'
+import { ModelPool } from '../../allocator/pool/model-pool.js'
 import { addressRef, claim, claimRef, cluster, clusterRef, pool, poolRef, World } from './world.js'
 
 const CLAIMS = ['a', 'b', 'c', 'd', 'e', 'f', 'g']

@@ -1,7 +1,7 @@
 import { simulate } from 'ipam-kit/testing'
 import { expect, test } from 'vitest'
-import { serviceIPSystem } from '../../../src/testing/simulation/service-ip-system.js'
 import { share } from '../../setup/depth.js'
+import { serviceIPSystem } from '../../testing/simulation/service-ip-system.js'
 
 /** The seeds from 1 that go wrong, with what was found. */
 async function failing(seeds: number, writers: number, mayWrite: 'one' | 'all') {

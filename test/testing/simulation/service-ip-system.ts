@@ -1,13 +1,12 @@
-import { Address, Prefix, RangeSet } from '../../cidr/index.js'
-import { Service } from '../../crd/core/index.js'
-import { isDeleting, type KubeObject } from '../../crd/meta/object.js'
-import { IPAddress, ServiceCIDR } from '../../crd/networking/index.js'
-import { unwrap } from '../../errors/index.js'
-import type { Change } from '../../plan/index.js'
-import { serviceIPs } from '../../provider/service-ip/index.js'
-import type { Store } from '../../store/index.js'
-import type { Dice } from './dice.js'
-import type { ObservedWrite, SimulatedSystem, SimulationRules } from './simulate.js'
+import { Address, Prefix, RangeSet } from 'ipam-kit/cidr'
+import { Service } from 'ipam-kit/crd/core'
+import { isDeleting, type KubeObject } from 'ipam-kit/crd/meta'
+import { IPAddress, ServiceCIDR } from 'ipam-kit/crd/networking'
+import { unwrap } from 'ipam-kit/errors'
+import type { Change } from 'ipam-kit/plan'
+import { serviceIPs } from 'ipam-kit/provider/service-ip'
+import type { Store } from 'ipam-kit/store'
+import type { Dice, ObservedWrite, SimulatedSystem, SimulationRules } from 'ipam-kit/testing'
 
 const NAMES = ['a', 'b', 'c', 'd', 'e', 'f']
 const POLICIES = ['SingleStack', 'PreferDualStack', 'RequireDualStack'] as const

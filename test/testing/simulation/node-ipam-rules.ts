@@ -1,12 +1,13 @@
-import { Prefix } from '../../cidr/index.js'
-import { Node } from '../../crd/core/index.js'
-import { ClusterNetwork } from '../../crd/ipam-kit/index.js'
-import { hasFinalizer, isDeleting } from '../../crd/meta/object.js'
-import { CLUSTER_CIDR_FINALIZER, ClusterCIDR } from '../../crd/node-ipam/index.js'
-import type { Change, EventEffect } from '../../plan/index.js'
-import { DEFAULT_CLUSTER_CIDR } from '../../provider/node-ipam/flags.js'
-import type { NodeIPAMEventReason } from '../../provider/node-ipam/outcome.js'
-import type { Span } from './naive-space.js'
+import { Prefix } from 'ipam-kit/cidr'
+import { Node } from 'ipam-kit/crd/core'
+import { ClusterNetwork } from 'ipam-kit/crd/ipam-kit'
+import { hasFinalizer, isDeleting } from 'ipam-kit/crd/meta'
+import { CLUSTER_CIDR_FINALIZER, ClusterCIDR } from 'ipam-kit/crd/node-ipam'
+import type { Change, EventEffect } from 'ipam-kit/plan'
+import type { NodeIPAMEventReason } from 'ipam-kit/provider/node-ipam'
+import type { ObservedWrite, SimulationRules } from 'ipam-kit/testing'
+import { DEFAULT_CLUSTER_CIDR } from '../../../src/provider/node-ipam/flags.js'
+import type { Span } from '../../../src/testing/simulation/naive-space.js'
 import {
   areOf,
   contains,
@@ -23,7 +24,6 @@ import {
   subnetsOf,
   textsOf,
 } from './node-ipam-history.js'
-import type { ObservedWrite, SimulationRules } from './simulate.js'
 
 export interface NodeIPAMRulesOptions {
   /** Service ranges that no object names. */

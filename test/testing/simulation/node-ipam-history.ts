@@ -1,13 +1,12 @@
-import { Prefix } from '../../cidr/index.js'
-import { Node } from '../../crd/core/index.js'
-import type { NodeSelector, NodeSelectorRequirement } from '../../crd/core/node-selector.js'
-import { ClusterNetwork } from '../../crd/ipam-kit/index.js'
-import { isDeleting, type KubeObject } from '../../crd/meta/object.js'
-import { ServiceCIDR } from '../../crd/networking/index.js'
-import { ClusterCIDR } from '../../crd/node-ipam/index.js'
-import type { Change } from '../../plan/index.js'
-import { type Span, spanOf } from './naive-space.js'
-import type { ObservedWriter } from './simulate.js'
+import { Prefix } from 'ipam-kit/cidr'
+import { Node, type NodeSelector, type NodeSelectorRequirement } from 'ipam-kit/crd/core'
+import { ClusterNetwork } from 'ipam-kit/crd/ipam-kit'
+import { isDeleting, type KubeObject } from 'ipam-kit/crd/meta'
+import { ServiceCIDR } from 'ipam-kit/crd/networking'
+import { ClusterCIDR } from 'ipam-kit/crd/node-ipam'
+import type { Change } from 'ipam-kit/plan'
+import type { ObservedWriter } from 'ipam-kit/testing'
+import { type Span, spanOf } from '../../../src/testing/simulation/naive-space.js'
 
 /** A prefix that is cut into subnets of one size. */
 export interface NaiveSpace {

@@ -1,4 +1,4 @@
-import { Address, RangeSet } from '../cidr/index.js'
+import { Address, RangeSet } from 'ipam-kit/cidr'
 
 /**
  * A simple model of an address pool: a list of addresses, a `Map` of holders and a `for` loop.

@@ -1,24 +1,20 @@
-import * as RangeSet from '../../cidr/nouns/range-set.js'
-import { phaseOf } from '../../claim/index.js'
-import { Cluster } from '../../crd/cluster-api/cluster.js'
-import { IPAddress } from '../../crd/cluster-api/ip-address.js'
-import { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
-import { isDeleting, type KubeObject, type ObjectRef } from '../../crd/meta/object.js'
-import { OpenStackFloatingIPPool } from '../../crd/openstack/index.js'
-import { unwrap } from '../../errors/index.js'
-import type { Change } from '../../plan/index.js'
+import { RangeSet } from 'ipam-kit/cidr'
+import { phaseOf } from 'ipam-kit/claim'
+import { Cluster, IPAddress, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
+import { isDeleting, type KubeObject, type ObjectRef } from 'ipam-kit/crd/meta'
+import { OpenStackFloatingIPPool } from 'ipam-kit/crd/openstack'
+import { unwrap } from 'ipam-kit/errors'
+import type { Change } from 'ipam-kit/plan'
 import {
   type CloudFacts,
   cloudCaller,
   type ExternalPoolKind,
   externalPools,
   reservationsOf,
-} from '../../provider/external/index.js'
-import { floatingIPPoolKind } from '../../provider/openstack/pools.js'
-import type { Store } from '../../store/index.js'
-import { FakeCloud } from '../fake-cloud.js'
-import type { Dice } from './dice.js'
-import type { SimulatedSystem, SimulationRules } from './simulate.js'
+} from 'ipam-kit/provider/external'
+import type { Store } from 'ipam-kit/store'
+import { type Dice, FakeCloud, type SimulatedSystem, type SimulationRules } from 'ipam-kit/testing'
+import { floatingIPPoolKind } from '../../../src/provider/openstack/pools.js'
 
 const PAUSED = 'cluster.x-k8s.io/paused'
 const CLAIMS = 5

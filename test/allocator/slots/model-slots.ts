@@ -1,4 +1,4 @@
-import type { FreeRunOptions, SlotRange, Slots } from '../allocator/internal.js'
+import type { FreeRunOptions, SlotRange, Slots } from 'ipam-kit/allocator'
 
 /**
  * A simple model of slots: a `Set` and a `for` loop. Property tests compare every implementation

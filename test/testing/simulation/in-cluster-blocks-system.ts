@@ -1,20 +1,22 @@
-import { IPAddress } from '../../crd/cluster-api/ip-address.js'
-import { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
-import { IPBlock } from '../../crd/ipam-kit/ip-block.js'
-import { IPDomain } from '../../crd/ipam-kit/ip-domain.js'
-import { IPPool } from '../../crd/ipam-kit/ip-pool.js'
-import { isDeleting, type KindInfo, type KubeObject } from '../../crd/meta/object.js'
-import { unwrap } from '../../errors/index.js'
-import type { Change, Planner } from '../../plan/index.js'
-import { blocksOperator, blocksSweep } from '../../provider/blocks/index.js'
-import { inClusterBlocks } from '../../provider/in-cluster-blocks/index.js'
-import type { InClusterBlocks } from '../../provider/in-cluster-blocks/provider.js'
-import { taskCaller } from '../../run/index.js'
-import type { Store } from '../../store/index.js'
+import { IPAddress, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
+import { IPBlock, IPDomain, IPPool } from 'ipam-kit/crd/ipam-kit'
+import { isDeleting, type KindInfo, type KubeObject } from 'ipam-kit/crd/meta'
+import { unwrap } from 'ipam-kit/errors'
+import type { Change, Planner } from 'ipam-kit/plan'
+import { blocksOperator, blocksSweep } from 'ipam-kit/provider/blocks'
+import { type InClusterBlocks, inClusterBlocks } from 'ipam-kit/provider/in-cluster-blocks'
+import { taskCaller } from 'ipam-kit/run'
+import type { Store } from 'ipam-kit/store'
+import type { ObservedWrite, SimulatedSystem, SimulationRules } from 'ipam-kit/testing'
+import {
+  InClusterRules,
+  type InClusterSystemOptions,
+  inClusterSystem,
+  isHeld,
+  isPaused,
+} from '../../../src/testing/simulation/in-cluster-system.js'
 import { rowsOfClaims } from './block-claims-system.js'
 import { Combined } from './combined.js'
-import { InClusterRules, type InClusterSystemOptions, inClusterSystem, isHeld, isPaused } from './in-cluster-system.js'
-import type { ObservedWrite, SimulatedSystem, SimulationRules } from './simulate.js'
 
 /**
  * A system of the in-cluster provider with blocks as its ledger. Every writer serves two small

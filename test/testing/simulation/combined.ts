@@ -1,5 +1,5 @@
-import type { Change, ObjectCache, Plan, Planner, PlanTime, Selection } from '../../plan/index.js'
-import type { Applied } from '../../plan/object-cache.js'
+import type { Change, ObjectCache, Plan, Planner, PlanTime, Selection } from 'ipam-kit/plan'
+import type { Applied } from '../../../src/plan/object-cache.js'
 
 /**
  * Several planners that run in one process on one cache, as one planner: each key has the place of

@@ -1,6 +1,5 @@
-import type { LedgerEntry, LedgerHolder } from '../allocator/index.js'
-import type { LedgerCounts, LedgerQuery, LedgerSpec } from '../allocator/internal.js'
-import { Address, Prefix, RangeSet } from '../cidr/index.js'
+import type { LedgerCounts, LedgerEntry, LedgerHolder, LedgerQuery, LedgerSpec } from 'ipam-kit/allocator'
+import { Address, Prefix, RangeSet } from 'ipam-kit/cidr'
 
 /**
  * A simple model of a ledger: a `Map` of entries, a list of units and a `for` loop. Only for small
