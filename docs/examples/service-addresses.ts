@@ -21,7 +21,9 @@ for (const name of ['web', 'api', 'db']) await create(Service.info, { namespace:
 
 const planner = serviceIPs({ seed: 7 })
 await runUntilQuiet(store, [planner], { now })
-for (const { prefix, holder } of planner.context.state.ledger.entries()) console.log(Prefix.format(prefix), holder.key)
+for (const { prefix, holder } of planner.entries()) {
+  if (holder.object.kind === 'IPAddress') console.log(Prefix.format(prefix), holder.key)
+}
 draw('10.96.0.0/26')
 
 // 48 more: when the upper band is full, the rest of them get addresses of the lower one.
@@ -50,7 +52,7 @@ async function create({ apiVersion, kind }: KindInfo, metadata: { name: string; 
 
 /** The addresses of a range, and what of them is in use. */
 function draw(cidr: string): void {
-  const { ledger } = planner.context.state
-  const inUse = RangeSet.fromPrefixes(ledger.entries().map(({ prefix }) => prefix))
-  for (const line of asciiMap({ addresses: RangeSet.parse([cidr]), available: ledger.space, inUse })) console.log(line)
+  const inUse = RangeSet.fromPrefixes(planner.entries().map(({ prefix }) => prefix))
+  const available = planner.context.holdings.ledger().space
+  for (const line of asciiMap({ addresses: RangeSet.parse([cidr]), available, inUse })) console.log(line)
 }

@@ -1,12 +1,16 @@
+import type { Ledger, LedgerEntry } from '../allocator/index.js'
+import { nameKey } from '../crd/meta/object.js'
 import { check, type Kind, type KindOf } from '../errors/check.js'
 import { refuse } from '../errors/refuse.js'
-import type { AnyWatch, CachedObjects, Delta, TrimmedWatch, Watch } from './cached-objects.js'
+import type { AnyWatch, CachedObjects, Delta, Parsed, TrimmedWatch, Watch } from './cached-objects.js'
 import type { Change } from './change.js'
 import type { Refusal } from './effect.js'
+import { type Holder, type Holding, type Holdings, type Moved, ObservedHoldings } from './holdings.js'
 import { type Applied, ObjectCache } from './object-cache.js'
 import type { Outcome, Plan } from './plan.js'
 import type { AnyResult, Planner, PlanTime, RefusedPlan } from './planner.js'
 import type { Selection, TrimmedObject } from './selection.js'
+import { SentEvents } from './sent-events.js'
 
 /** The watches of a planner, by the names under which it reads them. */
 // biome-ignore lint/suspicious/noExplicitAny: what each watch reads its objects as differs
@@ -28,6 +32,10 @@ export type ObjectsOf<X> =
 export interface PlannerContext<W extends Watches, S> {
   readonly cache: Cache<W>
   readonly state: S
+  /** Who holds what, by the objects and by the plans that are being carried out. */
+  readonly holdings: Holdings
+  /** The Events that were sent. They are remembered through a `reset`. */
+  readonly sent: SentEvents
 }
 
 /**
@@ -37,6 +45,14 @@ export interface PlannerContext<W extends Watches, S> {
 export type Wakes<W extends Watches, S> = {
   readonly [name in keyof W]: (delta: DeltaOf<W[name]>, context: PlannerContext<W, S>) => Iterable<string>
 }
+
+/** What the objects of each watch hold: one that cannot be read, as far as its raw form tells. */
+export type Holds<W extends Watches, S> = {
+  readonly [name in keyof W]?: (entry: ParsedOf<W[name]>, context: PlannerContext<W, S>) => Iterable<Holding>
+}
+
+export type ParsedOf<X> =
+  X extends TrimmedWatch<infer T> ? Parsed<T, TrimmedObject> : X extends Watch<infer T> ? Parsed<T> : never
 
 export type DeltaOf<X> =
   X extends TrimmedWatch<infer T> ? Delta<T, TrimmedObject> : X extends Watch<infer T> ? Delta<T> : never
@@ -59,7 +75,23 @@ export interface PlannerDefinition<O extends Outcome, W extends Watches, S> {
    * @param before the state before the reset
    */
   readonly state?: ((objects: ObjectCache, before: S | undefined) => S) | undefined
+  /**
+   * What the objects of some watches hold. The floor keeps the ledgers by it, counts what plans are
+   * about to write as pending, and wakes two other holders of each extent that an object gets or
+   * loses. The plans of a planner with `holds` are carried out side by side.
+   */
+  readonly holds?: Holds<W, S> | undefined
+  /**
+   * Makes the ledger of a pool, or the only one. Left out: there are no ledgers, nothing is pending,
+   * and `entries` reads the objects.
+   */
+  readonly ledger?: ((pool: string) => Ledger<Holder>) | undefined
   readonly wakes: Wakes<W, S>
+  /**
+   * More keys to plan again when holders of extents have changed: what waits for freed extents, and
+   * what may end now.
+   */
+  readonly moved?: ((moved: Moved, context: PlannerContext<W, S>) => Iterable<string>) | undefined
   /** The plan for a key. `undefined`: there is nothing under the key. */
   readonly plan: (key: string, context: PlannerContext<W, S>, time: PlanTime) => Plan<O> | undefined
   /** {@link Planner.onResult}. */
@@ -87,7 +119,10 @@ const DEFINITION: KindOf<PlannerDefinition<Outcome, Watches, unknown>> = {
   watches: ['record', 'object'],
   resyncSeconds: 'number?',
   state: 'function?',
+  holds: ['record?', 'function?'],
+  ledger: 'function?',
   wakes: ['record', 'function'],
+  moved: 'function?',
   plan: 'function',
   onResult: 'function?',
   refused: 'function?',
@@ -103,6 +138,11 @@ export interface DefinedPlanner<O extends Outcome, W extends Watches, S> extends
   /** The context of its functions, for other parts of a provider. */
   readonly context: PlannerContext<W, S>
   readonly objects: ObjectCache
+  /**
+   * Who holds what: the holders of all extents, in the order of their ledgers and extents. O(n log
+   * n).
+   */
+  entries(): readonly LedgerEntry<Holder>[]
   share(objects: ObjectCache): void
   wakes(applied: Applied): readonly string[]
   complete(selection: Selection): void
@@ -123,6 +163,7 @@ export function definePlanner<O extends Outcome, W extends Watches, S = undefine
   return new PlannerOf(definition)
 }
 
+type HoldsOf<W extends Watches, S> = (entry: Parsed<unknown>, context: PlannerContext<W, S>) => Iterable<Holding>
 type WakesOf<W extends Watches, S> = (delta: Delta<unknown>, context: PlannerContext<W, S>) => Iterable<string>
 
 class PlannerOf<O extends Outcome, W extends Watches, S> implements DefinedPlanner<O, W, S> {
@@ -136,11 +177,13 @@ class PlannerOf<O extends Outcome, W extends Watches, S> implements DefinedPlann
   readonly isServed?: NonNullable<Planner<O>['isServed']>
   readonly isBegun?: NonNullable<Planner<O>['isBegun']>
   readonly #definition: PlannerDefinition<O, W, S>
+  readonly #sent = new SentEvents()
   #objects = new ObjectCache()
+  #holdings!: ObservedHoldings
   context: PlannerContext<W, S>
 
   constructor(definition: PlannerDefinition<O, W, S>) {
-    const { name, watches, resyncSeconds, onResult, refused, reserve, isRepair, isServed, isBegun } = definition
+    const { name, watches, resyncSeconds, holds, onResult, refused, reserve, isRepair, isServed, isBegun } = definition
     if (resyncSeconds !== undefined && !(resyncSeconds >= 1 && resyncSeconds <= 86_400)) {
       refuse('definePlanner', 'resyncSeconds', 'seconds, 1 to 86400', resyncSeconds)
     }
@@ -152,6 +195,7 @@ class PlannerOf<O extends Outcome, W extends Watches, S> implements DefinedPlann
     if (onResult !== undefined) this.onResult = (answered) => onResult(answered, this.context)
     if (refused !== undefined) this.refused = (key, refusal, time) => refused(key, refusal, this.context, time)
     if (reserve !== undefined) this.reserve = (plan) => reserve(plan, this.context)
+    if (holds !== undefined) this.reserve = (plan) => this.#begin(plan)
     if (isRepair !== undefined) this.isRepair = (key) => isRepair(key, this.context)
     if (isServed !== undefined) this.isServed = (key) => isServed(key, this.context)
     if (isBegun !== undefined) this.isBegun = (key) => isBegun(key, this.context)
@@ -187,9 +231,16 @@ class PlannerOf<O extends Outcome, W extends Watches, S> implements DefinedPlann
     for (const name of Object.keys(watches)) {
       const delta = applied.deltaFor(watches[name]!)
       if (delta === undefined) continue
+      const { others, ...moved } = this.#holdings.take(name, nameKey(delta.ref), delta.now)
       for (const key of (wakes[name] as WakesOf<W, S>)(delta, this.context)) keys.add(key)
+      for (const key of others) keys.add(key)
+      for (const key of this.#moved(moved)) keys.add(key)
     }
     return [...keys]
+  }
+
+  entries(): readonly LedgerEntry<Holder>[] {
+    return this.#holdings.entries()
   }
 
   plan(key: string, time: PlanTime): Plan<O> | undefined {
@@ -206,9 +257,36 @@ class PlannerOf<O extends Outcome, W extends Watches, S> implements DefinedPlann
     this.context = this.#open(this.context.state)
   }
 
+  /** Counts what a plan is about to write as pending, in the turn in which the plan was made. */
+  #begin(plan: Plan): (isDone?: boolean) => readonly string[] {
+    const end = this.#holdings.begin(plan.effects)
+    return (isDone = true) => {
+      if (isDone) this.#sent.sendAll(plan)
+      return this.#moved({ touched: [], freed: end() })
+    }
+  }
+
+  #moved(moved: Moved): readonly string[] {
+    if (moved.touched.length + moved.freed.length === 0) return []
+    return [...(this.#definition.moved?.(moved, this.context) ?? [])]
+  }
+
   #open(before: S | undefined): PlannerContext<W, S> {
-    const { watches, state } = this.#definition
-    const cache = Object.fromEntries(Object.entries(watches).map(([name, watch]) => [name, this.#objects.open(watch)]))
-    return { cache: cache as Cache<W>, state: state?.(this.#objects, before) as S }
+    const { watches, state, ledger } = this.#definition
+    const holds: Holds<W, S> = this.#definition.holds ?? {}
+    const opened = Object.entries(watches).map(([name, watch]) => [name, this.#objects.open(watch)] as const)
+    const cache = Object.fromEntries(opened)
+    const held = new Map(
+      opened.flatMap(([name, objects]) => {
+        const holdsOf = holds[name] as HoldsOf<W, S> | undefined
+        const watch = watches[name] as Watch<unknown>
+        return holdsOf === undefined
+          ? []
+          : [[name, { watch, objects, holds: (entry: Parsed<unknown>) => holdsOf(entry, this.context) }] as const]
+      }),
+    )
+    const holdings = new ObservedHoldings(held, ledger)
+    this.#holdings = holdings
+    return { cache: cache as Cache<W>, state: state?.(this.#objects, before) as S, holdings, sent: this.#sent }
   }
 }

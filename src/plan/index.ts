@@ -28,7 +28,9 @@ export {
   type DefinedPlanner,
   type DeltaOf as PlannerDelta,
   definePlanner,
+  type Holds as PlannerHolds,
   type ObjectsOf as PlannerObjects,
+  type ParsedOf as PlannerEntry,
   type PlannerContext,
   type PlannerDefinition,
   type Wakes as PlannerWakes,
@@ -59,6 +61,7 @@ export {
   type Refusal,
   removeFinalizer,
 } from './effect.js'
+export type { Extent, Holder, Holding, Holdings, Moved } from './holdings.js'
 export {
   type Applied as AppliedChange,
   type ApplyOptions,

@@ -18,7 +18,10 @@ export type HoldReason = 'held' | 'pending' | 'kept' | 'cooldown' | 'former' | '
  * The holder of an extent. A caller adds its own fields, such as the kind and the uid of an object.
  */
 export interface LedgerHolder {
-  /** Identifies the holder: `LedgerQuery.for` compares it. */
+  /**
+   * Identifies the holder: `LedgerQuery.for` compares it. Several entries of one holder are in no
+   * conflict.
+   */
   readonly key: string
 }
 
@@ -50,7 +53,7 @@ export interface LedgerSpec {
 /** What a ledger tells its caller. */
 export interface LedgerOptions<H extends LedgerHolder = LedgerHolder> {
   /**
-   * Called with each recorded `held` entry that begins to overlap another held entry, or does not
+   * Called with each recorded `held` entry that begins to overlap one of another holder, or does not
    * overlap one any more. An entry that is removed is not reported.
    */
   readonly onConflict?: ((entry: LedgerEntry<H>) => void) | undefined

@@ -82,7 +82,7 @@ export class Ledger<H extends LedgerHolder = LedgerHolder> {
   /** The id of each `cooldown` entry that has an end. */
   readonly #inCooldown = new Map<LedgerEntry<H>, string>()
   readonly #expiring = new Deadlines<LedgerEntry<H>>()
-  /** Held entries that overlap another held entry. */
+  /** Held entries that overlap one of another holder. */
   readonly #conflicts = new Set<LedgerEntry<H>>()
   readonly #onConflict: LedgerOptions<H>['onConflict']
   readonly #counts = { held: 0, pending: 0, kept: 0, cooldown: 0, former: 0, foreign: 0, outOfRange: 0 }
@@ -252,8 +252,8 @@ export class Ledger<H extends LedgerHolder = LedgerHolder> {
   }
 
   /**
-   * The held entries that overlap another held entry, in the order of {@link entries}. O(k log k)
-   * for k of them.
+   * The held entries that overlap a held entry of another holder, in the order of {@link entries}.
+   * O(k log k) for k of them.
    */
   conflicts(): LedgerEntry<H>[] {
     return [...this.#conflicts].sort((a, b) => Prefix.compare(a.prefix, b.prefix) || byKey(a, b))
@@ -356,31 +356,42 @@ export class Ledger<H extends LedgerHolder = LedgerHolder> {
     return this.#heldAt(prefix).length === 0
   }
 
-  /** Up to two held entries of exactly this extent. */
+  /** A held entry of exactly this extent, and one of another holder. */
   #heldAt(prefix: Prefix): readonly LedgerEntry<H>[] {
     const value = this.#extents.get(prefix)
     return value === undefined ? [] : twoHeld(value)
   }
 
-  /** Updates the conflicts before an entry is recorded. O(extents that overlap it). */
+  /**
+   * Updates the conflicts before an entry is recorded. Either all held entries of an extent are in
+   * conflict, or none. O(extents that overlap it).
+   */
   #meetOthers(entry: LedgerEntry<H>): void {
     const [same] = this.#heldAt(entry.prefix)
-    // what overlaps this extent is in conflict with the entry that already has it
-    const others = same === undefined ? [...this.#around(entry.prefix)].flatMap(twoHeld) : [same]
-    if (others.length > 0) for (const one of [entry, ...others]) this.#setConflict(one, true)
+    if (same !== undefined && (this.#conflicts.has(same) || same.holder.key === entry.holder.key)) {
+      if (this.#conflicts.has(same)) this.#setConflict(entry, true)
+      return
+    }
+    const others = [...this.#around(entry.prefix)].filter((value) => hasOther(value, entry))
+    for (const value of others) for (const one of listed(value)) if (isHeld(one)) this.#setConflict(one, true)
+    if (others.length > 0) this.#setConflict(entry, true)
   }
 
   /** Updates the conflicts after an entry was removed. O(extents that overlap it). */
-  #leaveOthers({ prefix }: LedgerEntry<H>): void {
-    const same = this.#heldAt(prefix)
-    if (same.length > 1) return
-    const others = same.length > 0 ? same : [...this.#around(prefix)].flatMap(twoHeld)
-    for (const other of others) if (!this.#isShared(other)) this.#setConflict(other, false)
+  #leaveOthers({ prefix, holder }: LedgerEntry<H>): void {
+    const [first, second] = this.#heldAt(prefix)
+    // what is in conflict with the entry is so with another one that has its extent
+    if (second !== undefined || first?.holder.key === holder.key) return
+    for (const value of [...this.#around(prefix)]) {
+      const [one] = twoHeld(value)
+      if (one === undefined || !this.#conflicts.has(one) || this.#isShared(one)) continue
+      for (const each of listed(value)) if (isHeld(each)) this.#setConflict(each, false)
+    }
   }
 
-  /** Whether another held entry overlaps a held one. */
+  /** Whether an entry of another holder overlaps a held one. */
   #isShared(entry: LedgerEntry<H>): boolean {
-    for (const value of this.#around(entry.prefix)) if (twoHeld(value).some((one) => one !== entry)) return true
+    for (const value of this.#around(entry.prefix)) if (hasOther(value, entry)) return true
     return false
   }
 
@@ -461,14 +472,19 @@ function each<T extends object>(value: Several<T>): Iterable<T> {
   return value instanceof Map ? value.values() : [value]
 }
 
-/** The first two held entries of an extent: one of them is another one than a given entry. */
+/** The first held entry of an extent, and the first of another holder. */
 function twoHeld<H extends LedgerHolder>(value: Several<LedgerEntry<H>>): readonly LedgerEntry<H>[] {
   const held: LedgerEntry<H>[] = []
   for (const entry of each(value)) {
-    if (isHeld(entry)) held.push(entry)
+    if (isHeld(entry) && held[0]?.holder.key !== entry.holder.key) held.push(entry)
     if (held.length === 2) break
   }
   return held
+}
+
+/** Whether a held entry of an extent has another holder than this one. */
+function hasOther<H extends LedgerHolder>(value: Several<LedgerEntry<H>>, { holder }: LedgerEntry<H>): boolean {
+  return twoHeld(value).some((one) => one.holder.key !== holder.key)
 }
 
 function inOrder<H extends LedgerHolder>(value: Several<LedgerEntry<H>>): LedgerEntry<H>[] {

@@ -68,7 +68,7 @@ export type {
   WaitReason,
 } from './definition.js'
 export { type LastResult, MARKER_ANNOTATION, type ResultOf } from './external.js'
-export { type AddressHolder, AddressLedger, type Holding } from './ledger.js'
+export { type AddressHolder, AddressLedger, type HeldFields } from './ledger.js'
 export type { ClaimOutcome, UnreadableOutcome } from './outcome.js'
 export { defineProvider, type Provider } from './planner.js'
 export type { ClaimInput } from './planning.js'

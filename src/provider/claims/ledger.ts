@@ -19,7 +19,7 @@ export interface AddressHolder extends LedgerHolder {
 }
 
 /** The fields of an IPAddress that say what it holds. */
-export interface Holding {
+export interface HeldFields {
   readonly metadata: Pick<IPAddress['metadata'], 'namespace' | 'name'>
   readonly spec: Pick<IPAddress['spec'], 'address'> & Partial<Pick<IPAddress['spec'], 'prefix' | 'poolRef'>>
 }
@@ -84,7 +84,7 @@ export class AddressLedger<P extends KubeObject> implements ClaimLedger<P> {
   }
 
   /** Removes an object that does not exist any more. */
-  forget(ref: Holding['metadata']): void {
+  forget(ref: HeldFields['metadata']): void {
     check('AddressLedger.forget', 'ref', ref, 'object')
     this.objects.delete(keyOf(ref))
     this.ledger.delete(keyOf(ref))
@@ -120,7 +120,7 @@ export class AddressLedger<P extends KubeObject> implements ClaimLedger<P> {
    * Other IPAddress objects with addresses in common with this one, as `namespace/name`, with those
    * that are about to be written.
    */
-  othersHolding(address: Holding): readonly string[] {
+  othersHolding(address: HeldFields): readonly string[] {
     const extent = this.extentOf(address)
     const own = keyOf(address.metadata)
     const others = extent === undefined ? [] : this.ledger.holders(extent).filter(isOfObject)
@@ -131,7 +131,7 @@ export class AddressLedger<P extends KubeObject> implements ClaimLedger<P> {
    * The addresses that an IPAddress holds; `undefined` for a text that is not an address: it
    * collides with nothing.
    */
-  extentOf(holding: Holding): Prefix | undefined {
+  extentOf(holding: HeldFields): Prefix | undefined {
     assertHolding('AddressLedger.extentOf', holding)
     const address = Address.safeParse(holding.spec.address, { zone: 'drop' })
     return address.ok ? prefixOf(address.value, Address.bitsOf(address.value.family)) : undefined
@@ -154,7 +154,7 @@ export class AddressLedger<P extends KubeObject> implements ClaimLedger<P> {
 }
 
 /** @throws IpamError `INVALID_ARGUMENT` */
-export function assertHolding(of: string, address: Holding): void {
+export function assertHolding(of: string, address: HeldFields): void {
   check(of, 'address', address, HOLDING)
 }
 
@@ -186,6 +186,6 @@ function createdMs({ metadata }: IPAddress): number | undefined {
 }
 
 /** `namespace/name`, also without a namespace. */
-export function keyOf(ref: Holding['metadata']): string {
+export function keyOf(ref: HeldFields['metadata']): string {
   return `${ref.namespace ?? ''}/${ref.name}`
 }

@@ -47,7 +47,7 @@ export type {
   ClaimLedger,
   ClaimOutcome,
   ClaimReads,
-  Holding,
+  HeldFields,
 } from '../claims/index.js'
 export { type ClaimInput as InClusterClaimInput, claimReads, planClaim, poolRefOf } from './claim.js'
 export { type Duplicate, type LedgerAnswer, PoolLedger } from './ledger.js'

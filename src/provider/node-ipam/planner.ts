@@ -78,7 +78,8 @@ const NODE_IPAMOPTIONS: KindOf<NodeIPAMOptions> = {
 /**
  * Node IPAM as a `Planner`: keys are `Node name`, `ClusterCIDR name` and `ServiceCIDR name`.
  */
-export interface NodeIPAMPlanner extends DefinedPlanner<NodeIPAMOutcome, NodeIPAMWatches, NodeIPAMState> {
+export interface NodeIPAMPlanner
+  extends Omit<DefinedPlanner<NodeIPAMOutcome, NodeIPAMWatches, NodeIPAMState>, 'entries'> {
   /**
    * The subnets in use: those of Nodes, those about to be written, and service ranges. In the order
    * of their prefixes. O(n log n).

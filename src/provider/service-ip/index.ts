@@ -44,5 +44,5 @@ export {
   usableAddresses,
   usableRange,
 } from './ranges.js'
-export type { ServiceHolder, ServiceIPState } from './state.js'
+export type { ServiceIPState } from './state.js'
 export type { SeenAddress, ServiceWatches } from './watches.js'

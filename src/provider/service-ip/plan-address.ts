@@ -12,7 +12,7 @@ import {
 import type { EventCause } from '../../plan/sent-events.js'
 import type { ServiceIPOutcome } from './outcome.js'
 import { mayGetSecond } from './second-address.js'
-import { isInRange, problemKey, type ServiceContext } from './state.js'
+import { isInRange, keeperOf, problemKey, type ServiceContext } from './state.js'
 import { addressesOf, KEYS, type SeenAddress, wantsAddress } from './watches.js'
 
 /** The use of an IPAddress. */
@@ -34,7 +34,7 @@ export function planAddress(seen: SeenAddress, context: ServiceContext, { nowMs 
   const finding = findingOf(seen, context)
   const { due, requeueAfterSeconds } = state.absences.look(key, waitsFor(finding), nowMs)
   const problems = finding.is === 'problem' && due.size > 0 ? [finding.problem] : []
-  const events = state.sent.newEvents(key, object, problems)
+  const events = context.sent.newEvents(key, object, problems)
   switch (finding.is) {
     case 'fine':
       return { outcome: finding.outcome, effects: events }
@@ -73,7 +73,7 @@ function findingOf(seen: SeenAddress, context: ServiceContext): Finding {
   if (name !== text) return notCanonical(seen, text, context)
   const own = seen.service === undefined ? undefined : services.get(seen.service)
   if (own === undefined || !addressesOf(own).includes(text)) {
-    const has = `Service ${context.state.ledger.get(text)?.holder.owner} has it`
+    const has = `Service ${keeperOf(text, context)} has it`
     return wrong(
       'IPAddressWrongReference',
       `the parent of IPAddress ${name} is ${parent}, and ${has}: create that Service again`,

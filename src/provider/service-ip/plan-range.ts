@@ -56,7 +56,7 @@ export function planRange(
     if (effects.length > 0) return { outcome, effects }
     const causes = problems.map((text) => ({ reason: INVALID, message: text }))
     const key = KEYS.format('ServiceCIDR', object.metadata)
-    return { outcome, effects: context.state.sent.newEvents(key, object, causes) }
+    return { outcome, effects: context.sent.newEvents(key, object, causes) }
   }
   const why = problem ?? `${ready?.reason}: ${ready?.message}`
   const sinceMs =
@@ -90,7 +90,8 @@ function planEnd(
   const sinceMs = Date.parse(object.metadata.deletionTimestamp ?? '')
   const { left, others } = dependentsOf(object, context)
   if (left.length > 0) {
-    const names = listed(left, ', ', ({ prefix, holder }) => `${addressText(prefix)} of ${holder.key}`)
+    // a Service and its IPAddress are one holder
+    const names = listed(new Set(left.map(({ prefix, holder }) => `${addressText(prefix)} of ${holder.key}`)), ', ')
     const outcome = { kind: 'terminating', message: `${message}, and kept by ${names}` } as const
     return report(object, outcome, { effects: status, sinceMs, reportSeconds, cause: message }, context, time)
   }
@@ -106,11 +107,14 @@ function planEnd(
  * The addresses that keep a ServiceCIDR, and the other objects that can hold the rest. O(addresses
  * of it x ranges).
  */
-function dependentsOf({ metadata: { name } }: ServiceCIDR, { state: { ledger, ranges } }: ServiceContext) {
+function dependentsOf({ metadata: { name } }: ServiceCIDR, { state: { ranges }, holdings }: ServiceContext) {
   const isOf = ({ objects }: ServiceRange) => objects.some(({ metadata }) => metadata.name === name)
   const held = ranges.filter(isOf).flatMap(({ prefix }) => {
     const canHoldIt = canHold(prefix)
-    return ledger.holders(prefix).filter((entry) => canHoldIt(entry.prefix.address))
+    return holdings
+      .ledger()
+      .holders(prefix)
+      .filter((entry) => canHoldIt(entry.prefix.address))
   })
   // a ServiceCIDR without the finalizer would be deleted at once, and leave its addresses in no
   // range
@@ -154,7 +158,7 @@ function report(
   object: ServiceCIDR,
   outcome: ServiceIPOutcome,
   { effects, sinceMs, reportSeconds, cause }: Lasting,
-  { state }: ServiceContext,
+  context: ServiceContext,
   { nowMs }: PlanTime,
 ): Plan<ServiceIPOutcome> {
   const waitSeconds = Math.ceil((sinceMs - nowMs) / 1000) + reportSeconds
@@ -162,6 +166,6 @@ function report(
   // as above
   if (effects.length > 0) return { outcome, effects }
   const problem = { reason: 'ServiceCIDRNotReady', message: outcome.message, cause }
-  const events = state.sent.newEvents(KEYS.format('ServiceCIDR', object.metadata), object, [problem])
+  const events = context.sent.newEvents(KEYS.format('ServiceCIDR', object.metadata), object, [problem])
   return { outcome, effects: events }
 }

@@ -17,7 +17,7 @@ import { namedServiceAddress, nextServiceAddress, type ServiceChoice, type Servi
 import type { ServiceIPOutcome } from './outcome.js'
 import { familyName, isReadyObject, type ServiceRange } from './ranges.js'
 import { type Annotations, allocatedFor, secondFamily } from './second-address.js'
-import { isInRange, problemKey, type ServiceContext } from './state.js'
+import { isInRange, keeperOf, problemKey, type ServiceContext } from './state.js'
 import { clusterIPsOf, KEYS, readAddress, type SeenAddress, wantsAddress } from './watches.js'
 
 /**
@@ -30,7 +30,8 @@ export function planService(
   { nowMs }: PlanTime,
   seed: number,
 ): Plan<ServiceIPOutcome> {
-  const { absences, refused, sent } = context.state
+  const { sent } = context
+  const { absences, refused } = context.state
   const name = nameKey(service.metadata)
   const key = KEYS.format('Service', name)
   refused.delete(key)
@@ -95,7 +96,8 @@ export function lacksRecord(service: Service, context: ServiceContext): boolean 
 }
 
 /** One address of a Service. Source of the reasons: `repairip.go` of Kubernetes 1.36. */
-function lookAt(written: string, name: string, { cache, state }: ServiceContext): Look {
+function lookAt(written: string, name: string, context: ServiceContext): Look {
+  const { cache, state } = context
   const address = readAddress(written)
   if (address === undefined) {
     const message = `cluster IP ${JSON.stringify(written)} is not an IP address: create the Service again`
@@ -103,7 +105,7 @@ function lookAt(written: string, name: string, { cache, state }: ServiceContext)
   }
   const text = Address.format(address)
   const object = cache.addresses.get(text)
-  const { owner } = state.ledger.get(text)?.holder ?? {}
+  const owner = keeperOf(text, context)
   if (owner !== undefined && owner !== name) {
     const message = `cluster IP ${text} is also that of Service ${owner}, which keeps it: create this Service again`
     return { problem: { reason: 'ClusterIPAlreadyAllocated', message, cause: text } }
@@ -239,8 +241,13 @@ function isKept({ objects }: ServiceRange, { unkept }: ServiceContext['state']):
  * The guard of a creation is a write as well: a ServiceCIDR that has its finalizer, and whose
  * writes the store refuses, is tried when no other one has an address.
  */
-function choose(service: Service, { family, named, seed }: AddressQuery, { state }: ServiceContext): ServiceChoice {
-  const { ledger, unkept, ranges } = state
+function choose(
+  service: Service,
+  { family, named, seed }: AddressQuery,
+  { state, holdings }: ServiceContext,
+): ServiceChoice {
+  const { unkept, ranges } = state
+  const ledger = holdings.ledger()
   const { uid = '' } = service.metadata
   const start = drawn(hashText(`${seed} ${uid} ${family}`))
   const denied = state.denied.get(KEYS.format('Service', service.metadata))?.addresses ?? RangeSet.empty

@@ -1,21 +1,12 @@
-import * as Address from '../../cidr/nouns/address.js'
+import { Ledger } from '../../allocator/index.js'
 import * as RangeSet from '../../cidr/nouns/range-set.js'
-import { Service } from '../../crd/core/service.js'
+import type { Service } from '../../crd/core/service.js'
 import { type KubeObject, nameKey } from '../../crd/meta/object.js'
-import { IPAddress } from '../../crd/networking/ip-address.js'
 import { ServiceCIDR } from '../../crd/networking/service-cidr.js'
 import { check, type KindOf } from '../../errors/check.js'
 import { refuse } from '../../errors/refuse.js'
 import type { DefinedPlanner } from '../../plan/define-planner.js'
-import {
-  type Delta,
-  definePlanner,
-  type Effect,
-  eventAbout,
-  type Parsed,
-  type Plan,
-  type PlanTime,
-} from '../../plan/index.js'
+import { definePlanner, eventAbout, type Parsed, type Plan, type PlanTime } from '../../plan/index.js'
 import type { ServiceIPOutcome } from './outcome.js'
 import { planAddress } from './plan-address.js'
 import { planRange } from './plan-range.js'
@@ -23,14 +14,16 @@ import { lacksRecord, planService } from './plan-service.js'
 import { hostPrefix } from './ranges.js'
 import { secondFamily } from './second-address.js'
 import {
+  heldByAddress,
+  heldByService,
   newState,
-  recordAddress,
   recordRanges,
   type ServiceContext,
   type ServiceIPState,
   waitingKeys,
+  wakesOfMoved,
 } from './state.js'
-import { addressesOf, KEYS, readAddress, type ServiceWatches, WATCHES, wantsAddress } from './watches.js'
+import { KEYS, readAddress, type ServiceWatches, WATCHES, wantsAddress } from './watches.js'
 
 export interface ServiceIPOptions {
   /**
@@ -92,19 +85,19 @@ export function serviceIPs(options: ServiceIPOptions): ServiceIPPlanner {
   return definePlanner<ServiceIPOutcome, ServiceWatches, ServiceIPState>({
     name: 'service-ip',
     watches: WATCHES,
-    state: (_, before) => newState(graceSeconds, before),
+    state: () => newState(graceSeconds),
+    ledger: () => new Ledger({ space: RangeSet.empty }),
+    holds: { services: heldByService, addresses: heldByAddress },
+    moved: wakesOfMoved,
     wakes: {
-      services({ ref, before, now }, context) {
+      services({ ref }, { cache }) {
         const name = nameKey(ref)
-        const own = context.cache.addresses
-          .by('service', name)
-          .map(({ object }) => KEYS.format('IPAddress', object.metadata))
-        return [KEYS.format('Service', name), ...own, ...changedAddresses({ before, now }, addressesOf, context)]
+        const own = cache.addresses.by('service', name)
+        return [KEYS.format('Service', name), ...own.map(({ object }) => KEYS.format('IPAddress', object.metadata))]
       },
-      addresses({ ref, before, now }, context) {
+      addresses({ ref, before, now }) {
         const parents = [before, now].flatMap((entry) => (entry?.ok === true ? (entry.value.service ?? []) : []))
-        const changed = changedAddresses({ before, now }, ({ text }) => (text === undefined ? [] : [text]), context)
-        return [KEYS.format('IPAddress', ref), ...parents.map((name) => KEYS.format('Service', name)), ...changed]
+        return [KEYS.format('IPAddress', ref), ...parents.map((name) => KEYS.format('Service', name))]
       },
       ranges({ ref, before, now }, context) {
         const [was, is] = [before, now].map((entry) => (entry?.ok === true ? entry.value : undefined))
@@ -138,16 +131,6 @@ export function serviceIPs(options: ServiceIPOptions): ServiceIPPlanner {
       const wakes = isNew ? [...waitingKeys(context), key] : []
       return { outcome: { kind: 'problem', message }, effects: isNew ? [event] : [], wakes }
     },
-    reserve(plan, context) {
-      const { ledger, refused, sent } = context.state
-      const texts = plan.effects.flatMap((effect) => reserveFor(effect, context))
-      return (isDone = true) => {
-        if (isDone) sent.sendAll(plan)
-        for (const text of texts) ledger.delete(pendingId(text))
-        // an address whose creation failed is free for waiting Services
-        return texts.every((text) => ledger.get(text) !== undefined) ? [] : [...refused]
-      }
-    },
     isRepair(key, context) {
       const service = serviceOf(key, context)
       return service !== undefined && lacksRecord(service, context)
@@ -166,11 +149,11 @@ function planKey(
   time: PlanTime,
   { seed, reportSeconds }: { readonly seed: number; readonly reportSeconds: number },
 ): Plan<ServiceIPOutcome> | undefined {
-  const { cache, state } = context
+  const { cache, state, sent } = context
   const planEntry = <T>(entry: Parsed<T> | undefined, plan: (value: T) => Plan<ServiceIPOutcome>) => {
     if (entry?.ok === true) return plan(entry.value)
     if (entry !== undefined) return { outcome: { kind: 'problem', message: entry.problem }, effects: [] } as const
-    state.sent.forget(key)
+    sent.forget(key)
     state.refused.delete(key)
     state.absences.look(key, [], time.nowMs)
     return undefined
@@ -199,34 +182,4 @@ function objectOf(key: string, { cache }: ServiceContext): KubeObject | undefine
 function serviceOf(key: string, { cache }: ServiceContext): Service | undefined {
   const read = KEYS.read(key)
   return read?.kind === 'Service' ? cache.services.get(read.name) : undefined
-}
-
-/** Records the addresses that an object had or has, and returns the keys that it concerns. */
-function changedAddresses<T>(
-  { before, now }: Pick<Delta<T>, 'before' | 'now'>,
-  textsOf: (value: T) => readonly string[],
-  context: ServiceContext,
-): readonly string[] {
-  const texts = [before, now].flatMap((entry) => (entry?.ok === true ? textsOf(entry.value) : []))
-  const changed = now?.ok === true && Service.is(now.object) ? (now.object as Service) : undefined
-  return [...new Set(texts)].flatMap((text) => recordAddress(text, changed, context))
-}
-
-/** Counts an address that is about to be created as in use, and returns it. */
-function reserveFor(effect: Effect, { state: { ledger } }: ServiceContext): readonly string[] {
-  if (effect.kind !== 'create' || !IPAddress.is(effect.object)) return []
-  const { name } = effect.object.metadata
-  const address = readAddress(name)
-  if (address === undefined) return []
-  const text = Address.format(address)
-  ledger.set(pendingId(text), {
-    prefix: hostPrefix(address),
-    reason: 'pending',
-    holder: { key: 'a Service that is being served' },
-  })
-  return [text]
-}
-
-function pendingId(text: string): string {
-  return `pending ${text}`
 }

@@ -1,11 +1,11 @@
-import { Ledger } from '../../allocator/index.js'
 import type { Address } from '../../cidr/index.js'
-import * as RangeSet from '../../cidr/nouns/range-set.js'
+import type * as RangeSet from '../../cidr/nouns/range-set.js'
 import type { Service } from '../../crd/core/service.js'
-import { isDeleting, nameKey } from '../../crd/meta/object.js'
+import { isDeleting, type KubeObject, nameKey } from '../../crd/meta/object.js'
 import type { ServiceCIDR } from '../../crd/networking/service-cidr.js'
-import { Absences, byAge, type PlannerContext } from '../../plan/index.js'
-import { type EventCause, SentEvents } from '../../plan/sent-events.js'
+import type { Holding, Moved } from '../../plan/holdings.js'
+import { Absences, byAge, type Parsed, type PlannerContext } from '../../plan/index.js'
+import type { EventCause } from '../../plan/sent-events.js'
 import {
   addressText,
   canHold,
@@ -16,19 +16,10 @@ import {
   serviceRanges,
   usableAddresses,
 } from './ranges.js'
-import { addressesOf, KEYS, readAddress, type ServiceWatches, WAITING } from './watches.js'
-
-/** The holder of an address: `Service default/web`, or the parent of an IPAddress as text. */
-export interface ServiceHolder {
-  readonly key: string
-  /** `namespace/name` of the Service that keeps the address, if several have it. */
-  readonly owner?: string | undefined
-}
+import { addressesOf, KEYS, readAddress, type SeenAddress, type ServiceWatches, WAITING } from './watches.js'
 
 /** The state of the planner beside the objects. */
 export interface ServiceIPState {
-  /** The addresses that have an IPAddress, or that a Service has; and those about to be created. */
-  readonly ledger: Ledger<ServiceHolder>
   readonly absences: Absences
   /**
    * Services for which no address was free, or not the one that they name: they wait for a release.
@@ -41,23 +32,18 @@ export interface ServiceIPState {
    * the key had nothing to write: the Service gets one of them if there is no other one.
    */
   readonly denied: Map<string, { readonly code: string; readonly addresses: RangeSet.RangeSet }>
-  /** The Events about problems that were sent. */
-  readonly sent: SentEvents
   /** The ranges of all ServiceCIDRs, the oldest first. */
   ranges: readonly ServiceRange[]
 }
 
 export type ServiceContext = PlannerContext<ServiceWatches, ServiceIPState>
 
-/** @param before the state before a reset: reported problems are not reported again */
-export function newState(graceSeconds: number, before?: ServiceIPState): ServiceIPState {
+export function newState(graceSeconds: number): ServiceIPState {
   return {
-    ledger: new Ledger({ space: RangeSet.empty }),
     absences: new Absences(graceSeconds),
     refused: new Set(),
     unkept: new Set(),
     denied: new Map(),
-    sent: before?.sent ?? new SentEvents(),
     ranges: [],
   }
 }
@@ -67,56 +53,49 @@ export function waitingKeys({ cache }: ServiceContext): readonly string[] {
   return cache.services.by('waiting', WAITING).map(({ metadata }) => KEYS.format('Service', metadata))
 }
 
-/**
- * Records the present holder of an address, and returns the keys that it concerns. The other
- * Services that have the address are among them only if another one keeps it now. O(IPAddress
- * objects of the address), else O(its Services).
- *
- * @param changed the Service that has changed, if it is one
- */
-export function recordAddress(text: string, changed: Service | undefined, context: ServiceContext): readonly string[] {
-  const { cache, state } = context
-  const { ledger } = state
-  const address = readAddress(text)
-  if (address === undefined) return []
-  const [object] = cache.addresses.by('address', text)
-  const before = ledger.get(text)?.holder
-  const owner = ownerOf(text, [object?.service, before?.owner], changed, context)
-  const key = object?.parent ?? (owner && KEYS.format('Service', owner))
-  if (key === undefined) ledger.delete(text)
-  else ledger.set(text, { prefix: hostPrefix(address), reason: 'held', holder: { key, owner } })
-  const isChanged = (before === undefined) !== (key === undefined)
-  const isSameOwner = owner !== undefined && before?.owner === owner
-  return [
-    ...(isSameOwner ? [KEYS.format('Service', owner), ...addressKeysAt(text, context)] : keysAt(text, context)),
-    ...(isChanged ? endingKeys(cache.ranges) : []),
-    ...(isChanged && before !== undefined ? state.refused : []),
-  ]
+/** What a Service has: the addresses in it that can be read, also if the Service cannot be. */
+export function heldByService({ object }: Parsed<Service>): readonly Holding[] {
+  const key = KEYS.format('Service', object.metadata)
+  return textsIn(object).flatMap((text) => {
+    const address = readAddress(text)
+    return address === undefined ? [] : [{ prefix: hostPrefix(address), key, field: 'spec.clusterIPs' }]
+  })
+}
+
+function textsIn({ spec }: KubeObject & { readonly spec?: unknown }): readonly string[] {
+  const { clusterIPs } = (spec ?? {}) as { readonly clusterIPs?: unknown }
+  return Array.isArray(clusterIPs) ? clusterIPs.filter((text) => typeof text === 'string') : []
+}
+
+/** What an IPAddress has: the address of its name, for its Service. */
+export function heldByAddress(entry: Parsed<SeenAddress>): readonly Holding[] {
+  if (!entry.ok || entry.value.address === undefined) return []
+  const { object, address, service, parent } = entry.value
+  const key = service === undefined ? KEYS.format('IPAddress', object.metadata) : KEYS.format('Service', service)
+  return [{ prefix: hostPrefix(address), key, owner: parent, field: 'metadata.name' }]
 }
 
 /**
- * The Service that keeps an address: that of its IPAddress, else the oldest one.
- *
- * @param known the Service of the IPAddress, and the one that kept the address before
+ * After an address has another holder: the Service that keeps it, its IPAddress objects, and
+ * ServiceCIDRs that wait for its end. After it came free: the Services that no address was free for.
  */
-function ownerOf(
-  text: string,
-  [ofObject, before]: readonly (string | undefined)[],
-  changed: Service | undefined,
-  { cache }: ServiceContext,
-): string | undefined {
-  const userOf = (name: string | undefined) => {
-    const service = name === undefined ? undefined : cache.services.get(name)
-    return service !== undefined && addressesOf(service).includes(text) ? service : undefined
-  }
-  const kept = userOf(ofObject)
-  if (kept !== undefined) return nameKey(kept.metadata)
-  const oldest = userOf(before)
-  const other = changed && userOf(nameKey(changed.metadata))
-  // what is older than the oldest one before is the changed one
-  const first = ofObject === undefined && oldest && other ? [oldest, other].sort(byAge)[0] : undefined
-  const [user] = first === undefined ? cache.services.by('address', text) : [first]
-  return user && nameKey(user.metadata)
+export function wakesOfMoved({ touched, freed }: Moved, context: ServiceContext): readonly string[] {
+  const texts = touched.map(({ prefix }) => addressText(prefix))
+  const keepers = texts.flatMap((text) => keeperOf(text, context) ?? [])
+  return [
+    ...keepers.map((name) => KEYS.format('Service', name)),
+    ...texts.flatMap((text) => addressKeysAt(text, context)),
+    ...(texts.length > 0 ? endingKeys(context.cache.ranges) : []),
+    ...(freed.length > 0 ? context.state.refused : []),
+  ]
+}
+
+/** The Service that keeps an address: that of its IPAddress, else the oldest one. */
+export function keeperOf(text: string, { cache }: ServiceContext): string | undefined {
+  const [object] = cache.addresses.by('address', text)
+  const own = object?.service === undefined ? undefined : cache.services.get(object.service)
+  const [keeper] = own && addressesOf(own).includes(text) ? [own] : cache.services.by('address', text)
+  return keeper && nameKey(keeper.metadata)
 }
 
 /** The ServiceCIDRs that are being deleted. */
@@ -134,7 +113,7 @@ export function recordRanges(
   now: ServiceCIDR | undefined,
   context: ServiceContext,
 ): readonly string[] {
-  const { cache, state } = context
+  const { cache, state, holdings } = context
   const objects = [...cache.ranges].sort(byAge)
   state.ranges = serviceRanges(objects)
   const keys = objects.map(({ metadata }) => KEYS.format('ServiceCIDR', metadata))
@@ -143,10 +122,10 @@ export function recordRanges(
   const wasUnkept = state.unkept.delete((now ?? before)?.metadata.name ?? '')
   if (was !== is || !isSame || wasUnkept) keys.push(...waitingKeys(context))
   if (isSame) return keys
-  state.ledger.setSpace({ space: usableAddresses(state.ranges) })
+  holdings.ledger().setSpace({ space: usableAddresses(state.ranges) })
   const prefixes = [before, now].flatMap((object) => (object === undefined ? [] : prefixesOf(object)))
   for (const prefix of prefixes) {
-    for (const { prefix: held } of state.ledger.holders(prefix)) keys.push(...keysAt(addressText(held), context))
+    for (const { prefix: held } of holdings.ledger().holders(prefix)) keys.push(...keysAt(addressText(held), context))
   }
   return keys
 }

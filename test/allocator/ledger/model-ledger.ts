@@ -104,10 +104,12 @@ export class ModelLedger<H extends LedgerHolder = LedgerHolder> {
     }
   }
 
-  /** The held extents that overlap another held extent. */
+  /** The held extents that overlap a held extent of another holder. */
   conflicts(): LedgerEntry<H>[] {
     const held = [...this.entries.values()].filter(({ reason }) => reason === 'held')
-    return held.filter((one) => held.some((other) => other !== one && overlap(one.prefix, other.prefix)))
+    return held.filter((one) =>
+      held.some((other) => other.holder.key !== one.holder.key && overlap(one.prefix, other.prefix)),
+    )
   }
 
   #candidates({ family, from, within, length }: LedgerQuery): Prefix[] {

@@ -1,0 +1,237 @@
+import type { Ledger, LedgerEntry, LedgerHolder } from '../allocator/index.js'
+import type { Prefix } from '../cidr/index.js'
+import { equals } from '../cidr/nouns/prefix.js'
+import { type KubeObject, kindKey, nameKey, type ObjectRef, refOf } from '../crd/meta/object.js'
+import { refuse } from '../errors/refuse.js'
+import type { CachedObjects, Parsed, Watch } from './cached-objects.js'
+import type { Effect } from './effect.js'
+import { patched } from './patched.js'
+
+/** What an object holds: one extent, and the holder of it. */
+export interface Holding {
+  /** The ledger that records it, such as the key of a pool. Default: the only one, `''`. */
+  readonly pool?: string | undefined
+  /** An address is a /32 or a /128. */
+  readonly prefix: Prefix
+  /**
+   * The holder, as a key of the planner. Objects with one key are one holder: a Service and its
+   * IPAddress.
+   */
+  readonly key: string
+  /** What the object holds the extent for, such as the claim of an IPAddress. */
+  readonly owner?: string | undefined
+  readonly ownerUid?: string | undefined
+  /** The network of the extent, where several networks have the same addresses. */
+  readonly domain?: string | undefined
+  /** The field that it was read from: `spec.address`. */
+  readonly field: string
+  /** When the holder got the extent, in milliseconds since 1970. */
+  readonly sinceMs?: number | undefined
+}
+
+/** The holder of an extent: a {@link Holding}, and the object that it was read from. */
+export interface Holder extends LedgerHolder, Omit<Holding, 'prefix' | 'sinceMs'> {
+  readonly object: ObjectRef
+  readonly uid?: string | undefined
+}
+
+/** An extent of a ledger. */
+export interface Extent {
+  readonly pool: string
+  readonly prefix: Prefix
+}
+
+/** How the holders of extents have changed. */
+export interface Moved {
+  /** The extents that an object holds now and did not before, or the other way round. */
+  readonly touched: readonly Extent[]
+  /** The extents that no object holds any more, and that no running plan is about to write. */
+  readonly freed: readonly Extent[]
+}
+
+/** What a change of an object has moved. */
+interface Taken extends Moved {
+  /** The first two other holders of each touched extent. */
+  readonly others: ReadonlySet<string>
+}
+
+const NOT_MOVED: Taken = { touched: [], freed: [], others: new Set() }
+
+/** How many other holders of an extent are planned again after it was touched. */
+const MOST_WOKEN = 2
+
+/** What the objects of one watch hold. */
+export interface HeldObjects {
+  readonly watch: Watch<unknown>
+  readonly objects: CachedObjects<unknown>
+  holds(entry: Parsed<unknown>): Iterable<Holding>
+}
+
+/** Who holds what, by the objects of the watches of a planner and by the plans in progress. */
+export interface Holdings {
+  /**
+   * The ledger of a pool, or the only one. It is made when it is asked for first.
+   *
+   * @throws IpamError `INVALID_ARGUMENT` for a planner whose definition has no `ledger`
+   */
+  ledger(pool?: string): Ledger<Holder>
+  /** All holders, ledger by ledger, in the order of extents. O(n log n). */
+  entries(): readonly LedgerEntry<Holder>[]
+}
+
+/**
+ * Keeps the ledgers of a planner by the objects of its watches, which are the only record of what
+ * they hold.
+ *
+ * - An object that changes replaces its extents.
+ * - One that cannot be read any more holds what its last readable version held, and what the
+ *   planner reads of it.
+ * - A plan that is being carried out holds what its objects hold once they are written. It frees
+ *   nothing before that is observed.
+ *
+ * A change costs O(extents of the object x length of a prefix).
+ */
+export class ObservedHoldings implements Holdings {
+  readonly #watches: ReadonlyMap<string, HeldObjects>
+  readonly #newLedger: ((pool: string) => Ledger<Holder>) | undefined
+  readonly #ledgers = new Map<string, Ledger<Holder>>()
+  /** What each object holds, by watch and `namespace/name`. */
+  readonly #held = new Map<string, { readonly uid: string | undefined; readonly holdings: readonly Holding[] }>()
+  #plans = 0
+
+  /**
+   * @param newLedger makes the ledger of a pool. Left out: there are no ledgers, and
+   *   {@link entries} reads the objects
+   */
+  constructor(watches: ReadonlyMap<string, HeldObjects>, newLedger: ((pool: string) => Ledger<Holder>) | undefined) {
+    this.#watches = watches
+    this.#newLedger = newLedger
+  }
+
+  ledger(pool = ''): Ledger<Holder> {
+    const known = this.#ledgers.get(pool)
+    if (known !== undefined) return known
+    if (this.#newLedger === undefined)
+      return refuse('Holdings.ledger', 'ledger', '`ledger` in the definition of the planner', 'nothing')
+    const ledger = this.#newLedger(pool)
+    this.#ledgers.set(pool, ledger)
+    return ledger
+  }
+
+  entries(): readonly LedgerEntry<Holder>[] {
+    if (this.#newLedger !== undefined) return [...this.#ledgers.values()].flatMap((ledger) => ledger.entries())
+    return [...this.#watches.values()].flatMap(({ objects, holds }) =>
+      Array.from(objects.names()).flatMap((name) => {
+        const entry = objects.entry(name)
+        return entry === undefined ? [] : Array.from(holds(entry), (one) => entryOf(one, entry.object))
+      }),
+    )
+  }
+
+  /** Takes in what an object of a watch holds now; `undefined`: it does not exist any more. */
+  take(watch: string, name: string, entry: Parsed<unknown> | undefined): Taken {
+    const objects = this.#watches.get(watch)
+    if (objects === undefined || this.#newLedger === undefined) return NOT_MOVED
+    const id = `${watch} ${name}`
+    const before = this.#held.get(id)
+    const uid = entry?.object.metadata.uid
+    const read = entry === undefined ? [] : [...objects.holds(entry)]
+    const isKept = entry?.ok === false && before !== undefined && before.uid === uid
+    const holdings = isKept ? [...read, ...without(before.holdings, read)] : read
+    const had = before?.holdings ?? []
+    if (before?.uid === uid && isSameList(had, holdings)) return NOT_MOVED
+    for (const [index, { pool }] of had.entries()) this.ledger(pool).delete(`${id} ${index}`)
+    for (const [index, one] of holdings.entries()) {
+      this.ledger(one.pool).set(`${id} ${index}`, entryOf(one, entry!.object))
+    }
+    if (holdings.length === 0) this.#held.delete(id)
+    else this.#held.set(id, { uid, holdings })
+    const left = without(had, holdings)
+    const touched = [...left, ...without(holdings, had)].map(extentOf)
+    const own = new Set([...had, ...holdings].map(({ key }) => key))
+    return { touched, freed: this.#freed(left), others: this.#othersAt(touched, own) }
+  }
+
+  /**
+   * Counts what the effects of a plan are about to write as pending, until the plan has ended.
+   *
+   * @returns ends that. It returns the extents that came free
+   */
+  begin(effects: readonly Effect[]): () => readonly Extent[] {
+    const id = `pending ${++this.#plans}`
+    const pending = this.#newLedger === undefined ? [] : effects.flatMap((effect) => this.#writtenBy(effect))
+    for (const [index, { one, object }] of pending.entries()) {
+      this.ledger(one.pool).set(`${id} ${index}`, { ...entryOf(one, object), reason: 'pending' })
+    }
+    return () => {
+      for (const [index, { one }] of pending.entries()) this.ledger(one.pool).delete(`${id} ${index}`)
+      return this.#freed(pending.map(({ one }) => one))
+    }
+  }
+
+  #othersAt(extents: readonly Extent[], own: ReadonlySet<string>): ReadonlySet<string> {
+    const all = new Set<string>()
+    for (const { pool, prefix } of extents) {
+      const keys = new Set<string>()
+      for (const { holder } of this.ledger(pool).overlapping(prefix)) {
+        if (!own.has(holder.key) && keys.add(holder.key).size === MOST_WOKEN) break
+      }
+      for (const key of keys) all.add(key)
+    }
+    return all
+  }
+
+  /** What an effect makes an object hold that it does not hold yet. */
+  #writtenBy(effect: Effect): readonly { readonly one: Holding; readonly object: KubeObject }[] {
+    if (effect.kind !== 'create' && effect.kind !== 'patch' && effect.kind !== 'external') return []
+    const created = effect.kind === 'create' ? effect.object : effect.kind === 'external' ? effect.pending : undefined
+    const ref = effect.kind === 'patch' ? effect.ref : created && refOf(created)
+    if (ref === undefined) return []
+    return [...this.#watches].flatMap(([name, { watch, objects, holds }]) => {
+      if (kindKey(watch) !== kindKey(ref)) return []
+      const now = objects.entry(ref)?.object
+      const object = effect.kind === 'patch' ? now && patched(now, effect.patch) : created
+      if (object === undefined) return []
+      const read = watch.parse(object, undefined)
+      const written = holds(read.ok ? { ...read, object } : { ...read, object })
+      const had = this.#held.get(`${name} ${nameKey(ref)}`)?.holdings ?? []
+      return without([...written], had).map((one) => ({ one, object }))
+    })
+  }
+
+  #freed(left: readonly Holding[]): readonly Extent[] {
+    return left.map(extentOf).filter(({ pool, prefix }) => {
+      for (const { reason } of this.ledger(pool).overlapping(prefix)) if (IN_USE.includes(reason)) return false
+      return true
+    })
+  }
+}
+
+const IN_USE: readonly string[] = ['held', 'pending', 'foreign', 'cooldown']
+
+function extentOf({ pool = '', prefix }: Holding): Extent {
+  return { pool, prefix }
+}
+
+function entryOf({ prefix, sinceMs, ...holder }: Holding, object: KubeObject): LedgerEntry<Holder> {
+  return { prefix, reason: 'held', sinceMs, holder: { ...holder, object: refOf(object), uid: object.metadata.uid } }
+}
+
+function isSame(left: Holding, right: Holding): boolean {
+  return left.pool === right.pool && left.key === right.key && equals(left.prefix, right.prefix)
+}
+
+function isSameList(left: readonly Holding[], right: readonly Holding[]): boolean {
+  return (
+    left.length === right.length &&
+    left.every((one, index) => {
+      const other = right[index] as Holding
+      return isSame(one, other) && one.owner === other.owner && one.ownerUid === other.ownerUid
+    })
+  )
+}
+
+/** Those that are not among others. Few: O(n²). */
+function without(holdings: readonly Holding[], others: readonly Holding[]): readonly Holding[] {
+  return holdings.filter((one) => !others.some((other) => isSame(one, other)))
+}
