@@ -7,9 +7,8 @@ import { gridProblem } from './grid.js'
 import { IPBlock, type IPBlockRow, type IPBlockSpec } from './ip-block.js'
 import type { IPDomain } from './ip-domain.js'
 import { admissionBy, DOMAIN, domainOf } from './judge.js'
-import { MAX_BLOCK_SIZE } from './names.js'
+import { MAX_BLOCK_SIZE, NEVER_FALLS, NOT_A_UNIT } from './names.js'
 import { type PlacedRow, placedRows, unitsOf } from './rows.js'
-import { NEVER_FALLS, NOT_A_UNIT } from './versions.js'
 
 /** A request to admit a block. */
 export type IPBlockAdmissionRequest = AdmissionRequest<IPBlock> & {

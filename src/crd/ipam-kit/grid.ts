@@ -1,25 +1,17 @@
-import * as z from 'zod'
+import { type Field, integer, type ObjectOf, object } from '../meta/strict.js'
 import { DEFAULT_BLOCK_SIZES, MAX_BLOCK_SIZE } from './names.js'
 
 /**
  * The lengths of blocks and units of one family. A block consists of units. A unit is what a pool
  * allocates: one address, or a prefix.
  */
-export interface FamilyGrid {
-  /** Prefix length of a block: at most 1,024 units. */
-  readonly blockPrefixLength: number
-  /** Prefix length of a unit: 32 or 128 for addresses, less for prefixes. */
-  readonly allocationPrefixLength: number
-}
+export interface FamilyGrid extends ObjectOf<ReturnType<typeof gridFields>> {}
 
 /**
  * The lengths that a pool asks for. Default: those of its domain; in a new domain, see
  * `gridOf`.
  */
-export interface FamilyGridPreferences {
-  readonly blockPrefixLength?: number | undefined
-  readonly allocationPrefixLength?: number | undefined
-}
+export type FamilyGridPreferences = { readonly [Length in keyof FamilyGrid]?: FamilyGrid[Length] | undefined }
 
 /**
  * The grid for a new domain, from the preferences of its first pool. Default: a unit is an address,
@@ -51,12 +43,18 @@ export function gridProblem(
   return size > MAX_BLOCK_SIZE ? `a block has ${size} units, more than ${MAX_BLOCK_SIZE}` : undefined
 }
 
-export const gridSchema: z.ZodType<FamilyGrid> = z.looseObject({
-  blockPrefixLength: z.int(),
-  allocationPrefixLength: z.int(),
-})
+/** The fields of a grid. */
+export function gridFields(family: 4 | 6) {
+  const length = { minimum: 1, maximum: family === 4 ? 32 : 128 }
+  const unit = `Prefix length of a unit, which is what the pool allocates: ${length.maximum} for addresses, less for prefixes.`
+  return {
+    /** Prefix length of a block: at most 1,024 units. */
+    blockPrefixLength: integer(`Prefix length of a block. A block has up to ${MAX_BLOCK_SIZE} units.`, length),
+    /** Prefix length of a unit: 32 or 128 for addresses, less for prefixes. */
+    allocationPrefixLength: integer(unit, length),
+  }
+}
 
-export const gridPreferencesSchema: z.ZodType<FamilyGridPreferences> = z.looseObject({
-  blockPrefixLength: z.int().optional(),
-  allocationPrefixLength: z.int().optional(),
-})
+export function grid(family: 4 | 6, description: string): Field<FamilyGrid> {
+  return object(description, gridFields(family))
+}

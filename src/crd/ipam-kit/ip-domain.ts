@@ -1,10 +1,9 @@
-import * as z from 'zod'
-import { type CrdModel, defineCrdModel } from '../meta/crd-model.js'
+import { age, type CrdModel, column } from '../meta/crd-model.js'
 import type { KubeObject } from '../meta/object.js'
-import { type Condition, conditionSchema, objectSchema } from '../meta/schema.js'
-import { type FamilyGrid, gridSchema } from './grid.js'
-import { API_VERSION } from './names.js'
-import { domainVersions } from './versions.js'
+import { type FieldsOf, fixed, object } from '../meta/strict.js'
+import { conditions } from '../meta/strict-conditions.js'
+import { named, ownKind, ready } from './fields.js'
+import { grid } from './grid.js'
 
 /**
  * An address space in which each address is allocated at most once: a routing domain, a VRF, a
@@ -16,23 +15,36 @@ export interface IPDomain extends KubeObject {
   readonly status?: IPDomainStatus | undefined
 }
 
-export interface IPDomainSpec {
-  readonly ipv4: FamilyGrid
-  readonly ipv6: FamilyGrid
+export interface IPDomainSpec extends FieldsOf<typeof specFields> {}
+
+export interface IPDomainStatus extends FieldsOf<typeof statusFields> {}
+
+function specFields() {
+  return {
+    ipv4: grid(4, 'Lengths of blocks and units of IPv4.'),
+    ipv6: grid(6, 'Lengths of blocks and units of IPv6.'),
+  }
 }
 
-export interface IPDomainStatus {
-  readonly conditions?: readonly Condition[] | undefined
+function statusFields() {
+  return { conditions: conditions('Conditions of the domain. Known types: Ready.').optional() }
 }
 
-const schema: z.ZodType<IPDomain> = objectSchema({
-  spec: z.looseObject({ ipv4: gridSchema, ipv6: gridSchema }),
-  status: z.looseObject({ conditions: z.array(conditionSchema).optional() }).optional(),
-})
+const blockLength = (family: 4 | 6) =>
+  column(
+    `IPv${family} block`,
+    `Length of the blocks of IPv${family}`,
+    `.spec.ipv${family}.blockPrefixLength`,
+    'integer',
+  )
 
-export const IPDomain: CrdModel<IPDomain> = /* @__PURE__ */ defineCrdModel({
-  info: { apiVersion: API_VERSION, kind: 'IPDomain', plural: 'ipdomains', namespaced: false, statusSubresource: true },
-  schema,
-  categories: ['ipam'],
-  versions: domainVersions(),
+export const IPDomain: CrdModel<IPDomain> = /* @__PURE__ */ ownKind({
+  kind: 'IPDomain',
+  statusSubresource: true,
+  columns: [blockLength(4), blockLength(6), ready('domain'), age('domain')],
+  schema: () =>
+    named('An address space in which each address is allocated at most once, by all of its pools together.', {
+      spec: fixed(object('The grid of the blocks of all pools in the domain. Immutable.', specFields())),
+      status: object('Observed state of the domain.', statusFields()).optional(),
+    }),
 })

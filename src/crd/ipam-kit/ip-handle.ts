@@ -1,10 +1,9 @@
-import * as z from 'zod'
 import { refuse } from '../../errors/refuse.js'
-import { type CrdModel, defineCrdModel } from '../meta/crd-model.js'
+import { age, type CrdModel, column } from '../meta/crd-model.js'
 import type { KubeObject } from '../meta/object.js'
-import { objectSchema } from '../meta/schema.js'
-import { API_VERSION } from './names.js'
-import { handleVersions } from './versions.js'
+import { type FieldsOf, fixed, integer, kubeObject, list, mapOf, object, text } from '../meta/strict.js'
+import { holder, ownKind, SEQUENCE } from './fields.js'
+import { MAX_HANDLE_BLOCKS, MAX_HANDLE_INTERFACES } from './names.js'
 
 /**
  * An index from an owner to the blocks that may contain its rows, for callers that have no cache of
@@ -17,40 +16,42 @@ export interface IPHandle extends KubeObject {
   readonly spec: IPHandleSpec
 }
 
-export interface IPHandleSpec {
-  /** `namespace/name`, or `name`. */
-  readonly owner: string
-  /** The uid of the owner, part of the name of the handle. Immutable. */
-  readonly uid: string
-  /** Kind of the owner, as `Kind.group`. Default: a Pod. */
-  readonly kind?: string | undefined
-  /**
-   * The number of changes. A write that changes nothing else increases it, so that the API server
-   * stores it.
-   */
-  readonly sequence?: number | undefined
-  /**
-   * The names of blocks, by the interface of the owner. The key is `''` for an owner whose
-   * interfaces have no names.
-   */
-  readonly blocks: { readonly [interfaceName: string]: readonly string[] }
+export interface IPHandleSpec extends FieldsOf<typeof specFields> {}
+
+function specFields() {
+  const { owner, uid, kind } = holder()
+  const name = text('The name of a block.', { minLength: 1, maxLength: 253 })
+  const names = list('The names of the blocks.', name, { maxItems: MAX_HANDLE_BLOCKS })
+  const interfaces =
+    'Blocks by the name of the interface. The name is empty for an owner whose interfaces have no names.'
+  return {
+    /** `namespace/name`, or `name`. */
+    owner,
+    /** The uid of the owner, part of the name of the handle. Immutable. */
+    uid: fixed(uid),
+    /** Kind of the owner, as `Kind.group`. Default: a Pod. */
+    kind,
+    /**
+     * The number of changes. A write that changes nothing else increases it, so that the API server
+     * stores it.
+     */
+    sequence: integer('The number of changes of the handle.', SEQUENCE).optional(),
+    /**
+     * The names of blocks, by the interface of the owner. The key is `''` for an owner whose
+     * interfaces have no names.
+     */
+    blocks: mapOf(interfaces, names, { maxProperties: MAX_HANDLE_INTERFACES }).default({}),
+  }
 }
 
-const schema: z.ZodType<IPHandle> = objectSchema({
-  spec: z.looseObject({
-    owner: z.string(),
-    uid: z.string(),
-    kind: z.string().optional(),
-    sequence: z.int().optional(),
-    blocks: z.record(z.string(), z.array(z.string())).default({}),
-  }),
-})
-
-export const IPHandle: CrdModel<IPHandle> = /* @__PURE__ */ defineCrdModel({
-  info: { apiVersion: API_VERSION, kind: 'IPHandle', plural: 'iphandles', namespaced: false, statusSubresource: false },
-  schema,
-  categories: ['ipam'],
-  versions: handleVersions(),
+export const IPHandle: CrdModel<IPHandle> = /* @__PURE__ */ ownKind({
+  kind: 'IPHandle',
+  statusSubresource: false,
+  columns: [column('Owner', 'Owner of the rows', '.spec.owner'), age('handle')],
+  schema: () =>
+    kubeObject('An index from an owner to the blocks of its rows, for callers that have no cache of all blocks.', {
+      spec: object('The blocks that may contain rows of the owner.', specFields()),
+    }),
 })
 
 /** A uid that can be part of an object name: those of Kubernetes are. */

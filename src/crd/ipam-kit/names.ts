@@ -66,3 +66,10 @@ export const MAX_RESERVATIONS = 256
  * first.
  */
 export const MAX_ENDED = 128
+
+/** The key of a row: 0 to 1023. A structural schema cannot constrain keys. */
+export const UNIT_PATTERN = '^(0|[1-9][0-9]{0,2}|10[01][0-9]|102[0-3])$'
+/** The message for another key. */
+export const NOT_A_UNIT = 'the key of a row is the number of a unit'
+/** The message for a sequence that decreases. */
+export const NEVER_FALLS = 'never falls'

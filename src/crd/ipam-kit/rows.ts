@@ -1,7 +1,7 @@
 import * as Prefix from '../../cidr/nouns/prefix.js'
 import type { Range } from '../../cidr/nouns/range.js'
 import type { IPBlock, IPBlockRow } from './ip-block.js'
-import { UNIT_PATTERN } from './versions.js'
+import { UNIT_PATTERN } from './names.js'
 
 /** A row with its place in the block. */
 export interface PlacedRow {

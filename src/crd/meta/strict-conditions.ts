@@ -1,4 +1,6 @@
-import { integer, list, object, text } from './strict.js'
+import { READ_AS } from './reader.js'
+import { type Condition, conditionSchema, legacyConditionSchema } from './schema.js'
+import { type Field, integer, list, object, text } from './strict.js'
 
 /** The generation of an object. */
 export const GENERATION = { format: 'int64', minimum: 0 } as const
@@ -9,8 +11,8 @@ export function conditions(description: string) {
 }
 
 /** A `metav1.Condition`. */
-export function condition() {
-  return object('One thing that can be said of the object, and whether it is so.', {
+export function condition(): Field<Condition> {
+  const condition = object('One thing that can be said of the object, and whether it is so.', {
     type: text('What is said, in CamelCase. May begin with a domain and a slash.', {
       maxLength: 316,
       pattern:
@@ -26,6 +28,7 @@ export function condition() {
     }),
     message: text('Why, in a sentence for people. May be empty.', { maxLength: 32768 }),
   })
+  return condition.register(READ_AS, { reader: conditionSchema })
 }
 
 /** Conditions as v1beta1 of Cluster API has them. */
@@ -38,5 +41,5 @@ export function legacyConditions(description: string) {
     reason: text('Why, as one word for programs.', { minLength: 1, maxLength: 256 }).optional(),
     message: text('Why, in a sentence for people.', { minLength: 1, maxLength: 10240 }).optional(),
   })
-  return list(description, condition)
+  return list(description, condition.register(READ_AS, { reader: legacyConditionSchema }))
 }

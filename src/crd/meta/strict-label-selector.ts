@@ -1,4 +1,6 @@
-import { list, mapOf, object, text } from './strict.js'
+import { type LabelSelector, labelSelectorSchema } from './label-selector.js'
+import { READ_AS } from './reader.js'
+import { type Field, list, mapOf, object, text } from './strict.js'
 
 /** The most labels, requirements and values of a selector. */
 const MAX_ENTRIES = 64
@@ -6,7 +8,7 @@ const MAX_ENTRIES = 64
 /**
  * `metav1.LabelSelector`. Syntax of labels, and which operators take values: `labelSelectorErrors`.
  */
-export function labelSelector(description: string) {
+export function labelSelector(description: string): Field<LabelSelector> {
   const entries = { maxItems: MAX_ENTRIES }
   const value = text('A value.', { maxLength: 63 })
   const labels = 'Labels that an object has with exactly these values.'
@@ -21,5 +23,5 @@ export function labelSelector(description: string) {
     matchLabels: mapOf(labels, value, { maxProperties: MAX_ENTRIES }).optional(),
     matchExpressions: list('Further requirements. All of them have to hold.', requirement, entries).optional(),
   }
-  return object(description, shape, { isAtomic: true })
+  return object(description, shape, { isAtomic: true }).register(READ_AS, { reader: labelSelectorSchema })
 }

@@ -17,13 +17,13 @@ export interface Complaint {
   readonly value?: FieldValue
 }
 
-export interface TextRules {
+export interface TextRules<T extends string = string> {
   /** In characters, as code points. */
   readonly minLength?: number
   readonly maxLength?: number
   /** In the syntax of RE2. Not anchored by itself. */
   readonly pattern?: string
-  readonly enum?: readonly string[]
+  readonly enum?: readonly T[]
   readonly format?: 'date-time' | 'uuid'
 }
 
@@ -88,15 +88,26 @@ export interface CelRule {
  */
 const MAX_MATCHED = 4096
 
+/** The strict schema of a value. */
+export interface Field<T> extends z.ZodType<T> {}
+
+/** The object that a shape describes: a field that may be absent is optional. */
+export type ObjectOf<S extends z.ZodRawShape> = {
+  readonly [K in keyof S as undefined extends z.output<S[K]> ? never : K]: z.output<S[K]>
+} & { readonly [K in keyof S as undefined extends z.output<S[K]> ? K : never]?: z.output<S[K]> }
+
+/**
+ * The object that the fields of a function describe. Their doc comments are those of its members.
+ */
+export type FieldsOf<F extends () => z.ZodRawShape> = ObjectOf<ReturnType<F>>
+
 /** A field that is a text. */
-export function text(description: string, rules: TextRules = {}): z.ZodString {
+export function text<const T extends string = string>(description: string, rules: TextRules<T> = {}): Field<T> {
   const pattern = rules.pattern === undefined ? undefined : new RegExp(rules.pattern, 'u')
-  return z
-    .string()
-    .superRefine((value, context) => {
-      for (const complaint of textComplaints(value, rules, pattern)) complain(context, complaint)
-    })
-    .meta({ description, ...rules })
+  const schema = z.string().superRefine((value, context) => {
+    for (const complaint of textComplaints(value, rules, pattern)) complain(context, complaint)
+  })
+  return schema.meta({ description, ...rules }) as unknown as Field<T>
 }
 
 function textComplaints(value: string, rules: TextRules, pattern: RegExp | undefined): readonly Complaint[] {
@@ -127,7 +138,7 @@ function isShorter(value: string, length: number): boolean {
 }
 
 /** A field that is a whole number. */
-export function integer(description: string, rules: IntegerRules = {}): z.ZodNumber {
+export function integer(description: string, rules: IntegerRules = {}): Field<number> {
   const { minimum, maximum, format } = rules
   return z
     .number()
@@ -144,12 +155,12 @@ export function integer(description: string, rules: IntegerRules = {}): z.ZodNum
 }
 
 /** A field that is true or false. */
-export function flag(description: string): z.ZodBoolean {
+export function flag(description: string): Field<boolean> {
   return z.boolean().meta({ description })
 }
 
 /** A field that is a list. */
-export function list<T extends z.ZodType>(description: string, item: T, rules: ListRules = {}): z.ZodArray<T> {
+export function list<T>(description: string, item: z.ZodType<T>, rules: ListRules = {}): Field<readonly T[]> {
   const { minItems, maxItems, mapKeys, isSet, isAtomic } = rules
   return z
     .array(item)
@@ -199,11 +210,11 @@ function keyOf(item: unknown, mapKeys: readonly string[]): FieldValue {
 }
 
 /** A field that is a map from texts. */
-export function mapOf<T extends z.ZodType>(
+export function mapOf<T>(
   description: string,
-  value: T,
+  value: z.ZodType<T>,
   rules: MapRules = {},
-): z.ZodRecord<z.ZodString, T> {
+): Field<{ readonly [key: string]: T }> {
   const { maxProperties, isAtomic } = rules
   return z
     .record(z.string(), value)
@@ -214,22 +225,24 @@ export function mapOf<T extends z.ZodType>(
 /**
  * A field that is an object. Fields that are not named are not looked at: an API server drops them.
  */
-export function object<S extends z.ZodRawShape>(description: string, shape: S, rules: ObjectRules = {}) {
+export function object<S extends z.ZodRawShape>(
+  description: string,
+  shape: S,
+  rules: ObjectRules = {},
+): Field<ObjectOf<S>> {
   const { minProperties, maxProperties, isAtomic, keepsUnknown } = rules
-  return z
-    .object(shape)
-    .superRefine((value, context) => {
-      const count = Object.keys(value as object).length
-      if (minProperties !== undefined && count < minProperties) {
-        complain(context, { ...inBody(`should have at least ${minProperties} properties`), value: count })
-      }
-      complainOfMore(count, maxProperties, context)
-    })
-    .meta({
-      ...defined({ description, minProperties, maxProperties }),
-      ...(keepsUnknown ? { [KEEPS_UNKNOWN]: true } : {}),
-      ...atomic(isAtomic),
-    })
+  const schema = z.object(shape).superRefine((value, context) => {
+    const count = Object.keys(value as object).length
+    if (minProperties !== undefined && count < minProperties) {
+      complain(context, { ...inBody(`should have at least ${minProperties} properties`), value: count })
+    }
+    complainOfMore(count, maxProperties, context)
+  })
+  return schema.meta({
+    ...defined({ description, minProperties, maxProperties }),
+    ...(keepsUnknown ? { [KEEPS_UNKNOWN]: true } : {}),
+    ...atomic(isAtomic),
+  }) as unknown as Field<ObjectOf<S>>
 }
 
 /** The keyword of an object whose fields an API server keeps, named or not. */

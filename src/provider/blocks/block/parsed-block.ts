@@ -1,7 +1,7 @@
 import * as Prefix from '../../../cidr/nouns/prefix.js'
 import { blockName, isName } from '../../../crd/ipam-kit/block-name.js'
 import { IPBlock, type IPBlockRow } from '../../../crd/ipam-kit/ip-block.js'
-import { UNIT_PATTERN } from '../../../crd/ipam-kit/versions.js'
+import { UNIT_PATTERN } from '../../../crd/ipam-kit/names.js'
 import { formatRef, type KubeObject, refOf } from '../../../crd/meta/object.js'
 import { describe } from '../../../errors/index.js'
 import type { ParseResult } from '../../../plan/cached-objects.js'
