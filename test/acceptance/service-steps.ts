@@ -1,5 +1,5 @@
 import { Address, Prefix, RangeSet } from 'ipam-kit/cidr'
-import { compareServiceBitmap, readServiceBitmap } from 'ipam-kit/provider/service-ip'
+import { readServiceBitmap } from 'ipam-kit/provider/service-ip'
 import { readRepeats } from './repeats.js'
 import { type Attempt, ServicePool } from './service-pool.js'
 
@@ -248,10 +248,12 @@ function restore({ found, snapshots }: Context): Attempt[] {
   if (snapshots.taken === undefined) throw new UnknownWord('there is no snapshot')
   const { bitmap } = snapshots.taken
   const prefix = Prefix.parse(found.cidr ?? bitmap.range)
-  const { kind } = compareServiceBitmap(bitmap, prefix, RangeSet.empty)
   const read = readServiceBitmap(bitmap)
-  if (kind === 'mismatchedNetwork') snapshots.mismatch = true
-  if (kind !== 'compared' || read.kind !== 'read') return []
+  if (read.kind !== 'read') return []
+  if (!Prefix.equals(read.prefix, Prefix.masked(prefix))) {
+    snapshots.mismatch = true
+    return []
+  }
   snapshots.restored = new ServicePool([prefix], { of: 'one' })
   snapshots.restored.restore(RangeSet.addresses(read.inUse))
   return []

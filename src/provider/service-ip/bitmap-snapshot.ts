@@ -1,4 +1,4 @@
-import { assertPrefix, assertSet, isBytes } from '../../cidr/internal.js'
+import { isBytes } from '../../cidr/internal.js'
 import * as Address from '../../cidr/nouns/address.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
 import * as Range from '../../cidr/nouns/range.js'
@@ -59,43 +59,6 @@ export function readServiceBitmap(bitmap: ServiceBitmap): ServiceBitmapReading {
     ranges.push(Range.of(Address.add(first, from + 1), Address.add(first, to + 1)))
   }
   return { kind: 'read', prefix, inUse: RangeSet.fromRanges(ranges) }
-}
-
-/** The difference between a snapshot and the addresses in use. */
-export type ServiceBitmapComparison =
-  | {
-      readonly kind: 'compared'
-      /** In use in the snapshot alone. */
-      readonly onlyInBitmap: RangeSet
-      /** In use in the range by objects alone. */
-      readonly onlyInObjects: RangeSet
-    }
-  /** The snapshot is of another network. */
-  | { readonly kind: 'mismatchedNetwork'; readonly message: string }
-  | Extract<ServiceBitmapReading, { readonly kind: 'malformed' }>
-
-/**
- * Compares an old snapshot with the addresses in use of a range, for example those with an
- * IPAddress. O(bits + ranges).
- */
-export function compareServiceBitmap(bitmap: ServiceBitmap, prefix: Prefix, inUse: RangeSet): ServiceBitmapComparison {
-  check('compareServiceBitmap', 'bitmap', bitmap, BITMAP)
-  assertPrefix('compareServiceBitmap', 'prefix', prefix)
-  assertSet('compareServiceBitmap', 'inUse', inUse)
-
-  const read = readServiceBitmap(bitmap)
-  if (read.kind !== 'read') return read
-  const network = Prefix.masked(prefix)
-  if (!Prefix.equals(read.prefix, network)) {
-    const message = `the snapshot is of ${Prefix.format(read.prefix)}, not of ${Prefix.format(network)}`
-    return { kind: 'mismatchedNetwork', message }
-  }
-  const own = RangeSet.intersect(inUse, RangeSet.fromPrefixes([network]))
-  return {
-    kind: 'compared',
-    onlyInBitmap: RangeSet.subtract(read.inUse, own),
-    onlyInObjects: RangeSet.subtract(own, read.inUse),
-  }
 }
 
 /** The addresses of a range that a bitmap can have bits for. */

@@ -19,13 +19,7 @@ export type { Service } from '../../crd/core/index.js'
 export type { KubeObject, Model } from '../../crd/meta/index.js'
 export type { ServiceCIDR, ServiceCIDRSpec, ServiceCIDRStatus } from '../../crd/networking/index.js'
 export type { EventCause, SentEvents } from '../../plan/sent-events.js'
-export {
-  compareServiceBitmap,
-  readServiceBitmap,
-  type ServiceBitmap,
-  type ServiceBitmapComparison,
-  type ServiceBitmapReading,
-} from './bitmap-snapshot.js'
+export { readServiceBitmap, type ServiceBitmap, type ServiceBitmapReading } from './bitmap-snapshot.js'
 export {
   type NextAddressQuery,
   namedServiceAddress,

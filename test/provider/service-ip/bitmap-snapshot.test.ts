@@ -1,5 +1,5 @@
-import { Prefix, RangeSet } from 'ipam-kit/cidr'
-import { compareServiceBitmap, readServiceBitmap } from 'ipam-kit/provider/service-ip'
+import { RangeSet } from 'ipam-kit/cidr'
+import { readServiceBitmap } from 'ipam-kit/provider/service-ip'
 import { describe, expect, test } from 'vitest'
 
 /**
@@ -37,21 +37,5 @@ describe('an old bitmap', () => {
     ['fd00::/48', bits(65_535), 'bit 65535 is set, and fd00::/48 has 65535 addresses'],
   ])('of %s is refused if it cannot be one', (range, data, message) => {
     expect(reading(range, data)).toBe(message)
-  })
-
-  test('is compared with the addresses that have an IPAddress', () => {
-    const inUse = RangeSet.parse(['10.0.0.2', '10.0.0.3', '10.9.0.1'])
-    const bitmap = { range: '10.0.0.0/24', data: bits(0, 1) }
-    const compared = compareServiceBitmap(bitmap, Prefix.parse('10.0.0.0/24'), inUse)
-    expect(
-      compared.kind === 'compared' && [compared.onlyInBitmap, compared.onlyInObjects].map(RangeSet.format),
-    ).toEqual([['10.0.0.1-10.0.0.1'], ['10.0.0.3-10.0.0.3']])
-    expect(compareServiceBitmap(bitmap, Prefix.parse('10.1.0.0/24'), inUse)).toEqual({
-      kind: 'mismatchedNetwork',
-      message: 'the snapshot is of 10.0.0.0/24, not of 10.1.0.0/24',
-    })
-    expect(compareServiceBitmap({ range: 'x', data: bits() }, Prefix.parse('10.1.0.0/24'), inUse).kind).toBe(
-      'malformed',
-    )
   })
 })
