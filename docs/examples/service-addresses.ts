@@ -22,7 +22,7 @@ for (const name of ['web', 'api', 'db']) await create(Service.info, { namespace:
 const planner = serviceIPs({ seed: 7 })
 await runUntilQuiet(store, [planner], { now })
 for (const { prefix, holder } of planner.entries()) {
-  if (holder.object.kind === 'IPAddress') console.log(Prefix.format(prefix), holder.key)
+  if (holder.object?.kind === 'IPAddress') console.log(Prefix.format(prefix), holder.key)
 }
 draw('10.96.0.0/26')
 

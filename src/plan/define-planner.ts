@@ -76,9 +76,8 @@ export interface PlannerDefinition<O extends Outcome, W extends Watches, S> {
    */
   readonly state?: ((objects: ObjectCache, before: S | undefined) => S) | undefined
   /**
-   * What the objects of some watches hold. The floor keeps the ledgers by it, counts what plans are
-   * about to write as pending, and wakes two other holders of each extent that an object gets or
-   * loses. The plans of a planner with `holds` are carried out side by side.
+   * What the objects of some watches hold. The floor keeps the ledgers by it, and counts what plans
+   * are about to write as pending. The plans of a planner with `holds` are carried out side by side.
    */
   readonly holds?: Holds<W, S> | undefined
   /**
@@ -88,8 +87,8 @@ export interface PlannerDefinition<O extends Outcome, W extends Watches, S> {
   readonly ledger?: ((pool: string) => Ledger<Holder>) | undefined
   readonly wakes: Wakes<W, S>
   /**
-   * More keys to plan again when holders of extents have changed: what waits for freed extents, and
-   * what may end now.
+   * The keys to plan again when the holders of extents have changed: other holders, what waits for
+   * freed extents, and what may end now. Left out: two other holders of each extent.
    */
   readonly moved?: ((moved: Moved, context: PlannerContext<W, S>) => Iterable<string>) | undefined
   /** The plan for a key. `undefined`: there is nothing under the key. */
@@ -231,10 +230,9 @@ class PlannerOf<O extends Outcome, W extends Watches, S> implements DefinedPlann
     for (const name of Object.keys(watches)) {
       const delta = applied.deltaFor(watches[name]!)
       if (delta === undefined) continue
-      const { others, ...moved } = this.#holdings.take(name, nameKey(delta.ref), delta.now)
+      const moved = this.#holdings.take(name, nameKey(delta.ref), delta.now)
       for (const key of (wakes[name] as WakesOf<W, S>)(delta, this.context)) keys.add(key)
-      for (const key of others) keys.add(key)
-      for (const key of this.#moved(moved)) keys.add(key)
+      for (const each of [moved, ...this.#holdings.refreshed()]) for (const key of this.#moved(each)) keys.add(key)
     }
     return [...keys]
   }
@@ -262,13 +260,13 @@ class PlannerOf<O extends Outcome, W extends Watches, S> implements DefinedPlann
     const end = this.#holdings.begin(plan.effects)
     return (isDone = true) => {
       if (isDone) this.#sent.sendAll(plan)
-      return this.#moved({ touched: [], freed: end() })
+      return [...this.#moved(end())]
     }
   }
 
-  #moved(moved: Moved): readonly string[] {
-    if (moved.touched.length + moved.freed.length === 0) return []
-    return [...(this.#definition.moved?.(moved, this.context) ?? [])]
+  #moved(moved: Moved): Iterable<string> {
+    if (moved.touched.length === 0) return []
+    return this.#definition.moved?.(moved, this.context) ?? moved.others
   }
 
   #open(before: S | undefined): PlannerContext<W, S> {

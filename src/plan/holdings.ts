@@ -1,4 +1,4 @@
-import type { Ledger, LedgerEntry, LedgerHolder } from '../allocator/index.js'
+import type { HoldReason, Ledger, LedgerEntry, LedgerHolder } from '../allocator/index.js'
 import type { Prefix } from '../cidr/index.js'
 import { equals } from '../cidr/nouns/prefix.js'
 import { type KubeObject, kindKey, nameKey, type ObjectRef, refOf } from '../crd/meta/object.js'
@@ -13,6 +13,8 @@ export interface Holding {
   readonly pool?: string | undefined
   /** An address is a /32 or a /128. */
   readonly prefix: Prefix
+  /** `foreign` in the ledger of a pool that may not give what another pool has. Default `held`. */
+  readonly reason?: Extract<HoldReason, 'held' | 'foreign'> | undefined
   /**
    * The holder, as a key of the planner. Objects with one key are one holder: a Service and its
    * IPAddress.
@@ -29,9 +31,12 @@ export interface Holding {
   readonly sinceMs?: number | undefined
 }
 
-/** The holder of an extent: a {@link Holding}, and the object that it was read from. */
-export interface Holder extends LedgerHolder, Omit<Holding, 'prefix' | 'sinceMs'> {
-  readonly object: ObjectRef
+/**
+ * The holder of an extent: a {@link Holding}, and the object that it was read from. What a planner
+ * remembers beyond objects, such as an address that is kept for a claim, may have no object.
+ */
+export interface Holder extends LedgerHolder, Partial<Omit<Holding, 'key' | 'prefix' | 'reason' | 'sinceMs'>> {
+  readonly object?: ObjectRef | undefined
   readonly uid?: string | undefined
 }
 
@@ -43,19 +48,15 @@ export interface Extent {
 
 /** How the holders of extents have changed. */
 export interface Moved {
-  /** The extents that an object holds now and did not before, or the other way round. */
+  /** The extents that have a holder more, or less, than before. */
   readonly touched: readonly Extent[]
-  /** The extents that no object holds any more, and that no running plan is about to write. */
+  /** Those of them that no object holds any more, and that no running plan is about to write. */
   readonly freed: readonly Extent[]
-}
-
-/** What a change of an object has moved. */
-interface Taken extends Moved {
   /** The first two other holders of each touched extent. */
   readonly others: ReadonlySet<string>
 }
 
-const NOT_MOVED: Taken = { touched: [], freed: [], others: new Set() }
+const NOT_MOVED: Moved = { touched: [], freed: [], others: new Set() }
 
 /** How many other holders of an extent are planned again after it was touched. */
 const MOST_WOKEN = 2
@@ -75,8 +76,13 @@ export interface Holdings {
    * @throws IpamError `INVALID_ARGUMENT` for a planner whose definition has no `ledger`
    */
   ledger(pool?: string): Ledger<Holder>
-  /** All holders, ledger by ledger, in the order of extents. O(n log n). */
+  /** All holders but `foreign` ones, ledger by ledger, in the order of extents. O(n log n). */
   entries(): readonly LedgerEntry<Holder>[]
+  /**
+   * Reads again what objects of a watch hold, by `namespace/name`: where that depends on another
+   * object, which has changed. What has moved is passed on as after a change of these objects.
+   */
+  refresh(watch: string, names: Iterable<string>): void
 }
 
 /**
@@ -97,6 +103,7 @@ export class ObservedHoldings implements Holdings {
   readonly #ledgers = new Map<string, Ledger<Holder>>()
   /** What each object holds, by watch and `namespace/name`. */
   readonly #held = new Map<string, { readonly uid: string | undefined; readonly holdings: readonly Holding[] }>()
+  readonly #refreshed: Moved[] = []
   #plans = 0
 
   /**
@@ -119,7 +126,11 @@ export class ObservedHoldings implements Holdings {
   }
 
   entries(): readonly LedgerEntry<Holder>[] {
-    if (this.#newLedger !== undefined) return [...this.#ledgers.values()].flatMap((ledger) => ledger.entries())
+    if (this.#newLedger !== undefined) {
+      return [...this.#ledgers.values()].flatMap((ledger) =>
+        ledger.entries().filter(({ reason }) => reason !== 'foreign'),
+      )
+    }
     return [...this.#watches.values()].flatMap(({ objects, holds }) =>
       Array.from(objects.names()).flatMap((name) => {
         const entry = objects.entry(name)
@@ -128,8 +139,18 @@ export class ObservedHoldings implements Holdings {
     )
   }
 
+  refresh(watch: string, names: Iterable<string>): void {
+    const { objects } = this.#watches.get(watch) ?? {}
+    for (const name of names) this.#refreshed.push(this.take(watch, name, objects?.entry(name)))
+  }
+
+  /** What {@link refresh} has moved since the last call. */
+  refreshed(): readonly Moved[] {
+    return this.#refreshed.splice(0)
+  }
+
   /** Takes in what an object of a watch holds now; `undefined`: it does not exist any more. */
-  take(watch: string, name: string, entry: Parsed<unknown> | undefined): Taken {
+  take(watch: string, name: string, entry: Parsed<unknown> | undefined): Moved {
     const objects = this.#watches.get(watch)
     if (objects === undefined || this.#newLedger === undefined) return NOT_MOVED
     const id = `${watch} ${name}`
@@ -146,18 +167,15 @@ export class ObservedHoldings implements Holdings {
     }
     if (holdings.length === 0) this.#held.delete(id)
     else this.#held.set(id, { uid, holdings })
-    const left = without(had, holdings)
-    const touched = [...left, ...without(holdings, had)].map(extentOf)
-    const own = new Set([...had, ...holdings].map(({ key }) => key))
-    return { touched, freed: this.#freed(left), others: this.#othersAt(touched, own) }
+    return this.#moved(without(had, holdings), without(holdings, had))
   }
 
   /**
    * Counts what the effects of a plan are about to write as pending, until the plan has ended.
    *
-   * @returns ends that. It returns the extents that came free
+   * @returns ends that. It returns what has moved: the extents that were not written
    */
-  begin(effects: readonly Effect[]): () => readonly Extent[] {
+  begin(effects: readonly Effect[]): () => Moved {
     const id = `pending ${++this.#plans}`
     const pending = this.#newLedger === undefined ? [] : effects.flatMap((effect) => this.#writtenBy(effect))
     for (const [index, { one, object }] of pending.entries()) {
@@ -165,8 +183,23 @@ export class ObservedHoldings implements Holdings {
     }
     return () => {
       for (const [index, { one }] of pending.entries()) this.ledger(one.pool).delete(`${id} ${index}`)
-      return this.#freed(pending.map(({ one }) => one))
+      const left = pending.flatMap(({ one }) => (this.#isWritten(one) ? [] : [one]))
+      return this.#moved(left, [])
     }
+  }
+
+  /** Whether an object holds what was pending. */
+  #isWritten({ pool, prefix, key }: Holding): boolean {
+    for (const entry of this.ledger(pool).overlapping(prefix)) {
+      if (entry.reason !== 'pending' && entry.holder.key === key && equals(entry.prefix, prefix)) return true
+    }
+    return false
+  }
+
+  #moved(left: readonly Holding[], taken: readonly Holding[]): Moved {
+    const touched = [...left, ...taken].map(extentOf)
+    const own = new Set([...left, ...taken].map(({ key }) => key))
+    return { touched, freed: this.#freed(left), others: this.#othersAt(touched, own) }
   }
 
   #othersAt(extents: readonly Extent[], own: ReadonlySet<string>): ReadonlySet<string> {
@@ -213,8 +246,8 @@ function extentOf({ pool = '', prefix }: Holding): Extent {
   return { pool, prefix }
 }
 
-function entryOf({ prefix, sinceMs, ...holder }: Holding, object: KubeObject): LedgerEntry<Holder> {
-  return { prefix, reason: 'held', sinceMs, holder: { ...holder, object: refOf(object), uid: object.metadata.uid } }
+function entryOf({ prefix, reason = 'held', sinceMs, ...holder }: Holding, object: KubeObject): LedgerEntry<Holder> {
+  return { prefix, reason, sinceMs, holder: { ...holder, object: refOf(object), uid: object.metadata.uid } }
 }
 
 function isSame(left: Holding, right: Holding): boolean {

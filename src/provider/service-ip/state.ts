@@ -76,13 +76,14 @@ export function heldByAddress(entry: Parsed<SeenAddress>): readonly Holding[] {
 }
 
 /**
- * After an address has another holder: the Service that keeps it, its IPAddress objects, and
- * ServiceCIDRs that wait for its end. After it came free: the Services that no address was free for.
+ * After an address has other holders: two of them, the Service that keeps it, its IPAddress objects,
+ * and ServiceCIDRs that wait for its end. After it came free: Services that no address was free for.
  */
-export function wakesOfMoved({ touched, freed }: Moved, context: ServiceContext): readonly string[] {
+export function wakesOfMoved({ touched, freed, others }: Moved, context: ServiceContext): readonly string[] {
   const texts = touched.map(({ prefix }) => addressText(prefix))
   const keepers = texts.flatMap((text) => keeperOf(text, context) ?? [])
   return [
+    ...others,
     ...keepers.map((name) => KEYS.format('Service', name)),
     ...texts.flatMap((text) => addressKeysAt(text, context)),
     ...(texts.length > 0 ? endingKeys(context.cache.ranges) : []),
