@@ -10,9 +10,9 @@ import { type IpamError, isIpamError } from '../../errors/index.js'
 import { refuse } from '../../errors/refuse.js'
 import { assertClaimName } from './claim-name.js'
 import type { ClaimPlace, Dialect, OwnerLabels } from './dialect.js'
-import { dialectOf, type Naming } from './dialects.js'
+import { dialectOf, EARLIER_UID_ANNOTATION, type Naming } from './dialects.js'
 import { groupText } from './identity.js'
-import type { DesiredClaim } from './resolution.js'
+import type { ClaimOwner, DesiredClaim } from './resolution.js'
 
 /**
  * A request of a device for one address from a pool. The group may include a version, which is
@@ -79,13 +79,20 @@ export function nameableClaims(
   dialect: Dialect,
   options: ClaimsForOptions,
 ): NameableClaims {
-  const labels = owner.metadata.labels ?? {}
+  const { labels = {}, annotations = {} } = owner.metadata
+  const clusterName = options.clusterName || labels[CLUSTER_NAME_LABEL] || undefined
+  const earlierUid = annotations[EARLIER_UID_ANNOTATION]
   const of: Wanting = {
     labels,
-    clusterName: options.clusterName || labels[CLUSTER_NAME_LABEL] || undefined,
+    clusterName,
     dialect,
+    claimOwner: {
+      ownerReference: ownerReferenceOf(owner, dialect),
+      adoptsUnowned: dialect.adoptsUnowned,
+      ...(clusterName === undefined ? {} : { ownerCluster: clusterName }),
+      ...(earlierUid === undefined ? {} : { earlierUid }),
+    },
     owner: formatRef(refOf(owner)),
-    ownerReference: ownerReferenceOf(owner, dialect),
     namespace: storedField(owner, 'namespace'),
   }
   const claims = new Map<string, DesiredClaim>()
@@ -105,22 +112,22 @@ export function nameableClaims(
       else claims.set(claim.name, claim)
     }
   }
-  return { claims: [...claims.values()], problem, ownerCluster: of.clusterName }
+  return { claims: [...claims.values()], problem, claimOwner: of.claimOwner }
 }
 
 interface NameableClaims {
   readonly claims: readonly DesiredClaim[]
   readonly problem: IpamError | undefined
-  /** The Cluster of the owner, as in each claim. */
-  readonly ownerCluster: string | undefined
+  /** As in each claim. */
+  readonly claimOwner: ClaimOwner
 }
 
 /** The fields that all claims of an owner have in common. */
 interface Wanting extends OwnerLabels {
   readonly dialect: Dialect
+  readonly claimOwner: ClaimOwner
   /** Kind, namespace and name, for messages. */
   readonly owner: string
-  readonly ownerReference: OwnerReference
   readonly namespace: string
 }
 
@@ -166,9 +173,9 @@ function desiredClaim(
   { annotations = {}, labels = {}, ...request }: PoolRequest,
   at: PoolPlace,
 ): DesiredClaim | IpamError {
-  const { dialect, ownerReference, namespace, clusterName } = of
+  const { dialect, claimOwner, namespace, clusterName } = of
   const poolRef = poolOf(request, dialect)
-  const place: ClaimPlace = { ...at, owner: ownerReference.name, pool: poolRef, annotations }
+  const place: ClaimPlace = { ...at, owner: claimOwner.ownerReference.name, pool: poolRef, annotations }
   const name = nameOf(place, dialect)
   if (typeof name !== 'string') return name
   return {
@@ -176,13 +183,11 @@ function desiredClaim(
     namespace,
     labels: { ...dialect.labels(of), ...labels },
     annotations: { ...dialect.annotations(place), ...annotations },
-    ownerReference,
     ...(dialect.finalizer === undefined ? {} : { finalizer: dialect.finalizer }),
     poolRef,
     ...(dialect.setsClusterName && clusterName !== undefined ? { clusterName } : {}),
     ...at,
-    adoptsUnowned: dialect.adoptsUnowned,
-    ...(clusterName === undefined ? {} : { ownerCluster: clusterName }),
+    ...claimOwner,
   }
 }
 
@@ -216,7 +221,7 @@ export function newClaim(desired: DesiredClaim): IPAddressClaim {
 }
 
 /** @throws IpamError `INVALID_ARGUMENT` */
-export function ownerReferenceOf(owner: KubeObject, dialect: Pick<Dialect, 'ownerFlags'>): OwnerReference {
+function ownerReferenceOf(owner: KubeObject, dialect: Pick<Dialect, 'ownerFlags'>): OwnerReference {
   const { apiVersion, kind, metadata } = owner
   return { apiVersion, kind, name: metadata.name, uid: storedField(owner, 'uid'), ...dialect.ownerFlags }
 }

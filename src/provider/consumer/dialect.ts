@@ -42,9 +42,9 @@ export interface Dialect {
   /** The finalizer that holds a claim while its address is in use. */
   readonly finalizer?: string | undefined
   /**
-   * Whether to adopt a claim of the right name, pool and Cluster without an owner, or whose owner
-   * has the same name and another uid, as after a restore. Else it is a conflict. All of `dialects`
-   * adopt.
+   * Whether to adopt a claim of the right name, pool and Cluster, as after a restore: one without
+   * an owner, or of the earlier owner that `ipam-kit.dev/earlier-uid` names. Else it is a conflict.
+   * All of `dialects` adopt.
    */
   readonly adoptsUnowned: boolean
   /**

@@ -13,6 +13,12 @@ export const POOL_OFFSET_ANNOTATION = 'ipam.capmox.cluster.x-k8s.io/pool-ref-cou
  * default one.
  */
 export const DEFAULT_GATEWAY_ANNOTATION = 'ipam.capmox.cluster.x-k8s.io/default-gateway'
+/**
+ * Annotation of a machine, of ours: the uid that it had before a restore. It takes over the claims
+ * of the machine with its name and this uid. Only the operator knows that this one does not run
+ * beside it.
+ */
+export const EARLIER_UID_ANNOTATION = 'ipam-kit.dev/earlier-uid'
 
 /**
  * The dialect of the contract of Cluster API: `<machine>-<device>-<address>`, the owner as

@@ -43,6 +43,7 @@ export {
   DEFAULT_GATEWAY_ANNOTATION,
   type DialectName,
   dialects,
+  EARLIER_UID_ANNOTATION,
   type Naming,
   POOL_OFFSET_ANNOTATION,
   protectedBy,
@@ -87,6 +88,7 @@ export {
 export { type FamilyAddresses, type ReportedAddresses, reportedAddresses } from './reported-addresses.js'
 export type {
   ClaimCounts,
+  ClaimOwner,
   ClaimSummary,
   ConflictReason,
   DesiredClaim,

@@ -1,31 +1,16 @@
 import { type Cluster, hasPausedAnnotation, isClusterPaused } from '../../crd/cluster-api/cluster.js'
 import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import type { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
-import {
-  formatRef,
-  hasFinalizer,
-  isDeleting,
-  KUBE,
-  type KubeObject,
-  type OwnerReference,
-  refOf,
-} from '../../crd/meta/object.js'
+import { formatRef, hasFinalizer, isDeleting, KUBE, type KubeObject, refOf } from '../../crd/meta/object.js'
 import { check, type KindOf } from '../../errors/check.js'
 import type { IpamError } from '../../errors/index.js'
 import { type Effect, guard, type Outcome, type Plan, patchObject, removeFinalizer } from '../../plan/index.js'
 import { type Aggregate, aggregate } from './aggregate.js'
-import {
-  type ClaimsForOptions,
-  type ConsumerDevice,
-  nameableClaims,
-  newClaim,
-  ownerReferenceOf,
-  storedField,
-} from './desired.js'
+import { type ClaimsForOptions, type ConsumerDevice, nameableClaims, newClaim, storedField } from './desired.js'
 import type { Dialect } from './dialect.js'
 import { dialectOf, type Naming } from './dialects.js'
 import { repairOf } from './metadata.js'
-import type { DesiredClaim, ResolvedClaim } from './resolution.js'
+import type { ClaimOwner, DesiredClaim, ResolvedClaim } from './resolution.js'
 import { isRestored, ownershipOf, resolveClaims } from './resolve.js'
 import { actionOn, type ConsumerAction, type ConsumerEvent, type ConsumerState, consumerStateOf } from './table.js'
 
@@ -109,8 +94,8 @@ const RETRY_SECONDS = 30
  * claims. Claims that are no longer wanted are released when `detached` names them.
  *
  * Every write is for one uid in the version that was read, and never for a claim of another owner.
- * Claims are created or adopted only while the owner is the one that was read: the finalizer on the
- * claim of a missing owner would never be removed. O(n) in claims and addresses.
+ * A plan with writes begins with a guard on the owner, in the version that was read. The finalizer
+ * on the claim of a missing owner would never be removed. O(n) in claims and addresses.
  *
  * @throws IpamError as `claimsFor`, for an owner that is not being deleted
  *
@@ -131,7 +116,6 @@ export function planClaims(input: ConsumerInput, options: PlanClaimsOptions = {}
   if (isPaused(input)) return planPaused(work)
   const event = isDeleting(input.owner) ? 'OwnerDeleting' : 'Reconcile'
   if (event === 'Reconcile' && work.problem !== undefined) throw work.problem
-  // releases come first: a creation that is refused, by a quota for example, does not hold them up
   const effects: Effect[] = []
   const attached: string[] = []
   for (const claim of event === 'Reconcile' ? work.surplus : []) {
@@ -139,18 +123,13 @@ export function planClaims(input: ConsumerInput, options: PlanClaimsOptions = {}
     if (action === 'Hold') attached.push(claim.metadata.name)
     effects.push(...effectsOf(action, { claim, work, event: 'Removed' }))
   }
-  const wanted: Effect[] = []
-  let needsOwner = false
+  // they come after the releases: a creation that a quota refuses must not hold those up
   for (const { desired, resolution } of work.claims) {
     const action = actionOn(event, consumerStateOf(resolution))
-    const claim = claimOf({ desired, resolution })
-    needsOwner ||=
-      action === 'Create' ||
-      (action === 'Repair' && claim !== undefined && ownershipOf(claim, work.ownerReference) !== 'mine')
-    wanted.push(...effectsOf(action, { desired, claim, work, event }))
+    effects.push(...effectsOf(action, { desired, claim: claimOf({ desired, resolution }), work, event }))
   }
-  if (needsOwner) effects.push(guard(input.owner, 'no claim for an owner that does not exist'))
-  return finish(work, [...effects, ...wanted], { event, attached })
+  if (effects.length > 0) effects.unshift(guard(input.owner, 'its claims depend on it'))
+  return finish(work, effects, { event, attached })
 }
 
 /**
@@ -184,7 +163,7 @@ export function releasePlan(input: ConsumerInput, options: ReleaseOptions = {}):
     if (claim === undefined || !isOurs(claim, work)) return []
     // a claim of an earlier owner that was not adopted because of a problem is not deleted: the
     // deletion could never complete
-    if (state === 'Conflict' && ownershipOf(claim, work.ownerReference) === 'earlier') return []
+    if (state === 'Conflict' && ownershipOf(claim, work.claimOwner) === 'earlier') return []
     return [{ claim, desired, action: actionOn(event, state === 'Conflict' ? 'Bound' : state) }]
   })
   const withAction = (claim: IPAddressClaim) => ({
@@ -195,7 +174,7 @@ export function releasePlan(input: ConsumerInput, options: ReleaseOptions = {}):
   const effects = [...wanted, ...work.surplus.map(withAction)].flatMap(({ claim, desired, action }) => {
     const done = action === 'Release' && isDeleted ? 'Delete' : action
     // the next plan recognises a claim that is being deleted by its owner
-    const isLeft = done === 'Delete' && desired !== undefined && ownershipOf(claim, work.ownerReference) === 'earlier'
+    const isLeft = done === 'Delete' && desired !== undefined && ownershipOf(claim, work.claimOwner) === 'earlier'
     // the claim does not get a finalizer that it does not have
     const owned = desired && { ...desired, finalizer: undefined }
     const adoption = isLeft ? effectsOf('Repair', { desired: owned, claim, work, event }) : []
@@ -209,8 +188,7 @@ interface Work {
   readonly input: ConsumerInput
   readonly dialect: Dialect
   readonly claims: readonly ResolvedClaim[]
-  readonly ownerReference: OwnerReference
-  readonly ownerCluster: string | undefined
+  readonly claimOwner: ClaimOwner
   /** Claims of the owner, made in its dialect, that it does not want any more. */
   readonly surplus: readonly IPAddressClaim[]
   /** Why some desired claims have no valid name. An owner that is being deleted needs no names. */
@@ -220,11 +198,11 @@ interface Work {
 function workOf(input: ConsumerInput): Work {
   const { owner, devices, naming } = input
   const dialect = dialectOf(naming)
-  const { claims: desired, problem, ownerCluster } = nameableClaims(owner, devices, dialect, input)
+  const { claims: desired, problem, claimOwner } = nameableClaims(owner, devices, dialect, input)
   const namespace = storedField(owner, 'namespace')
   const claims = resolveClaims(desired, input.claims, input.addresses)
   const names = new Set(desired.map(({ name }) => name))
-  const work = { input, dialect, claims, ownerCluster, ownerReference: ownerReferenceOf(owner, dialect), problem }
+  const work = { input, dialect, claims, claimOwner, problem }
   const surplus = input.claims.filter(
     (claim) =>
       claim.metadata.namespace === namespace &&
@@ -301,11 +279,11 @@ function isProtected(claim: IPAddressClaim, { finalizer }: Dialect): boolean {
 }
 
 /**
- * Releases a claim of an earlier owner of the name. No other controller would remove the finalizer,
- * and the new claim could never be created.
+ * Releases a claim of an earlier owner of the name, if the operator has named that owner. No other
+ * controller would remove the finalizer, and the new claim could never be created.
  */
 function dropStaleFinalizer(claim: IPAddressClaim, work: Work): Effect[] {
-  const isLeft = ownershipOf(claim, work.ownerReference) === 'earlier'
+  const isLeft = ownershipOf(claim, work.claimOwner) === 'earlier'
   return isLeft ? letGo(claim, work, 'an earlier owner of this name has left it') : []
 }
 
@@ -332,10 +310,8 @@ function stateOfSurplus(claim: IPAddressClaim): ConsumerState {
 }
 
 /** A restored claim is recognised by the mark of the dialect alone. */
-function isOurs(claim: IPAddressClaim, { ownerCluster, dialect, ownerReference }: Omit<Work, 'surplus'>): boolean {
-  const { adoptsUnowned } = dialect
-  if (ownershipOf(claim, ownerReference) === 'mine') return true
-  return dialect.isMarked(claim) && isRestored(claim, ownerReference, { adoptsUnowned, ownerCluster })
+function isOurs(claim: IPAddressClaim, { claimOwner, dialect }: Omit<Work, 'surplus'>): boolean {
+  return ownershipOf(claim, claimOwner) === 'mine' || (dialect.isMarked(claim) && isRestored(claim, claimOwner))
 }
 
 function claimOf({ resolution }: ResolvedClaim): IPAddressClaim | undefined {

@@ -6,20 +6,9 @@ import type { IPPoolReference } from '../../crd/cluster-api/references.js'
 import type { OwnerReference } from '../../crd/meta/object.js'
 import type { KindOf } from '../../errors/check.js'
 
-/** A claim as its consumer wants it. */
-export interface DesiredClaim {
-  readonly name: string
-  readonly namespace: string
-  readonly labels: { readonly [key: string]: string }
-  readonly annotations: { readonly [key: string]: string }
+/** The owner of claims, and which claims it adopts. */
+export interface ClaimOwner {
   readonly ownerReference: OwnerReference
-  readonly finalizer?: string | undefined
-  readonly poolRef: IPPoolReference
-  readonly clusterName?: string | undefined
-  /** The index of the device in the machine, from 0. */
-  readonly deviceIndex: number
-  readonly deviceName: string
-  readonly poolIndex: number
   /** As in the `Dialect`. */
   readonly adoptsUnowned: boolean
   /**
@@ -27,12 +16,30 @@ export interface DesiredClaim {
    * Cluster is not adopted.
    */
   readonly ownerCluster?: string | undefined
+  /** The uid of an earlier object of the owner's name, from `ipam-kit.dev/earlier-uid`. */
+  readonly earlierUid?: string | undefined
+}
+
+/** A claim as its consumer wants it. */
+export interface DesiredClaim extends ClaimOwner {
+  readonly name: string
+  readonly namespace: string
+  readonly labels: { readonly [key: string]: string }
+  readonly annotations: { readonly [key: string]: string }
+  readonly finalizer?: string | undefined
+  readonly poolRef: IPPoolReference
+  readonly clusterName?: string | undefined
+  /** The index of the device in the machine, from 0. */
+  readonly deviceIndex: number
+  readonly deviceName: string
+  readonly poolIndex: number
 }
 
 /**
  * Why an existing claim of the right name cannot be used.
  *
- * - `OwnerMismatch`: it has another owner, or has lost its owner and is not of this Cluster
+ * - `OwnerMismatch`: it has another owner, or has lost its owner and is not of this Cluster. An
+ *   earlier object of the owner's name is another owner, until an annotation of the owner names it
  * - `PoolMismatch`: it is for another pool than the desired one. The spec of a claim never changes
  * - `AddressMissing`: the IPAddress that it names does not exist (yet)
  * - `AddressPoolRef`, `AddressClaimRef`: that IPAddress is of another pool, or for another claim

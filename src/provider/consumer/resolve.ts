@@ -6,8 +6,9 @@ import { CLUSTER_NAME_LABEL, READY_CONDITION } from '../../crd/cluster-api/names
 import { formatRef, isDeleting, type ObjectMeta } from '../../crd/meta/object.js'
 import { check } from '../../errors/check.js'
 import { refuse } from '../../errors/refuse.js'
+import { EARLIER_UID_ANNOTATION } from './dialects.js'
 import { isExpectedPool, isSameOwner, isSameOwnerName, type OwnerIdentity } from './identity.js'
-import type { ConflictReason, DesiredClaim, Resolution, ResolvedClaim } from './resolution.js'
+import type { ClaimOwner, ConflictReason, DesiredClaim, Resolution, ResolvedClaim } from './resolution.js'
 
 /**
  * The state of a desired claim, from the claim of its name and the IPAddress that this one names.
@@ -44,7 +45,7 @@ export function resolveClaim(desired: DesiredClaim, claim?: IPAddressClaim, addr
     const usable = isMine && address !== undefined && conflictOf(desired, claim, address) === undefined
     return {
       kind: 'deleting',
-      message: `${name} is being deleted${isMine ? '' : ', and is not ours'}`,
+      message: `${name} is being deleted${isMine ? '' : `, and is not ours${earlierOwner(desired, claim)}`}`,
       claim,
       whose: isMine ? 'mine' : 'foreign',
       ...(usable ? { address } : {}),
@@ -88,29 +89,33 @@ export function resolveClaims(
 
 /**
  * The relation of a claim to an owner. `earlier`: it belongs to an earlier object of the owner's
- * name.
+ * name, and the operator has named the uid of that object. Without that it is `foreign`: a restored
+ * machine looks like one that was made again while the earlier one still runs.
  */
 export type Ownership = 'mine' | 'unowned' | 'earlier' | 'foreign'
 
 /** The relation of a claim to an owner. O(owners). */
-export function ownershipOf(claim: IPAddressClaim, owner: OwnerIdentity): Ownership {
+export function ownershipOf(claim: IPAddressClaim, { ownerReference, earlierUid }: ClaimOwner): Ownership {
   const { ownerReferences = [] } = claim.metadata
   if (ownerReferences.length === 0) return 'unowned'
-  if (ownerReferences.some((reference) => isSameOwner(owner, reference))) return 'mine'
-  return ownerReferences.every((reference) => isSameOwnerName(owner, reference)) ? 'earlier' : 'foreign'
+  if (ownerReferences.some((reference) => isSameOwner(ownerReference, reference))) return 'mine'
+  return isOfEarlier(claim, ownerReference) && ownerReferences.every(({ uid }) => uid === earlierUid)
+    ? 'earlier'
+    : 'foreign'
+}
+
+function isOfEarlier({ metadata }: IPAddressClaim, owner: OwnerIdentity): boolean {
+  return metadata.ownerReferences?.every((reference) => isSameOwnerName(owner, reference)) === true
 }
 
 /**
- * Whether a claim was restored from a backup and belongs to this owner: it has no owner, or one
- * with the same name and another uid. It must not name another Cluster than that of the owner.
+ * Whether a claim was restored from a backup and belongs to this owner: it has no owner, or the
+ * earlier one that the operator has named. It must not name another Cluster than that of the owner.
  */
-export function isRestored(
-  claim: IPAddressClaim,
-  owner: OwnerIdentity,
-  { adoptsUnowned, ownerCluster }: Pick<DesiredClaim, 'adoptsUnowned' | 'ownerCluster'>,
-): boolean {
+export function isRestored(claim: IPAddressClaim, owner: ClaimOwner): boolean {
   const ownership = ownershipOf(claim, owner)
-  return adoptsUnowned && (ownership === 'unowned' || ownership === 'earlier') && !isOfOther(claim, ownerCluster)
+  const mayAdopt = owner.adoptsUnowned && (ownership === 'unowned' || ownership === 'earlier')
+  return mayAdopt && !isOfOther(claim, owner.ownerCluster)
 }
 
 function isOfOther(claim: IPAddressClaim, cluster: string | undefined): boolean {
@@ -123,10 +128,19 @@ function isOfOther(claim: IPAddressClaim, cluster: string | undefined): boolean 
  * undone.
  */
 function isOwnClaim(claim: IPAddressClaim, desired: DesiredClaim): boolean {
-  const ownership = ownershipOf(claim, desired.ownerReference)
+  const ownership = ownershipOf(claim, desired)
   if (ownership === 'mine') return true
   if (ownership === 'earlier' && isDeleting(claim)) return false
-  return isRestored(claim, desired.ownerReference, desired)
+  return isRestored(claim, desired)
+}
+
+/** What the operator can do about a claim of an earlier owner, for messages. */
+function earlierOwner(desired: DesiredClaim, claim: IPAddressClaim): string {
+  const { kind, name } = desired.ownerReference
+  const [earlier] = claim.metadata.ownerReferences ?? []
+  const isNamed = earlier?.uid === desired.earlierUid || !isOfEarlier(claim, desired.ownerReference)
+  if (earlier === undefined || isNamed || !desired.adoptsUnowned) return ''
+  return `. It is of an earlier ${kind} ${name}. If that one does not run beside this one, annotate this one with ${EARLIER_UID_ANNOTATION}: ${earlier.uid}`
 }
 
 /** The Cluster that a claim names, `''` if it names none. */
@@ -142,7 +156,8 @@ function conflictOf(
   if (!isOwnClaim(claim, desired)) {
     const { kind, name, uid } = desired.ownerReference
     const of = isOfOther(claim, desired.ownerCluster) ? `, and is of Cluster ${clusterNameOf(claim)}` : ''
-    return { reason: 'OwnerMismatch', message: `is not owned by ${kind} ${name} with uid ${uid}${of}` }
+    const hint = earlierOwner(desired, claim)
+    return { reason: 'OwnerMismatch', message: `is not owned by ${kind} ${name} with uid ${uid}${of || hint}` }
   }
   const { poolRef } = claim.spec
   if (!isExpectedPool(desired.poolRef, poolRef)) {

@@ -25,8 +25,8 @@ export type ConsumerAction =
   /** Add owner, finalizer, labels and annotations where they are missing. */
   | 'Repair'
   /**
-   * Remove the finalizer, if the claim belongs to an earlier owner of the same name; wait for its
-   * deletion.
+   * Remove the finalizer, if the claim belongs to the earlier owner of the name that the operator
+   * has named; wait for its deletion.
    */
   | 'DropStaleFinalizer'
   /** Nothing is written, because the address is in use. */

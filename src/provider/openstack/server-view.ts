@@ -10,7 +10,6 @@ import type { OpenStackServer } from '../../crd/openstack/machines.js'
 import { FLOATING_ADDRESS_CONDITION, FLOATING_IP_ERROR_REASON } from '../../crd/openstack/names.js'
 import { type Effect, type ExternalFailure, guard, type Plan, patchStatus } from '../../plan/index.js'
 import { retryAfter } from '../claims/external.js'
-import { dialects } from '../consumer/dialects.js'
 import type { ConsumerInput } from '../consumer/plan.js'
 import type { FloatingServerOutcome } from './outcome.js'
 import {
@@ -69,12 +68,7 @@ export function canonical(text: string): string | undefined {
 export function consumerInput({ server, claims, addresses, cluster }: ServerView): ConsumerInput {
   const { floatingIPPoolRef: pool } = server.spec
   const pools = pool === undefined ? [] : [{ ...pool, apiGroup: pool.apiGroup ?? '' }]
-  // a claim that has lost its owner is adopted; a claim of another owner is not, even an earlier
-  // server of this name
-  const isOfOther = ({ metadata: { ownerReferences = [] } }: IPAddressClaim) =>
-    ownerReferences.length > 0 && ownerReferences.every(({ uid }) => uid !== server.metadata.uid)
-  const naming = { ...dialects.capo, adoptsUnowned: !claims.some(isOfOther) }
-  return { owner: server, naming, devices: [{ pools }], claims, addresses, cluster }
+  return { owner: server, naming: 'capo', devices: [{ pools }], claims, addresses, cluster }
 }
 
 /** The write of the condition of a server, if it changes. */

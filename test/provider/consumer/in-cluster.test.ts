@@ -8,6 +8,7 @@ import {
   type ConsumerInput,
   type ConsumerOutcome,
   dialects,
+  EARLIER_UID_ANNOTATION,
   machineConfig,
   netplan,
   planClaims,
@@ -202,18 +203,20 @@ describe.each(['Background', 'Foreground'] as const)('a machine that is deleted 
   )
 })
 
-/** A machine that was removed by force, and another one of its name. */
-async function replaced(): Promise<Store> {
+/** A machine that was removed by force, and another one of its name with the uid of the first. */
+async function replaced({ isNamed = true } = {}): Promise<Store> {
   const store = await lab()
   await step(store, 'capv', planClaims)
   await provideAddresses(store)
   must(await store.patch(ref, { metadata: { finalizers: null } }))
+  const { uid = '' } = must(await store.get(ref)).metadata
   must(await store.delete(ref))
-  must(await store.create({ ...MACHINE, metadata: { name: 'vm', namespace: 'default', labels: CLUSTER } }))
+  const annotations = isNamed ? { [EARLIER_UID_ANNOTATION]: uid } : {}
+  must(await store.create({ ...MACHINE, metadata: { name: 'vm', namespace: 'default', labels: CLUSTER, annotations } }))
   return store
 }
 
-test('a machine that takes the name of one that is gone takes its claims over', async () => {
+test('a machine takes over the claims of the earlier machine that its annotation names', async () => {
   const store = await replaced()
   expect((await step(store, 'capv', planClaims)).kind).toBe('ready')
   await provideAddresses(store)
@@ -221,7 +224,7 @@ test('a machine that takes the name of one that is gone takes its claims over', 
   expect(await usedOf(store)).toEqual([1, 1, 1, 1])
 })
 
-test('or waits for those to go that the garbage collector has found, and gets its own', async () => {
+test('or it waits for the end of claims that the garbage collector deletes, and gets its own', async () => {
   const store = await replaced()
   await provideAddresses(store)
   expect((await step(store, 'capv', planClaims)).kind).toBe('terminating')
@@ -229,5 +232,15 @@ test('or waits for those to go that the garbage collector has found, and gets it
   expect((await step(store, 'capv', planClaims)).kind).toBe('creating')
   await provideAddresses(store)
   expect((await step(store, 'capv', planClaims)).kind).toBe('ready')
+  expect(await usedOf(store)).toEqual([1, 1, 1, 1])
+})
+
+test('without the annotation the addresses of the earlier machine stay in use', async () => {
+  const store = await replaced({ isNamed: false })
+  expect((await step(store, 'capv', planClaims)).kind).toBe('conflict')
+  for (let looks = 0; looks < 3; looks++) {
+    await provideAddresses(store)
+    expect((await step(store, 'capv', planClaims)).kind).toBe('terminating')
+  }
   expect(await usedOf(store)).toEqual([1, 1, 1, 1])
 })

@@ -9,6 +9,7 @@ import {
   claimsFor,
   type DesiredClaim,
   dialects,
+  EARLIER_UID_ANNOTATION,
   planClaims,
   protectedBy,
   releasePlan,
@@ -23,7 +24,8 @@ const dialect = fc.constantFrom(dialects.capv, dialects.proxmox, dialects.metal3
   ...protectedBy('example.com/ip-claim'),
 })
 const CLUSTER = 'cluster.x-k8s.io/cluster-name'
-const OWNERSHIP = ['mine', 'mine', 'mine', 'unowned', 'earlier', 'foreign'] as const
+const EARLIER = 'of an earlier one'
+const OWNERSHIP = ['mine', 'mine', 'mine', 'unowned', 'earlier', 'unnamed', 'foreign'] as const
 
 /** A claim that is there before anything is planned. */
 const found = fc.record({
@@ -57,7 +59,9 @@ interface Stage {
 /** Sets a scene up in a store. */
 async function stage({ dialect: naming, devices, removed, isDetached }: Scene): Promise<Stage> {
   const world = new ConsumerStore()
-  const owner = await world.put(machine('vm', { labels: { [CLUSTER]: 'blue' } }))
+  const owner = await world.put(
+    machine('vm', { labels: { [CLUSTER]: 'blue' }, annotations: { [EARLIER_UID_ANNOTATION]: EARLIER } }),
+  )
   const deviceOf = (pools: readonly unknown[], index: number): ConsumerDevice => {
     return { name: `net${index}`, pools: pools.map((_, place) => poolRef(`pool-${index}-${place}`)) }
   }
@@ -81,7 +85,8 @@ async function putFound(world: ConsumerStore, desired: DesiredClaim, one: Found)
   const owners = {
     mine: [ownerReference],
     unowned: [],
-    earlier: [{ ...ownerReference, uid: 'of an earlier one' }],
+    earlier: [{ ...ownerReference, uid: EARLIER }],
+    unnamed: [{ ...ownerReference, uid: 'of an earlier one that the operator has not named' }],
     foreign: [{ ...ownerReference, name: 'other', uid: 'of another' }],
   }[one.ownership]
   const finalizers = [
@@ -110,16 +115,19 @@ function ownershipOf({ metadata }: IPAddressClaim, owner: KubeObject): (typeof O
   const [reference] = metadata.ownerReferences ?? []
   if (reference === undefined) return 'unowned'
   if (reference.uid === owner.metadata.uid) return 'mine'
-  return reference.uid === 'of an earlier one' ? 'earlier' : 'foreign'
+  return reference.uid === EARLIER ? 'earlier' : 'foreign'
 }
 
 /**
- * Nothing of another is written to. A claim that was restored, without its owner or with the uid of
+ * A plan with writes begins with a guard on the owner. Nothing of another is written to. A claim that was restored, without its owner or with the uid of
  * an earlier one, is written to only if it is not of another Cluster; of one of an earlier owner
  * that is going only our finalizer goes.
  */
 function mayWrite(plan: Plan<ConsumerOutcome>, { owner, claims }: ConsumerInput): void {
   const byName = new Map(claims.map((claim) => [claim.metadata.name, claim]))
+  const [first] = plan.effects
+  if (plan.outcome.kind !== 'released' && first !== undefined)
+    expect(first).toMatchObject({ ref: { kind: owner.kind } })
   for (const effect of plan.effects) {
     if (effect.kind === 'create') {
       expect(byName.has(effect.object.metadata.name), 'creates what is not there').toBe(false)

@@ -10,6 +10,7 @@ import {
   type DesiredClaim,
   type Dialect,
   dialects,
+  EARLIER_UID_ANNOTATION,
   planClaims,
   releasePlan,
 } from 'ipam-kit/provider/consumer'
@@ -27,7 +28,8 @@ const other = { ...desired.ownerReference, name: 'other', uid: 'uid-other' }
 const bound = { addressRef: desired.name }
 
 function inputOf(claims: readonly IPAddressClaim[], more: Partial<ConsumerInput> = {}): ConsumerInput {
-  return { owner: machine(), naming: 'capv', devices, claims, addresses: [addressOf(desired)], ...more }
+  const owner = machine('vm', { annotations: { [EARLIER_UID_ANNOTATION]: earlier.uid } })
+  return { owner, naming: 'capv', devices, claims, addresses: [addressOf(desired)], ...more }
 }
 
 /** What a plan does, effect by effect: `patch vm-0-0 metadata.finalizers`. */
@@ -89,11 +91,11 @@ describe('the table', () => {
   const letGo = ['patch vm-0-0 finalizers']
   /** What is written in each state; the columns are those of the table. */
   const written: { readonly [event in keyof typeof plans]: readonly (readonly string[])[] } = {
-    Reconcile: [['guard vm', 'create vm-0-0'], [], [], [], letGo, []],
+    Reconcile: [['guard vm', 'create vm-0-0'], [], [], [], ['guard vm', ...letGo], []],
     Paused: [[], [], [], [], [], []],
     OwnerDeleting: [[], [], [], [], [], []],
     InfrastructureGone: [[], letGo, letGo, [], [], letGo],
-    Removed: [[], ['delete vm-0-0', ...letGo], [], [], [], letGo],
+    Removed: [[], ['guard vm', 'delete vm-0-0', ...letGo], [], [], [], ['guard vm', ...letGo]],
   }
 
   const rows = Object.entries(plans).flatMap(([event, plan]) =>
@@ -113,7 +115,7 @@ describe('reconcile', () => {
     expect(explain(plan)).toBe(
       [
         'creating: 2 of 2 claims are created now',
-        '  1. continue only with Machine default/vm if it has uid uid-vm and version 7: no claim for an owner that does not exist',
+        '  1. continue only with Machine default/vm if it has uid uid-vm and version 7: its claims depend on it',
         '  2. create IPAddressClaim default/vm-0-0, unless there is one: Machine default/vm wants an address',
         '  3. create IPAddressClaim default/vm-0-1, unless there is one: Machine default/vm wants an address',
       ].join('\n'),
@@ -152,14 +154,14 @@ describe('reconcile', () => {
     const controlled = claimOf(wanted, { owners: [{ ...other, controller: true }, plain] })
     expect(does(planClaims(inputOf([controlled], { naming: 'metal3' })))).toEqual([])
     const uncontrolled = claimOf(wanted, { owners: [plain] })
-    const [effect] = planClaims(inputOf([uncontrolled], { naming: 'metal3' })).effects
+    const [, effect] = planClaims(inputOf([uncontrolled], { naming: 'metal3' })).effects
     expect(effect).toMatchObject({ patch: { metadata: { ownerReferences: [wanted.ownerReference] } } })
   })
 
   test('repairs a claim whose address is not there yet', () => {
     const claim = claimOf(desired, { ...bound, finalizers: [] })
     const plan = planClaims(inputOf([claim], { addresses: [] }))
-    expect(does(plan)).toEqual(['patch vm-0-0 finalizers'])
+    expect(does(plan)).toEqual(['guard vm', 'patch vm-0-0 finalizers'])
     expect(plan.outcome.kind).toBe('waiting')
   })
 
@@ -207,8 +209,8 @@ describe('a claim that is no longer wanted', () => {
     const held = planClaims(inputOf([claim], gone))
     expect(held).toMatchObject({ effects: [], outcome: { kind: 'ready', attached: ['vm-0-0'] } })
     const done = planClaims(inputOf([claim], gone), { detached: ['vm-0-0'] })
-    expect(does(done)).toEqual(['delete vm-0-0', 'patch vm-0-0 finalizers'])
-    expect(done.effects[0]).toMatchObject({ if: { uid: 'uid-of-vm-0-0', resourceVersion: '3' } })
+    expect(does(done)).toEqual(['guard vm', 'delete vm-0-0', 'patch vm-0-0 finalizers'])
+    expect(done.effects[1]).toMatchObject({ if: { uid: 'uid-of-vm-0-0', resourceVersion: '3' } })
     expect(done.outcome.attached).toEqual([])
   })
 
@@ -218,13 +220,14 @@ describe('a claim that is no longer wanted', () => {
       { name: 'net1', pools: [poolRef('lab')] },
     ]
     const plan = planClaims(inputOf([claimOf(desired, bound)], { devices: moved }), { detached: ['vm-0-0'] })
-    expect(does(plan)).toEqual(['delete vm-0-0', 'patch vm-0-0 finalizers', 'guard vm', 'create vm-1-0'])
+    expect(does(plan)).toEqual(['guard vm', 'delete vm-0-0', 'patch vm-0-0 finalizers', 'create vm-1-0'])
   })
 
   test('and so does one that another client deletes meanwhile', () => {
     const claim = claimOf(desired, { ...bound, isDeleting: true })
     expect(planClaims(inputOf([claim], gone)).effects).toEqual([])
-    expect(does(planClaims(inputOf([claim], gone), { detached: ['vm-0-0'] }))).toEqual(['patch vm-0-0 finalizers'])
+    const detached = planClaims(inputOf([claim], gone), { detached: ['vm-0-0'] })
+    expect(does(detached)).toEqual(['guard vm', 'patch vm-0-0 finalizers'])
   })
 
   test('stays if another controller made it for the same owner', () => {
@@ -243,7 +246,7 @@ describe('a claim that is no longer wanted', () => {
   test('is known to Proxmox by its annotation', () => {
     const [wanted] = claimsFor(machine(), devices, 'proxmox') as [DesiredClaim]
     const without = { naming: 'proxmox', devices: [], addresses: [] } as const
-    expect(does(planClaims(inputOf([claimOf(wanted)], without)))).toEqual([`delete ${wanted.name}`])
+    expect(does(planClaims(inputOf([claimOf(wanted)], without)))).toEqual(['guard vm', `delete ${wanted.name}`])
     expect(planClaims(inputOf([claimOf(wanted, { annotations: {} })], without)).effects).toEqual([])
   })
 })

@@ -8,6 +8,7 @@ import {
   type DesiredClaim,
   type Dialect,
   dialects,
+  EARLIER_UID_ANNOTATION,
   planClaims,
   protectedBy,
   releasePlan,
@@ -16,11 +17,12 @@ import {
 import { crashingStore, SimulatedCrash } from 'ipam-kit/testing'
 import { describe, expect, test } from 'vitest'
 import { newClaim } from '../../../src/provider/consumer/desired.js'
-import { addressOf, ConsumerStore, claimOf, machine, poolRef } from './world.js'
+import { addressOf, type ClaimParts, ConsumerStore, claimOf, machine, poolRef } from './world.js'
 
 const CLUSTER_LABEL = 'cluster.x-k8s.io/cluster-name'
-const blue = machine('vm', { labels: { [CLUSTER_LABEL]: 'blue' } })
-const lonely = machine('vm')
+const annotations = { [EARLIER_UID_ANNOTATION]: 'before the restore' }
+const blue = machine('vm', { labels: { [CLUSTER_LABEL]: 'blue' }, annotations })
+const lonely = machine('vm', { annotations })
 const devices = [{ name: 'net0', pools: [poolRef('lab')] }]
 
 const everyDialect: readonly Dialect[] = [
@@ -111,7 +113,7 @@ describe('a restored claim is adopted', () => {
     const desired = wantedBy(blue, dialects.contract)
     const helper = { apiVersion: 'v1', kind: 'ConfigMap', name: 'helper', uid: 'h' }
     const claim = broughtBack(desired, [helper, stale(desired), desired.ownerReference])
-    const [patch] = planClaims(inputOf(blue, dialects.contract, [claim])).effects
+    const [, patch] = planClaims(inputOf(blue, dialects.contract, [claim])).effects
     expect(patch).toMatchObject({ patch: { metadata: { ownerReferences: [helper, desired.ownerReference] } } })
   })
 })
@@ -160,7 +162,49 @@ describe('a claim that is not certainly ours is left alone', () => {
     const desired = wantedBy(blue, dialects.capv)
     const claim = claimOf(desired, { owners: [stale(desired)], isDeleting: true })
     expect(resolveClaim(desired, claim)).toMatchObject({ kind: 'deleting', whose: 'foreign' })
-    expect(kinds(planClaims(inputOf(blue, dialects.capv, [claim])))).toEqual(['patch IPAddressClaim'])
+    expect(kinds(planClaims(inputOf(blue, dialects.capv, [claim])))).toEqual(['patch Machine', 'patch IPAddressClaim'])
+  })
+})
+
+describe('a claim of an earlier machine that the operator has not named', () => {
+  const unnamed = machine('vm', { labels: { [CLUSTER_LABEL]: 'blue' } })
+  const outcomeOf = (dialect: Dialect, parts: ClaimParts) => {
+    const desired = wantedBy(unnamed, dialect)
+    const claim = claimOf(desired, { owners: [stale(desired)], addressRef: desired.name, ...parts })
+    const { outcome, effects } = planClaims(inputOf(unnamed, dialect, [claim]))
+    const released = releasePlan(inputOf(unnamed, dialect, [claim]), { deleteExplicitly: true })
+    const removed = planClaims({ ...inputOf(unnamed, dialect, [claim]), devices: [] }, { detached: [desired.name] })
+    return { outcome, effects: [...effects, ...released.effects, ...removed.effects] }
+  }
+  const message = expect.stringContaining(
+    'If that one does not run beside this one, annotate this one with ipam-kit.dev/earlier-uid: before the restore',
+  )
+
+  test.each(everyDialect)('is a conflict while it is alive: $name', (dialect) => {
+    const { outcome, effects } = outcomeOf(dialect, {})
+    expect(effects).toEqual([])
+    expect(outcome).toMatchObject({
+      kind: 'conflict',
+      claims: [{ resolution: { kind: 'conflict', reason: 'OwnerMismatch', message } }],
+    })
+  })
+
+  test.each(everyDialect)('keeps its finalizer while it is being deleted: $name', (dialect) => {
+    const { outcome, effects } = outcomeOf(dialect, { isDeleting: true })
+    expect(effects).toEqual([])
+    expect(outcome).toMatchObject({ kind: 'terminating', claims: [{ resolution: { kind: 'deleting', message } }] })
+  })
+
+  test('is named by the condition of the machine', () => {
+    const { condition } = outcomeOf(dialects.capv, {}).outcome
+    expect(condition).toMatchObject({ status: 'False', reason: 'NotFulfilled', message })
+  })
+
+  test('stays a conflict where the operator has named another uid', () => {
+    const owner = machine('vm', { annotations: { [EARLIER_UID_ANNOTATION]: 'another' } })
+    const desired = wantedBy(owner, dialects.capv)
+    const plan = planClaims(inputOf(owner, dialects.capv, [broughtBack(desired, [stale(desired)])]))
+    expect(plan).toMatchObject({ effects: [], outcome: { kind: 'conflict' } })
   })
 })
 
