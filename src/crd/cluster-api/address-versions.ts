@@ -1,5 +1,6 @@
-import type * as z from 'zod'
+import * as z from 'zod'
 import type { PrinterColumn, VersionSpec } from '../meta/crd-model.js'
+import { READ_AS } from '../meta/reader.js'
 import { integer, kubeObject, object, text } from '../meta/strict.js'
 import { API_VERSION, API_VERSION_V1ALPHA1, API_VERSION_V1BETA1 } from './names.js'
 import { addressConversion as conversion } from './spec-conversion.js'
@@ -43,8 +44,11 @@ function old() {
   return kubeObject(IP_ADDRESS, { spec: specOf(shape).optional() })
 }
 
-function v1beta2() {
-  const prefix = integer(PREFIX, { format: 'int32', minimum: 0, maximum: 128 })
+export function v1beta2() {
+  // a wrong address is read, so that it is counted and stops no pool
+  const prefix = integer(PREFIX, { format: 'int32', minimum: 0, maximum: 128 }).register(READ_AS, {
+    reader: z.number().optional(),
+  })
   return kubeObject(IP_ADDRESS, {
     spec: specOf({ claimRef: localReference(CLAIM), poolRef: poolReference(POOL), prefix }),
   })

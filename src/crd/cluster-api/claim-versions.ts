@@ -54,7 +54,7 @@ function v1beta1() {
   })
 }
 
-function v1beta2() {
+export function v1beta2() {
   const deprecated = object('What older versions have in the status of a claim.', {
     v1beta1: object('What v1beta1 has in the status of a claim.', {
       conditions: legacyConditions(OLD_CONDITIONS).optional(),

@@ -1,16 +1,10 @@
-import * as z from 'zod'
 import { type CrdModel, defineCrdModel } from '../meta/crd-model.js'
 import type { KubeObject } from '../meta/object.js'
-import {
-  type Condition,
-  conditionSchema,
-  type LegacyCondition,
-  legacyConditionSchema,
-  objectSchema,
-} from '../meta/schema.js'
-import { claimVersions } from './claim-versions.js'
+import { readerOf } from '../meta/reader.js'
+import type { Condition, LegacyCondition } from '../meta/schema.js'
+import { claimVersions, v1beta2 } from './claim-versions.js'
 import { API_VERSION } from './names.js'
-import { type IPPoolReference, type LocalReference, localReferenceSchema, poolReferenceSchema } from './references.js'
+import type { IPPoolReference, LocalReference } from './references.js'
 
 /**
  * A request for one address from one pool (ipam.cluster.x-k8s.io/v1beta2). Its spec never changes.
@@ -37,22 +31,6 @@ export interface IPAddressClaimStatus {
     | undefined
 }
 
-const schema: z.ZodType<IPAddressClaim> = objectSchema({
-  spec: z.looseObject({
-    clusterName: z.string().optional(),
-    poolRef: poolReferenceSchema,
-  }),
-  status: z
-    .looseObject({
-      addressRef: localReferenceSchema.optional(),
-      conditions: z.array(conditionSchema).optional(),
-      deprecated: z
-        .looseObject({ v1beta1: z.looseObject({ conditions: z.array(legacyConditionSchema).optional() }).optional() })
-        .optional(),
-    })
-    .optional(),
-})
-
 /** In v1beta2, which is stored, v1beta1 and v1alpha1. */
 export const IPAddressClaim: CrdModel<IPAddressClaim> = defineCrdModel({
   info: {
@@ -62,7 +40,7 @@ export const IPAddressClaim: CrdModel<IPAddressClaim> = defineCrdModel({
     namespaced: true,
     statusSubresource: true,
   },
-  schema,
+  schema: readerOf(v1beta2),
   categories: ['cluster-api'],
   versions: claimVersions(),
 })

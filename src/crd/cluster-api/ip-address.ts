@@ -1,10 +1,9 @@
-import * as z from 'zod'
 import { type CrdModel, defineCrdModel } from '../meta/crd-model.js'
 import type { KubeObject } from '../meta/object.js'
-import { objectSchema } from '../meta/schema.js'
-import { addressVersions } from './address-versions.js'
+import { readerOf } from '../meta/reader.js'
+import { addressVersions, v1beta2 } from './address-versions.js'
 import { API_VERSION } from './names.js'
-import { type IPPoolReference, type LocalReference, localReferenceSchema, poolReferenceSchema } from './references.js'
+import type { IPPoolReference, LocalReference } from './references.js'
 
 /**
  * An address, or a prefix, that fulfils a claim (ipam.cluster.x-k8s.io/v1beta2). Its spec never
@@ -28,18 +27,6 @@ export interface IPAddressSpec {
   readonly gateway?: string | undefined
 }
 
-// Addresses that others wrote wrongly must still be read: they are counted, and they must not stop
-// a pool.
-const schema: z.ZodType<IPAddress> = objectSchema({
-  spec: z.looseObject({
-    claimRef: localReferenceSchema,
-    poolRef: poolReferenceSchema,
-    address: z.string(),
-    prefix: z.number().optional(),
-    gateway: z.string().optional(),
-  }),
-})
-
 /** In v1beta2, which is stored, v1beta1 and v1alpha1. */
 export const IPAddress: CrdModel<IPAddress> = defineCrdModel({
   info: {
@@ -49,7 +36,7 @@ export const IPAddress: CrdModel<IPAddress> = defineCrdModel({
     namespaced: true,
     statusSubresource: false,
   },
-  schema,
+  schema: readerOf(v1beta2),
   categories: ['cluster-api'],
   versions: addressVersions(),
 })

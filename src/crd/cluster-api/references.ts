@@ -1,5 +1,3 @@
-import * as z from 'zod'
-
 /**
  * Which pool a claim draws from. The pool is in the namespace of the claim, or cluster-scoped: its
  * kind decides.
@@ -17,14 +15,6 @@ export interface IPPoolReference {
 export interface LocalReference {
   readonly name: string
 }
-
-export const poolReferenceSchema: z.ZodType<IPPoolReference> = z.looseObject({
-  apiGroup: z.string(),
-  kind: z.string().min(1),
-  name: z.string().min(1),
-})
-
-export const localReferenceSchema: z.ZodType<LocalReference> = z.looseObject({ name: z.string().min(1) })
 
 /** Whether two references name the same pool. */
 export function samePool(left: IPPoolReference, right: IPPoolReference): boolean {

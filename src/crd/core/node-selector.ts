@@ -1,4 +1,3 @@
-import * as z from 'zod'
 import { check, type Kind } from '../../errors/check.js'
 import { SUBDOMAIN_PATTERN } from '../meta/dns-names.js'
 import { type FieldError, forbiddenField, invalidField } from '../meta/field-error.js'
@@ -36,24 +35,6 @@ export interface NodeSelectorRequirement {
 export interface SelectableNode {
   readonly metadata: Pick<ObjectMeta, 'name' | 'labels'>
 }
-
-const requirementsSchema = /* @__PURE__ */ z
-  .array(
-    z.looseObject({
-      key: z.string(),
-      operator: z.string(),
-      values: z.array(z.string()).optional(),
-    }),
-  )
-  .optional()
-
-/**
- * A selector as a field of another kind. Rules beyond the types of its fields:
- * {@link nodeSelectorErrors}.
- */
-export const nodeSelectorSchema: z.ZodType<NodeSelector> = /* @__PURE__ */ z.looseObject({
-  nodeSelectorTerms: z.array(z.looseObject({ matchExpressions: requirementsSchema, matchFields: requirementsSchema })),
-})
 
 const REQUIREMENTS = ['list?', ['open', { key: 'text', operator: 'text', values: ['list?', 'text'] }]] as const
 

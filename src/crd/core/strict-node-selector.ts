@@ -1,9 +1,10 @@
-import { list, object, text } from '../meta/strict.js'
+import { type Field, list, object, text } from '../meta/strict.js'
+import type { NodeSelector } from './node-selector.js'
 
 /**
  * `core/v1` NodeSelector. Which operators take values, and syntax of labels: `nodeSelectorErrors`.
  */
-export function nodeSelector(description: string) {
+export function nodeSelector(description: string): Field<NodeSelector> {
   const requirement = object('One requirement: a key, an operator and values.', {
     key: text('The label, or the field.'),
     operator: text('In, NotIn, Exists, DoesNotExist, Gt or Lt.'),

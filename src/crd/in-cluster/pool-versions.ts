@@ -1,4 +1,6 @@
+import * as z from 'zod'
 import type { PrinterColumn, VersionSpec } from '../meta/crd-model.js'
+import { READ_AS } from '../meta/reader.js'
 import { flag, integer, kubeObject, list, object, text } from '../meta/strict.js'
 import { conditions } from '../meta/strict-conditions.js'
 import { API_VERSION, API_VERSION_V1ALPHA1, DEFAULT_ALLOCATION_PREFIX_LENGTH } from './names.js'
@@ -102,16 +104,19 @@ function entries(description: string) {
 
 function gracePeriod(what: string) {
   const sentence = `How many seconds ${what} stays in use after its claim was deleted. The claim stays as long. Default 0.`
-  return integer(sentence, { format: 'int32', minimum: 0 }).optional()
+  return integer(sentence, { format: 'int32', minimum: 0 }).register(READ_AS, { reader: z.int32() }).optional()
 }
+
+/** A count above 2^53 is read as the nearest JSON number. */
+const count = (description: string) => integer(description).register(READ_AS, { reader: z.number() })
 
 function poolStatus(description: string, hasConditions: boolean) {
   return object('What the provider says of the pool.', {
     ipAddresses: object(description, {
-      total: integer('What the pool may give, whether it is in use or not.'),
-      free: integer('What it can still give.'),
-      used: integer('IPAddress objects of the pool.'),
-      outOfRange: integer(
+      total: count('What the pool may give, whether it is in use or not.'),
+      free: count('What it can still give.'),
+      used: count('IPAddress objects of the pool.'),
+      outOfRange: count(
         'Those of them that are not, or no longer, of the pool: what is left of a range that was taken out while it was in use, as the annotation ipam-kit.dev/drain allows.',
       ),
     }).optional(),
@@ -139,7 +144,7 @@ function oldAddressPool(hasConditions: boolean) {
   return kubeObject('A pool of single addresses.', { spec: spec.optional(), status: poolStatus(COUNTS, hasConditions) })
 }
 
-function addressPool(hasConditions: boolean) {
+export function addressPool(hasConditions = true) {
   const spec = object('What the pool gives.', {
     addresses: entries(ADDRESSES),
     prefix: integer(LENGTH, { minimum: 0, maximum: 128 }),
@@ -153,7 +158,7 @@ function addressPool(hasConditions: boolean) {
   return kubeObject('A pool of single addresses.', { spec: spec.optional(), status: poolStatus(COUNTS, hasConditions) })
 }
 
-function prefixPool(hasConditions: boolean) {
+export function prefixPool(hasConditions = true) {
   const spec = object('What the pool gives.', {
     prefixes: list('CIDRs of one family to carve prefixes from.', text('A CIDR without host bits.')),
     allocationPrefixLength: integer('Length of every prefix that is given. Never changes.', {

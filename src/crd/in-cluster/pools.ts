@@ -1,10 +1,11 @@
-import * as z from 'zod'
+import type * as z from 'zod'
 import { check } from '../../errors/check.js'
 import { type CrdModel, defineCrdModel, type VersionSpec } from '../meta/crd-model.js'
 import type { KubeObject } from '../meta/object.js'
-import { type Condition, conditionSchema, objectSchema } from '../meta/schema.js'
-import { API_VERSION, DEFAULT_ALLOCATION_PREFIX_LENGTH } from './names.js'
-import { addressPoolVersions, prefixPoolVersions } from './pool-versions.js'
+import { readerOf } from '../meta/reader.js'
+import type { Condition } from '../meta/schema.js'
+import { API_VERSION } from './names.js'
+import { addressPool, addressPoolVersions, prefixPool, prefixPoolVersions } from './pool-versions.js'
 
 /** A pool of single addresses in one namespace (ipam.cluster.x-k8s.io/v1alpha2). */
 export interface InClusterIPPool extends KubeObject {
@@ -94,42 +95,12 @@ export interface InClusterPoolCounts {
   readonly outOfRange: number
 }
 
+// a reader reads conditions, whether the definition has them or not
+const addressPoolSchema = /* @__PURE__ */ readerOf<InClusterIPPool>(addressPool)
+const prefixPoolSchema = /* @__PURE__ */ readerOf<InClusterPrefixPool>(prefixPool)
+
 /** Label of a definition: `clusterctl move` takes its objects along, with all that they own. */
 const MOVE_HIERARCHY_LABEL = 'clusterctl.cluster.x-k8s.io/move-hierarchy'
-
-const statusSchema = z
-  .looseObject({
-    ipAddresses: z
-      .looseObject({ total: z.number(), free: z.number(), used: z.number(), outOfRange: z.number() })
-      .optional(),
-    conditions: z.array(conditionSchema).optional(),
-  })
-  .optional()
-
-const gracePeriodSchema = z.int32().optional()
-
-const addressPoolSchema: z.ZodType<InClusterIPPool> = objectSchema({
-  spec: z.looseObject({
-    addresses: z.array(z.string()),
-    prefix: z.int(),
-    gateway: z.string().optional(),
-    allocateReservedIPAddresses: z.boolean().optional(),
-    excludedAddresses: z.array(z.string()).optional(),
-    addressReuseGracePeriodSeconds: gracePeriodSchema,
-  }),
-  status: statusSchema,
-})
-
-const prefixPoolSchema: z.ZodType<InClusterPrefixPool> = objectSchema({
-  spec: z.looseObject({
-    prefixes: z.array(z.string()),
-    allocationPrefixLength: z.int().default(DEFAULT_ALLOCATION_PREFIX_LENGTH),
-    gateway: z.string().optional(),
-    excludedPrefixes: z.array(z.string()).optional(),
-    addressReuseGracePeriodSeconds: gracePeriodSchema,
-  }),
-  status: statusSchema,
-})
 
 /** In v1alpha2, which is stored, and v1alpha1. */
 export const InClusterIPPool: CrdModel<InClusterIPPool> = defineCrdModel({

@@ -1,24 +1,25 @@
+import type * as z from 'zod'
 import { type CrdModel, column, defineCrdModel, type PrinterColumn } from '../meta/crd-model.js'
 import { SUBDOMAIN_PATTERN } from '../meta/dns-names.js'
 import type { KubeObject } from '../meta/object.js'
-import { readerOf } from '../meta/reader.js'
+import { readerOf, type StrictOf } from '../meta/reader.js'
 import { kubeObject, text, withRules } from '../meta/strict.js'
 import { API_VERSION, MAX_NAME_LENGTH, MAX_ROW_TEXTS, PLAIN_PATTERN } from './names.js'
 
 // Parts of the kinds of this folder.
 
-interface OwnKind {
+interface OwnKind<T extends KubeObject> {
   readonly kind: string
   readonly statusSubresource: boolean
   readonly selectableFields?: readonly string[]
   readonly columns: readonly PrinterColumn[]
   /** The strict schema. The reader follows from it. */
-  readonly schema: () => ReturnType<typeof kubeObject>
+  readonly schema: () => StrictOf<T>
 }
 
 /** The model of a kind of `ipam-kit.dev/v1alpha1`. */
 // @__NO_SIDE_EFFECTS__
-export function ownKind<T extends KubeObject>({ kind, columns, schema, ...info }: OwnKind): CrdModel<T> {
+export function ownKind<T extends KubeObject>({ kind, columns, schema, ...info }: OwnKind<T>): CrdModel<T> {
   return defineCrdModel<T>({
     info: { apiVersion: API_VERSION, kind, plural: `${kind.toLowerCase()}s`, namespaced: false, ...info },
     schema: readerOf(schema),
@@ -36,9 +37,11 @@ export function ready(what: string): PrinterColumn {
  * A kind whose names become parts of other names. An API server checks names with its own pattern
  * only.
  */
-export function named(...kind: Parameters<typeof kubeObject>) {
+export function named<S extends z.ZodRawShape>(description: string, shape: S) {
   const message = `metadata.name has more than ${MAX_NAME_LENGTH} characters`
-  return withRules(kubeObject(...kind), [{ rule: `size(self.metadata.name) <= ${MAX_NAME_LENGTH}`, message }])
+  return withRules(kubeObject(description, shape), [
+    { rule: `size(self.metadata.name) <= ${MAX_NAME_LENGTH}`, message },
+  ])
 }
 
 export const NAME = { minLength: 1, maxLength: MAX_NAME_LENGTH, pattern: SUBDOMAIN_PATTERN } as const

@@ -1,4 +1,3 @@
-import * as z from 'zod'
 import { check, type KindOf } from '../../errors/check.js'
 import { type FieldError, forbiddenField, invalidField } from './field-error.js'
 import { labelValueProblem, qualifiedNameProblem } from './names.js'
@@ -12,19 +11,6 @@ export interface LabelSelector {
   readonly matchLabels?: { readonly [key: string]: string } | undefined
   readonly matchExpressions?: readonly LabelSelectorRequirement[] | undefined
 }
-
-export const labelSelectorSchema: z.ZodType<LabelSelector> = z.looseObject({
-  matchLabels: z.record(z.string(), z.string()).optional(),
-  matchExpressions: z
-    .array(
-      z.looseObject({
-        key: z.string(),
-        operator: z.enum(['In', 'NotIn', 'Exists', 'DoesNotExist']),
-        values: z.array(z.string()).optional(),
-      }),
-    )
-    .optional(),
-})
 
 const SELECTOR: KindOf<LabelSelector> = [
   'open',

@@ -6,13 +6,19 @@ import type { TextRules } from './strict.js'
 /** The schema with which `parse` reads a field, where it does not follow from the strict one. */
 export const READ_AS = /* @__PURE__ */ z.registry<{ readonly reader: unknown }>()
 
+/** A strict schema of a kind. */
+export type StrictOf<T extends KubeObject> = z.ZodType<{
+  readonly spec?: T['spec'] | undefined
+  readonly status?: T['status'] | undefined
+}>
+
 /**
  * The schema with which `parse` reads a kind, from the strict schema of its stored version: the
  * same fields and defaults. It asks for types, choices and times, and not for limits and patterns.
  * It keeps unknown fields, and requires a spec. Built at the first use.
  */
 // @__NO_SIDE_EFFECTS__
-export function readerOf<T extends KubeObject>(strict: () => z.ZodType): z.ZodType<T> {
+export function readerOf<T extends KubeObject>(strict: () => StrictOf<T>): z.ZodType<T> {
   return z.lazy(() => {
     const { apiVersion: _, kind: __, metadata: ___, spec, ...rest } = (strict() as unknown as z.ZodObject).shape
     const required = spec instanceof z.ZodOptional ? spec.unwrap() : spec

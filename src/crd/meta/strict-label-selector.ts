@@ -1,5 +1,4 @@
-import { type LabelSelector, labelSelectorSchema } from './label-selector.js'
-import { READ_AS } from './reader.js'
+import type { LabelSelector } from './label-selector.js'
 import { type Field, list, mapOf, object, text } from './strict.js'
 
 /** The most labels, requirements and values of a selector. */
@@ -23,5 +22,5 @@ export function labelSelector(description: string): Field<LabelSelector> {
     matchLabels: mapOf(labels, value, { maxProperties: MAX_ENTRIES }).optional(),
     matchExpressions: list('Further requirements. All of them have to hold.', requirement, entries).optional(),
   }
-  return object(description, shape, { isAtomic: true }).register(READ_AS, { reader: labelSelectorSchema })
+  return object(description, shape, { isAtomic: true })
 }

@@ -93,8 +93,10 @@ export interface Field<T> extends z.ZodType<T> {}
 
 /** The object that a shape describes: a field that may be absent is optional. */
 export type ObjectOf<S extends z.ZodRawShape> = {
-  readonly [K in keyof S as undefined extends z.output<S[K]> ? never : K]: z.output<S[K]>
-} & { readonly [K in keyof S as undefined extends z.output<S[K]> ? K : never]?: z.output<S[K]> }
+  readonly [K in keyof S as undefined extends OutputOf<S[K]> ? never : K]: OutputOf<S[K]>
+} & { readonly [K in keyof S as undefined extends OutputOf<S[K]> ? K : never]?: OutputOf<S[K]> }
+
+type OutputOf<F> = z.output<Exclude<F, undefined>>
 
 /**
  * The object that the fields of a function describe. Their doc comments are those of its members.

@@ -1,9 +1,8 @@
-import * as z from 'zod'
 import { age, type CrdModel, defineCrdModel } from '../meta/crd-model.js'
 import type { KubeObject } from '../meta/object.js'
-import { objectSchema } from '../meta/schema.js'
+import { readerOf } from '../meta/reader.js'
 import { API_VERSION, shortNames } from './names.js'
-import { type ObjectReference, objectReferenceSchema } from './references.js'
+import type { ObjectReference } from './references.js'
 import { ipAddress } from './versions.js'
 
 /**
@@ -26,17 +25,6 @@ export interface IPAddressSpec {
   readonly dnsServers?: readonly string[] | undefined
 }
 
-const schema: z.ZodType<IPAddress> = objectSchema({
-  spec: z.looseObject({
-    claim: objectReferenceSchema,
-    pool: objectReferenceSchema,
-    address: z.string(),
-    prefix: z.number().optional(),
-    gateway: z.string().optional(),
-    dnsServers: z.array(z.string()).optional(),
-  }),
-})
-
 export const IPAddress: CrdModel<IPAddress> = defineCrdModel({
   info: {
     apiVersion: API_VERSION,
@@ -45,7 +33,7 @@ export const IPAddress: CrdModel<IPAddress> = defineCrdModel({
     namespaced: true,
     statusSubresource: false,
   },
-  schema,
+  schema: readerOf(ipAddress),
   categories: ['metal3'],
   shortNames: shortNames('ipa', 'ipaddress', 'ipaddresses'),
   versions: [{ apiVersion: API_VERSION, columns: [age('address')], schema: ipAddress }],

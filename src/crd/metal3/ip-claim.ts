@@ -1,9 +1,8 @@
-import * as z from 'zod'
 import { age, type CrdModel, defineCrdModel } from '../meta/crd-model.js'
 import type { KubeObject } from '../meta/object.js'
-import { objectSchema } from '../meta/schema.js'
+import { readerOf } from '../meta/reader.js'
 import { API_VERSION, shortNames } from './names.js'
-import { type ObjectReference, objectReferenceSchema } from './references.js'
+import type { ObjectReference } from './references.js'
 import { claim } from './versions.js'
 
 /** A request for one address of one pool (ipam.metal3.io/v1alpha1). Its spec never changes. */
@@ -19,14 +18,9 @@ export interface IPClaimStatus {
   readonly errorMessage?: string | undefined
 }
 
-const schema: z.ZodType<IPClaim> = objectSchema({
-  spec: z.looseObject({ pool: objectReferenceSchema }),
-  status: z.looseObject({ address: objectReferenceSchema.optional(), errorMessage: z.string().optional() }).optional(),
-})
-
 export const IPClaim: CrdModel<IPClaim> = defineCrdModel({
   info: { apiVersion: API_VERSION, kind: 'IPClaim', plural: 'ipclaims', namespaced: true, statusSubresource: true },
-  schema,
+  schema: readerOf(claim),
   categories: ['cluster-api'],
   shortNames: shortNames('ipc', 'ipclaim', 'ipclaims'),
   versions: [{ apiVersion: API_VERSION, columns: [age('claim')], schema: claim }],

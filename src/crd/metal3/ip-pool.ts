@@ -1,7 +1,6 @@
-import * as z from 'zod'
 import { age, type CrdModel, column, defineCrdModel } from '../meta/crd-model.js'
 import type { KubeObject } from '../meta/object.js'
-import { objectSchema, timestamp } from '../meta/schema.js'
+import { readerOf } from '../meta/reader.js'
 import { API_VERSION, shortNames } from './names.js'
 import { pool } from './versions.js'
 
@@ -54,39 +53,12 @@ export interface IPPoolStatus {
   readonly indexes?: { readonly [claimName: string]: string } | undefined
 }
 
-const settings = {
-  prefix: z.int().optional(),
-  gateway: z.string().optional(),
-  dnsServers: z.array(z.string()).optional(),
-}
-const entry = z.looseObject({
-  start: z.string().optional(),
-  end: z.string().optional(),
-  subnet: z.string().optional(),
-  ...settings,
-})
-// an empty one is what Go writes for none
-const strategy = z.enum(['sequential', 'random']).default('sequential')
-const addresses = z.record(z.string(), z.string()).optional()
-
-const schema: z.ZodType<IPPool> = objectSchema({
-  spec: z.looseObject({
-    clusterName: z.string().optional(),
-    namePrefix: z.string().default(''),
-    pools: z.array(entry).optional(),
-    allocationStrategy: z.preprocess((value) => value || undefined, strategy),
-    preAllocations: addresses,
-    ...settings,
-  }),
-  status: z.looseObject({ lastUpdated: timestamp().optional(), indexes: addresses }).optional(),
-})
-
 /** The Cluster of a pool, for people. */
 const CLUSTER = '.metadata.labels.cluster\\.x-k8s\\.io/cluster-name'
 
 export const IPPool: CrdModel<IPPool> = defineCrdModel({
   info: { apiVersion: API_VERSION, kind: 'IPPool', plural: 'ippools', namespaced: true, statusSubresource: true },
-  schema,
+  schema: readerOf(pool),
   categories: ['cluster-api'],
   shortNames: shortNames('ipp', 'ippool', 'ippools'),
   versions: [

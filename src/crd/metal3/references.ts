@@ -1,5 +1,3 @@
-import * as z from 'zod'
-
 /** Names an object, as `corev1.ObjectReference`. metal3 finds pools by name and namespace alone. */
 export interface ObjectReference {
   readonly kind?: string | undefined
@@ -10,18 +8,6 @@ export interface ObjectReference {
   readonly resourceVersion?: string | undefined
   readonly fieldPath?: string | undefined
 }
-
-const text = z.string().optional()
-
-export const objectReferenceSchema: z.ZodType<ObjectReference> = z.looseObject({
-  kind: text,
-  namespace: text,
-  name: text,
-  uid: text,
-  apiVersion: text,
-  resourceVersion: text,
-  fieldPath: text,
-})
 
 /** A reference as Go writes it: the fields in their order, without those that are empty. */
 export function shownReference(reference: ObjectReference): { readonly [field: string]: string } {

@@ -1,3 +1,5 @@
+import * as z from 'zod'
+import { READ_AS } from '../meta/reader.js'
 import { integer, kubeObject, list, mapOf, object, text } from '../meta/strict.js'
 
 // What counts as an address or a CIDR: the two patterns of the project, from their parts.
@@ -24,16 +26,24 @@ function byClaim(description: string) {
   return mapOf(description, address('The address of a claim.')).optional()
 }
 
+function prefixLength() {
+  return integer('Length of the subnet.', { maximum: 128 })
+}
+
 /** What comes with an address. */
 function settings() {
   return {
-    prefix: integer('Length of the subnet.', { maximum: 128 }).optional(),
+    prefix: prefixLength().optional(),
     gateway: address('The router of the subnet.').optional(),
     dnsServers: list('Servers for names.', address('The address of a server.')).optional(),
   }
 }
 
+const STRATEGIES = ['sequential', 'random'] as const
+
 export function pool() {
+  // an empty one is what Go writes for none
+  const strategy = z.enum(STRATEGIES).default('sequential')
   const entry = object('One range of addresses, with what comes with them.', {
     start: address('First address. Default: the one behind the address that is written in the subnet.').optional(),
     end: address('Last address. Default: the last one of the subnet.').optional(),
@@ -42,11 +52,15 @@ export function pool() {
   })
   const spec = object('What the pool gives.', {
     clusterName: text('Name of the Cluster that the pool belongs to.').optional(),
-    namePrefix: text('Begins the names of the IPAddress objects of the pool. Never changes.', { minLength: 1 }),
+    namePrefix: text('Begins the names of the IPAddress objects of the pool. Never changes.', {
+      minLength: 1,
+    }).register(READ_AS, { reader: z.string().default('') }),
     pools: list('Where addresses come from. Each entry is used up before the next one.', entry).optional(),
     allocationStrategy: text('Which address of an entry is next: the lowest one that is free, or any. Never changes.', {
-      enum: ['sequential', 'random'],
-    }).default('sequential'),
+      enum: STRATEGIES,
+    })
+      .default('sequential')
+      .register(READ_AS, { reader: z.preprocess((value) => value || undefined, strategy) }),
     preAllocations: byClaim('Addresses that are kept for claims, by the name of the claim.'),
     ...settings(),
   })
@@ -74,6 +88,7 @@ export function ipAddress() {
     claim: reference('The claim that it was given to.'),
     pool: reference('The pool that it is of.'),
     ...settings(),
+    prefix: prefixLength().register(READ_AS, { reader: z.number() }).optional(),
   })
   return kubeObject('An address that a pool has given to a claim.', { spec: spec.optional() })
 }

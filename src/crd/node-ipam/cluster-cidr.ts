@@ -1,10 +1,9 @@
-import * as z from 'zod'
-import { type NodeSelector, nodeSelectorSchema } from '../core/node-selector.js'
+import type { NodeSelector } from '../core/node-selector.js'
 import { type CrdModel, defineCrdModel } from '../meta/crd-model.js'
 import type { KubeObject } from '../meta/object.js'
-import { objectSchema } from '../meta/schema.js'
+import { readerOf } from '../meta/reader.js'
 import { API_VERSION } from './names.js'
-import { clusterCIDRVersions } from './versions.js'
+import { clusterCIDR, clusterCIDRVersions } from './versions.js'
 
 /**
  * A range, or one of each family, from which Nodes get their subnets (networking.x-k8s.io/v1 of
@@ -31,15 +30,6 @@ export interface ClusterCIDRSpec {
   readonly ipv6?: string | undefined
 }
 
-const schema: z.ZodType<ClusterCIDR> = objectSchema({
-  spec: z.looseObject({
-    nodeSelector: nodeSelectorSchema.optional(),
-    perNodeHostBits: z.int(),
-    ipv4: z.string().optional(),
-    ipv6: z.string().optional(),
-  }),
-})
-
 export const ClusterCIDR: CrdModel<ClusterCIDR> = /* @__PURE__ */ defineCrdModel({
   info: {
     apiVersion: API_VERSION,
@@ -48,7 +38,7 @@ export const ClusterCIDR: CrdModel<ClusterCIDR> = /* @__PURE__ */ defineCrdModel
     namespaced: false,
     statusSubresource: false,
   },
-  schema,
+  schema: readerOf(clusterCIDR),
   categories: [],
   versions: clusterCIDRVersions(),
 })

@@ -13,7 +13,7 @@ export function clusterCIDRVersions(): readonly VersionSpec[] {
   return [{ apiVersion: API_VERSION, columns, schema: clusterCIDR }]
 }
 
-function clusterCIDR() {
+export function clusterCIDR() {
   const range = (family: 4 | 6) => {
     const sentence = `The IPv${family} range, as CIDR. At least one of ipv4 and ipv6 is given. Never changes.`
     return withRules(text(sentence), [stays(`IPv${family}`), validRange(family)]).optional()

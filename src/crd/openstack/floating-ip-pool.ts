@@ -1,11 +1,11 @@
-import * as z from 'zod'
 import { fail, ok, type Result } from '../../errors/index.js'
 import { type CrdModel, defineCrdModel } from '../meta/crd-model.js'
 import { type KubeObject, labelOf } from '../meta/object.js'
-import { type Condition, conditionSchema, objectSchema } from '../meta/schema.js'
+import { readerOf } from '../meta/reader.js'
+import type { Condition } from '../meta/schema.js'
 import { ADOPT_BY_TAG_ANNOTATION, API_VERSION_V1ALPHA1, MIN_FREE_ANNOTATION, POOL_KIND } from './names.js'
-import { poolVersions } from './pool-versions.js'
-import { type IdentityReference, identityReferenceSchema } from './references.js'
+import { pool, poolVersions } from './pool-versions.js'
+import type { IdentityReference } from './references.js'
 
 /**
  * A pool of floating IPs of OpenStack (infrastructure.cluster.x-k8s.io/v1alpha1 of
@@ -65,37 +65,6 @@ export interface OpenStackFloatingIPPoolStatus {
   readonly conditions?: readonly Condition[] | undefined
 }
 
-const texts = z.array(z.string())
-
-const filter = z.looseObject({
-  name: z.string().optional(),
-  description: z.string().optional(),
-  projectID: z.string().optional(),
-  tags: texts.optional(),
-  tagsAny: texts.optional(),
-  notTags: texts.optional(),
-  notTagsAny: texts.optional(),
-})
-
-const schema: z.ZodType<OpenStackFloatingIPPool> = objectSchema({
-  spec: z.looseObject({
-    preAllocatedFloatingIPs: texts.optional(),
-    maxIPs: z.int().optional(),
-    identityRef: identityReferenceSchema,
-    floatingIPNetwork: z.looseObject({ id: z.string().optional(), filter: filter.optional() }).optional(),
-    reclaimPolicy: z.enum(['Retain', 'Delete']),
-  }),
-  status: z
-    .looseObject({
-      claimedIPs: texts.default([]),
-      availableIPs: texts.default([]),
-      failedIPs: texts.optional(),
-      floatingIPNetwork: z.looseObject({ id: z.string(), name: z.string(), tags: texts.optional() }).optional(),
-      conditions: z.array(conditionSchema).optional(),
-    })
-    .optional(),
-})
-
 export const OpenStackFloatingIPPool: CrdModel<OpenStackFloatingIPPool> = /* @__PURE__ */ defineCrdModel({
   info: {
     apiVersion: API_VERSION_V1ALPHA1,
@@ -104,7 +73,7 @@ export const OpenStackFloatingIPPool: CrdModel<OpenStackFloatingIPPool> = /* @__
     namespaced: true,
     statusSubresource: true,
   },
-  schema,
+  schema: readerOf(pool),
   categories: [],
   versions: poolVersions(),
 })

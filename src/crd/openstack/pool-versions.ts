@@ -1,7 +1,9 @@
 import { age, column, type VersionSpec } from '../meta/crd-model.js'
-import { integer, kubeObject, list, object, text, withRules } from '../meta/strict.js'
+import { READ_AS } from '../meta/reader.js'
+import { type Field, integer, kubeObject, list, object, text, withRules } from '../meta/strict.js'
 import { condition } from '../meta/strict-conditions.js'
 import { API_VERSION_V1ALPHA1 } from './names.js'
+import { type IdentityReference, identityReferenceSchema } from './references.js'
 
 export function poolVersions(): readonly VersionSpec[] {
   const columns = [
@@ -12,7 +14,7 @@ export function poolVersions(): readonly VersionSpec[] {
   return [{ apiVersion: API_VERSION_V1ALPHA1, columns, schema: pool }]
 }
 
-function pool() {
+export function pool() {
   const spec = object('Which floating IPs the pool gives.', {
     preAllocatedFloatingIPs: list(
       'Floating IPs that exist already. They are used before others, and never deleted.',
@@ -44,7 +46,7 @@ function status() {
   })
 }
 
-function identityReference() {
+function identityReference(): Field<IdentityReference> {
   const reference = object('Which credentials reach the cloud.', {
     type: text('Kind of what has the credentials: a Secret of the namespace, or an OpenStackClusterIdentity.', {
       enum: ['Secret', 'ClusterIdentity'],
@@ -56,7 +58,9 @@ function identityReference() {
     region: text('The region of the cloud. Left out: that of clouds.yaml. Never changes.').optional(),
   })
   const rule = '(!has(self.region) && !has(oldSelf.region)) || self.region == oldSelf.region'
-  return withRules(reference, [{ rule, message: 'region is immutable' }])
+  return withRules(reference, [{ rule, message: 'region is immutable' }]).register(READ_AS, {
+    reader: identityReferenceSchema,
+  })
 }
 
 function network() {
