@@ -51,12 +51,12 @@ export class EmptyBlocks {
 
   /**
    * Removes the empty blocks that are kept for a pool and family: the pool may not need them any
-   * more. @returns their keys
+   * more. @returns their names
    */
   takeKept(group: string): readonly string[] {
     const names = this.#kept.get(group) ?? []
     this.#kept.delete(group)
-    return [...names].map((name) => `IPBlock ${name}`)
+    return [...names]
   }
 }
 

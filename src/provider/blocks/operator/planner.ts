@@ -13,6 +13,7 @@ import { planPool } from './pool.js'
 import { PoolUsages } from './usage.js'
 import {
   type Context,
+  KEYS,
   type OperatorState,
   overlapping,
   wakeForBlock,
@@ -72,13 +73,19 @@ export function blocksOperator(options: BlocksOperatorOptions = {}): Planner<Ope
     plan(key, context, { nowMs }) {
       const { state } = context
       state.nowMs = Math.max(state.nowMs, nowMs)
-      const [kind, name = ''] = key.split(' ')
-      if (kind === 'IPPool') return planPoolOf(name, context, { nowMs }, terminationGraceSeconds)
-      return kind === 'IPBlock'
-        ? planBlockOf(name, context, { nowMs }, emptySeconds)
-        : planDomainOf(name, context, { nowMs })
+      const read = KEYS.read(key)
+      switch (read?.kind) {
+        case 'IPDomain':
+          return planDomainOf(read.name, context, { nowMs })
+        case 'IPPool':
+          return planPoolOf(read.name, context, { nowMs }, terminationGraceSeconds)
+        case 'IPBlock':
+          return planBlockOf(read.name, context, { nowMs }, emptySeconds)
+        case undefined:
+          return undefined
+      }
     },
-    isAggregate: (key) => !key.startsWith('IPBlock '),
+    isAggregate: (key) => KEYS.read(key)?.kind !== 'IPBlock',
   })
 }
 

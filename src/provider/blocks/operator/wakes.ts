@@ -5,6 +5,7 @@ import type { PoolSpace } from '../../../crd/ipam-kit/space.js'
 import { isDeleting } from '../../../crd/meta/object.js'
 import type { Parsed } from '../../../plan/cached-objects.js'
 import type { Delta, PlannerContext } from '../../../plan/index.js'
+import { plannerKeys } from '../../../plan/planner-keys.js'
 import { readable } from '../../claims/objects.js'
 import type { ParsedBlock } from '../block/parsed-block.js'
 import type { ParsedPool } from '../pool/parsed-pool.js'
@@ -13,6 +14,9 @@ import type { KnownBlocks } from '../tasks/known-blocks.js'
 import { blockWatch, domainWatch, poolWatch } from '../tasks/watches.js'
 import { type EmptyBlocks, groupOf } from './empty-blocks.js'
 import type { PoolUsages } from './usage.js'
+
+/** The keys of the operator. */
+export const KEYS = plannerKeys('IPDomain', 'IPPool', 'IPBlock')
 
 export const watches = { domains: domainWatch, pools: poolWatch, blocks: blockWatch }
 
@@ -28,7 +32,7 @@ export interface OperatorState {
 export type Context = PlannerContext<typeof watches, OperatorState>
 
 export function wakeForDomain({ ref: { name } }: Delta<unknown>, { cache }: Context): readonly string[] {
-  return [`IPDomain ${name}`, ...poolsOf(name, cache).map(poolKey)]
+  return [KEYS.format('IPDomain', name), ...poolsOf(name, cache).map(poolKey)]
 }
 
 export function wakeForPool(delta: Delta<ParsedPool>, { cache, state }: Context): readonly string[] {
@@ -36,7 +40,7 @@ export function wakeForPool(delta: Delta<ParsedPool>, { cache, state }: Context)
   const [before, now] = [readable(delta.before), readable(delta.now)]
   state.known.followPool(delta, state.nowMs)
   const domains = new Set([before?.object.spec.domain, now?.object.spec.domain].filter((each) => each !== undefined))
-  const keys = [`IPPool ${name}`, ...[...domains].map((each) => `IPDomain ${each}`)]
+  const keys = [KEYS.format('IPPool', name), ...[...domains].map((each) => KEYS.format('IPDomain', each))]
   const [had, has] = [before && spaceOf(before), now && spaceOf(now)]
   if (now === undefined) state.usages.delete(name)
   const isSameDomain = before?.object.spec.domain === now?.object.spec.domain
@@ -49,7 +53,8 @@ export function wakeForPool(delta: Delta<ParsedPool>, { cache, state }: Context)
   }
   // an empty block that is kept for the pool may be unnecessary now
   const isSame = had === has && isGiving(before) === isGiving(now)
-  if (!isSame) for (const family of [4, 6] as const) keys.push(...state.empty.takeKept(`${family} ${name}`))
+  if (!isSame)
+    for (const family of [4, 6] as const) keys.push(...state.empty.takeKept(`${family} ${name}`).map(blockKey))
   return keys
 }
 
@@ -64,18 +69,19 @@ export function wakeForBlock(delta: Delta<ParsedBlock>, context: Context): reado
   const parsedBlocks = [readable(delta.before), readable(delta.now)].filter((parsed) => parsed !== undefined)
   const isForAll = delta.before?.ok === false || delta.now?.ok === false
   const pools = concerned(name, { places, parsedBlocks, isForAll }, context)
-  for (const pool of pools) state.usages.get(pool.slice(pool.indexOf(' ') + 1))?.touch(name)
+  for (const pool of pools) state.usages.get(pool)?.touch(name)
   return [
-    `IPBlock ${name}`,
-    ...[...domains].map((domain) => `IPDomain ${domain}`),
-    ...pools,
+    blockKey(name),
+    ...[...domains].map((domain) => KEYS.format('IPDomain', domain)),
+    ...[...pools].map((pool) => KEYS.format('IPPool', pool)),
     ...parsedBlocks
       .flatMap((parsed) => state.empty.takeKept(groupOf(parsed)))
-      .filter((key) => key !== `IPBlock ${name}`),
+      .filter((other) => other !== name)
+      .map(blockKey),
   ]
 }
 
-/** The keys of the pools that a change of a block concerns. */
+/** The names of the pools that a change of a block concerns. */
 function concerned(
   name: string,
   change: {
@@ -86,17 +92,17 @@ function concerned(
   { cache, state }: Context,
 ): ReadonlySet<string> {
   const { places, parsedBlocks, isForAll } = change
-  const keys = new Set(parsedBlocks.flatMap(poolsIn).map((pool) => `IPPool ${pool}`))
+  const names = new Set(parsedBlocks.flatMap(poolsIn))
   for (const { domain, prefix } of places) {
     for (const pool of poolsOf(domain, cache)) {
       // a pool that is kept for an unreadable block stays until the block is readable, or is
       // deleted
       const view = state.known.pool(pool.object.metadata.name)
       const hasUnits = view instanceof PoolView && view.unitsOf(prefix, name).length > 0
-      if (isForAll || hasUnits) keys.add(poolKey(pool))
+      if (isForAll || hasUnits) names.add(pool.object.metadata.name)
     }
   }
-  return keys
+  return names
 }
 
 /** The pools that have addresses in common with a pool, by name. O(pools of the domain). */
@@ -121,7 +127,11 @@ function poolsOf(domain: string, cache: Context['cache']): readonly ParsedPool[]
 }
 
 function poolKey({ object }: ParsedPool): string {
-  return `IPPool ${object.metadata.name}`
+  return KEYS.format('IPPool', object.metadata)
+}
+
+function blockKey(name: string): string {
+  return KEYS.format('IPBlock', name)
 }
 
 function spaceOf({ space }: ParsedPool): PoolSpace | undefined {

@@ -1,24 +1,16 @@
 import { IPHandle } from '../../../crd/ipam-kit/ip-handle.js'
 import { deleteObject, modelWatch, type Plan, type PlanTime, type Watch } from '../../../plan/index.js'
+import { plannerKeys } from '../../../plan/planner-keys.js'
 import type { OperatorOutcome } from '../operator/outcome.js'
 import { ownerAbsent } from './owners.js'
 import type { Sweep } from './rows.js'
 
-/** Prefix of the keys of handles; keys of blocks have none. */
-const KEY = 'handle '
+/** The keys of handles. The key of a block is its name. */
+export const HANDLES = plannerKeys('handle')
 /** After how many seconds a handle with rows is planned again. */
 const ROWS_SECONDS = 60
 
 export const handleWatch: Watch<IPHandle> = modelWatch(IPHandle, { indexes: { owner: ({ spec }) => [spec.uid] } })
-
-export function handleKey(name: string): string {
-  return KEY + name
-}
-
-/** The name of the handle of a key; `undefined`: the key is for a block. */
-export function handleIn(key: string): string | undefined {
-  return key.startsWith(KEY) ? key.slice(KEY.length) : undefined
-}
 
 /** Removes the handle of an owner that does not exist and has no rows. */
 export function planHandle(name: string, sweep: Sweep, { nowMs }: PlanTime): Plan<OperatorOutcome> | undefined {
@@ -27,7 +19,11 @@ export function planHandle(name: string, sweep: Sweep, { nowMs }: PlanTime): Pla
   const uid = entry?.ok === true ? entry.value.spec.uid : undefined
   const owner = entry?.ok === true ? owners.refOf(entry.value.spec) : undefined
   const isMissing = owner !== undefined && uid !== undefined && !owners.isThere(owner, uid)
-  const { requeueAfterSeconds: graceSeconds = 0 } = absences.look(handleKey(name), isMissing ? [uid] : [], nowMs)
+  const { requeueAfterSeconds: graceSeconds = 0 } = absences.look(
+    HANDLES.format('handle', name),
+    isMissing ? [uid] : [],
+    nowMs,
+  )
   if (entry === undefined) return undefined
   if (!entry.ok) return { outcome: { kind: 'broken', message: entry.problem }, effects: [] }
   const message = `its owner ${entry.value.spec.owner}`

@@ -1,13 +1,13 @@
 import { IPAddress } from '../../../crd/cluster-api/ip-address.js'
 import { IPAddressClaim } from '../../../crd/cluster-api/ip-address-claim.js'
-import { type KindInfo, kindKey } from '../../../crd/meta/object.js'
+import { type KindInfo, kindKey, nameKey } from '../../../crd/meta/object.js'
 import { check, type KindOf } from '../../../errors/check.js'
 import { refuse } from '../../../errors/refuse.js'
 import type { Watches } from '../../../plan/define-planner.js'
 import { Absences, type Delta, definePlanner, modelWatch, type Planner, type Watch } from '../../../plan/index.js'
 import type { OperatorOutcome } from '../operator/outcome.js'
 import { blockWatch, poolWatch } from '../tasks/watches.js'
-import { handleIn, handleKey, handleWatch, planHandle } from './handles.js'
+import { HANDLES, handleWatch, planHandle } from './handles.js'
 import { changedUids, Owners, ownerWatch } from './owners.js'
 import { planRows, type Sweep } from './rows.js'
 
@@ -82,16 +82,16 @@ export function blocksSweep(options: BlocksSweepOptions): Planner<OperatorOutcom
       ),
       pools: () => [],
       blocks: ({ ref: { name }, before, now }) => (now !== undefined && now === before ? [] : [name]),
-      handles: ({ ref: { name } }) => [handleKey(name)],
+      handles: ({ ref }) => [HANDLES.format('handle', ref)],
       addresses: (delta, { state }) => [
         ...keysOf(uidsAt(delta, state.owners), state),
         // the row of an earlier claim of the name stays while the IPAddress has its address
-        ...state.blocks.by('ownerName', `${delta.ref.namespace}/${delta.ref.name}`).map(({ name }) => name),
+        ...state.blocks.by('ownerName', nameKey(delta.ref)).map(({ name }) => name),
       ],
     },
     plan(key, { state }, time) {
-      const handle = handleIn(key)
-      return handle === undefined ? planRows(key, state, time) : planHandle(handle, state, time)
+      const handle = HANDLES.read(key)
+      return handle === undefined ? planRows(key, state, time) : planHandle(handle.name, state, time)
     },
     isAggregate: () => true,
   })
@@ -101,7 +101,7 @@ export function blocksSweep(options: BlocksSweepOptions): Planner<OperatorOutcom
 function keysOf(uids: readonly string[], { blocks, handles }: Sweep): readonly string[] {
   const names = uids.flatMap((uid) => blocks.by('owner', uid).map(({ name }) => name))
   const owned = uids.flatMap((uid) => handles?.by('owner', uid) ?? [])
-  return [...names, ...owned.map(({ metadata }) => handleKey(metadata.name))]
+  return [...names, ...owned.map(({ metadata }) => HANDLES.format('handle', metadata))]
 }
 
 /**

@@ -1,5 +1,5 @@
 import { IPPool } from '../../../crd/ipam-kit/ip-pool.js'
-import { type KindInfo, type ObjectRef, refOf } from '../../../crd/meta/object.js'
+import { formatRef, type KindInfo, type ObjectRef, refOf } from '../../../crd/meta/object.js'
 import type { Change, TaskTime } from '../../../plan/index.js'
 import { PoolView } from '../pool/pool-view.js'
 import type { KnownBlocks } from './known-blocks.js'
@@ -43,7 +43,7 @@ export class TaskView {
   /** @returns false: another task of this process has written the block since */
   observe(change: Change): boolean {
     if (!this.common.observe(change, { nowMs: this.nowMs, since: this.#since })) return false
-    this.#shown.add(keyOf(change.kind === 'present' ? refOf(change.object) : change.ref))
+    this.#shown.add(formatRef(change.kind === 'present' ? refOf(change.object) : change.ref))
     if (this.known !== this.common) this.known.observe(change, { nowMs: this.nowMs })
     return true
   }
@@ -51,7 +51,7 @@ export class TaskView {
   /** The references to objects that the task was not shown itself. */
   unseen({ apiVersion, kind }: KindInfo, names: Iterable<string>): readonly ObjectRef[] {
     const refs = [...new Set(names)].map((name) => ({ apiVersion, kind, name }))
-    return refs.filter((ref) => !this.#shown.has(keyOf(ref)))
+    return refs.filter((ref) => !this.#shown.has(formatRef(ref)))
   }
 
   /** The pools of these names that can be read. */
@@ -79,11 +79,6 @@ export class TaskView {
   }
 
   #has({ kind }: Pick<KindInfo, 'kind'>, name: string): boolean {
-    return this.#shown.has(keyOf({ kind, name }))
+    return this.#shown.has(formatRef({ kind, name }))
   }
-}
-
-/** All kinds that tasks of blocks read are of one API group and cluster-scoped. */
-function keyOf({ kind, name }: Pick<ObjectRef, 'kind' | 'name'>): string {
-  return `${kind} ${name}`
 }
