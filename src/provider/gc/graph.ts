@@ -41,10 +41,15 @@ export interface GraphNode {
   readonly role: Role
 }
 
+/** `Kind.group`, or `Kind` in the core group. */
+export function kindName({ apiVersion, kind }: Pick<ObjectRef, 'apiVersion' | 'kind'>): string {
+  const group = groupOf(apiVersion)
+  return group === '' ? kind : `${kind}.${group}`
+}
+
 /** `Kind.group namespace/name`: the key of an object, the same for all versions of its group. */
 export function keyOf(ref: ObjectRef): string {
-  const group = groupOf(ref.apiVersion)
-  return formatRef(group === '' ? ref : { ...ref, kind: `${ref.kind}.${group}` })
+  return formatRef({ ...ref, kind: kindName(ref) })
 }
 
 /** Reads an object. An object without a uid cannot be referred to. */
@@ -100,13 +105,9 @@ export class Graph {
     this.#kinds = kinds
   }
 
-  /** The objects of the kind that a key names. */
-  kindOf(key: string): CachedObjects<GraphNode> | undefined {
-    return this.#kinds[key.slice(0, key.indexOf(' '))]
-  }
-
-  at(key: string): GraphNode | undefined {
-    return this.kindOf(key)?.get(key.slice(key.indexOf(' ') + 1))
+  /** The objects of a kind. */
+  kindOf(ref: ObjectRef): CachedObjects<GraphNode> | undefined {
+    return this.#kinds[kindName(ref)]
   }
 
   withUid(uid: string): GraphNode | undefined {

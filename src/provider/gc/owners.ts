@@ -1,6 +1,6 @@
-import { formatRef, groupOf, type KindInfo, type ObjectRef, type OwnerReference, refOf } from '../../crd/meta/object.js'
+import { formatRef, type KindInfo, type ObjectRef, type OwnerReference, refOf } from '../../crd/meta/object.js'
 import { type Effect, type EventEffect, eventAbout, guard, proofOfAbsence } from '../../plan/index.js'
-import { type Graph, type GraphNode, keyOf } from './graph.js'
+import { type Graph, type GraphNode, keyOf, kindName } from './graph.js'
 
 /** The input of plans: the objects, and the watched kinds. */
 export interface World {
@@ -82,7 +82,7 @@ export function proofsOf(ties: readonly Tie[], dependent: GraphNode, { graph }: 
       const needed = proofOfAbsence(
         { ref: place, uid: ref.uid },
         'the plan requires that it does not exist',
-        graph.kindOf(key),
+        graph.kindOf(place),
       )
       for (const proof of needed) proofs.set(`${ref.uid} ${key}`, proof)
     } else if ((tie.is === 'waiting' || tie.is === 'orphaning') && tie.owner !== dependent) {
@@ -117,10 +117,4 @@ export function formatTie(tie: Tie): string {
     default:
       return `${tie.ref.kind} ${tie.ref.name}`
   }
-}
-
-/** `Kind.group`, or `Kind` in the core group. */
-export function kindName({ apiVersion, kind }: Pick<ObjectRef, 'apiVersion' | 'kind'>): string {
-  const group = groupOf(apiVersion)
-  return group === '' ? kind : `${kind}.${group}`
 }

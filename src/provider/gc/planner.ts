@@ -2,10 +2,10 @@ import { type KindInfo, kindKey } from '../../crd/meta/object.js'
 import { check, type KindOf } from '../../errors/check.js'
 import { ipamError } from '../../errors/failure.js'
 import { byAge, type Delta, definePlanner, type Planner, type PlannerContext, type Watch } from '../../plan/index.js'
+import { plannerKeys } from '../../plan/planner-keys.js'
 import { planObject } from './collect.js'
-import { Graph, type GraphNode, nodeWatch } from './graph.js'
+import { Graph, type GraphNode, kindName, nodeWatch } from './graph.js'
 import type { GcOutcome } from './outcome.js'
-import { kindName } from './owners.js'
 
 export interface GcOptions {
   /** All kinds of owners and of dependents. Owners of other kinds count as existing. */
@@ -71,6 +71,11 @@ export function gcPlanner(options: GcOptions): GcPlanner {
   check('gcPlanner', 'options', options, GC_OPTIONS)
   const kinds = readKinds(options)
   const watches = Object.fromEntries([...kinds.values()].map((kind) => [kindName(kind), nodeWatch(kind)]))
+  const keys = plannerKeys(...Object.keys(watches))
+  const nodeAt = (key: string, cache: PlannerContext<GcWatches, GcState>['cache']) => {
+    const read = keys.read(key)
+    return read && cache[read.kind]?.get(read.name)
+  }
   const wakes = Object.fromEntries(Object.keys(watches).map((name) => [name, wake]))
   const planner = definePlanner<GcOutcome, GcWatches, GcState>({
     name: 'gc',
@@ -78,16 +83,16 @@ export function gcPlanner(options: GcOptions): GcPlanner {
     wakes,
     state: () => ({ unlisted: new Set(options.waitForLists === true ? kinds.keys() : []) }),
     plan(key, { cache, state: { unlisted } }) {
-      const graph = new Graph(cache)
-      const node = graph.at(key)
+      const node = nodeAt(key, cache)
       if (node === undefined) return undefined
-      if (unlisted.size === 0) return planObject(node, { graph, kindOf: (name) => kinds.get(kindKey(name)) })
+      if (unlisted.size === 0)
+        return planObject(node, { graph: new Graph(cache), kindOf: (name) => kinds.get(kindKey(name)) })
       const names = [...unlisted].map((kind) => kinds.get(kind)?.kind)
       return { outcome: { kind: 'unlisted', message: `not listed yet: ${names.join(', ')}` }, effects: [] }
     },
     // each of ten thousand dependents would wake it
     isAggregate(key, { cache }) {
-      const node = new Graph(cache).at(key)
+      const node = nodeAt(key, cache)
       return node !== undefined && node.role !== 'living'
     },
   })
