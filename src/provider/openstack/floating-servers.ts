@@ -1,8 +1,7 @@
 import { Cluster, hasPausedAnnotation, isClusterPaused } from '../../crd/cluster-api/cluster.js'
 import { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
-import type { NameRef } from '../../crd/meta/object.js'
-import { formatRef, hasFinalizer, isDeleting, type ObjectRef, refOf } from '../../crd/meta/object.js'
+import { formatRef, hasFinalizer, isDeleting, nameKey, type ObjectRef, refOf } from '../../crd/meta/object.js'
 import { OpenStackServer } from '../../crd/openstack/machines.js'
 import { FLOATING_ADDRESS_CONDITION, FLOATING_IP_FINALIZER, POOL_EXHAUSTED_REASON } from '../../crd/openstack/names.js'
 import { check, type KindOf } from '../../errors/check.js'
@@ -12,11 +11,13 @@ import {
   definePlanner,
   eventAbout,
   modelWatch,
+  type Parsed,
   type Plan,
   type Planner,
   type PlannerContext,
   type PlanTime,
 } from '../../plan/index.js'
+import { plannerKeys } from '../../plan/planner-keys.js'
 import { capoServerOf, dialects } from '../consumer/dialects.js'
 import { MAX_CALL_SECONDS } from '../external/cloud.js'
 import { planAttach } from './attach.js'
@@ -56,6 +57,8 @@ const FLOATING_SERVERS_OPTIONS: KindOf<FloatingServersOptions> = {
   checkSeconds: 'number?',
   callSeconds: 'number?',
 }
+
+const KEYS = plannerKeys('OpenStackServer')
 
 const WATCHES = {
   servers: modelWatch(OpenStackServer, {
@@ -126,16 +129,16 @@ export function floatingServers(options: FloatingServersOptions = {}): FloatingS
         const named = capoServerOf(ref.name)
         const owners = [before, now].flatMap((entry) => (entry?.ok === true ? serverOwners(entry.value) : []))
         const names = new Set([...(named === undefined ? [] : [named]), ...owners])
-        return [...names].map((name) => keyOf({ namespace: ref.namespace, name }))
+        return [...names].map((name) => KEYS.format('OpenStackServer', { ...ref, name }))
       },
       addresses({ ref }, { cache }) {
         const named = capoServerOf(ref.name)
-        const claims = cache.claims.by('address', `${ref.namespace}/${ref.name}`)
+        const claims = cache.claims.by('address', nameKey(ref))
         const names = new Set([...(named === undefined ? [] : [named]), ...claims.flatMap(serverOwners)])
-        return [...names].map((name) => keyOf({ namespace: ref.namespace, name }))
+        return [...names].map((name) => KEYS.format('OpenStackServer', { ...ref, name }))
       },
       clusters({ ref }, { cache }) {
-        return cache.servers.by('cluster', `${ref.namespace}/${ref.name}`).map(({ metadata }) => keyOf(metadata))
+        return cache.servers.by('cluster', nameKey(ref)).map(({ metadata }) => KEYS.format('OpenStackServer', metadata))
       },
     },
     plan: (key, context, time) => planServer(key, context, time, rules),
@@ -148,7 +151,8 @@ export function floatingServers(options: FloatingServersOptions = {}): FloatingS
     // no two servers compete for anything
     reserve: () => () => [],
     isServed: (key, { cache }) => {
-      const conditions = cache.servers.get(nameIn(key))?.status?.conditions ?? []
+      const entry = entryOf(key, cache)
+      const conditions = (entry?.ok === true && entry.value.status?.conditions) || []
       return conditions.some(({ type, status }) => type === FLOATING_ADDRESS_CONDITION && status === 'True')
     },
   })
@@ -180,7 +184,7 @@ function planServer(
   time: PlanTime,
   rules: ServerRules,
 ): Plan<FloatingServerOutcome> | undefined {
-  const entry = context.cache.servers.entry(nameIn(key))
+  const entry = entryOf(key, context.cache)
   if (entry === undefined) {
     context.state.forget(key)
     return undefined
@@ -256,9 +260,11 @@ function planRefused(
   time: PlanTime,
   rules: ServerRules,
 ): Plan<FloatingServerOutcome> | undefined {
-  const server = context.cache.servers.get(nameIn(key))
-  const view = server && viewOf(server, context, time, rules)
-  if (server === undefined || view === undefined || typeof view === 'string') return undefined
+  const entry = entryOf(key, context.cache)
+  if (entry?.ok !== true) return undefined
+  const server = entry.value
+  const view = viewOf(server, context, time, rules)
+  if (typeof view === 'string') return undefined
   const isOfClaim =
     'object' in effect ? IPAddressClaim.is(effect.object) : 'ref' in effect && IPAddressClaim.is(effect.ref)
   const text = isOfClaim ? `Failed to reconcile floating IP claims: ${message}` : message
@@ -275,14 +281,10 @@ function serverOwners({ metadata }: IPAddressClaim): readonly string[] {
 }
 
 function keysIn(namespace: string | undefined, name: string | undefined): readonly string[] {
-  return name === undefined ? [] : [`${namespace}/${name}`]
+  return name === undefined ? [] : [nameKey({ namespace, name })]
 }
 
-function keyOf({ namespace, name }: NameRef): string {
-  return formatRef({ kind: OpenStackServer.info.kind, namespace, name })
-}
-
-/** The name in a key, in the form of the cache. */
-function nameIn(key: string): string {
-  return key.slice(key.indexOf(' ') + 1)
+function entryOf(key: string, { servers }: ServerContext['cache']): Parsed<OpenStackServer> | undefined {
+  const read = KEYS.read(key)
+  return read && servers.entry(read.name)
 }
