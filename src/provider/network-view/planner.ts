@@ -20,6 +20,7 @@ import {
   type TrimmedWatch,
   type Watch,
 } from '../../plan/index.js'
+import { SentEvents } from '../../plan/sent-events.js'
 import { acceptedRanges } from './acceptance.js'
 import { type AssignerType, decideAssigner, rangesOf, sharedBy } from './assigner.js'
 import { type ConfiguredRanges, LiveNetworkView, type RangeRole } from './live.js'
@@ -105,8 +106,8 @@ interface NetworkState {
   readonly absences: Absences
   /** Since when only details have differed. */
   detailsSinceMs: number | undefined
-  /** Whether an Event has reported that the object is missing. */
-  isMissingTold: boolean
+  /** The Event that the object is missing, while it is. */
+  readonly sent: SentEvents
 }
 
 type Context = PlannerContext<NetworkWatches, NetworkState>
@@ -158,7 +159,7 @@ export function networkViewPlanner(options: NetworkViewOptions = {}): NetworkVie
         view,
         absences: new Absences(graceSeconds),
         detailsSinceMs: undefined,
-        isMissingTold: before?.isMissingTold ?? false,
+        sent: before?.sent ?? new SentEvents(),
       }
     },
     wakes: {
@@ -244,7 +245,7 @@ function planNetwork(
 ): Plan<NetworkViewOutcome> {
   const entry = cache.networks.entry(name)
   if (entry === undefined) return create ? created(name) : missing(name, state)
-  state.isMissingTold = false
+  state.sent.forget(name)
   if (!entry.ok) return { outcome: { kind: 'unreadable', message: entry.problem }, effects: [] }
   const network = entry.value
   if (isDeleting(network)) return { outcome: { kind: 'deleting', message: 'the object is being deleted' }, effects: [] }
@@ -279,9 +280,7 @@ function missing(name: string, state: NetworkState): Plan<NetworkViewOutcome> {
   const message = `ClusterNetwork ${name} does not exist, and no range is published: create it, with the consumers that have to accept ranges`
   const about = { apiVersion, kind, name }
   const event = { kind: 'event', about, type: 'Warning', reason: 'ClusterNetworkMissing', message } as const
-  const effects = state.isMissingTold ? [] : [event]
-  state.isMissingTold = true
-  return { outcome: { kind: 'missing', message }, effects }
+  return { outcome: { kind: 'missing', message }, effects: state.sent.note(name, undefined, event) ? [event] : [] }
 }
 
 /** Addresses of Nodes are read only if no Node has a subnet. */
