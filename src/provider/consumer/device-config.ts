@@ -2,6 +2,7 @@ import * as Address from '../../cidr/nouns/address.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
 import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import { ADDRESS } from '../../crd/cluster-api/kinds.js'
+import { nameKey } from '../../crd/meta/object.js'
 import { check, type KindOf } from '../../errors/check.js'
 
 type Address = Address.Address
@@ -123,7 +124,7 @@ function take(
   options: DeviceConfigOptions,
 ): Problem | undefined {
   const problemOf = (code: DeviceProblemCode, words: string, text: string): Problem => {
-    return { code, message: `IPAddress ${nameOf(address)} ${words}: ${JSON.stringify(text)}` }
+    return { code, message: `IPAddress ${nameKey(address.metadata)} ${words}: ${JSON.stringify(text)}` }
   }
   const prefix = prefixOf(address, options)
   if (typeof prefix === 'string') return problemOf('InvalidAddress', 'has invalid ip address', prefix)
@@ -158,7 +159,7 @@ function problemOfGateway(
 ): Problem | undefined {
   const { family } = gateway
   if (family !== prefix.address.family) {
-    const message = `IPAddress ${nameOf(address)} has mismatched gateway and address IP families`
+    const message = `IPAddress ${nameKey(address.metadata)} has mismatched gateway and address IP families`
     return { code: 'GatewayFamilyMismatch', message }
   }
   const wanted = family === 4 ? device.gateway4 : device.gateway6
@@ -202,8 +203,4 @@ function gatewayOf({ spec }: IPAddress): Address | string | undefined {
 function isText(address: Address, text: string): boolean {
   const parsed = Address.safeParse(text)
   return parsed.ok && Address.equals(parsed.value, address)
-}
-
-function nameOf({ metadata }: IPAddress): string {
-  return `${metadata.namespace ?? ''}/${metadata.name}`
 }

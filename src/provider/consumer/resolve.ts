@@ -3,7 +3,7 @@ import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import type { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import { ADDRESS, CLAIM } from '../../crd/cluster-api/kinds.js'
 import { CLUSTER_NAME_LABEL, READY_CONDITION } from '../../crd/cluster-api/names.js'
-import { formatRef, isDeleting, type ObjectMeta } from '../../crd/meta/object.js'
+import { formatRef, isDeleting, nameKey, type ObjectMeta } from '../../crd/meta/object.js'
 import { check } from '../../errors/check.js'
 import { refuse } from '../../errors/refuse.js'
 import { EARLIER_UID_ANNOTATION } from './dialects.js'
@@ -31,7 +31,7 @@ export function resolveClaim(desired: DesiredClaim, claim?: IPAddressClaim, addr
   if (claim !== undefined) check('resolveClaim', 'claim', claim, ['open', { spec: 'object', metadata: 'object' }])
   if (address !== undefined) check('resolveClaim', 'address', address, ['open', { spec: 'object', metadata: 'object' }])
 
-  const name = `IPAddressClaim ${desired.namespace}/${desired.name}`
+  const name = `IPAddressClaim ${nameKey(desired)}`
   if (claim === undefined) {
     if (address === undefined) return { kind: 'missing', message: `${name} is not there` }
     assertName('address', address, desired.namespace, desired.name)
@@ -198,8 +198,4 @@ function assertName(
   const got = nameKey(object.metadata)
   const expected = name === undefined ? 'none, for a claim that names none' : nameKey({ namespace, name })
   if (got !== expected) refuse('resolveClaim', argument, expected, got)
-}
-
-function nameKey({ namespace, name }: { readonly namespace?: string | undefined; readonly name: string }): string {
-  return `${namespace ?? ''}/${name}`
 }

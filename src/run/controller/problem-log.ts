@@ -1,3 +1,4 @@
+import { readNameKey } from '../../crd/meta/object.js'
 import { errorText } from '../../errors/cause.js'
 import { check, type KindOf } from '../../errors/check.js'
 import { describe, type Failure } from '../../errors/index.js'
@@ -122,7 +123,7 @@ export class ProblemLog {
 function namesIn(problem: ControllerProblem): readonly string[] {
   if (problem.kind === 'informer') return [problem.of.kind]
   const [, namespacedName = problem.key] = problem.key.split(' ')
-  return [problem.key, namespacedName, namespacedName.split('/').at(-1) as string]
+  return [problem.key, namespacedName, readNameKey(namespacedName).name]
 }
 
 /** A number, or a group of a uid, which may have no digit. */
