@@ -43,12 +43,12 @@ function rangesOf(texts: readonly string[]): number {
   return RangeSet.ranges(setOf(texts)).length
 }
 
-// Questions make what waits for them: a directory is built when it pays, and sums with the first count.
+// Questions make what waits for them: the first search builds a directory, the first count sums.
 
 function setOf(texts: readonly string[]): RangeSet {
   const set = RangeSet.fromPrefixes(parsedPrefixes(texts))
   const first = RangeSet.first(set)!
-  for (let search = 0; search < texts.length; search++) RangeSet.contains(set, first)
+  RangeSet.contains(set, first)
   RangeSet.size(set)
   return set
 }

@@ -15,7 +15,7 @@ import { addressAt6, compareTo } from './words6.js'
  * returns a new set, which may share its arrays with another.
  *
  * An IPv4 range needs 8 bytes, an IPv6 range 32. Sets of 32 ranges or more need 4 to 8 more for a
- * directory, which is built after several searches. The order is all IPv4, then all IPv6, each
+ * directory, which the first search builds in O(n). The order is all IPv4, then all IPv6, each
  * ascending.
  *
  * A set can be frozen, and sent to a worker. A structured clone is a set too, but it has no

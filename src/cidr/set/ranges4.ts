@@ -12,8 +12,6 @@ export const UNBUILT: Uint32Array = /* @__PURE__ */ new Uint32Array(0)
 /** A directory for fewer ranges than this does not pay. */
 const FEW = 32
 const MAX_SLOT_BITS = 16
-/** A search without the directory costs about as much as building it for this many ranges. */
-export const RANGES_A_SEARCH = 16
 
 /**
  * Sorted, disjoint, non-adjacent IPv4 ranges: `firsts[i]..lasts[i]`, both included. The inside of a
@@ -33,8 +31,6 @@ export class Ranges4 {
    */
   #slots = UNBUILT
   #slotBits = 0
-  /** Searches without it so far. */
-  #searches = 0
   /** The number of addresses in front of every 64th range. */
   #sums = UNBUILT
 
@@ -74,24 +70,23 @@ export class Ranges4 {
     let high = firsts.length
     if (!(#slots in ranges)) assertRanges(firsts, lasts)
     else if (high >= FEW) {
+      const offset = value - firsts[0]!
+      if (offset < 0) return -1
+      if (ranges.#slots.length === 0) ranges.#buildSlots()
       const slots = ranges.#slots
-      if (slots.length > 0) {
-        const offset = value - firsts[0]!
-        if (offset < 0) return -1
-        const slot = offset >>> ranges.#slotBits
-        if (slot >= slots.length - 1) return high - 1
-        low = slots[slot]!
-        high = slots[slot + 1]!
-        if (high - low <= 2 && low + 1 < firsts.length) {
-          // what lies behind the slot begins behind the value: counted without a branch, which no
-          // processor would foretell
-          return low + 1 - isBelow(value, firsts[low]!) - isBelow(value, firsts[low + 1]!)
-        }
-        if (high - low <= 8) {
-          while (low < high && firsts[low]! <= value) low++
-          return low - 1
-        }
-      } else if (++ranges.#searches * RANGES_A_SEARCH > high) ranges.#buildSlots()
+      const slot = offset >>> ranges.#slotBits
+      if (slot >= slots.length - 1) return high - 1
+      low = slots[slot]!
+      high = slots[slot + 1]!
+      if (high - low <= 2 && low + 1 < firsts.length) {
+        // what lies behind the slot begins behind the value: counted without a branch, which no
+        // processor would foretell
+        return low + 1 - isBelow(value, firsts[low]!) - isBelow(value, firsts[low + 1]!)
+      }
+      if (high - low <= 8) {
+        while (low < high && firsts[low]! <= value) low++
+        return low - 1
+      }
     }
     while (low < high) {
       const middle = (low + high) >>> 1

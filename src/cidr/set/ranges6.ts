@@ -1,6 +1,6 @@
 import type { Address6 } from '../nouns/types.js'
 import { format6 } from '../text/text6.js'
-import { areRanges, assertRanges, RANGES_A_SEARCH, SUM_SHIFT, UNBUILT } from './ranges4.js'
+import { areRanges, assertRanges, SUM_SHIFT, UNBUILT } from './ranges4.js'
 import { ascending6 } from './sort6.js'
 import {
   addressAt6,
@@ -35,8 +35,6 @@ export class Ranges6 {
   #slots = UNBUILT
   #slotAt = 0
   #slotBits = 0
-  /** Searches without it so far. */
-  #searches = 0
   /** The number of addresses in front of every 64th range, four words each. */
   #sums = UNBUILT
 
@@ -76,17 +74,16 @@ export class Ranges6 {
     let high = firsts.length >>> 2
     if (!(#slots in ranges)) assertRanges(firsts, lasts)
     else if (high >= FEW) {
+      if (compareTo(firsts, 0, address) > 0) return -1
+      if (compareTo(firsts, high - 1, address) <= 0) return high - 1
+      if (ranges.#slots.length === 0) ranges.#buildSlots()
       const slots = ranges.#slots
-      if (slots.length > 0) {
-        if (compareTo(firsts, 0, address) > 0) return -1
-        if (compareTo(firsts, high - 1, address) <= 0) return high - 1
-        // between the first and the last range, so that it agrees with them in the bits in front of
-        // the window
-        const slotAt = ranges.#slotAt
-        const slot = (windowOf(address, slotAt) - windowAt6(firsts, 0, slotAt)) >>> ranges.#slotBits
-        low = slots[slot]!
-        high = slots[slot + 1]!
-      } else if (++ranges.#searches * RANGES_A_SEARCH > high) ranges.#buildSlots()
+      // between the first and the last range, so that it agrees with them in the bits in front of
+      // the window
+      const slotAt = ranges.#slotAt
+      const slot = (windowOf(address, slotAt) - windowAt6(firsts, 0, slotAt)) >>> ranges.#slotBits
+      low = slots[slot]!
+      high = slots[slot + 1]!
     }
     while (low < high) {
       const middle = (low + high) >>> 1
