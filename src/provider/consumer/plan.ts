@@ -138,7 +138,9 @@ export function planClaims(input: ConsumerInput, options: PlanClaimsOptions = {}
  * whose device has left the spec is released too.
  *
  * Call it only when the machine does not exist any more: a released address may be given to another
- * machine at once. Devices whose claims have invalid names do not stop it. O(n) in claims.
+ * machine at once. If another process may have just created a claim, remove the finalizer of the
+ * machine after a `proofOfAbsence` of each claim that is missing. Devices whose claims have invalid
+ * names do not stop it. O(n) in claims.
  *
  * @throws IpamError `INVALID_ARGUMENT` for an owner or a claim that was not read from a store
  *

@@ -52,17 +52,21 @@ export function planAttach(view: ServerView): Plan<FloatingServerOutcome> {
   const effects = [...finalizer, ...claims.effects]
   if (resolution.kind === 'bound') return planBound(view, resolution, effects)
   if (rules.onExhausted === 'fail' && resolution.kind === 'pending' && EXHAUSTED.includes(resolution.reason)) {
-    return planFailure(view, resolution.message)
+    return planFailure(view, resolution)
   }
   return planWaiting(view, claims, resolution, effects)
 }
 
 /** Marks a server as failed whose pool has no address. The next plan removes its claim. */
-function planFailure(view: ServerView, message: string): Plan<FloatingServerOutcome> {
+function planFailure(
+  view: ServerView,
+  { claim, message }: Extract<Resolution, { readonly kind: 'pending' }>,
+): Plan<FloatingServerOutcome> {
   const update = { type: FLOATING_ADDRESS_CONDITION, status: 'False', reason: POOL_EXHAUSTED_REASON, message } as const
   const event = eventAbout(view.server, { type: 'Warning', reason: POOL_EXHAUSTED_REASON, message })
   const [write] = conditionEffects(view, update)
-  return { outcome: { kind: 'failed', message }, effects: write === undefined ? [] : [write, event] }
+  const effects = write === undefined ? [] : [guard(claim, 'it still has no address'), write, event]
+  return { outcome: { kind: 'failed', message }, effects }
 }
 
 function planWaiting(

@@ -247,6 +247,12 @@ function viewOf(
   const key = formatRef(refOf(server))
   return {
     ...{ server, claims, addresses, nowMs, rules },
+    claimRef: {
+      apiVersion: IPAddressClaim.info.apiVersion,
+      kind: IPAddressClaim.info.kind,
+      namespace,
+      name: claimName,
+    },
     cluster: clusterEntry?.ok === true ? clusterEntry.value : undefined,
     knownOf: (about) => state.of(key, about),
   }

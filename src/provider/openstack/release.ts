@@ -1,7 +1,7 @@
 import type { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import { hasFinalizer } from '../../crd/meta/object.js'
 import { FLOATING_IP_FINALIZER } from '../../crd/openstack/names.js'
-import { type Effect, guard, type Plan, removeFinalizer } from '../../plan/index.js'
+import { type Effect, guard, type Plan, proofOfAbsence, removeFinalizer } from '../../plan/index.js'
 import { releasePlan } from '../consumer/plan.js'
 import type { FloatingServerOutcome } from './outcome.js'
 import { attachedTo } from './port-choice.js'
@@ -38,11 +38,17 @@ export function planRelease(view: ServerView, deletes: boolean): Plan<FloatingSe
   }
   const why = 'its floating IP is released'
   const isHeld = hasFinalizer(server, FLOATING_IP_FINALIZER)
-  const finalizer = isHeld ? [removeFinalizer(server, FLOATING_IP_FINALIZER, why)] : []
+  const finalizer = isHeld ? [...noClaim(view), removeFinalizer(server, FLOATING_IP_FINALIZER, why)] : []
   const effects = [...release.effects, ...finalizer]
   // a server that is being deleted stays so; another one may have got a pool again
   if (deletes && effects.length > 0) effects.unshift(guard(server, 'it needs no floating IP'))
   return { outcome: { kind: 'released', message: why }, effects }
+}
+
+/** Another process may have just created the claim: its finalizer would never be removed. */
+function noClaim({ claimRef, claims }: ServerView): readonly Effect[] {
+  const isKnown = claims.some(({ metadata }) => metadata.name === claimRef.name)
+  return isKnown ? [] : proofOfAbsence({ ref: claimRef }, 'no claim of a server that does not exist')
 }
 
 /**

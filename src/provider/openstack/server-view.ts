@@ -5,7 +5,7 @@ import type { Cluster } from '../../crd/cluster-api/cluster.js'
 import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import type { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import { CLUSTER_NAME_LABEL } from '../../crd/cluster-api/names.js'
-import { type Json, labelOf, refOf } from '../../crd/meta/object.js'
+import { type Json, labelOf, type ObjectRef, refOf } from '../../crd/meta/object.js'
 import type { OpenStackServer } from '../../crd/openstack/machines.js'
 import { FLOATING_ADDRESS_CONDITION, FLOATING_IP_ERROR_REASON } from '../../crd/openstack/names.js'
 import { type Effect, type ExternalFailure, guard, type Plan, patchStatus } from '../../plan/index.js'
@@ -24,6 +24,8 @@ import {
 /** A server with all its objects and the last answers of the cloud. */
 export interface ServerView {
   readonly server: OpenStackServer
+  /** Its claim, which may not exist. */
+  readonly claimRef: ObjectRef
   /** The claims with the name of its claim, or that it owns. */
   readonly claims: readonly IPAddressClaim[]
   readonly addresses: readonly IPAddress[]
