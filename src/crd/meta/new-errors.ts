@@ -18,8 +18,9 @@ export function newErrors(
   const elsewhere = errors.filter((error) => !take(exact, keyOf(error)))
   if (elsewhere.length === 0) return { added: [], old: errors }
   const left = known.filter((error) => take(exact, keyOf(error)))
-  const moved = counted(left.flatMap((error) => itemKey(error, before) ?? []))
-  const added = new Set(elsewhere.filter((error) => !take(moved, itemKey(error, object))))
+  const numberOf = itemNumbers()
+  const moved = counted(left.flatMap((error) => itemKey(error, before, numberOf) ?? []))
+  const added = new Set(elsewhere.filter((error) => !take(moved, itemKey(error, object, numberOf))))
   return { added: [...added], old: errors.filter((error) => !added.has(error)) }
 }
 
@@ -32,13 +33,28 @@ function keyOf({ type, path, value, detail }: FieldError): string {
   return JSON.stringify([path, type, value, detail])
 }
 
-/** What an error says without the place of its item, and the item; else `undefined`. */
-function itemKey(error: FieldError, object: KubeObject): string | undefined {
+/** A number for each item: the same for items with the same JSON. Each item is written once. */
+function itemNumbers(): (item: unknown) => number {
+  const byItem = new Map<unknown, number>()
+  const byText = new Map<string | undefined, number>()
+  return (item) => {
+    const known = byItem.get(item)
+    if (known !== undefined) return known
+    const text = JSON.stringify(item)
+    const number = byText.get(text) ?? byText.size
+    byText.set(text, number)
+    byItem.set(item, number)
+    return number
+  }
+}
+
+/** What an error says without the place of its item, and the number of the item. */
+function itemKey(error: FieldError, object: KubeObject, numberOf: (item: unknown) => number): string | undefined {
   const place = ITEM.exec(error.path)
   if (place === null) return undefined
   const [, list, index] = place
   const item = valueAt(object, [...list!.split('.'), Number(index)])
-  return `${keyOf(error).replace(INDEX, '[]')} ${JSON.stringify(item)}`
+  return `${keyOf(error).replace(INDEX, '[]')} ${numberOf(item)}`
 }
 
 function counted(texts: readonly string[]): Map<string, number> {
