@@ -59,15 +59,6 @@ export const systems: { readonly [name: string]: System } = {
       return simulate({ system, seed, writers, concurrency: 2 ** (seed % 4), actions: 40, faultProbability: 0.2 })
     },
   },
-  'node-ipam-shared': {
-    schedules: { full: 10_000, short: 200 },
-    run: (seed, writers = 2 + (seed % 2)) => {
-      const ranges = pickBySeed(['objects', 'flags', 'default'] as const, seed)
-      const system = nodeIPAMSystem({ shared: true, ranges, services: pickBySeed(['objects', 'fixed'], seed) })
-      const faults = [...ALL_FAULTS, 'stand-still'] as const
-      return simulate({ system, seed, writers, mayWrite: 'all', faults, concurrency: 2 ** (seed % 3), actions: 30 })
-    },
-  },
   'floating-ips': {
     schedules: { full: 10_000, short: 150 },
     run: (seed, writers = 1 + (seed % 3)) => {

@@ -10,7 +10,6 @@
 //   in-cluster-blocks   the in-cluster provider on blocks, 2 to 5 writers, all at once
 //   node-ipam      subnets of Nodes from ClusterCIDRs and from flags, 1 to 3 writers of whom one rules, each with up to eight plans at a time
 //   floating-ips   pools of two namespaces in one project of a cloud, for all mixes of what a cloud can do, 1 to 3 writers, one at a time or all at once
-//   node-ipam-shared   the same with 2 or 3 writers at once, over one SubnetReservations
 //   service-ip     addresses of Services and the end of their ranges, 1 to 3 writers, all at once or one that rules
 //
 // A long run says every minute how far it is, and from which seed on it can be taken up again. The

@@ -21,11 +21,6 @@ const EXCEPTIONS: Readonly<Record<string, Partial<Record<Rule, string>>>> = {
   'claims/objects.ts': { index: 'the collections of the cache by kind, which do not change' },
   'claims/planner.ts': { index: 'the address that a claim has lost: what was, and is not stored any more' },
   'claims/shared-addresses.ts': { times: 'how long a claim waits for another claim that has its address' },
-  'node-ipam/context.ts': { times: 'how long a Node waits for the controller that has reserved its subnets' },
-  'node-ipam/reservations.ts': {
-    'version filter':
-      'up to which version of the Nodes each controller has to have heard, which is stored for all of them',
-  },
   'external/inventory.ts': {
     times: 'when calls were answered that a list of the cloud may not show yet: no objects of a store',
   },

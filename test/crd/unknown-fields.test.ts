@@ -21,7 +21,6 @@ const models: readonly CrdModel<KubeObject>[] = [
   IpamKit.IPDomain,
   IpamKit.IPHandle,
   IpamKit.ClusterNetwork,
-  IpamKit.SubnetReservations,
   ClusterCIDR,
   OpenStack.OpenStackFloatingIPPool,
 ]

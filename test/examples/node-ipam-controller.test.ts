@@ -21,7 +21,7 @@ import { isDeep } from '../setup/depth.js'
 
 const folder = new URL('../../docs/examples/node-ipam-controller/', import.meta.url)
 const read = (file: string) => readFileSync(new URL(file, folder), 'utf8')
-const planned = (...args: readonly string[]) => planOf(parseFlags(FLAGS, args), 'process-1')
+const planned = (...args: readonly string[]) => planOf(parseFlags(FLAGS, args))
 
 describe('the flags of the node IPAM controller', () => {
   test('without any, ClusterCIDRs give the ranges, in numeric order', () => {
@@ -32,9 +32,8 @@ describe('the flags of the node IPAM controller', () => {
     })
   })
 
-  test('--network waits for consumers, and --shared names the process', () => {
-    const { options } = planned('--network', 'pods', '--shared')
-    expect(options).toMatchObject({ network: 'pods', shared: { identity: 'process-1' } })
+  test('--network waits for consumers', () => {
+    expect(planned('--network', 'pods').options).toMatchObject({ network: 'pods' })
   })
 
   test('--cluster-cidr makes a ClusterCIDR, with the rule of upstream for its host bits', () => {
@@ -129,7 +128,7 @@ describe('the manifests of the node IPAM controller', () => {
     expect(hostNetwork).toBe(true)
     const values = parseFlags({ ...COMMON_FLAGS, ...FLAGS }, containers[0]!.args)
     expect(readSettings(values)).toMatchObject({ elects: true, metricsPort: 8080, namespace: 'ipam-system' })
-    expect(planOf(values, 'process-1').parity).toBeUndefined()
+    expect(planOf(values).parity).toBeUndefined()
   })
 })
 

@@ -79,11 +79,6 @@ describe('node IPAM, simulated', () => {
     expect(await problems(share(100, 20), { system: nodeIPAMSystem(options), writers })).toEqual([])
   })
 
-  test('gives no subnet twice with several controllers that stand still before their writes', async () => {
-    const system = nodeIPAMSystem({ shared: true })
-    expect(await problems(share(100, 20), { ...SHARED, system })).toEqual([])
-  })
-
   test('gives subnets of ranges that are published and accepted, and are published until their last use', async () => {
     expect(await problems(share(100, 20), { system: nodeIPAMSystem({ network: true }) })).toEqual([])
   })
@@ -101,23 +96,7 @@ describe('node IPAM, simulated', () => {
   })
 })
 
-/** Several controllers at the same time. */
-const SHARED = { writers: 3, mayWrite: 'all', faults: [...ALL_FAULTS, 'stand-still'] } as const
-
 describe('a simulation finds a planner that', () => {
-  test('reserves subnets in whichever version of the entries', async () => {
-    const system = systemWhosePlans(
-      ({ effects }) =>
-        effects.map((effect) =>
-          effect.kind === 'patch' && effect.ref.kind === 'SubnetReservations'
-            ? ({ ...effect, if: { uid: effect.if.uid } } as Effect)
-            : effect,
-        ),
-      { shared: true, ranges: 'flags', services: 'fixed' },
-    )
-    await expectProblem(160, { ...SHARED, system }, /was given what Node node-\d was given/)
-  })
-
   test('gives subnets of ranges that no consumer knows', async () => {
     const system = { ...nodeIPAMSystem({ network: true }), planner: nodeIPAMSystem().planner }
     await expectProblem(40, { system }, /has a subnet that the network view does not know/)

@@ -26,8 +26,6 @@ export const FLAGS = {
   'watch-service-cidrs': { type: 'boolean', default: false },
   /** The ClusterNetwork that says which ranges are in use. Left out: all are. */
   network: { type: 'string' },
-  /** Whether several processes work at the same time, over a SubnetReservations. */
-  shared: { type: 'boolean', default: false },
 } as const satisfies FlagOptions
 
 /** The component whose order of subnets, and whose names of metrics, are kept. */
@@ -41,16 +39,9 @@ export interface NodeIPAMPlan {
   readonly parity: Parity | undefined
 }
 
-/**
- * @param identity names this process, and no other
- * @throws FlagError
- */
-export function planOf(values: FlagValues<typeof FLAGS>, identity: string): NodeIPAMPlan {
-  const common = {
-    watchServiceCIDRs: values['watch-service-cidrs'] === true,
-    network: values.network,
-    shared: values.shared === true ? { identity } : undefined,
-  }
+/** @throws FlagError */
+export function planOf(values: FlagValues<typeof FLAGS>): NodeIPAMPlan {
+  const common = { watchServiceCIDRs: values['watch-service-cidrs'] === true, network: values.network }
   switch (values.ranges) {
     case 'flags': {
       if (values.order !== undefined) throw new FlagError('--order is for --ranges objects')

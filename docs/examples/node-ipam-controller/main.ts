@@ -8,18 +8,14 @@
 //   CIDR[,CIDR] [MASKS] [MORE]
 //
 //   MASKS: --node-cidr-mask-size N, or --node-cidr-mask-size-ipv4 N and --node-cidr-mask-size-ipv6 N
-//   MORE:  --service-cluster-ip-range CIDR[,CIDR], --watch-service-cidrs, --network NAME, --shared, --metrics PORT, --concurrency N,
+//   MORE:  --service-cluster-ip-range CIDR[,CIDR], --watch-service-cidrs, --network NAME, --metrics PORT, --concurrency N,
 //          --leader-elect [--namespace NS] [--lease-duration S] [--renew-deadline S]
 //          [--retry-period S]
 //
 // One process at a time works: with --leader-elect any number may run, without it no other may.
-// With --shared all of them work. Ends on SIGTERM and SIGINT when everything that it has begun is
-// ended; with status 1 when it has lost its lease or cannot start, with 2 for wrong flags.
-// rbac.yaml is what it may do.
-import { hostname } from 'node:os'
-import { uid } from 'ipam-kit/node'
+// Ends on SIGTERM and SIGINT when everything that it has begun is ended; with status 1 when it has
+// lost its lease or cannot start, with 2 for wrong flags. rbac.yaml is what it may do.
 import { nodeIPAM } from 'ipam-kit/provider/node-ipam'
-import { FlagError } from '../program/flags.js'
 import { runProgram } from '../program/program.js'
 import { SubnetFigures } from './figures.js'
 import { FLAGS, planOf } from './flags.js'
@@ -27,9 +23,8 @@ import { FLAGS, planOf } from './flags.js'
 await runProgram({
   name: 'ipam-kit-node-ipam',
   flags: FLAGS,
-  work(values, { elects }) {
-    if (elects && values.shared === true) throw new FlagError('--shared is for processes without --leader-elect')
-    const { options, warnings, parity } = planOf(values, `${hostname()}_${uid()}`)
+  work(values) {
+    const { options, warnings, parity } = planOf(values)
     const planner = nodeIPAM(options)
     return { planners: [planner], figures: new SubnetFigures(planner, parity), warnings }
   },

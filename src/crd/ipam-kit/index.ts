@@ -1,6 +1,6 @@
 /**
  * The kinds of `ipam-kit.dev/v1alpha1`: pools that many writers allocate from (IPPool, IPBlock,
- * IPDomain, IPHandle), ClusterNetwork, and SubnetReservations.
+ * IPDomain, IPHandle), and ClusterNetwork.
  *
  * @module ipam-kit/crd/ipam-kit
  */
@@ -35,4 +35,3 @@ export {
 } from './ip-pool.js'
 export { admitClusterNetwork, type ClusterNetworkAdmissionRequest } from './network-admission.js'
 export { type PoolGrids, type PoolSpace, type PoolSubnet, poolSpace } from './space.js'
-export { type SubnetReservation, SubnetReservations, type SubnetReservationsSpec } from './subnet-reservations.js'

@@ -5,9 +5,6 @@ export const ROWS_FINALIZER = 'ipam-kit.dev/rows'
 /** On an IPPool and an IPDomain: the API server keeps it while blocks need it. */
 export const BLOCKS_FINALIZER = 'ipam-kit.dev/blocks'
 
-/** On a SubnetReservations. Without that object, two Nodes could get the same subnet. */
-export const RESERVATIONS_FINALIZER = 'ipam-kit.dev/reservations'
-
 /** The default domain of a pool. */
 export const DEFAULT_DOMAIN = 'default'
 
@@ -58,14 +55,6 @@ export const MAX_RANGES = 128
 export const MAX_ANSWERS = MAX_RANGES * MAX_CONSUMERS
 /** The maximum number of CIDRs of a family in a ClusterNetwork: ip-masq-agent reads up to 64. */
 export const MAX_KNOWN_PREFIXES = 64
-
-/** The maximum number of Nodes in a SubnetReservations. */
-export const MAX_RESERVATIONS = 256
-/**
- * The maximum number of ended ranges in a SubnetReservations. Ranges that ended earlier are dropped
- * first.
- */
-export const MAX_ENDED = 128
 
 /** The key of a row: 0 to 1023. A structural schema cannot constrain keys. */
 export const UNIT_PATTERN = '^(0|[1-9][0-9]{0,2}|10[01][0-9]|102[0-3])$'

@@ -1,8 +1,6 @@
 import type { Prefix } from '../../cidr/index.js'
-import type { ClusterNetwork, SubnetReservations } from '../../crd/ipam-kit/index.js'
-import type { SubnetReservation } from '../../crd/ipam-kit/subnet-reservations.js'
+import type { ClusterNetwork } from '../../crd/ipam-kit/index.js'
 import type { KubeObject } from '../../crd/meta/object.js'
-import type { Refusal } from '../../plan/effect.js'
 import type { PlannerContext, TrimmedWatch, Watch } from '../../plan/index.js'
 import type { SentEvents } from '../../plan/sent-events.js'
 import type { NodeFacts } from './node.js'
@@ -30,7 +28,6 @@ export type NodeIPAMWatches = {
   readonly ranges?: Watch<RangeFacts>
   readonly services?: Watch<ServiceFacts>
   readonly network?: Watch<ClusterNetwork>
-  readonly reservations?: Watch<SubnetReservations>
 }
 
 /** The state of the planner beside the objects. */
@@ -39,21 +36,6 @@ export interface NodeIPAMState {
   readonly sent: SentEvents
   /** The names of the Nodes for which no subnets were found. */
   readonly waiting: Set<string>
-  /** Of {@link SharedNodeIPAM}: the entries, by name of the Node. */
-  readonly reservations: Map<string, Reservation>
-  /** The uids of ClusterCIDRs that no new entry gets subnets from. */
-  readonly ended: Set<string>
-  /** Of {@link SharedNodeIPAM}: why the last write of the entries was refused, if it was. */
-  entriesRefused: Pick<Refusal, 'code' | 'message'> | undefined
-}
-
-export interface Reservation extends SubnetReservation {
-  readonly subnets: readonly Prefix[]
-  /**
-   * Since when this controller sees an entry of another controller whose Node is not patched yet,
-   * in milliseconds since 1970.
-   */
-  sinceMs?: number
 }
 
 export type NodeIPAMContext = PlannerContext<NodeIPAMWatches, NodeIPAMState>

@@ -20,12 +20,7 @@ export type { CrdModel, KubeObject } from '../../crd/meta/index.js'
 export type { ClusterCIDR, ClusterCIDRSpec } from '../../crd/node-ipam/index.js'
 export type { EventEffect } from '../../plan/index.js'
 export type { EventCause, SentEvents } from '../../plan/sent-events.js'
-export type {
-  NodeIPAMState,
-  NodeIPAMWatches,
-  RangeFacts,
-  Reservation as NodeSubnetReservation,
-} from './context.js'
+export type { NodeIPAMState, NodeIPAMWatches, RangeFacts } from './context.js'
 export {
   defaultClusterCIDR,
   type FlagRanges,
@@ -40,7 +35,6 @@ export type {
   NodeIPAMOutcome,
   NodeOutcome,
   RangeOutcome,
-  ReservationOutcome,
   ServiceOutcome,
   SubnetProblem,
 } from './outcome.js'
@@ -48,7 +42,6 @@ export { type NodeIPAMDecision, type NodeIPAMInput, planNodeIPAM } from './plan.
 export { type NodeIPAMOptions, type NodeIPAMPlanner, nodeIPAM } from './planner.js'
 export { type NodeRange, type ReadRange, readRange, type SubnetSpace } from './range.js'
 export { compareRanges, type RangeOrder, type RankedRange, rankClusterCIDRs } from './rank.js'
-export type { SharedNodeIPAM } from './reservations.js'
 export type { ServiceFacts } from './service-range.js'
 export type {
   HeldPrefix,

@@ -2,7 +2,7 @@ import type { Prefix } from '../../cidr/index.js'
 import type { SubnetChoice } from './subnets.js'
 
 /** The outcome of a plan. */
-export type NodeIPAMOutcome = NodeOutcome | RangeOutcome | ServiceOutcome | ReservationOutcome
+export type NodeIPAMOutcome = NodeOutcome | RangeOutcome | ServiceOutcome
 
 /**
  * The outcome of a plan for a Node.
@@ -65,25 +65,6 @@ export interface ServiceOutcome {
   readonly kind: 'excluded' | 'invalid'
   readonly message: string
 }
-
-/**
- * The outcome of a plan for the SubnetReservations of several controllers.
- *
- * - `reserving`: entries are added or removed
- * - `reserved`: there is nothing to change
- * - `behind`: the watch of Nodes has to catch up first
- * - `unreadable`: it cannot be parsed, or is being deleted without the finalizer that keeps it, and
- *   no Node gets subnets
- * - `failed`: the store has refused a write of it. No Node gets subnets until the write is done.
- *   Each Node that waits for an entry reports it (`CIDRAssignmentFailed`)
- */
-export type ReservationOutcome =
-  | {
-      readonly kind: 'reserving'
-      readonly message: string
-      readonly choices: readonly { readonly node: string; readonly choice: SubnetChoice }[]
-    }
-  | { readonly kind: 'reserved' | 'behind' | 'unreadable' | 'failed'; readonly message: string }
 
 /** Reasons of the Events, all of type Warning. The first two are upstream's. */
 export type NodeIPAMEventReason =

@@ -4,20 +4,14 @@ import { listed } from '../../errors/listed.js'
 import { type Plan, patchIfFields } from '../../plan/index.js'
 import type { TrimmedObject } from '../../plan/selection.js'
 import type { EventCause } from '../../plan/sent-events.js'
-import { type NodeIPAMContext, nodeKey, type Reservation } from './context.js'
+import { type NodeIPAMContext, nodeKey } from './context.js'
 import type { NodeFacts } from './node.js'
 import type { NodeOutcome, SubnetProblem } from './outcome.js'
 import type { NodeRange } from './range.js'
-import type { ReadShared } from './reservations.js'
 import type { HeldPrefix, SubnetChoice } from './subnets.js'
 
 /** The plan for a Node. O(ranges x log ranges). */
-export function planNode(
-  name: string,
-  context: NodeIPAMContext,
-  shared: ReadShared | undefined,
-  nowMs: number,
-): Plan<NodeOutcome> | undefined {
+export function planNode(name: string, context: NodeIPAMContext): Plan<NodeOutcome> | undefined {
   const { cache, state } = context
   const entry = cache.nodes.entry(name)
   if (entry?.ok !== true) return undefined
@@ -35,10 +29,6 @@ export function planNode(
     return { outcome: { kind: first.reason === 'CIDRConflict' ? 'conflict' : 'notOwned', message, problems }, effects }
   }
   if (node.isDeleting) return { outcome: { kind: 'deleting', message: `Node ${name} is being deleted` }, effects: [] }
-  const reservation = state.reservations.get(name)
-  if (shared !== undefined && reservation !== undefined && reservation.uid === object.metadata.uid) {
-    return planReserved(node, object, reservation, context, shared, nowMs)
-  }
   const choice = state.subnets.choose(node)
   if (choice === undefined) {
     state.waiting.add(name)
@@ -50,52 +40,12 @@ export function planNode(
     return { outcome: { kind: 'waiting', message: cause.message }, effects }
   }
   state.waiting.delete(name)
-  if (shared === undefined) {
-    state.sent.forget(key, REFUSALS)
-    return assign(object, choice)
-  }
-  const refused = state.entriesRefused
-  const message = `Node ${name} waits for an entry in ${shared.name}${refused ? `: ${refused.message}` : ''}`
-  const causes = refused ? [{ reason: 'CIDRAssignmentFailed', message, cause: refused.code } as const] : []
-  const effects = state.sent.newEvents(key, object, causes, REFUSALS)
-  // another controller may take them for another Node
-  return { outcome: { kind: 'waiting', message }, effects, requeueAfterSeconds: shared.takeOverSeconds }
+  state.sent.forget(key, REFUSALS)
+  return assign(object, choice)
 }
 
 /** A refusal is reported once, whatever the number of tries. */
 const REFUSALS = ['CIDRAssignmentFailed'] as const
-
-/**
- * The patch for an entry: by the controller that has made it, or by any other one after a while.
- */
-function planReserved(
-  { name }: NodeFacts,
-  object: TrimmedObject,
-  reservation: Reservation,
-  context: NodeIPAMContext,
-  { name: range, identity, takeOverSeconds }: ReadShared,
-  nowMs: number,
-): Plan<NodeOutcome> {
-  const { by, podCIDRs, subnets } = reservation
-  if (subnets.length !== podCIDRs.length || subnets.length === 0) {
-    return { outcome: { kind: 'failed', message: `the entry of Node ${name} in ${range} cannot be read` }, effects: [] }
-  }
-  const problems = [...sharedWithNodes({ name, subnets }, context), ...inServiceRanges({ name, subnets }, context)]
-  const effects = context.state.sent.newEvents(nodeKey(name), object, problems, REFUSALS)
-  const [problem] = problems
-  if (problem !== undefined) {
-    // its entry stays: a patch for it may be in flight
-    const message = `${problem.message}: delete the Node and create it again`
-    return { outcome: { kind: 'conflict', message, problems }, effects }
-  }
-  reservation.sinceMs ??= nowMs
-  const waitMs = reservation.sinceMs + takeOverSeconds * 1000 - nowMs
-  if (by !== identity && waitMs > 0) {
-    const message = `Node ${name} gets ${formatAll(subnets)} from ${by}`
-    return { outcome: { kind: 'waiting', message }, effects: [], requeueAfterSeconds: Math.ceil(waitMs / 1000) }
-  }
-  return assign(object, { range, subnets })
-}
 
 /**
  * Gives subnets to a Node: writes both fields in one patch, on the condition that the Node has no
@@ -155,18 +105,12 @@ function conflictsOf(node: NodeFacts, context: NodeIPAMContext): readonly Subnet
 }
 
 /** The subnets that overlap a service range. O(subnets x service ranges). */
-function inServiceRanges(
-  { name, subnets }: Pick<NodeFacts, 'name' | 'subnets'>,
-  { state }: NodeIPAMContext,
-): readonly SubnetProblem[] {
+function inServiceRanges({ name, subnets }: NodeFacts, { state }: NodeIPAMContext): readonly SubnetProblem[] {
   return subnets.flatMap((subnet) => overlapOf(name, subnet, 'service range', state.subnets.serviceRangesAt(subnet)))
 }
 
 /** The subnets that overlap those of other Nodes. O(subnets), however many Nodes there are. */
-function sharedWithNodes(
-  { name, subnets }: Pick<NodeFacts, 'name' | 'subnets'>,
-  { state }: NodeIPAMContext,
-): readonly SubnetProblem[] {
+function sharedWithNodes({ name, subnets }: NodeFacts, { state }: NodeIPAMContext): readonly SubnetProblem[] {
   return subnets.flatMap((subnet) => overlapOf(name, subnet, 'Node', state.subnets.othersAt(subnet, name)))
 }
 

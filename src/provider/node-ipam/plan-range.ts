@@ -6,21 +6,12 @@ import { addFinalizer, type Plan, removeFinalizer } from '../../plan/index.js'
 import { type NodeIPAMContext, rangeKey } from './context.js'
 import { DEFAULT_CLUSTER_CIDR } from './flags.js'
 import type { RangeOutcome } from './outcome.js'
-import { isEnded, type ReadShared } from './reservations.js'
 
 /** How many problems of a ClusterCIDR are told in Events. */
 const MOST_EVENTS = 20
 
-/**
- * The plan for a ClusterCIDR. O(subnets in it) while it is being deleted, else O(1).
- *
- * @param shared if several controllers give subnets
- */
-export function planRange(
-  name: string,
-  context: NodeIPAMContext,
-  shared: ReadShared | undefined,
-): Plan<RangeOutcome> | undefined {
+/** The plan for a ClusterCIDR. O(subnets in it) while it is being deleted, else O(1). */
+export function planRange(name: string, context: NodeIPAMContext): Plan<RangeOutcome> | undefined {
   const facts = context.cache.ranges?.get(name)
   if (facts === undefined) return undefined
   const { object, read, prefixes } = facts
@@ -30,10 +21,6 @@ export function planRange(
     if (nodes.length > 0) {
       const message = `ClusterCIDR ${name} is kept until these Nodes are deleted: ${listed(nodes, ', ')}`
       return { outcome: { kind: 'blocked', message, nodes }, effects: [] }
-    }
-    if (shared !== undefined && !isEnded(object, shared, context)) {
-      const message = `ClusterCIDR ${name} is kept until no controller can give subnets of it`
-      return { outcome: { kind: 'blocked', message, nodes }, effects: [], requeueAfterSeconds: 1 }
     }
     const effects = isKept ? [removeFinalizer(object, CLUSTER_CIDR_FINALIZER, 'no Node has a subnet of the range')] : []
     return { outcome: { kind: 'released', message: `no Node has a subnet of ClusterCIDR ${name}` }, effects }
@@ -56,12 +43,8 @@ export function planRange(
 }
 
 /** The creation of the ClusterCIDR for the flags, if it does not exist. */
-export function planDefault(
-  spec: ClusterCIDRSpec,
-  context: NodeIPAMContext,
-  shared: ReadShared | undefined,
-): Plan<RangeOutcome> | undefined {
-  const existing = planRange(DEFAULT_CLUSTER_CIDR, context, shared)
+export function planDefault(spec: ClusterCIDRSpec, context: NodeIPAMContext): Plan<RangeOutcome> | undefined {
+  const existing = planRange(DEFAULT_CLUSTER_CIDR, context)
   if (existing !== undefined) return existing
   const { apiVersion, kind } = ClusterCIDR.info
   const metadata = { name: DEFAULT_CLUSTER_CIDR, finalizers: [CLUSTER_CIDR_FINALIZER] }

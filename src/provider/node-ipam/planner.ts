@@ -1,6 +1,6 @@
 import type { LedgerEntry } from '../../allocator/index.js'
 import type { Prefix } from '../../cidr/index.js'
-import { ClusterNetwork, SubnetReservations } from '../../crd/ipam-kit/index.js'
+import { ClusterNetwork } from '../../crd/ipam-kit/index.js'
 import type { ClusterCIDRSpec } from '../../crd/node-ipam/cluster-cidr.js'
 import { ClusterCIDR } from '../../crd/node-ipam/index.js'
 import { check, type KindOf } from '../../errors/check.js'
@@ -18,15 +18,8 @@ import { planRefused } from './plan-refused.js'
 import { planService } from './plan-service.js'
 import { NODE_RANGE, type NodeRange, rangePrefixes, readRange } from './range.js'
 import type { RangeOrder } from './rank.js'
-import {
-  planReservations,
-  readShared,
-  reservationsKey,
-  type SharedNodeIPAM,
-  wakesOfReservations,
-} from './reservations.js'
 import { serviceWatch } from './service-range.js'
-import { NodeSubnets, type SubnetChoice, type SubnetCursors, type SubnetHolder } from './subnets.js'
+import { NodeSubnets, type SubnetCursors, type SubnetHolder } from './subnets.js'
 import { wakesOfNetwork, wakesOfNode, wakesOfRange, wakesOfRelease, wakesOfService, without } from './wakes.js'
 
 export interface NodeIPAMOptions {
@@ -55,11 +48,6 @@ export interface NodeIPAMOptions {
    * once.
    */
   readonly network?: string | undefined
-  /**
-   * For several processes that give subnets at the same time. Default: one process at a time gives
-   * subnets.
-   */
-  readonly shared?: SharedNodeIPAM | undefined
   /** Where the search in each range begins: a hint. Default: at the first subnet. */
   readonly cursors?: SubnetCursors | undefined
 }
@@ -71,7 +59,6 @@ const NODE_IPAMOPTIONS: KindOf<NodeIPAMOptions> = {
   defaultClusterCIDR: 'object?',
   range: NODE_RANGE,
   network: 'text?',
-  shared: 'object?',
   cursors: 'iterable?',
 }
 
@@ -108,7 +95,8 @@ const rangeWatch: Watch<RangeFacts> = {
  *   changed, and when its labels change.
  *
  * Which subnets are in use is read from the Nodes alone, so that a restart loses nothing. One
- * process at a time may run it: elect a leader, or use `shared`.
+ * process at a time may run it: elect a leader. Two processes can give one subnet to two Nodes,
+ * which is reported on both.
  *
  * A change of a Node costs O(ranges), and wakes the Nodes that wait when it releases a subnet. A
  * plan costs O(ranges x log ranges), whatever their size.
@@ -120,18 +108,15 @@ export function nodeIPAM(options: NodeIPAMOptions = {}): NodeIPAMPlanner {
 
   const { order = 'numeric', serviceCIDRs = [], watchServiceCIDRs = false, range } = options
   const spec = range === undefined ? options.defaultClusterCIDR : undefined
-  const shared = options.shared && readShared(options.shared)
-  const named = (name: string) => ({ fields: { 'metadata.name': name } })
-  const reserving = shared === undefined ? [] : [reservationsKey(shared.name)]
-  const all = (keys: readonly string[]) => (keys.length === 0 ? keys : [...keys, ...reserving])
   const planner = definePlanner<NodeIPAMOutcome, NodeIPAMWatches, NodeIPAMState>({
     name: 'node-ipam',
     watches: {
       nodes: nodeWatch,
       ...(range === undefined && { ranges: rangeWatch }),
       ...(watchServiceCIDRs && { services: serviceWatch }),
-      ...(options.network !== undefined && { network: modelWatch(ClusterNetwork, named(options.network)) }),
-      ...(shared && { reservations: modelWatch(SubnetReservations, named(shared.name)) }),
+      ...(options.network !== undefined && {
+        network: modelWatch(ClusterNetwork, { fields: { 'metadata.name': options.network } }),
+      }),
     },
     state(_, before) {
       const subnets = new NodeSubnets(order, before?.subnets.cursors ?? options.cursors)
@@ -140,70 +125,51 @@ export function nodeIPAM(options: NodeIPAMOptions = {}): NodeIPAMPlanner {
         subnets.setRange(range.name, { range, prefixes: range.spaces.map(({ prefix }) => prefix), state: 'open' })
       }
       if (options.network !== undefined) subnets.setOpen(new Set())
-      return {
-        subnets,
-        sent: before?.sent ?? new SentEvents(),
-        waiting: new Set(),
-        reservations: new Map(),
-        ended: new Set(),
-        entriesRefused: undefined,
-      }
+      return { subnets, sent: before?.sent ?? new SentEvents(), waiting: new Set() }
     },
     wakes: {
       nodes(delta, context) {
         const keys = wakesOfNode(delta, context)
         const isMissing = spec !== undefined && context.cache.ranges?.entry(DEFAULT_CLUSTER_CIDR) === undefined
-        return all(isMissing ? [...keys, rangeKey(DEFAULT_CLUSTER_CIDR)] : keys)
+        return isMissing ? [...keys, rangeKey(DEFAULT_CLUSTER_CIDR)] : keys
       },
-      ranges: (delta, context) => all(wakesOfRange(delta, context)),
-      services: (delta, context) => all(wakesOfService(delta, context)),
-      network: (delta, context) => [...wakesOfNetwork(delta, context), ...reserving],
-      reservations: (delta, context) => [...wakesOfReservations(delta, context), ...reserving],
+      ranges: wakesOfRange,
+      services: wakesOfService,
+      network: wakesOfNetwork,
     },
-    plan(key, context, { nowMs }) {
+    plan(key, context) {
       const [kind, name = ''] = key.split(' ')
       switch (kind) {
         case 'Node':
-          return planNode(name, context, shared, nowMs)
+          return planNode(name, context)
         case 'ServiceCIDR':
           return planService(name, context)
-        case 'SubnetReservations':
-          return shared && planReservations(name, shared.identity, context)
         default:
-          if (spec !== undefined && name === DEFAULT_CLUSTER_CIDR) return planDefault(spec, context, shared)
-          return planRange(name, context, shared)
+          if (spec !== undefined && name === DEFAULT_CLUSTER_CIDR) return planDefault(spec, context)
+          return planRange(name, context)
       }
     },
-    refused(key, refusal, context) {
-      const { wakes, ...plan } = planRefused(key, refusal, context)
-      return { ...plan, wakes: all(wakes) }
-    },
+    refused: planRefused,
     // subnets about to be written are given to no other Node, and an Event is sent once
     reserve(plan, context) {
-      const { subnets, sent, reservations } = context.state
+      const { subnets, sent } = context.state
       const outcome = plan.outcome as NodeIPAMOutcome
-      const choices = choicesOf(outcome).filter(({ node }) => !reservations.has(node))
-      for (const { node, choice } of choices) {
-        subnets.setNode(node, choice.subnets, 'pending')
-        subnets.advance(choice)
+      const assigned = outcome.kind === 'assigned' ? outcome : undefined
+      if (assigned !== undefined) {
+        subnets.setNode(assigned.node, assigned.choice.subnets, 'pending')
+        subnets.advance(assigned.choice)
       }
       return (isDone = true) => {
         if (isDone) sent.sendAll(plan)
-        for (const { node } of choices) subnets.setNode(node, [], 'pending')
+        if (assigned === undefined) return []
+        subnets.setNode(assigned.node, [], 'pending')
         // the Node may have got others meanwhile, set by hand
-        const had = (node: string) => reservations.get(node)?.subnets ?? context.cache.nodes.get(node)?.subnets ?? []
-        const released = choices.flatMap(({ node, choice }) => without(choice.subnets, had(node)))
-        return all(wakesOfRelease(released, context))
+        const had = context.cache.nodes.get(assigned.node)?.subnets ?? []
+        return wakesOfRelease(without(assigned.choice.subnets, had), context)
       }
     },
-    isAggregate: (key) => key.startsWith('ClusterCIDR ') || key.startsWith('SubnetReservations '),
+    isAggregate: (key) => key.startsWith('ClusterCIDR '),
     isServed: (key, { cache }) => cache.nodes.get(key.slice('Node '.length))?.isBare === false,
   })
   return Object.assign(planner, { entries: () => planner.context.state.subnets.ledger.entries() })
-}
-
-/** The subnets of a plan, by Node. */
-function choicesOf(outcome: NodeIPAMOutcome): readonly { readonly node: string; readonly choice: SubnetChoice }[] {
-  if (outcome.kind === 'assigned') return [outcome]
-  return outcome.kind === 'reserving' ? outcome.choices : []
 }

@@ -73,16 +73,15 @@ export class NodeSubnets {
   }
 
   /**
-   * Records the subnets of a Node, and replaces those of the same sort. `pending`: a plan is about
-   * to write them; `reserved`: there is an entry for them. O(extents that overlap them).
+   * Records the subnets of a Node, and replaces those of the same reason. `pending`: a plan is
+   * about to write them. O(extents that overlap them).
    *
    * @returns the names of the Nodes whose conflicts with other Nodes have begun or ended
    */
-  setNode(name: string, subnets: readonly Prefix[], sort: 'held' | 'pending' | 'reserved' = 'held'): readonly string[] {
-    const reason = sort === 'held' ? 'held' : 'pending'
+  setNode(name: string, subnets: readonly Prefix[], reason: 'held' | 'pending' = 'held'): readonly string[] {
     this.#changed.clear()
     // a Node is in no conflict with itself
-    this.#setAll(`${sort} Node ${name}`, withoutNested(subnets), reason, { key: `Node ${name}`, kind: 'Node', name })
+    this.#setAll(`${reason} Node ${name}`, withoutNested(subnets), reason, { key: `Node ${name}`, kind: 'Node', name })
     return [...this.#changed]
   }
 

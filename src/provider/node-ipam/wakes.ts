@@ -5,15 +5,7 @@ import { CLUSTER_CIDR_FINALIZER } from '../../crd/node-ipam/index.js'
 import type { Parsed } from '../../plan/cached-objects.js'
 import type { Delta } from '../../plan/index.js'
 import type { TrimmedObject } from '../../plan/selection.js'
-import {
-  type NodeIPAMContext,
-  nodeKey,
-  type RangeFacts,
-  type Reservation,
-  rangeKey,
-  serviceKey,
-  waitingNodes,
-} from './context.js'
+import { type NodeIPAMContext, nodeKey, type RangeFacts, rangeKey, serviceKey, waitingNodes } from './context.js'
 import type { NodeFacts } from './node.js'
 import type { ServiceFacts } from './service-range.js'
 
@@ -35,15 +27,8 @@ export function wakesOfNode(
   const released = without(had?.subnets ?? [], has?.subnets ?? [])
   const taken = without(has?.subnets ?? [], had?.subnets ?? [])
   if (released.length + taken.length === 0) return [key]
-  const concerned = [...subnets.setNode(ref.name, has?.subnets ?? []), ...reservedAt([...released, ...taken], context)]
+  const concerned = subnets.setNode(ref.name, has?.subnets ?? [])
   return [key, ...concerned.map(nodeKey), ...wakesOfRelease(released, context)]
-}
-
-/** The Nodes with an entry in the SubnetReservations for one of these subnets. O(entries). */
-function reservedAt(subnets: readonly Prefix[], { state }: NodeIPAMContext): readonly string[] {
-  const isAbout = ({ subnets: reserved }: Reservation) =>
-    reserved.some((prefix) => subnets.some((subnet) => Prefix.overlaps(prefix, subnet)))
-  return [...state.reservations].flatMap(([name, reservation]) => (isAbout(reservation) ? [name] : []))
 }
 
 /** Wakes what waits for released subnets: Nodes, and ranges that are being deleted. */
@@ -82,8 +67,8 @@ export function wakesOfRange({ ref: { name }, before, now }: Delta<RangeFacts>, 
 }
 
 /** Updates which subnets a ClusterCIDR gives. */
-export function openRange({ object, read, prefixes }: RangeFacts, { state }: NodeIPAMContext): void {
-  const isOpen = read.ok && !isDeleting(object) && !state.ended.has(object.metadata.uid ?? '')
+function openRange({ object, read, prefixes }: RangeFacts, { state }: NodeIPAMContext): void {
+  const isOpen = read.ok && !isDeleting(object)
   // without its finalizer a ClusterCIDR may be deleted before a subnet of it is written
   const source = hasFinalizer(object, CLUSTER_CIDR_FINALIZER) ? 'open' : 'opening'
   state.subnets.setRange(object.metadata.name, { range: isOpen ? read.value : undefined, prefixes, state: source })
@@ -108,6 +93,6 @@ export function without(prefixes: readonly Prefix[], others: readonly Prefix[]):
   return prefixes.filter((prefix) => !others.some((other) => Prefix.equals(prefix, other)))
 }
 
-export function parsedOf<T>(entry: Parsed<T> | undefined): T | undefined {
+function parsedOf<T>(entry: Parsed<T> | undefined): T | undefined {
   return entry?.ok === true ? entry.value : undefined
 }

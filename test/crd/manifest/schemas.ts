@@ -20,7 +20,6 @@ const crdModels: readonly CrdModel<KubeObject>[] = [
   IpamKit.IPDomain,
   IpamKit.IPHandle,
   IpamKit.ClusterNetwork,
-  IpamKit.SubnetReservations,
   ClusterCIDR,
   OpenStack.OpenStackFloatingIPPool,
   OpenStack.OpenStackServer,

@@ -1,9 +1,8 @@
 import { Node } from 'ipam-kit/crd/core'
-import { SubnetReservations } from 'ipam-kit/crd/ipam-kit'
 import type { KubeObject, ObjectRef } from 'ipam-kit/crd/meta'
 import { ClusterCIDR } from 'ipam-kit/crd/node-ipam'
 import { fail, unwrap } from 'ipam-kit/errors'
-import { type NodeIPAMOptions, type NodeIPAMOutcome, nodeIPAM } from 'ipam-kit/provider/node-ipam'
+import { type NodeIPAMOutcome, nodeIPAM } from 'ipam-kit/provider/node-ipam'
 import { Controller } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
@@ -19,15 +18,14 @@ interface Run {
   /** How it refuses them. Default `STORE_INVALID`. */
   readonly code?: 'STORE_CONFLICT' | 'STORE_OUTCOME_UNKNOWN'
   readonly objects: readonly KubeObject[]
-  readonly options?: NodeIPAMOptions
   /** What happens after a minute. A second one follows. */
   readonly later?: (run: { readonly store: Store; readonly refused: string[] }) => Promise<unknown> | undefined
 }
 
 /** A controller on a server that refuses the writes of some objects. */
-async function run({ refused, code, objects, options, later }: Run) {
+async function run({ refused, code, objects, later }: Run) {
   const timers = new VirtualTimers()
-  const kinds = [Node.info, ClusterCIDR.info, SubnetReservations.info]
+  const kinds = [Node.info, ClusterCIDR.info]
   const memory = memoryStore({ now: () => timers.now(), kinds })
   let patches = 0
   const refusal = ({ kind, name }: Pick<ObjectRef, 'kind' | 'name'>) => {
@@ -51,7 +49,7 @@ async function run({ refused, code, objects, options, later }: Run) {
   const events: string[] = []
   const controller = new Controller<NodeIPAMOutcome>({
     store,
-    planners: [nodeIPAM(options)],
+    planners: [nodeIPAM()],
     timers,
     onProblem: () => {},
     onEvent: ({ about, reason }) => events.push(`${about.name} ${reason}`),
@@ -134,15 +132,4 @@ test('Nodes for which there is no other range say what is refused, and are serve
 test('A range that waits for its first finalizer is still waited for: Nodes do not go to the next one', async () => {
   const objects = [node('n1'), fresh('a', '10.0.0.0/22'), fresh('b', '10.1.0.0/22')]
   expect(await run({ refused: [], objects })).toMatchObject({ subnets: { n1: '10.0.0.0/24' }, events: [] })
-})
-
-test('Entries of several controllers that cannot be written are reported by each Node that waits', async () => {
-  const objects = [range('a', { ipv4: '10.0.0.0/22' }), node('n1'), node('n2')]
-  const options: NodeIPAMOptions = { shared: { identity: 'one' } }
-  const { subnets, events } = await run({ refused: ['node-ipam'], objects, options })
-  expect(subnets).toEqual({ n1: undefined, n2: undefined })
-  expect(events.toSorted()).toEqual(['n1 CIDRAssignmentFailed', 'n2 CIDRAssignmentFailed', 'node-ipam WriteRefused'])
-  const later: Run['later'] = async ({ refused }) => void refused.splice(0)
-  const served = await run({ refused: ['node-ipam'], objects, options, later })
-  expect(served.subnets).toEqual({ n1: '10.0.0.0/24', n2: '10.0.1.0/24' })
 })

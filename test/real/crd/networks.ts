@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import * as IpamKit from '../../../src/crd/ipam-kit/index.js'
-import { MAX_ENDED, MAX_RESERVATIONS } from '../../../src/crd/ipam-kit/names.js'
 import type { CrdModel, KubeObject } from '../../../src/crd/meta/index.js'
 import { ClusterCIDR } from '../../../src/crd/node-ipam/index.js'
 import { largestStatus, networkStatus } from '../../crd/ipam-kit/networks.js'
@@ -136,30 +135,5 @@ export async function networkTests(report: Report, server: RealKubernetes): Prom
     const stored = await accepts(server.request<Answer>('PUT', `${path}/status`, { body }))
     const bytes = Buffer.byteLength(JSON.stringify(stored))
     return `${bytes} bytes`
-  })
-  await report.test('the largest SubnetReservations is stored, with one entry for each node', async () => {
-    const model = IpamKit.SubnetReservations
-    const entries = Array.from({ length: MAX_RESERVATIONS }, (_, nth) => ({
-      node: `node-${nth}`,
-      uid: `00000000-0000-4000-8000-${String(nth).padStart(12, '0')}`,
-      podCIDRs: [`10.1.${nth}.0/24`, `fd00:${(nth + 1).toString(16)}::/64`],
-      by: 'controller-1',
-    }))
-    const ended = Array.from({ length: MAX_ENDED }, (_, nth) => `${entries[0]!.uid.slice(0, -3)}${100 + nth}`)
-    const { metadata } = await accepts(create(model, 'node-ipam', { entries, nodesVersion: '12345', ended }), 201)
-    await refuses(create(model, 'twice', { entries: [entries[0], entries[0]] }), 'Duplicate value')
-    await refuses(
-      create(model, 'more', { entries: [...entries, { ...entries[0], node: 'another' }] }),
-      'at most 256 items',
-    )
-    const bits = { ...entries[0], podCIDRs: ['10.1.0.1/24'] }
-    await refuses(create(model, 'bits', { entries: [bits] }), 'must be a CIDR in canonical form without host bits')
-    const path = `${pathOf(model)}/node-ipam`
-    const body = { metadata: { resourceVersion: metadata.resourceVersion }, spec: { entries: entries.slice(1) } }
-    await accepts(server.request<Answer>('PATCH', path, { ...MERGE, body }))
-    // the next one that was planned from that version
-    const late = await server.request<Answer>('PATCH', path, { ...MERGE, body })
-    assert.equal(late.status, 409, JSON.stringify(late.body))
-    return `${entries.length} entries`
   })
 }

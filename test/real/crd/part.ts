@@ -58,7 +58,7 @@ export const crd: Part = {
     })
     try {
       const definitions = models.map((model) => definitionOf(model, reviews))
-      const server = await startKubernetes({ crds: [...definitions, crdManifest(IpamKit.SubnetReservations)] })
+      const server = await startKubernetes({ crds: definitions })
       store = await storeOf(server)
       try {
         for (const definition of definitions) {

@@ -30,11 +30,6 @@ export interface NodeIPAMRulesOptions {
   readonly fixedServices: readonly string[]
   /** The range in place of ClusterCIDRs. */
   readonly flags?: NaiveRange | undefined
-  /**
-   * Whether any number of writers give subnets. What one of them knows is not what the one knew
-   * that has reserved a subnet: rules that depend on it are left out.
-   */
-  readonly isShared?: boolean | undefined
   /** Whether Nodes get subnets only of ranges that are `Active` in the network view. */
   readonly hasNetwork?: boolean | undefined
   /** Whether a ClusterCIDR that stands for flags has to be there. */
@@ -127,10 +122,8 @@ function givenSubnetsAreFree(seen: Seen, change: HistoryChange): string | undefi
   for (const user of seen.history.users.values()) {
     if (user === given || !meets(user.spans)) continue
     if (user.givenBy !== undefined) return `Node ${given.name} was given what Node ${user.name} was given`
-    if (!seen.isShared && user.since < knows)
-      return `Node ${given.name} was given what Node ${user.name} is known to have`
+    if (user.since < knows) return `Node ${given.name} was given what Node ${user.name} is known to have`
   }
-  if (seen.isShared) return undefined
   const service = seen.history.services().find(({ span, since }) => since < knows && meets([span]))
   return service && `Node ${given.name} was given a part of a service range`
 }
@@ -143,8 +136,6 @@ function givenSubnetsAreOfOneRange(seen: Seen, change: HistoryChange): string | 
   const given = givenBy(seen, change)
   if (given === undefined) return undefined
   const { history, flags } = seen
-  if (seen.isShared)
-    return isOfAnyRange(seen, given) ? undefined : `Node ${given.name} was given subnets of no ClusterCIDR`
   const { knows } = given.givenBy!
   const { spec, metadata } = Node.parse(change.object)
   if (spec.podCIDR !== spec.podCIDRs?.[0]) return `podCIDR of Node ${given.name} is not the first of podCIDRs`
@@ -161,22 +152,16 @@ function givenSubnetsAreOfOneRange(seen: Seen, change: HistoryChange): string | 
   return isThere ? undefined : `Node ${given.name} was given subnets of a ClusterCIDR that does not exist any more`
 }
 
-/** Whether subnets are of a ClusterCIDR that exists, being deleted or not, and other than one. */
-function isOfAnyRange({ history, flags }: Seen, { spans }: SubnetUser, but?: string): boolean {
-  const living = history.clusterCIDRs.now.filter(({ object }) => object.metadata.uid !== but)
-  const ranges = [...(flags === undefined ? [] : [flags]), ...living.flatMap(({ object }) => rangeOf(object) ?? [])]
-  return ranges.some((range) => areOf(range, spans))
-}
-
-function usedRangesKeepTheirFinalizer(seen: Seen, { object, before, isGone, by }: HistoryChange): string | undefined {
-  const { history, isShared } = seen
+function usedRangesKeepTheirFinalizer(
+  { history }: Seen,
+  { object, before, isGone, by }: HistoryChange,
+): string | undefined {
   if (by === undefined || before === undefined || !ClusterCIDR.is(object)) return undefined
   if (!hasFinalizer(before, CLUSTER_CIDR_FINALIZER) || (!isGone && hasFinalizer(object, CLUSTER_CIDR_FINALIZER)))
     return undefined
   // while the write is on its way a Node may get a subnet of another range that overlaps this one
   const open = history.clusterCIDRs.now.filter(isOpen).flatMap((version) => rangeOf(version.object) ?? [])
-  const isOfAnother = (user: SubnetUser) =>
-    isShared ? isOfAnyRange(seen, user, object.metadata.uid) : open.some((range) => areOf(range, user.spans))
+  const isOfAnother = (user: SubnetUser) => open.some((range) => areOf(range, user.spans))
   const user = usersOf(ClusterCIDR.parse(before), history).find(
     (each) => each.since < by.knows || (each.givenBy !== undefined && !isOfAnother(each)),
   )
@@ -226,20 +211,11 @@ function usersOf(clusterCIDR: ClusterCIDR, { users }: NodeIPAMHistory): readonly
 }
 
 /**
- * Whether a Node that is being deleted may have an entry, which keeps its subnets until it is gone:
- * a patch for it may still arrive.
- */
-function mayKeepSubnets({ history, isShared = false }: Seen): boolean {
-  return isShared && history.nodes.now.some((version) => !isOpen(version) && textsOf(version.object).length === 0)
-}
-
-/**
  * A Node waits only if each range that is for it has no free subnet of a family, in a list of all
  * of them.
  */
 function noNodeWaitsForNothing(seen: Seen): readonly string[] {
   const { history, flags } = seen
-  if (mayKeepSubnets(seen)) return []
   const taken = [
     ...[...history.users.values()].flatMap(({ spans }) => spans),
     ...history.services().map(({ span }) => span),
@@ -255,16 +231,11 @@ function noNodeWaitsForNothing(seen: Seen): readonly string[] {
   })
 }
 
-/**
- * The Nodes that wait for subnets, without those whose entry has what people have given to another
- * Node: they wait until one of the two is deleted, and were told so.
- */
-function waitingNodes({ history, told, isShared }: Seen): readonly Node[] {
-  const hasPreset = [...history.users.values()].some(({ givenBy }) => givenBy === undefined)
-  const isBlocked = ({ metadata: { uid } }: Node) => isShared && hasPreset && told.has(toldKey(uid, 'CIDRConflict'))
+/** The Nodes that wait for subnets. */
+function waitingNodes({ history }: Seen): readonly Node[] {
   return history.nodes.now
     .filter((version) => isOpen(version) && textsOf(version.object).length === 0)
-    .flatMap(({ object }) => (isBlocked(object) ? [] : object))
+    .map(({ object }) => object)
 }
 
 function finalizersAreOn({ history, hasDefault }: Seen): readonly string[] {
@@ -281,9 +252,7 @@ function finalizersAreOn({ history, hasDefault }: Seen): readonly string[] {
   ]
 }
 
-function unusedRangesAreGone(seen: Seen): readonly string[] {
-  const { history } = seen
-  if (mayKeepSubnets(seen)) return []
+function unusedRangesAreGone({ history }: Seen): readonly string[] {
   const ending = history.clusterCIDRs.now.filter((version) => !isOpen(version)).map(({ object }) => object)
   const left = ending.filter((object) => usersOf(object, history).length === 0)
   return left.map(

@@ -1,6 +1,6 @@
 import { Prefix } from 'ipam-kit/cidr'
 import { Node } from 'ipam-kit/crd/core'
-import { ClusterNetwork, SubnetReservations } from 'ipam-kit/crd/ipam-kit'
+import { ClusterNetwork } from 'ipam-kit/crd/ipam-kit'
 import { isDeleting, type KindInfo, type KubeObject, type ObjectRef } from 'ipam-kit/crd/meta'
 import { ServiceCIDR } from 'ipam-kit/crd/networking'
 import { ClusterCIDR, type ClusterCIDRSpec } from 'ipam-kit/crd/node-ipam'
@@ -34,12 +34,6 @@ export interface NodeIPAMSystemOptions {
    * Whether ranges are published first, and used when consumers have accepted them. Default false.
    */
   readonly network?: boolean | undefined
-  /**
-   * Whether all writers allocate subnets at the same time, over one SubnetReservations. Writers may
-   * then be suspended between their check that they may write and the write. Users set no subnets
-   * by hand then, and sometimes delete the SubnetReservations. Default false.
-   */
-  readonly shared?: boolean | undefined
 }
 
 const NODES = 9
@@ -123,19 +117,10 @@ const PRESETS: readonly (readonly string[])[] = [
  * left, and an Event was sent about each problem that users have to solve.
  *
  * One writer at a time, which is never suspended between its check that it may write and the write:
- * the Nodes are the ledger, and the API does not prevent that two of them have one subnet. With
- * `shared` any number of writers at a time, which may be suspended.
+ * the Nodes are the ledger, and the API does not prevent that two of them have one subnet.
  */
 export function nodeIPAMSystem(options: NodeIPAMSystemOptions = {}): SimulatedSystem {
-  const {
-    ranges = 'objects',
-    services = 'objects',
-    order,
-    network = false,
-    shared = false,
-    presets = !shared,
-  } = options
-  let writers = 0
+  const { ranges = 'objects', services = 'objects', order, network = false, presets = true } = options
   const fixedServices = services === 'fixed' ? FIXED_SERVICES : []
   const steps: Steps = {
     ...NODE_STEPS,
@@ -143,15 +128,13 @@ export function nodeIPAMSystem(options: NodeIPAMSystemOptions = {}): SimulatedSy
     ...(ranges !== 'flags' && RANGE_STEPS),
     ...(services === 'objects' && { services: [2, changeServices] }),
     ...(network && { answer: [4, answer] }),
-    ...(shared && { forget: [1, deleteReservations] }),
   }
   return {
-    kinds: [Node.info, ClusterCIDR.info, ServiceCIDR.info, SubnetReservations.info, ClusterNetwork.info],
+    kinds: [Node.info, ClusterCIDR.info, ServiceCIDR.info, ClusterNetwork.info],
     planner: () => {
       const subnets = nodeIPAM({
         order,
         ...(network && { network: NETWORK }),
-        ...(shared && { shared: { identity: `writer ${++writers}`, takeOverSeconds: 1 } }),
         serviceCIDRs: fixedServices.map((text) => Prefix.parse(text)),
         watchServiceCIDRs: services === 'objects',
         ...(ranges === 'default' && { defaultClusterCIDR: DEFAULT_RANGE }),
@@ -174,7 +157,6 @@ export function nodeIPAMSystem(options: NodeIPAMSystemOptions = {}): SimulatedSy
     rules: () =>
       new NodeIPAMRules({
         fixedServices,
-        isShared: shared,
         hasNetwork: network,
         hasDefault: ranges === 'default',
         ...(ranges === 'flags' && { flags: naiveFlags() }),
@@ -283,11 +265,6 @@ async function answer(store: Store, dice: Dice): Promise<void> {
   const { resourceVersion } = found.value.metadata
   const status = { answers: [...others, ...given] }
   await store.patch(refTo(ClusterNetwork.info, NETWORK), { status }, { subresource: 'status', resourceVersion })
-}
-
-/** A user deletes the entries of controllers as left-overs. */
-async function deleteReservations(store: Store): Promise<void> {
-  await store.delete(refTo(SubnetReservations.info, 'node-ipam'))
 }
 
 async function changeServices(store: Store, dice: Dice): Promise<void> {
