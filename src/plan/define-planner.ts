@@ -1,5 +1,5 @@
 import type { Ledger, LedgerEntry } from '../allocator/index.js'
-import { nameKey } from '../crd/meta/object.js'
+import { type KubeObject, kindKey, nameKey, type ObjectRef } from '../crd/meta/object.js'
 import { check, type Kind, type KindOf } from '../errors/check.js'
 import { refuse } from '../errors/refuse.js'
 import type { AnyWatch, CachedObjects, Delta, Parsed, TrimmedWatch, Watch } from './cached-objects.js'
@@ -36,6 +36,11 @@ export interface PlannerContext<W extends Watches, S> {
   readonly holdings: Holdings
   /** The Events that were sent. They are remembered through a `reset`. */
   readonly sent: SentEvents
+  /**
+   * Whether a plan was carried out that has patched an object as it is, and nothing has changed: its
+   * CRD lacks the fields, and the same patch would be written without end.
+   */
+  isUnchanged(ref: ObjectRef): boolean
 }
 
 /**
@@ -73,8 +78,11 @@ export interface PlannerDefinition<O extends Outcome, W extends Watches, S> {
    *
    * @param objects the cache, for a state that follows some of its objects
    * @param before the state before the reset
+   * @param floor the rest of the context
    */
-  readonly state?: ((objects: ObjectCache, before: S | undefined) => S) | undefined
+  readonly state?:
+    | ((objects: ObjectCache, before: S | undefined, floor: Omit<PlannerContext<W, S>, 'state'>) => S)
+    | undefined
   /**
    * What the objects of some watches hold. The floor keeps the ledgers by it, and counts what plans
    * are about to write as pending. The plans of a planner with `holds` are carried out side by side.
@@ -177,6 +185,8 @@ class PlannerOf<O extends Outcome, W extends Watches, S> implements DefinedPlann
   readonly isBegun?: NonNullable<Planner<O>['isBegun']>
   readonly #definition: PlannerDefinition<O, W, S>
   readonly #sent = new SentEvents()
+  /** The objects of the cache that a plan has patched without a change. */
+  readonly #unchanged = new WeakSet<KubeObject>()
   #objects = new ObjectCache()
   #holdings!: ObservedHoldings
   context: PlannerContext<W, S>
@@ -193,8 +203,7 @@ class PlannerOf<O extends Outcome, W extends Watches, S> implements DefinedPlann
     this.context = this.#open(undefined)
     if (onResult !== undefined) this.onResult = (answered) => onResult(answered, this.context)
     if (refused !== undefined) this.refused = (key, refusal, time) => refused(key, refusal, this.context, time)
-    if (reserve !== undefined) this.reserve = (plan) => reserve(plan, this.context)
-    if (holds !== undefined) this.reserve = (plan) => this.#begin(plan)
+    if (reserve !== undefined || holds !== undefined) this.reserve = (plan) => this.#begin(plan)
     if (isRepair !== undefined) this.isRepair = (key) => isRepair(key, this.context)
     if (isServed !== undefined) this.isServed = (key) => isServed(key, this.context)
     if (isBegun !== undefined) this.isBegun = (key) => isBegun(key, this.context)
@@ -232,7 +241,7 @@ class PlannerOf<O extends Outcome, W extends Watches, S> implements DefinedPlann
       if (delta === undefined) continue
       const moved = this.#holdings.take(name, nameKey(delta.ref), delta.now)
       for (const key of (wakes[name] as WakesOf<W, S>)(delta, this.context)) keys.add(key)
-      for (const each of [moved, ...this.#holdings.refreshed()]) for (const key of this.#moved(each)) keys.add(key)
+      for (const key of this.#moved(moved)) keys.add(key)
     }
     return [...keys]
   }
@@ -258,15 +267,39 @@ class PlannerOf<O extends Outcome, W extends Watches, S> implements DefinedPlann
   /** Counts what a plan is about to write as pending, in the turn in which the plan was made. */
   #begin(plan: Plan): (isDone?: boolean) => readonly string[] {
     const end = this.#holdings.begin(plan.effects)
+    const endBeside = this.#definition.reserve?.(plan, this.context)
     return (isDone = true) => {
-      if (isDone) this.#sent.sendAll(plan)
-      return [...this.#moved(end())]
+      if (isDone) this.#note(plan)
+      return [...(endBeside?.(isDone) ?? []), ...this.#moved(end())]
     }
   }
 
-  #moved(moved: Moved): Iterable<string> {
-    if (moved.touched.length === 0) return []
-    return this.#definition.moved?.(moved, this.context) ?? moved.others
+  /** Notes that a plan was carried out. */
+  #note(plan: Plan): void {
+    this.#sent.sendAll(plan)
+    for (const effect of plan.effects) {
+      if (effect.kind !== 'patch' || effect.if.resourceVersion === undefined) continue
+      const object = this.#objectOf(effect.ref)
+      if (object?.metadata.resourceVersion === effect.if.resourceVersion) this.#unchanged.add(object)
+    }
+  }
+
+  /** The object of the cache, in any of the watches of its kind. */
+  #objectOf(ref: ObjectRef): KubeObject | undefined {
+    for (const [name, watch] of Object.entries(this.#definition.watches)) {
+      if (kindKey(watch) === kindKey(ref)) return this.context.cache[name]?.entry(ref)?.object
+    }
+    return undefined
+  }
+
+  /** The keys to plan again after a move, and after those that were found by reading again. */
+  *#moved(first: Moved): Iterable<string> {
+    const { moved } = this.#definition
+    const all = [first]
+    for (const each of all) {
+      if (each.touched.length > 0) yield* moved?.(each, this.context) ?? each.others
+      all.push(...this.#holdings.refreshed())
+    }
   }
 
   #open(before: S | undefined): PlannerContext<W, S> {
@@ -285,6 +318,11 @@ class PlannerOf<O extends Outcome, W extends Watches, S> implements DefinedPlann
     )
     const holdings = new ObservedHoldings(held, ledger)
     this.#holdings = holdings
-    return { cache: cache as Cache<W>, state: state?.(this.#objects, before) as S, holdings, sent: this.#sent }
+    const isUnchanged = (ref: ObjectRef) => {
+      const object = this.#objectOf(ref)
+      return object !== undefined && this.#unchanged.has(object)
+    }
+    const floor = { cache: cache as Cache<W>, holdings, sent: this.#sent, isUnchanged }
+    return { ...floor, state: state?.(this.#objects, before, floor) as S }
   }
 }

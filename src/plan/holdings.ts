@@ -58,6 +58,14 @@ export interface Moved {
 
 const NOT_MOVED: Moved = { touched: [], freed: [], others: new Set() }
 
+/** A plan that is being carried out. */
+interface RunningPlan {
+  readonly id: string
+  readonly effects: readonly Effect[]
+  /** What is about to be written, and not held yet. */
+  pending: readonly Holding[]
+}
+
 /** How many other holders of an extent are planned again after it was touched. */
 const MOST_WOKEN = 2
 
@@ -78,9 +86,12 @@ export interface Holdings {
   ledger(pool?: string): Ledger<Holder>
   /** All holders but `foreign` ones, ledger by ledger, in the order of extents. O(n log n). */
   entries(): readonly LedgerEntry<Holder>[]
+  /** How many extents of a pool running plans are about to write for it. O(running plans). */
+  pending(pool?: string): number
   /**
    * Reads again what objects of a watch hold, by `namespace/name`: where that depends on another
-   * object, which has changed. What has moved is passed on as after a change of these objects.
+   * object, which has changed. Plans in progress are read again as well. What has moved is passed on
+   * as after a change of these objects.
    */
   refresh(watch: string, names: Iterable<string>): void
 }
@@ -104,6 +115,7 @@ export class ObservedHoldings implements Holdings {
   /** What each object holds, by watch and `namespace/name`. */
   readonly #held = new Map<string, { readonly uid: string | undefined; readonly holdings: readonly Holding[] }>()
   readonly #refreshed: Moved[] = []
+  readonly #running = new Set<RunningPlan>()
   #plans = 0
 
   /**
@@ -139,9 +151,21 @@ export class ObservedHoldings implements Holdings {
     )
   }
 
+  pending(pool = ''): number {
+    let count = 0
+    for (const { pending } of this.#running) {
+      for (const one of pending) if ((one.pool ?? '') === pool && one.reason !== 'foreign') count++
+    }
+    return count
+  }
+
   refresh(watch: string, names: Iterable<string>): void {
     const { objects } = this.#watches.get(watch) ?? {}
     for (const name of names) this.#refreshed.push(this.take(watch, name, objects?.entry(name)))
+    for (const plan of this.#running) {
+      this.#clearPending(plan)
+      this.#setPending(plan)
+    }
   }
 
   /** What {@link refresh} has moved since the last call. */
@@ -173,25 +197,40 @@ export class ObservedHoldings implements Holdings {
   /**
    * Counts what the effects of a plan are about to write as pending, until the plan has ended.
    *
-   * @returns ends that. It returns what has moved: the extents that were not written
+   * @returns ends that. It returns what has moved: the extents that were not written. A second call
+   * has no effect
    */
   begin(effects: readonly Effect[]): () => Moved {
-    const id = `pending ${++this.#plans}`
-    const pending = this.#newLedger === undefined ? [] : effects.flatMap((effect) => this.#writtenBy(effect))
-    for (const [index, { one, object }] of pending.entries()) {
-      this.ledger(one.pool).set(`${id} ${index}`, { ...entryOf(one, object), reason: 'pending' })
-    }
+    if (this.#newLedger === undefined) return () => NOT_MOVED
+    const plan: RunningPlan = { id: `pending ${++this.#plans}`, effects, pending: [] }
+    this.#running.add(plan)
+    this.#setPending(plan)
     return () => {
-      for (const [index, { one }] of pending.entries()) this.ledger(one.pool).delete(`${id} ${index}`)
-      const left = pending.flatMap(({ one }) => (this.#isWritten(one) ? [] : [one]))
-      return this.#moved(left, [])
+      if (!this.#running.delete(plan)) return NOT_MOVED
+      this.#clearPending(plan)
+      return this.#moved(
+        plan.pending.filter((one) => !this.#isWritten(one)),
+        [],
+      )
     }
   }
 
+  #setPending(plan: RunningPlan): void {
+    const written = plan.effects.flatMap((effect) => this.#writtenBy(effect))
+    plan.pending = written.map(({ one }) => one)
+    for (const [index, { one, object }] of written.entries()) {
+      this.ledger(one.pool).set(`${plan.id} ${index}`, { ...entryOf(one, object), reason: 'pending' })
+    }
+  }
+
+  #clearPending({ id, pending }: RunningPlan): void {
+    for (const [index, { pool }] of pending.entries()) this.ledger(pool).delete(`${id} ${index}`)
+  }
+
   /** Whether an object holds what was pending. */
-  #isWritten({ pool, prefix, key }: Holding): boolean {
+  #isWritten({ pool, prefix, key, reason = 'held' }: Holding): boolean {
     for (const entry of this.ledger(pool).overlapping(prefix)) {
-      if (entry.reason !== 'pending' && entry.holder.key === key && equals(entry.prefix, prefix)) return true
+      if (entry.reason === reason && entry.holder.key === key && equals(entry.prefix, prefix)) return true
     }
     return false
   }
