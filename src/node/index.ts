@@ -14,6 +14,8 @@ import type { Timers } from '../run/index.js'
 
 declare const setTimeout: (action: () => void, ms: number) => unknown
 declare const clearTimeout: (timer: unknown) => void
+declare const setImmediate: ((action: () => void) => unknown) | undefined
+declare const clearImmediate: (immediate: unknown) => void
 declare const crypto: { randomUUID(): string }
 
 /** The longest time of a timer of the platform, in milliseconds: 24.8 days. */
@@ -39,6 +41,11 @@ export const timers: Timers = {
   after(ms, action) {
     assertMs(ms)
     check('timers.after', 'action', action, 'function')
+    // Node calls a timer of 0 ms in the same turn of the event loop if that turn takes long
+    if (ms === 0 && typeof setImmediate === 'function') {
+      const immediate = setImmediate(action)
+      return () => clearImmediate(immediate)
+    }
     const timer = setTimeout(action, ms)
     return () => clearTimeout(timer)
   },

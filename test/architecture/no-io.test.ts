@@ -126,7 +126,7 @@ describe('the check', () => {
   })
 
   test('lets one folder have clock, timers and randomness of the platform, and nothing else', () => {
-    const declared = ['setTimeout', 'clearTimeout', 'crypto', 'process', 'fetch']
+    const declared = ['setTimeout', 'clearTimeout', 'setImmediate', 'clearImmediate', 'crypto', 'process', 'fetch']
     const sources = declared.map((global) => `declare const ${global}: object\nexport const of${global} = ${global}`)
     const planted = plant([['export const now = () => Date.now()', ...sources].join('\n')])
     const whats = (name: string) => findIn(planted, 0, name).map(({ what }) => what.split(':')[0])

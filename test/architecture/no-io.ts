@@ -35,7 +35,9 @@ const PLATFORM_GLOBALS: readonly string[] = ['TextEncoder', 'TextDecoder', 'atob
  * the rest of the library. No other folder may import it (.dependency-cruiser.cjs).
  */
 export const NODE_FOLDER = 'src/node/'
-const NODE_GLOBALS: readonly string[] = ['Date', 'setTimeout', 'clearTimeout', 'crypto']
+const NODE_GLOBALS: readonly string[] = [
+  ...['Date', 'setTimeout', 'clearTimeout', 'setImmediate', 'clearImmediate', 'crypto'],
+]
 
 /**
  * Host globals, for a better message than "unknown global", and for files that declare one by

@@ -22,6 +22,43 @@ describe('the platform', () => {
     expect(calls).toEqual(['first'])
   })
 
+  test('calls back after 0 ms, unless it is called off', () => {
+    const calls: string[] = []
+    timers.after(0, () => calls.push('first'))
+    timers.after(0, () => calls.push('second'))()
+    expect(calls).toEqual([])
+    vi.advanceTimersByTime(1)
+    expect(calls).toEqual(['first'])
+  })
+
+  test('calls back after 0 ms once in each turn of the event loop, also when the work of a turn takes long', async () => {
+    vi.useRealTimers()
+    let [calls, most, isOver] = [0, 0, false]
+    const turn = () => {
+      most = Math.max(most, calls)
+      calls = 0
+      if (!isOver) setImmediate(turn)
+    }
+    setImmediate(turn)
+    const wait = () => void (isOver || timers.after(1, wait))
+    wait()
+    for (let piece = 0; piece < 60; piece++) {
+      await new Promise<void>((resolve) => {
+        timers.after(0, () => {
+          calls++
+          resolve()
+        })
+        // as a controller does: the work comes after the timer that ends the turn
+        const beganMs = performance.now()
+        while (performance.now() - beganMs < 5) {}
+        timers.after(1000, () => {})()
+      })
+    }
+    isOver = true
+    // of two neighbours one may come before the turn is counted, and the other one after it
+    expect(most).toBeLessThanOrEqual(2)
+  })
+
   test('sleeps', async () => {
     let isAwake = false
     const sleeping = sleep(86_400_000).then(() => {

@@ -20,7 +20,7 @@ export class Fifo<T extends Queued> {
   /** With ranks: what is taken after them, by the first bits of the rank, the next part last. */
   #parts: Ranked<T>[][] = []
   /** With ranks: what comes after all these. */
-  #later: T[] = []
+  #later: Ranked<T>[] = []
 
   constructor(rankOf?: ((item: T) => number) | undefined) {
     this.#rankOf = rankOf
@@ -29,7 +29,7 @@ export class Fifo<T extends Queued> {
   push(item: T): void {
     item.queue = this
     if (this.#rankOf === undefined) this.#items.push(item)
-    else this.#later.push(item)
+    else this.#later.push({ item, rank: this.#rankOf(item) })
   }
 
   shift(): T | undefined {
@@ -42,7 +42,7 @@ export class Fifo<T extends Queued> {
   }
 
   #next(): T | undefined {
-    if (this.#rankOf !== undefined && this.#head >= this.#items.length) this.#sort(this.#rankOf)
+    if (this.#rankOf !== undefined && this.#head >= this.#items.length) this.#sort()
     const item = this.#items[this.#head]
     if (item === undefined) return undefined
     this.#head++
@@ -59,13 +59,12 @@ export class Fifo<T extends Queued> {
   }
 
   /** Sorts the next part. Without one, begins with the items that came since. */
-  #sort(rankOf: (item: T) => number): void {
+  #sort(): void {
     if (this.#later.length > 0 && this.#parts.length === 0) {
       const count = this.#later.length > MOST_AT_ONCE ? PARTS : 1
       this.#parts = Array.from({ length: count }, () => [])
-      for (const item of this.#later) {
-        const rank = rankOf(item)
-        this.#parts[count - 1 - Math.floor((rank / 2 ** 32) * count)]!.push({ item, rank })
+      for (const ranked of this.#later) {
+        this.#parts[count - 1 - Math.floor((ranked.rank / 2 ** 32) * count)]!.push(ranked)
       }
       this.#later = []
     }
@@ -74,7 +73,7 @@ export class Fifo<T extends Queued> {
       this.#items = part.map(({ item }) => item)
       this.#head = 0
     }
-    if (this.#head >= this.#items.length && this.#later.length > 0) this.#sort(rankOf)
+    if (this.#head >= this.#items.length && this.#later.length > 0) this.#sort()
   }
 }
 
