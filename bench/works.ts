@@ -2,6 +2,7 @@ import type { Work } from './harness.js'
 import { allocateWorks } from './works/allocate.js'
 import { cacheWorks } from './works/cache.js'
 import { externalPoolWorks } from './works/external-pools.js'
+import { holdingsWorks } from './works/holdings.js'
 import { networkViewWorks } from './works/network-view.js'
 import { nodeIPAMWorks } from './works/node-ipam.js'
 import { planWorks } from './works/plan.js'
@@ -22,4 +23,6 @@ export const works: readonly Work[] = [
   ...externalPoolWorks,
   ...slotWorks,
   ...prefixWorks,
+  // last: pools stay in memory
+  ...holdingsWorks,
 ]

@@ -125,6 +125,15 @@ describe('what node-ipam-controller does wrong', () => {
     })
   })
 
+  test('D8: of 4,000 Nodes with one subnet each is planned at most three times, and a deletion wakes at most three', () => {
+    const host = new Host().put(range('a', { ipv4: '10.0.0.0/22' }))
+    for (let nth = 0; nth < 4000; nth++) host.put(node(`n${nth}`, { podCIDRs: ['10.0.1.0/24'] }))
+    expect(host.planned).toBeLessThanOrEqual(3 * 4000)
+    const before = host.planned
+    host.delete('Node n0')
+    expect(host.planned - before).toBeLessThanOrEqual(3)
+  })
+
   test('D8: when one of two Nodes with one subnet is deleted, the subnet stays in use by the other one', () => {
     const host = new Host().put(range('a', { ipv4: '10.0.0.0/24' }))
     host.put(node('n1', { podCIDRs: ['10.0.0.0/24'] }), node('n2', { podCIDRs: ['10.0.0.0/24'] }), node('n3'))
