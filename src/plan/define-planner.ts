@@ -266,11 +266,14 @@ class PlannerOf<O extends Outcome, W extends Watches, S> implements DefinedPlann
 
   /** Counts what a plan is about to write as pending, in the turn in which the plan was made. */
   #begin(plan: Plan): (isDone?: boolean) => readonly string[] {
-    const end = this.#holdings.begin(plan.effects)
+    const holdings = this.#holdings
+    const end = holdings.begin(plan.effects)
     const endBeside = this.#definition.reserve?.(plan, this.context)
     return (isDone = true) => {
       if (isDone) this.#note(plan)
-      return [...(endBeside?.(isDone) ?? []), ...this.#moved(end())]
+      // what was known before a reset says nothing of what is free now
+      const moved = holdings === this.#holdings ? this.#moved(end()) : []
+      return [...(endBeside?.(isDone) ?? []), ...moved]
     }
   }
 

@@ -1,17 +1,18 @@
 import type { HoldReason, Ledger, LedgerEntry, LedgerHolder } from '../allocator/index.js'
 import type { Prefix } from '../cidr/index.js'
-import { equals } from '../cidr/nouns/prefix.js'
+import { compare, contains, equals } from '../cidr/nouns/prefix.js'
 import { type KubeObject, kindKey, nameKey, type ObjectRef, refOf } from '../crd/meta/object.js'
 import { refuse } from '../errors/refuse.js'
-import type { CachedObjects, Parsed, Watch } from './cached-objects.js'
+import { type CachedObjects, compareText, type Parsed, type Watch } from './cached-objects.js'
 import type { Effect } from './effect.js'
 import { patched } from './patched.js'
+import type { Selection } from './selection.js'
 
 /** What an object holds: one extent, and the holder of it. */
 export interface Holding {
   /** The ledger that records it, such as the key of a pool. Default: the only one, `''`. */
   readonly pool?: string | undefined
-  /** An address is a /32 or a /128. */
+  /** The extent, host bits cleared. An address is a /32 or a /128. */
   readonly prefix: Prefix
   /** `foreign` in the ledger of a pool that may not give what another pool has. Default `held`. */
   readonly reason?: Extract<HoldReason, 'held' | 'foreign'> | undefined
@@ -50,7 +51,10 @@ export interface Extent {
 export interface Moved {
   /** The extents that have a holder more, or less, than before. */
   readonly touched: readonly Extent[]
-  /** Those of them that no object holds any more, and that no running plan is about to write. */
+  /**
+   * Those of them that an object or a plan does not hold any more, and of which an address is free:
+   * no other object holds it, and no running plan is about to write it.
+   */
   readonly freed: readonly Extent[]
   /** The first two other holders of each touched extent. */
   readonly others: ReadonlySet<string>
@@ -62,8 +66,15 @@ const NOT_MOVED: Moved = { touched: [], freed: [], others: new Set() }
 interface RunningPlan {
   readonly id: string
   readonly effects: readonly Effect[]
-  /** What is about to be written, and not held yet. */
+  /** What is about to be written. */
   pending: readonly Holding[]
+}
+
+/** What an object holds, and what its last version held that could be read. */
+interface Held {
+  readonly uid: string | undefined
+  readonly holdings: readonly Holding[]
+  readonly readable: readonly Holding[]
 }
 
 /** How many other holders of an extent are planned again after it was touched. */
@@ -84,7 +95,7 @@ export interface Holdings {
    * @throws IpamError `INVALID_ARGUMENT` for a planner whose definition has no `ledger`
    */
   ledger(pool?: string): Ledger<Holder>
-  /** All holders but `foreign` ones, ledger by ledger, in the order of extents. O(n log n). */
+  /** All holders but `foreign` ones, by ledger, then as {@link Ledger.entries}. O(n log n). */
   entries(): readonly LedgerEntry<Holder>[]
   /** How many extents of a pool running plans are about to write for it. O(running plans). */
   pending(pool?: string): number
@@ -113,7 +124,7 @@ export class ObservedHoldings implements Holdings {
   readonly #newLedger: ((pool: string) => Ledger<Holder>) | undefined
   readonly #ledgers = new Map<string, Ledger<Holder>>()
   /** What each object holds, by watch and `namespace/name`. */
-  readonly #held = new Map<string, { readonly uid: string | undefined; readonly holdings: readonly Holding[] }>()
+  readonly #held = new Map<string, Held>()
   readonly #refreshed: Moved[] = []
   readonly #running = new Set<RunningPlan>()
   #plans = 0
@@ -139,22 +150,24 @@ export class ObservedHoldings implements Holdings {
 
   entries(): readonly LedgerEntry<Holder>[] {
     if (this.#newLedger !== undefined) {
-      return [...this.#ledgers.values()].flatMap((ledger) =>
-        ledger.entries().filter(({ reason }) => reason !== 'foreign'),
-      )
+      const pools = [...this.#ledgers.keys()].sort()
+      return pools.flatMap((pool) => this.ledger(pool).entries().filter(isOfPool))
     }
-    return [...this.#watches.values()].flatMap(({ objects, holds }) =>
+    const entries = [...this.#watches.values()].flatMap(({ objects, holds }) =>
       Array.from(objects.names()).flatMap((name) => {
         const entry = objects.entry(name)
         return entry === undefined ? [] : Array.from(holds(entry), (one) => entryOf(one, entry.object))
       }),
     )
+    return entries.filter(isOfPool).sort(inOrder)
   }
 
   pending(pool = ''): number {
     let count = 0
     for (const { pending } of this.#running) {
-      for (const one of pending) if ((one.pool ?? '') === pool && one.reason !== 'foreign') count++
+      for (const one of pending) {
+        if ((one.pool ?? '') === pool && one.reason !== 'foreign' && !this.#isWritten(one)) count++
+      }
     }
     return count
   }
@@ -181,8 +194,9 @@ export class ObservedHoldings implements Holdings {
     const before = this.#held.get(id)
     const uid = entry?.object.metadata.uid
     const read = entry === undefined ? [] : [...objects.holds(entry)]
-    const isKept = entry?.ok === false && before !== undefined && before.uid === uid
-    const holdings = isKept ? [...read, ...without(before.holdings, read)] : read
+    const isKept = entry?.ok === false && before?.uid === uid
+    const readable = isKept ? (before?.readable ?? []) : entry?.ok === true ? read : []
+    const holdings = [...read, ...without(readable, read)]
     const had = before?.holdings ?? []
     if (before?.uid === uid && isSameList(had, holdings)) return NOT_MOVED
     for (const [index, { pool }] of had.entries()) this.ledger(pool).delete(`${id} ${index}`)
@@ -190,7 +204,7 @@ export class ObservedHoldings implements Holdings {
       this.ledger(one.pool).set(`${id} ${index}`, entryOf(one, entry!.object))
     }
     if (holdings.length === 0) this.#held.delete(id)
-    else this.#held.set(id, { uid, holdings })
+    else this.#held.set(id, { uid, holdings, readable })
     return this.#moved(without(had, holdings), without(holdings, had))
   }
 
@@ -202,7 +216,7 @@ export class ObservedHoldings implements Holdings {
    */
   begin(effects: readonly Effect[]): () => Moved {
     if (this.#newLedger === undefined) return () => NOT_MOVED
-    const plan: RunningPlan = { id: `pending ${++this.#plans}`, effects, pending: [] }
+    const plan: RunningPlan = { id: String(++this.#plans), effects, pending: [] }
     this.#running.add(plan)
     this.#setPending(plan)
     return () => {
@@ -216,15 +230,17 @@ export class ObservedHoldings implements Holdings {
   }
 
   #setPending(plan: RunningPlan): void {
-    const written = plan.effects.flatMap((effect) => this.#writtenBy(effect))
+    const after = new Map<string, KubeObject>()
+    const written = plan.effects.flatMap((effect) => this.#writtenBy(effect, after))
     plan.pending = written.map(({ one }) => one)
     for (const [index, { one, object }] of written.entries()) {
-      this.ledger(one.pool).set(`${plan.id} ${index}`, { ...entryOf(one, object), reason: 'pending' })
+      // an id of an object has a blank
+      this.ledger(one.pool).set(`${plan.id}.${index}`, { ...entryOf(one, object), reason: 'pending' })
     }
   }
 
   #clearPending({ id, pending }: RunningPlan): void {
-    for (const [index, { pool }] of pending.entries()) this.ledger(pool).delete(`${id} ${index}`)
+    for (const [index, { pool }] of pending.entries()) this.ledger(pool).delete(`${id}.${index}`)
   }
 
   /** Whether an object holds what was pending. */
@@ -245,7 +261,8 @@ export class ObservedHoldings implements Holdings {
     const all = new Set<string>()
     for (const { pool, prefix } of extents) {
       const keys = new Set<string>()
-      for (const { holder } of this.ledger(pool).overlapping(prefix)) {
+      for (const { reason, holder } of this.ledger(pool).overlapping(prefix)) {
+        if (reason !== 'held' && reason !== 'pending') continue
         if (!own.has(holder.key) && keys.add(holder.key).size === MOST_WOKEN) break
       }
       for (const key of keys) all.add(key)
@@ -253,29 +270,49 @@ export class ObservedHoldings implements Holdings {
     return all
   }
 
-  /** What an effect makes an object hold that it does not hold yet. */
-  #writtenBy(effect: Effect): readonly { readonly one: Holding; readonly object: KubeObject }[] {
+  /**
+   * What an object holds after an effect.
+   *
+   * @param written the objects after the effects before it, by watch and name
+   */
+  #writtenBy(
+    effect: Effect,
+    written: Map<string, KubeObject>,
+  ): readonly { readonly one: Holding; readonly object: KubeObject }[] {
     if (effect.kind !== 'create' && effect.kind !== 'patch' && effect.kind !== 'external') return []
     const created = effect.kind === 'create' ? effect.object : effect.kind === 'external' ? effect.pending : undefined
     const ref = effect.kind === 'patch' ? effect.ref : created && refOf(created)
     if (ref === undefined) return []
-    return [...this.#watches].flatMap(([name, { watch, objects, holds }]) => {
+    return [...this.#watches].flatMap(([name, held]) => {
+      const { watch, objects } = held
       if (kindKey(watch) !== kindKey(ref)) return []
-      const now = objects.entry(ref)?.object
-      const object = effect.kind === 'patch' ? now && patched(now, effect.patch) : created
+      const id = `${name} ${nameKey(ref)}`
+      const now = written.get(id) ?? objects.entry(ref)?.object
+      const kept = created && ((watch as Selection).keep?.(created) ?? created)
+      const object = effect.kind === 'patch' ? now && patched(now, effect.patch) : kept
       if (object === undefined) return []
-      const read = watch.parse(object, undefined)
-      const written = holds(read.ok ? { ...read, object } : { ...read, object })
-      const had = this.#held.get(`${name} ${nameKey(ref)}`)?.holdings ?? []
-      return without([...written], had).map((one) => ({ one, object }))
+      written.set(id, object)
+      const entry = { ...watch.parse(object, undefined), object } as Parsed<unknown>
+      return Array.from(held.holds(entry), (one) => ({ one, object }))
     })
   }
 
   #freed(left: readonly Holding[]): readonly Extent[] {
-    return left.map(extentOf).filter(({ pool, prefix }) => {
-      for (const { reason } of this.ledger(pool).overlapping(prefix)) if (IN_USE.includes(reason)) return false
-      return true
-    })
+    return left.map(extentOf).filter((extent) => !this.#isInUse(extent))
+  }
+
+  /** Whether each address of an extent is in use. O(entries in it). */
+  #isInUse({ pool, prefix }: Extent): boolean {
+    let left = 1n << 128n
+    let last: Prefix | undefined
+    // the widest come first, then those in it, in order
+    for (const { reason, prefix: used } of this.ledger(pool).overlapping(prefix)) {
+      if (!IN_USE.includes(reason) || (last !== undefined && contains(last, used))) continue
+      if (used.length <= prefix.length) return true
+      left -= 1n << BigInt(128 + prefix.length - used.length)
+      last = used
+    }
+    return left === 0n
   }
 }
 
@@ -289,8 +326,18 @@ function entryOf({ prefix, reason = 'held', sinceMs, ...holder }: Holding, objec
   return { prefix, reason, sinceMs, holder: { ...holder, object: refOf(object), uid: object.metadata.uid } }
 }
 
+function isOfPool({ reason }: LedgerEntry<Holder>): boolean {
+  return reason !== 'foreign'
+}
+
+/** The order of {@link Holdings.entries}. */
+function inOrder(left: LedgerEntry<Holder>, right: LedgerEntry<Holder>): number {
+  const [{ pool = '', key }, { pool: otherPool = '', key: otherKey }] = [left.holder, right.holder]
+  return compareText(pool, otherPool) || compare(left.prefix, right.prefix) || compareText(key, otherKey)
+}
+
 function isSame(left: Holding, right: Holding): boolean {
-  return left.pool === right.pool && left.key === right.key && equals(left.prefix, right.prefix)
+  return (left.pool ?? '') === (right.pool ?? '') && left.key === right.key && equals(left.prefix, right.prefix)
 }
 
 function isSameList(left: readonly Holding[], right: readonly Holding[]): boolean {
@@ -298,10 +345,12 @@ function isSameList(left: readonly Holding[], right: readonly Holding[]): boolea
     left.length === right.length &&
     left.every((one, index) => {
       const other = right[index] as Holding
-      return isSame(one, other) && one.owner === other.owner && one.ownerUid === other.ownerUid
+      return isSame(one, other) && DETAILS.every((field) => one[field] === other[field])
     })
   )
 }
+
+const DETAILS = ['reason', 'owner', 'ownerUid', 'domain', 'field', 'sinceMs'] as const
 
 /** Those that are not among others. Few: O(n²). */
 function without(holdings: readonly Holding[], others: readonly Holding[]): readonly Holding[] {

@@ -367,9 +367,10 @@ export class Ledger<H extends LedgerHolder = LedgerHolder> {
    * conflict, or none. O(extents that overlap it).
    */
   #meetOthers(entry: LedgerEntry<H>): void {
-    const [same] = this.#heldAt(entry.prefix)
-    if (same !== undefined && (this.#conflicts.has(same) || same.holder.key === entry.holder.key)) {
-      if (this.#conflicts.has(same)) this.#setConflict(entry, true)
+    const [same, other] = this.#heldAt(entry.prefix)
+    // what overlaps the extent is in conflict with one of two holders of it, or with its only one
+    if (other !== undefined || same?.holder.key === entry.holder.key) {
+      this.#setConflict(entry, this.#conflicts.has(same as LedgerEntry<H>))
       return
     }
     const others = [...this.#around(entry.prefix)].filter((value) => hasOther(value, entry))

@@ -1,5 +1,5 @@
 import type { Json } from '../../crd/meta/object.js'
-import { isArray, isObject } from '../../crd/meta/patch.js'
+import { isArray, put } from '../../crd/meta/patch.js'
 import { quote } from '../../errors/quote.js'
 
 export { isArray, isObject } from '../../crd/meta/patch.js'
@@ -65,24 +65,6 @@ export function mostBytes(value: Json | undefined): number {
   }
   for (const key of Object.keys(value)) bytes += key.length * 6 + 4 + mostBytes(value[key])
   return bytes
-}
-
-/**
- * RFC 7396: `null` removes, objects merge, everything else replaces. What the patch does not name
- * is shared with the target.
- */
-export function mergePatch(target: Json | undefined, patch: Json): Json {
-  if (!isObject(patch)) return patch
-  const merged: { [key: string]: Json | undefined } = {}
-  const before = isObject(target) ? target : {}
-  for (const key of Object.keys(before)) {
-    if (!Object.hasOwn(patch, key)) put(merged, key, before[key])
-    else if (patch[key] !== null) put(merged, key, mergePatch(before[key], patch[key] as Json))
-  }
-  for (const key of Object.keys(patch)) {
-    if (!Object.hasOwn(before, key) && patch[key] !== null) put(merged, key, mergePatch(undefined, patch[key] as Json))
-  }
-  return Object.freeze(merged)
 }
 
 /**
@@ -193,10 +175,4 @@ function plain(value: unknown, key: string): unknown {
   const shown: unknown = typeof toJSON === 'function' ? toJSON.call(value, key) : value
   for (const box of BOXES) if (shown instanceof box) return (shown as object).valueOf()
   return shown
-}
-
-/** Sets an own field, also one that is named `__proto__`. */
-export function put(target: { [key: string]: Json | undefined }, key: string, value: Json | undefined): void {
-  if (key !== '__proto__') target[key] = value
-  else Object.defineProperty(target, key, { value, configurable: true, enumerable: true, writable: true })
 }

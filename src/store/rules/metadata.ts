@@ -1,7 +1,8 @@
 import { utf8Length } from '../../bytes/utf8.js'
 import { labelValueProblem, qualifiedNameProblem } from '../../crd/meta/names.js'
 import type { Json } from '../../crd/meta/object.js'
-import { formatPath, isArray, isObject, type JsonObject, type Problem, put } from './json.js'
+import { put } from '../../crd/meta/patch.js'
+import { formatPath, isArray, isObject, type JsonObject, type Problem } from './json.js'
 
 /** The bytes of all keys and values of the annotations together. */
 const MAX_ANNOTATION_BYTES = 262_144

@@ -1,5 +1,6 @@
 import { utf8Length } from '../../bytes/utf8.js'
 import { formatRef, groupOf, type KindInfo, type KubeObject, type ObjectRef } from '../../crd/meta/object.js'
+import { mergePatch } from '../../crd/meta/patch.js'
 import { fail, ok, type Result } from '../../errors/index.js'
 import type {
   DeleteOptions,
@@ -24,7 +25,7 @@ import {
 import { asJson, type Draft, type DraftResult, identityProblem, readDraft, type StoredObject } from './draft.js'
 import { formatInput, formatName, formatText } from './format.js'
 import { assertPatch, conditionsIn, invalid, readJson } from './input.js'
-import { isObject, type JsonObject, mergePatch, mostBytes, type Problem } from './json.js'
+import { isObject, type JsonObject, mostBytes, type Problem } from './json.js'
 import { applyJsonPatch, readJsonPatch } from './json-patch.js'
 import { type KindRules, KnownKinds } from './kind-rules.js'
 import { copyOf, isWhole, type Matcher, matcherOf, queryProblem } from './selectors.js'

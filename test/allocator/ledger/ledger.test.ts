@@ -119,3 +119,14 @@ describe('Ledger', () => {
     expect(shown(ledger.entries())).toEqual(['10.0.0.8/32'])
   })
 })
+
+test('an entry is in conflict with a second holder of an extent around it', () => {
+  const ledger = new Ledger({ space: RangeSet.parse(['10.0.0.0/28']) })
+  const set = (id: string, text: string, key: string) =>
+    ledger.set(id, { prefix: Prefix.parse(text), reason: 'held', holder: { key } })
+  set('1', '10.0.0.9/32', 'm')
+  set('2', '10.0.0.8/29', 'k')
+  set('3', '10.0.0.8/32', 'k')
+  set('4', '10.0.0.8/29', 'm')
+  expect(ledger.conflicts()).toHaveLength(4)
+})

@@ -1,0 +1,141 @@
+import { Prefix } from 'ipam-kit/cidr'
+import type { Effect, Moved } from 'ipam-kit/plan'
+import { describe, expect, test } from 'vitest'
+import { asModelEntry, listed, type Thing, type ThingSpec, thing, thingPlanner } from './model-holdings.js'
+
+let moves: Moved[] = []
+let version = 0
+
+function planner() {
+  moves = []
+  return thingPlanner(moves)
+}
+
+function stored(name: string, spec: ThingSpec, uid = `uid-${name}`): Thing {
+  return thing('Seat', name, spec, { uid, resourceVersion: String(++version) })
+}
+
+function show(to: ReturnType<typeof planner>, object: Thing): readonly string[] {
+  moves.length = 0
+  return to.observe({ kind: 'present', object })
+}
+
+const refOf = (name: string) => ({ apiVersion: 'test.dev/v1', kind: 'Seat', name })
+const create = (name: string, spec: ThingSpec): Effect => ({
+  kind: 'create',
+  object: thing('Seat', name, spec),
+  why: 'a test',
+})
+const patch = (name: string, patch: object): Effect =>
+  ({ kind: 'patch', ref: refOf(name), patch, if: {}, why: 'a test' }) as Effect
+const begin = (of: ReturnType<typeof planner>, ...effects: Effect[]) =>
+  of.reserve!({ outcome: { kind: 'test', message: '' }, effects })
+const shown = (of: ReturnType<typeof planner>) => listed(of.entries().map(asModelEntry))
+const freed = () => moves.flatMap((moved) => moved.freed.map(({ prefix }) => Prefix.format(prefix)))
+
+describe('an object that cannot be read', () => {
+  test('holds what its last readable version held, and what its present raw form tells', () => {
+    const one = planner()
+    show(one, stored('a', { extents: ['10.0.0.1/32'], holder: 'k' }))
+    show(one, stored('a', { isBroken: true, rescue: ['10.0.0.2/32'], holder: 'k' }))
+    show(one, stored('a', { isBroken: true, rescue: ['10.0.0.3/32'], holder: 'k' }))
+    expect(freed()).toEqual(['10.0.0.2/32'])
+    expect(shown(one)).toEqual([' 10.0.0.1/32 held k - Seat a uid-a', ' 10.0.0.3/32 held k - Seat a uid-a'])
+  })
+
+  test('holds its raw form alone after a start, and after a deletion that was followed by another object', () => {
+    const one = planner()
+    show(one, stored('a', { extents: ['10.0.0.1/32'], holder: 'k' }, 'first'))
+    show(one, stored('a', { isBroken: true, rescue: ['10.0.0.2/32'], holder: 'k' }, 'second'))
+    expect(shown(one)).toEqual([' 10.0.0.2/32 held k - Seat a second'])
+  })
+})
+
+describe('an extent comes free', () => {
+  test('in part, if its object keeps a part of it', () => {
+    const one = planner()
+    show(one, stored('a', { extents: ['10.0.0.0/30'], holder: 'k' }))
+    expect(show(one, stored('a', { extents: ['10.0.0.0/31'], holder: 'k' }))).toEqual(['waiting'])
+    expect(freed()).toEqual(['10.0.0.0/30'])
+  })
+
+  test('and does not, if other objects hold all parts of it', () => {
+    const one = planner()
+    show(one, stored('b', { extents: ['10.0.0.0/31', '10.0.0.2/32', '10.0.0.3/32', '10.0.0.3/32'], holder: 'l' }))
+    show(one, stored('a', { extents: ['10.0.0.0/30'], holder: 'k' }))
+    expect(show(one, stored('a', { extents: [], holder: 'k' }))).toEqual(['l'])
+    expect(freed()).toEqual([])
+  })
+
+  test('when a plan ends that did not write it, once, and not after a reset', () => {
+    const one = planner()
+    const end = begin(one, create('a', { extents: ['10.0.0.1/32'], holder: 'k' }))
+    expect([end(false), end(false)]).toEqual([['waiting'], []])
+    const late = begin(one, create('a', { extents: ['10.0.0.1/32'], holder: 'k' }))
+    one.reset()
+    expect(late(false)).toEqual([])
+  })
+})
+
+describe('a plan holds what its effects write', () => {
+  test('until it has ended, also what its object holds and the plan deletes first', () => {
+    const one = planner()
+    const spec = { extents: ['10.0.0.1/32'], holder: 'k' }
+    show(one, stored('a', spec, 'first'))
+    const end = begin(one, { kind: 'delete', ref: refOf('a'), if: { uid: 'first' }, why: 'a test' }, create('a', spec))
+    moves.length = 0
+    one.observe({ kind: 'absent', ref: refOf('a'), uid: 'first' })
+    expect(freed()).toEqual([])
+    expect(shown(one)).toEqual([' 10.0.0.1/32 pending k - Seat a -'])
+    expect(end(false)).toEqual(['waiting'])
+  })
+
+  test('where effects follow each other on one object', () => {
+    const one = planner()
+    const add = (value: string) => patch('a', [{ op: 'add', path: '/spec/extents/-', value }])
+    begin(one, create('a', { extents: [], holder: 'k' }), add('10.0.0.1/32'), add('10.0.0.2/32'))
+    const pending = one.entries().map(({ prefix }) => Prefix.format(prefix))
+    expect(new Set(pending)).toEqual(new Set(['10.0.0.1/32', '10.0.0.2/32']))
+  })
+
+  test('as it is sent: a field that is undefined is no change', () => {
+    const one = planner()
+    show(one, stored('a', { isBroken: true, rescue: ['10.0.0.1/32'], extents: ['10.0.0.2/32'], holder: 'k' }))
+    begin(one, patch('a', { spec: { extents: undefined, isBroken: null } }))
+    expect(shown(one)).toContain(' 10.0.0.2/32 pending k - Seat a uid-a')
+  })
+
+  test('as its watch keeps an object', () => {
+    const one = planner()
+    const object = thing('Link', 'a', { extents: ['10.0.0.1/32'], holder: 'k', noise: { deep: 1 } })
+    begin(one, { kind: 'create', object, why: 'a test' })
+    expect(shown(one)).toEqual([' 10.0.0.1/32 pending k - Link a -'])
+  })
+})
+
+test('an entry follows each field of what its object holds', () => {
+  const one = planner()
+  show(one, stored('a', { extents: ['10.0.0.1/32'], holder: 'k', domain: 'd' }))
+  show(one, stored('a', { extents: ['10.0.0.1/32'], holder: 'k', domain: 'e' }))
+  expect(shown(one)).toEqual([' 10.0.0.1/32 held k e Seat a uid-a'])
+})
+
+test('two other holders are woken, and none that the state of a planner has recorded', () => {
+  const one = planner()
+  for (const key of ['gone', 'left']) {
+    const holder = { key, object: refOf(key), field: '' }
+    one.context.holdings.ledger().set(key, { prefix: Prefix.parse('10.0.0.0/30'), reason: 'former', holder })
+  }
+  for (const key of ['l', 'm', 'n']) show(one, stored(key, { extents: ['10.0.0.1/32'], holder: key }))
+  expect(show(one, stored('a', { extents: ['10.0.0.1/32'], holder: 'k' }))).toEqual(['l', 'm'])
+})
+
+test('entries are in the order of pools and extents, with and without ledgers', () => {
+  for (const hasLedger of [true, false]) {
+    const one = thingPlanner([], hasLedger)
+    show(one, stored('a', { extents: ['10.0.0.2/32', '10.0.0.1/32'], holder: 'k', pool: 'q' }))
+    show(one, stored('b', { extents: ['10.0.0.3/32', '10.0.0.1/32'], holder: 'l' }))
+    const places = one.entries().map(({ prefix, holder }) => `${holder.pool ?? '-'} ${Prefix.format(prefix)}`)
+    expect(places).toEqual(['- 10.0.0.1/32', '- 10.0.0.3/32', 'q 10.0.0.1/32', 'q 10.0.0.2/32'])
+  }
+})
