@@ -3,7 +3,16 @@
 import { Ledger } from 'ipam-kit/allocator'
 import { Address, Prefix, RangeSet } from 'ipam-kit/cidr'
 import { Node } from 'ipam-kit/crd/core'
-import { type CachedObjects, definePlanner, type Effect, modelWatch, type Outcome, patchIfFields } from 'ipam-kit/plan'
+import {
+  type CachedObjects,
+  definePlanner,
+  type Holding,
+  type KubeObject,
+  modelWatch,
+  type Outcome,
+  type Parsed,
+  patchIfFields,
+} from 'ipam-kit/plan'
 
 export const ROUTER_ID = 'bgp.example.com/router-id'
 /** The annotation as a JSON pointer. */
@@ -16,33 +25,30 @@ const PATH = `/metadata/annotations/${ROUTER_ID.replace('/', '~1')}`
  */
 export function routerIds(range: string) {
   const watches = { nodes: modelWatch(Node) }
-  return definePlanner<Outcome, typeof watches, Ledger>({
+  return definePlanner<Outcome, typeof watches>({
     name: 'router-ids',
     watches,
-    // what the annotations of all Nodes say; it follows the cache
-    state: () => new Ledger({ space: RangeSet.parse([range]) }),
 
-    wakes: {
-      nodes({ ref: { name }, before, now }, { cache, state: ledger }) {
-        const [had, has] = [before, now].map((entry) => (entry?.ok ? routerIdOf(entry.value) : undefined))
-        if (has === undefined) ledger.delete(name)
-        else ledger.set(name, { prefix: has, reason: 'held', holder: { key: name } })
-        // an address that is free again is for the Nodes that wait
-        const isFreed = had !== undefined && (has === undefined || Prefix.compare(had, has) !== 0)
-        return isFreed ? [name, ...waiting(cache.nodes)] : [name]
-      },
-    },
+    ledger: () => new Ledger({ space: RangeSet.parse([range]) }),
+    holds: { nodes: heldBy },
 
-    plan(name, { cache, state: ledger }) {
+    wakes: { nodes: ({ ref: { name } }) => [name] },
+    // an address that is free again is for the Nodes that wait
+    moved: ({ freed, others }, { cache }) => (freed.length > 0 ? [...others, ...waiting(cache.nodes)] : others),
+
+    plan(name, { cache, holdings }) {
       const node = cache.nodes.get(name)
       if (node === undefined) return undefined
       const own = routerIdOf(node)
       if (own !== undefined) {
-        const others = ledger.holders(own).filter(({ reason, holder }) => reason === 'held' && holder.key !== name)
-        const message = others.length === 0 ? text(own) : `${text(own)} is also that of ${others[0]!.holder.key}`
-        return { outcome: { kind: others.length === 0 ? 'ready' : 'duplicate', message }, effects: [] }
+        const other = holdings
+          .ledger()
+          .holders(own)
+          .find(({ reason, holder }) => reason === 'held' && holder.key !== name)
+        const message = other === undefined ? text(own) : `${text(own)} is also that of ${other.holder.key}`
+        return { outcome: { kind: other === undefined ? 'ready' : 'duplicate', message }, effects: [] }
       }
-      const next = ledger.next()
+      const next = holdings.ledger().next()
       if (next === undefined)
         return { outcome: { kind: 'exhausted', message: `no free address in ${range}` }, effects: [] }
       const patch = [{ op: 'add', path: PATH, value: text(next) }] as const
@@ -51,25 +57,14 @@ export function routerIds(range: string) {
       const effect = patchIfFields(node, { [PATH]: null }, patch, 'the Node has no router ID')
       return { outcome: { kind: 'assigned', message: text(next) }, effects: [effect] }
     },
-
-    // while a plan is carried out, no plan for another Node gives the same address
-    reserve(plan, { cache, state: ledger }) {
-      const ids = plan.effects.flatMap((effect) => reserveFor(effect, ledger))
-      return () => {
-        for (const id of ids) ledger.delete(id)
-        return ids.length === 0 ? [] : waiting(cache.nodes)
-      }
-    },
   })
 }
 
-function reserveFor(effect: Effect, ledger: Ledger): string[] {
-  if (effect.kind !== 'patch' || !Array.isArray(effect.patch)) return []
-  const address = Address.safeParse(effect.patch[0]?.value)
-  if (!address.ok) return []
-  const { name } = effect.ref
-  ledger.set(`pending ${name}`, { prefix: hostOf(address.value), reason: 'pending', holder: { key: name } })
-  return [`pending ${name}`]
+function heldBy({ object }: Parsed<KubeObject>): readonly Holding[] {
+  const prefix = routerIdOf(object)
+  return prefix === undefined
+    ? []
+    : [{ prefix, key: object.metadata.name, field: `metadata.annotations[${ROUTER_ID}]` }]
 }
 
 /** The Nodes without a router ID, the oldest first. */
@@ -77,13 +72,9 @@ function waiting(nodes: CachedObjects<Node>): string[] {
   return [...nodes].filter((node) => routerIdOf(node) === undefined).map(({ metadata }) => metadata.name)
 }
 
-function routerIdOf({ metadata }: Node): Prefix.Prefix | undefined {
+function routerIdOf({ metadata }: KubeObject): Prefix.Prefix | undefined {
   const address = Address.safeParse(metadata.annotations?.[ROUTER_ID] ?? '')
-  return address.ok ? hostOf(address.value) : undefined
-}
-
-function hostOf(address: Address.Address): Prefix.Prefix {
-  return Prefix.of(address, Address.bitsOf(address.family))
+  return address.ok ? Prefix.of(address.value, Address.bitsOf(address.value.family)) : undefined
 }
 
 function text({ address }: Prefix.Prefix): string {

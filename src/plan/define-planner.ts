@@ -32,7 +32,7 @@ export type ObjectsOf<X> =
 export interface PlannerContext<W extends Watches, S> {
   readonly cache: Cache<W>
   readonly state: S
-  /** Who holds what, by the objects and by the plans that are being carried out. */
+  /** The holders of extents, by the objects and by the plans in progress. */
   readonly holdings: Holdings
   /** The Events that were sent. They are remembered through a `reset`. */
   readonly sent: SentEvents
@@ -84,13 +84,13 @@ export interface PlannerDefinition<O extends Outcome, W extends Watches, S> {
     | ((objects: ObjectCache, before: S | undefined, floor: Omit<PlannerContext<W, S>, 'state'>) => S)
     | undefined
   /**
-   * What the objects of some watches hold. The floor keeps the ledgers by it, and counts what plans
-   * are about to write as pending. The plans of a planner with `holds` are carried out side by side.
+   * What the objects of some watches hold. The ledgers follow from it, and what plans are about to
+   * write counts as pending. The plans of a planner with `holds` are carried out side by side.
    */
   readonly holds?: Holds<W, S> | undefined
   /**
-   * Makes the ledger of a pool, or the only one. Left out: there are no ledgers, nothing is pending,
-   * and `entries` reads the objects.
+   * Makes the ledger of a pool, or the only one. Left out: there are no ledgers, nothing is
+   * pending, and `entries` reads the objects.
    */
   readonly ledger?: ((pool: string) => Ledger<Holder>) | undefined
   readonly wakes: Wakes<W, S>
@@ -146,8 +146,7 @@ export interface DefinedPlanner<O extends Outcome, W extends Watches, S> extends
   readonly context: PlannerContext<W, S>
   readonly objects: ObjectCache
   /**
-   * Who holds what: the holders of all extents, in the order of their ledgers and extents. O(n log
-   * n).
+   * The holders of all extents, in the order of their ledgers and extents. O(n log n).
    */
   entries(): readonly LedgerEntry<Holder>[]
   share(objects: ObjectCache): void

@@ -87,7 +87,7 @@ export interface HeldObjects {
   holds(entry: Parsed<unknown>): Iterable<Holding>
 }
 
-/** Who holds what, by the objects of the watches of a planner and by the plans in progress. */
+/** The holders of extents, by the objects of a planner and by the plans in progress. */
 export interface Holdings {
   /**
    * The ledger of a pool, or the only one. It is made when it is asked for first.

@@ -53,8 +53,8 @@ export interface LedgerSpec {
 /** What a ledger tells its caller. */
 export interface LedgerOptions<H extends LedgerHolder = LedgerHolder> {
   /**
-   * Called with each recorded `held` entry that begins to overlap one of another holder, or does not
-   * overlap one any more. An entry that is removed is not reported.
+   * Called with each recorded `held` entry that begins to overlap one of another holder, or does
+   * not overlap one any more. An entry that is removed is not reported.
    */
   readonly onConflict?: ((entry: LedgerEntry<H>) => void) | undefined
 }

@@ -76,8 +76,9 @@ export function heldByAddress(entry: Parsed<SeenAddress>): readonly Holding[] {
 }
 
 /**
- * After an address has other holders: two of them, the Service that keeps it, its IPAddress objects,
- * and ServiceCIDRs that wait for its end. After it came free: Services that no address was free for.
+ * After an address has other holders: two of them, the Service that keeps it, its IPAddress
+ * objects, and ServiceCIDRs that wait for its end. After it came free: Services that no address was
+ * free for.
  */
 export function wakesOfMoved({ touched, freed, others }: Moved, context: ServiceContext): readonly string[] {
   const texts = touched.map(({ prefix }) => addressText(prefix))
