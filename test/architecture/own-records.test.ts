@@ -1,0 +1,157 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import type { KubeObject } from 'ipam-kit/crd/meta'
+import type { Planner } from 'ipam-kit/plan'
+import { serviceIPs } from 'ipam-kit/provider/service-ip'
+import ts from 'typescript'
+import { describe, expect, test } from 'vitest'
+
+const src = fileURLToPath(new URL('../../src/', import.meta.url))
+
+/** Planners that count by themselves what a plan is about to write, and why. It can only shrink. */
+const OWN_RESERVE: Readonly<Record<string, string>> = {
+  'provider/claims/planner.ts': 'its ledgers are not views of the cache yet',
+  'provider/node-ipam/planner.ts': 'its ledger is not a view of the cache yet',
+  'provider/openstack/floating-servers.ts': 'it has nothing to count: its plans run side by side',
+}
+
+/** Where `definePlanner` is given a member `reserve`. */
+function ownReserves(source: string): boolean {
+  const file = ts.createSourceFile('a.ts', source, ts.ScriptTarget.Latest, true)
+  let isFound = false
+  const visit = (node: ts.Node): void => {
+    if (ts.isCallExpression(node) && node.expression.getText() === 'definePlanner') {
+      const [definition] = node.arguments
+      if (definition !== undefined && ts.isObjectLiteralExpression(definition)) {
+        isFound ||= definition.properties.some((member) => member.name?.getText() === 'reserve')
+      }
+    }
+    ts.forEachChild(node, visit)
+  }
+  visit(file)
+  return isFound
+}
+
+test('no planner counts by itself what its plans are about to write, but for those that are named', () => {
+  const files = readdirSync(join(src, 'provider'), { withFileTypes: true, recursive: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
+    .map((entry) => join(entry.parentPath, entry.name))
+  const found = files.filter((file) => ownReserves(readFileSync(file, 'utf8')))
+  expect(found.map((file) => relative(src, file)).sort()).toEqual(Object.keys(OWN_RESERVE).sort())
+})
+
+test.each([
+  ["definePlanner({ name: 'a', reserve(plan) {} })", true],
+  ["definePlanner<A, B>({ name: 'a', reserve: (plan) => end })", true],
+  ["definePlanner({ name: 'a', holds })", false],
+  ['other({ reserve() {} })', false],
+])('%s', (source, isFound) => expect(ownReserves(source)).toBe(isFound))
+
+/** Planners with many objects at rest: each object has what it asks for. */
+const WORLDS: Readonly<Record<string, { planner(): Planner; objects(count: number): readonly KubeObject[] }>> = {
+  'service IPs': {
+    planner: () => serviceIPs({ seed: 1 }),
+    objects: (count) =>
+      numbers(count).flatMap((index) => {
+        const text = `10.0.${index >> 8}.${index & 255}`
+        const metadata = { name: `s${index}`, namespace: 'a', uid: `s${index}`, resourceVersion: '1' }
+        const parentRef = { group: '', resource: 'services', namespace: 'a', name: `s${index}` }
+        const labels = { 'ipaddress.kubernetes.io/managed-by': 'ipallocator.k8s.io' }
+        return [
+          { apiVersion: 'v1', kind: 'Service', metadata, spec: { clusterIP: text, clusterIPs: [text] } },
+          {
+            apiVersion: 'networking.k8s.io/v1',
+            kind: 'IPAddress',
+            metadata: { name: text, uid: text, resourceVersion: '1', labels },
+            spec: { parentRef },
+          },
+        ] as KubeObject[]
+      }),
+  },
+}
+
+const numbers = (count: number) => Array.from({ length: count }, (_, index) => index + 1)
+
+/**
+ * The number of entries that files of `src/provider` keep in maps and sets, also by way of the
+ * allocator: the caller nearest to the map that is not a file of the allocator.
+ */
+async function entriesByFile(work: () => void): Promise<ReadonlyMap<string, number>> {
+  const { set } = Map.prototype
+  const { add } = Set.prototype
+  const { stackTraceLimit } = Error
+  const targets: {
+    readonly of: WeakRef<Map<unknown, unknown> | Set<unknown>>
+    readonly files: Map<unknown, string>
+  }[] = []
+  const known = new WeakMap<object, Map<unknown, string>>()
+  const note = (target: Map<unknown, unknown> | Set<unknown>, key: unknown) => {
+    const file = fileOfCaller()
+    if (file === undefined) return
+    const files = known.get(target) ?? new Map<unknown, string>()
+    if (!known.has(target)) targets.push({ of: new WeakRef(target), files })
+    known.set(target, files)
+    set.call(files, key, file)
+  }
+  Error.stackTraceLimit = 30
+  Map.prototype.set = function (key, value) {
+    note(this, key)
+    return set.call(this, key, value)
+  }
+  Set.prototype.add = function (key) {
+    note(this, key)
+    return add.call(this, key)
+  }
+  try {
+    work()
+  } finally {
+    Map.prototype.set = set
+    Set.prototype.add = add
+    Error.stackTraceLimit = stackTraceLimit
+  }
+  // what is of one call alone is collected
+  await new Promise((done) => setImmediate(done))
+  setFlagsFromString('--expose_gc')
+  runInNewContext('gc')()
+  const counts = new Map<string, number>()
+  for (const { of, files } of targets) {
+    const target = of.deref()
+    for (const [key, file] of files) if (target?.has(key)) counts.set(file, (counts.get(file) ?? 0) + 1)
+  }
+  return counts
+}
+
+function fileOfCaller(): string | undefined {
+  for (const line of (new Error().stack ?? '').split('\n')) {
+    const file = /\/src\/([\w/.-]+\.ts)/.exec(line)?.[1]
+    if (file === undefined || file.startsWith('allocator/') || file.startsWith('cidr/')) continue
+    return file.startsWith('provider/') ? file : undefined
+  }
+  return undefined
+}
+
+describe('a planner keeps no record of objects at rest', () => {
+  test.each(Object.entries(WORLDS))('%s', async (_, { planner, objects }) => {
+    const grown = async (count: number) => {
+      const one = planner()
+      const kept = await entriesByFile(() => {
+        for (const object of objects(count))
+          for (const key of one.observe({ kind: 'present', object })) one.plan(key, { nowMs: 0 })
+        for (const object of objects(count)) {
+          const { namespace, name } = object.metadata
+          one.plan([object.kind, namespace === undefined ? name : `${namespace}/${name}`].join(' '), {
+            nowMs: 3_600_000,
+          })
+        }
+      })
+      expect(one.objects).toBeDefined()
+      return kept
+    }
+    const [few, many] = [await grown(5), await grown(50)]
+    const growing = [...many].filter(([file, count]) => count > (few.get(file) ?? 0))
+    expect(growing).toEqual([])
+  })
+})
