@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Stop } from '../../src/store/engine/engine.js'
-import type { SqlDatabase } from '../../src/store/sql/database.js'
-import { SqlEngine } from '../../src/store/sql/engine.js'
+import { type SqlDatabase, SqlEngine } from '../../src/store/sql/engine.js'
 import { tablesOf } from '../../src/store/sql/tables.js'
 
 const KEY = { group: 'g', kind: 'K', namespace: 'ns', name: 'a' }

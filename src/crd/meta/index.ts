@@ -27,7 +27,7 @@ export type { FieldError, FieldValue } from './field-error.js'
 export { formatFieldError } from './field-error.js'
 export type { JsonObject } from './json.js'
 export { type LabelSelector, matchesLabels } from './label-selector.js'
-export type { Model, ModelSpec, ReadResult } from './model.js'
+export type { Model, ModelSpec, ReadResult, StandardIssue, StandardResult, StandardSchema } from './model.js'
 export { defineModel } from './model.js'
 export type {
   Json,
@@ -42,5 +42,4 @@ export type {
 export { formatRef, groupOf, hasFinalizer, isDeleting, refOf } from './object.js'
 export type { JsonPatch, JsonPatchOperation, MergePatch } from './patch.js'
 export { type Condition, conditionSchema, type LegacyCondition, objectMetaSchema } from './schema.js'
-export type { StandardIssue, StandardResult, StandardSchema } from './standard-schema.js'
 export type { UnknownField } from './unknown-fields.js'

@@ -20,7 +20,6 @@ import type { Store, StoreFailure } from '../../store/index.js'
 import { STORE } from '../../store/store.js'
 import { assertCanWrite, type CanWrite } from '../can-write.js'
 import { assertPlanners, completeUnshared, PLANNERS } from '../limits.js'
-import { rankOf } from '../plan/rendezvous.js'
 import { type KeyResult, type RunKeyOptions, runKey } from '../plan/run-key.js'
 import type { AnyCaller, ExternalCaller } from '../plan/run-plan.js'
 import { settle } from '../plan/settle.js'
@@ -30,7 +29,7 @@ import { Resync } from './resync.js'
 import { STALLED_MS, type Stalled, StalledKeys } from './stalled-keys.js'
 import type { Timers } from './timers.js'
 import { Turns } from './turns.js'
-import { type Job, type JobEnd, type QueueReport, WorkQueue } from './work-queue.js'
+import { type Job, type JobEnd, type QueueReport, rankOf, WorkQueue } from './work-queue.js'
 
 /** A problem that the controller tries again by itself. */
 export type ControllerProblem =

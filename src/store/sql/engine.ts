@@ -9,17 +9,31 @@ import type {
 } from '../engine/engine.js'
 import { PolledEngine } from '../engine/followers.js'
 import type { ChangePage, PollingOptions } from '../engine/polling.js'
-import type { SqlDatabase } from './database.js'
 import {
   compile,
   integer,
   optionalTextOf,
+  type ParameterStyle,
   type SqlParameters,
   type SqlRow,
+  type SqlValue,
   type Statement,
   textOf,
 } from './statement.js'
 import { type Tables, withoutHead } from './tables.js'
+
+/** What a database does in its own way. */
+export interface SqlDatabase {
+  readonly name: string
+  readonly tables: Tables
+  readonly style: ParameterStyle
+  /** Each write is announced to all subscribers. */
+  readonly announcesWrites: boolean
+  /** All rows that one statement gives, of one moment. */
+  all(text: string, values: SqlValue[]): Promise<readonly SqlRow[]>
+  /** As in `StoreEngine`. */
+  commit(write: DocumentWrite): Promise<Commit>
+}
 
 /** The key of one document, in SQL. */
 export const IS_KEY = 'api_group = :group and kind = :kind and namespace = :namespace and name = :name'

@@ -1,7 +1,7 @@
 import { fc, test } from '@fast-check/vitest'
 import { expect } from 'vitest'
 import { Fifo } from '../../../src/run/controller/fifo.js'
-import { rankOf } from '../../../src/run/plan/rendezvous.js'
+import { rankOf } from '../../../src/run/controller/work-queue.js'
 
 interface Item {
   readonly key: number

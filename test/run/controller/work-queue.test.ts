@@ -1,8 +1,7 @@
 import { fc, test as fcTest } from '@fast-check/vitest'
 import type { Outcome, Planner } from 'ipam-kit/plan'
 import { describe, expect, test } from 'vitest'
-import { WorkQueue } from '../../../src/run/controller/work-queue.js'
-import { rankOf } from '../../../src/run/plan/rendezvous.js'
+import { rankOf, WorkQueue } from '../../../src/run/controller/work-queue.js'
 import { VirtualTimers } from './virtual-timers.js'
 
 const NONE: ReadonlySet<string> = new Set()
