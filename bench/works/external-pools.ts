@@ -5,6 +5,7 @@ import { OpenStackFloatingIPPool } from 'ipam-kit/crd/openstack'
 import type { Effect } from 'ipam-kit/plan'
 import { type CloudAddress, RESERVATIONS_ANNOTATION } from 'ipam-kit/provider/external'
 import { floatingIPPools } from 'ipam-kit/provider/openstack'
+import { passResult } from '../../test/provider/pass-result.js'
 import { once } from '../corpora.js'
 import type { Side, Work } from '../harness.js'
 import { reconcilePool } from '../peers/openstack-model.js'
@@ -128,7 +129,7 @@ function plannerOf(count: number) {
       for (const effect of planner.plan(key, { nowMs: NOW_MS })?.effects ?? []) {
         if (effect.kind !== 'external') continue
         const value = values[effect.call.operation]
-        planner.onResult?.({ call: effect.call, answer: { ok: true, value }, atMs: NOW_MS })
+        passResult(planner, { call: effect.call, answer: { ok: true, value }, atMs: NOW_MS })
       }
     }
   }

@@ -15,7 +15,7 @@ export function providerWith(formerAddresses: FormerAddresses) {
     requestedAddress: {},
     preallocations: { entries: { 'InClusterIPPool office/printers': { 'printer-1': '10.20.0.10' } } },
     sticky: { annotation: 'example.com/machine', formerAddresses },
-    random: Math.random,
+    random: { seed: 42 },
     overlaps: 'avoid',
     sweepAfterSeconds: 24 * 3600,
   })

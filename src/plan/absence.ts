@@ -18,7 +18,7 @@ export interface AbsenceLook<K> {
  * in three steps before it acts on it:
  *
  * 1. The object is missing in the cache. The watch may be late, or the list old.
- * 2. It is missing again in a later plan, after the grace period.
+ * 2. It is missing again at a later time, after the grace period.
  * 3. When that plan is carried out, an `absent` effect reads the store ({@link proofOfAbsence}).
  *    The write that follows is for the version of the dependent that was read.
  *
@@ -54,7 +54,7 @@ export class Absences {
       const sinceMs = before?.get(name) ?? nowMs
       const dueMs = sinceMs + this.#graceMs
       now.set(name, sinceMs)
-      if (before?.has(name) === true && dueMs <= nowMs) due.add(name)
+      if (sinceMs < nowMs && dueMs <= nowMs) due.add(name)
       else firstMs = Math.min(firstMs, dueMs)
     }
     if (now.size === 0) this.#sinceMs.delete(dependent)

@@ -3,6 +3,7 @@ import { type KubeObject, kindKey, nameKey, type ObjectRef } from '../crd/meta/o
 import { check, type Kind, type KindOf } from '../errors/check.js'
 import { refuse } from '../errors/refuse.js'
 import type { AnyWatch, CachedObjects, Delta, Parsed, TrimmedWatch, Watch } from './cached-objects.js'
+import type { Calls } from './calls.js'
 import type { Change } from './change.js'
 import type { Refusal } from './effect.js'
 import { type Holder, type Holding, type Holdings, type Moved, ObservedHoldings } from './holdings.js'
@@ -101,6 +102,12 @@ export interface PlannerDefinition<O extends Outcome, W extends Watches, S> {
   readonly moved?: ((moved: Moved, context: PlannerContext<W, S>) => Iterable<string>) | undefined
   /** The plan for a key. `undefined`: there is nothing under the key. */
   readonly plan: (key: string, context: PlannerContext<W, S>, time: PlanTime) => Plan<O> | undefined
+  /**
+   * The table of its external calls, for a planner with such calls. Each call is registered in the
+   * turn in which its plan returns, and its time when it is sent. Pass the results in by
+   * `onResult`.
+   */
+  readonly calls?: Calls | undefined
   /** {@link Planner.onResult}. */
   readonly onResult?: ((answered: AnyResult, context: PlannerContext<W, S>) => readonly string[]) | undefined
   /** {@link Planner.refused}. */
@@ -131,6 +138,7 @@ const DEFINITION: KindOf<PlannerDefinition<Outcome, Watches, unknown>> = {
   wakes: ['record', 'function'],
   moved: 'function?',
   plan: 'function',
+  calls: 'object?',
   onResult: 'function?',
   refused: 'function?',
   reserve: 'function?',
@@ -176,6 +184,7 @@ class PlannerOf<O extends Outcome, W extends Watches, S> implements DefinedPlann
   readonly name: string
   readonly watches: readonly Selection[]
   readonly resyncSeconds: number | undefined
+  readonly onSend?: NonNullable<Planner<O>['onSend']>
   readonly onResult?: NonNullable<Planner<O>['onResult']>
   readonly refused?: NonNullable<Planner<O>['refused']>
   readonly reserve?: NonNullable<Planner<O>['reserve']>
@@ -191,7 +200,8 @@ class PlannerOf<O extends Outcome, W extends Watches, S> implements DefinedPlann
   context: PlannerContext<W, S>
 
   constructor(definition: PlannerDefinition<O, W, S>) {
-    const { name, watches, resyncSeconds, holds, onResult, refused, reserve, isRepair, isServed, isBegun } = definition
+    const { name, watches, resyncSeconds, holds, calls, onResult, refused, reserve } = definition
+    const { isRepair, isServed, isBegun } = definition
     if (resyncSeconds !== undefined && !(resyncSeconds >= 1 && resyncSeconds <= 86_400)) {
       refuse('definePlanner', 'resyncSeconds', 'seconds, 1 to 86400', resyncSeconds)
     }
@@ -200,9 +210,12 @@ class PlannerOf<O extends Outcome, W extends Watches, S> implements DefinedPlann
     this.watches = Object.values(watches)
     this.resyncSeconds = resyncSeconds
     this.context = this.#open(undefined)
+    if (calls !== undefined) this.onSend = (call, { nowMs }) => calls.sent(call, nowMs)
     if (onResult !== undefined) this.onResult = (answered) => onResult(answered, this.context)
     if (refused !== undefined) this.refused = (key, refusal, time) => refused(key, refusal, this.context, time)
-    if (reserve !== undefined || holds !== undefined) this.reserve = (plan) => this.#begin(plan)
+    if (reserve !== undefined || holds !== undefined || calls !== undefined) {
+      this.reserve = (plan) => this.#begin(plan)
+    }
     if (isRepair !== undefined) this.isRepair = (key) => isRepair(key, this.context)
     if (isServed !== undefined) this.isServed = (key) => isServed(key, this.context)
     if (isBegun !== undefined) this.isBegun = (key) => isBegun(key, this.context)
@@ -263,12 +276,19 @@ class PlannerOf<O extends Outcome, W extends Watches, S> implements DefinedPlann
     this.context = this.#open(this.context.state)
   }
 
-  /** Counts what a plan is about to write as pending, in the turn in which the plan was made. */
+  /**
+   * Counts what a plan is about to write as pending, and registers its call, in the turn in which
+   * the plan was made.
+   */
   #begin(plan: Plan): (isDone?: boolean) => readonly string[] {
+    const { calls, reserve } = this.#definition
+    const sent = plan.effects.filter((effect) => effect.kind === 'external')
+    for (const effect of sent) calls?.begin(effect)
     const holdings = this.#holdings
     const end = holdings.begin(plan.effects)
-    const endBeside = this.#definition.reserve?.(plan, this.context)
+    const endBeside = reserve?.(plan, this.context)
     return (isDone = true) => {
+      for (const { call } of sent) calls?.end(call)
       if (isDone) this.#note(plan)
       // what was known before a reset says nothing of what is free now
       const moved = holdings === this.#holdings ? this.#moved(end()) : []

@@ -155,6 +155,11 @@ export interface ExternalEffect {
   readonly call: AnyCall
   readonly why: string
   /**
+   * How long after it was sent the call can have an effect, in seconds, whether it was answered or
+   * not. Left out: not known.
+   */
+  readonly effectSeconds?: number | undefined
+  /**
    * The object that will have what the call asks for. A planner reserves it, as if it were about to
    * be created, until the call has ended.
    */

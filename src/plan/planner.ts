@@ -1,6 +1,6 @@
 import type { Json } from '../crd/meta/object.js'
 import type { Change } from './change.js'
-import type { ExternalCall, Refusal } from './effect.js'
+import type { AnyCall, ExternalCall, Refusal } from './effect.js'
 import type { Applied, ObjectCache } from './object-cache.js'
 import type { Outcome, Plan } from './plan.js'
 import type { Selection } from './selection.js'
@@ -127,14 +127,22 @@ export interface Planner<O extends Outcome = Outcome> {
    */
   complete?(selection: Selection): void
   /**
+   * Observes that the `external` effect of a plan is sent now. `runKey` calls it directly before
+   * the call, after `reserve` of the plan.
+   */
+  onSend?(call: AnyCall, time: PlanTime): void
+  /**
    * Observes the result of an `external` effect of one of its plans. `runKey` calls it. A planner
    * with this method needs a host that can carry out such effects. A planner without it has no such
-   * effects.
+   * effects. The result of a call whose plan was not reserved is dropped.
    *
    * @returns the keys to plan again
    */
   onResult?(answered: AnyResult): readonly string[]
-  /** The plan for a key. `undefined`: there is nothing under the key. */
+  /**
+   * The plan for a key. `undefined`: there is nothing under the key. Pure: planned twice in one
+   * state and time, a key has equal plans, also if none of them is carried out.
+   */
   plan(key: string, time: PlanTime): Plan<O> | undefined
   /**
    * The plan by which the object of a key reports an effect that the store has refused, or for
@@ -145,7 +153,8 @@ export interface Planner<O extends Outcome = Outcome> {
   refused?(key: string, refusal: Refusal, time: PlanTime): RefusedPlan<O> | undefined
   /**
    * Counts what a plan is about to create as in use, so that no concurrent plan for another key
-   * allocates it. `runKey` calls it. The plans of a planner without this method are carried out one
+   * allocates it, and registers its external call. `runKey` calls it in the turn in which the plan
+   * returns. The plans of a planner without this method are carried out one
    * at a time.
    *
    * @returns a function that ends the reservation. Call it once, when the planner has observed all

@@ -1,6 +1,6 @@
 import { AddressPool, Bitmap, Ledger, PrefixAllocator, PrefixTree, RangeTree } from 'ipam-kit/allocator'
 import { Address, Prefix, PrefixMap, Range, RangeSet } from 'ipam-kit/cidr'
-import { Absences, ObjectCache } from 'ipam-kit/plan'
+import { Absences, Calls, ObjectCache } from 'ipam-kit/plan'
 import { PoolLedger } from 'ipam-kit/provider/in-cluster'
 import { LiveNetworkView } from 'ipam-kit/provider/network-view'
 import { ControllerMetrics, Histogram } from 'ipam-kit/render'
@@ -16,6 +16,7 @@ export const instances: Readonly<Record<string, () => object>> = {
   AddressPool: () => new AddressPool({ ranges: ['10.0.0.0/29'] }),
   Backoff: () => new Backoff(),
   Bitmap: () => new Bitmap(64),
+  Calls: () => new Calls(),
   ControllerMetrics: () => new ControllerMetrics(),
   Dice: () => new Dice(1),
   EventRecorder: () =>

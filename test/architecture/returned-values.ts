@@ -12,7 +12,7 @@ import { IPAddress } from 'ipam-kit/crd/cluster-api'
 import { Node } from 'ipam-kit/crd/core'
 import { InClusterIPPool } from 'ipam-kit/crd/in-cluster'
 import type { KubeObject } from 'ipam-kit/crd/meta'
-import { Absences, ObjectCache, type Watch } from 'ipam-kit/plan'
+import { Absences, Calls, ObjectCache, type Watch } from 'ipam-kit/plan'
 import { PoolLedger } from 'ipam-kit/provider/in-cluster'
 import { LiveNetworkView } from 'ipam-kit/provider/network-view'
 import { ControllerMetrics, Histogram } from 'ipam-kit/render'
@@ -176,6 +176,24 @@ function slots<T extends Bitmap | RangeTree>(make: (size: number) => T): Specime
   })
 }
 
+const CALL = frozen({
+  operation: 'allocate',
+  key: 'k',
+  about: { apiVersion: 'v1', kind: 'Node', name: 'a' },
+  input: null,
+})
+
+/** A table with one call that has a result, and is in flight again. */
+function callTable(): Calls {
+  const calls = new Calls()
+  for (let turn = 0; turn < 2; turn++) {
+    calls.begin({ call: CALL })
+    calls.sent(CALL, turn)
+    if (turn === 0) calls.answered({ call: CALL, answer: frozen({ ok: true, value: 'a' }), atMs: 1 })
+  }
+  return calls
+}
+
 /** Exported classes that hold something. The others are in {@link WITHOUT_STATE}, with a reason. */
 export const specimens: Readonly<Record<string, Specimen>> = {
   Absences: specimen(() => new Absences(30), { look: (it) => it.look('a', ['b'], 0) }),
@@ -203,6 +221,17 @@ export const specimens: Readonly<Record<string, Specimen>> = {
     succeeded: (it) => it.succeeded('a'),
   }),
   Bitmap: slots((size) => new Bitmap(size)),
+  Calls: specimen(callTable, {
+    inFlight: (it) => it.inFlight,
+    of: (it) => it.of('Node a'),
+    get: (it) => it.get('Node a', 'allocate', 'k'),
+    begin: (it) => it.begin({ call: CALL }),
+    sent: (it) => it.sent(CALL, 3),
+    end: (it) => it.end(CALL),
+    answered: (it) => it.answered({ call: CALL, answer: frozen({ ok: true, value: 'b' }), atMs: 4 }),
+    drop: (it) => it.drop('Node a', 'failures'),
+    clear: (it) => it.clear(),
+  }),
   ControllerMetrics: specimen(() => new ControllerMetrics(), {
     metrics: (it) => it.metrics(),
     onResult: () => undefined,

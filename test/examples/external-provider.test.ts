@@ -3,6 +3,7 @@ import { SimulatedCrash } from 'ipam-kit/testing'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { infoblox } from '../../docs/examples/external-provider/provider.js'
 import { addressRef, claim, claimRef, dyingAt, NETWORK, pool, poolRef, World } from '../provider/claims/world.js'
+import { passResult } from '../provider/pass-result.js'
 import { cuts } from '../setup/depth.js'
 
 let world: World
@@ -28,7 +29,7 @@ async function conversation(planner: ReturnType<typeof infoblox>) {
   const plan = async (nowMs: number) => {
     const asked = planner.plan(key, { nowMs })?.effects.find((effect) => effect.kind === 'external')
     if (asked?.kind !== 'external') return { asked: false, again: undefined }
-    planner.onResult?.({ call: asked.call, answer: await world.external(asked.call), atMs: nowMs })
+    passResult(planner, { call: asked.call, answer: await world.external(asked.call), atMs: nowMs })
     return { asked: true, again: planner.plan(key, { nowMs })?.requeueAfterSeconds }
   }
   return { plan, show }
@@ -212,7 +213,7 @@ describe('the provider in three verbs', () => {
     }
     const [effect] = planner.plan(key, { nowMs: 0 })!.effects.filter(({ kind }) => kind === 'external')
     if (effect?.kind !== 'external') throw new Error('no call')
-    planner.onResult?.({ call: effect.call, answer: { ok: true, value: { address: '10.20.0.1' } }, atMs: 0 })
+    passResult(planner, { call: effect.call, answer: { ok: true, value: { address: '10.20.0.1' } }, atMs: 0 })
     const kindsAt = (nowMs: number) => planner.plan(key, { nowMs })!.effects.map(({ kind }) => kind)
     expect(kindsAt(86_400_000)).toContain('create')
     const changed = await world.store.patch(poolRef(), { spec: { gateway: '10.20.0.2' } })

@@ -28,11 +28,13 @@ describe('an object that is missing', () => {
     expect([[...due], requeueAfterSeconds]).toEqual([['b'], 60])
   })
 
-  test('is never due at the first look, also without a grace period', () => {
+  test('is due at a later time than the first look, also without a grace period', () => {
     const absences = new Absences(0)
     expect(absences.look('block', [7], 5)).toEqual({ due: new Set(), requeueAfterSeconds: 1 })
     expect(absences.look('other', [7], 5)).toEqual({ due: new Set(), requeueAfterSeconds: 1 })
-    expect(absences.look('block', [7], 5)).toEqual({ due: new Set([7]), requeueAfterSeconds: undefined })
+    // a plan that is made again at the same time is the same
+    expect(absences.look('block', [7], 5)).toEqual({ due: new Set(), requeueAfterSeconds: 1 })
+    expect(absences.look('block', [7], 6)).toEqual({ due: new Set([7]), requeueAfterSeconds: undefined })
   })
 })
 

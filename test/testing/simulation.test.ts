@@ -172,12 +172,11 @@ describe('simulate', () => {
   })
 
   test('reports a system that is never quiet', async () => {
-    let count = 0
     const restless = systemWith((real) => ({
       plan: (key, time) => {
         const plan = real.plan(key, time)
         if (plan === undefined || !key.includes('pool-a')) return plan
-        const patch = { metadata: { annotations: { count: String(count++) } } }
+        const patch = { metadata: { annotations: { at: String(time.nowMs) } } }
         const ref = {
           apiVersion: 'ipam.cluster.x-k8s.io/v1alpha2',
           kind: 'InClusterIPPool',

@@ -227,7 +227,7 @@ function unconfirmedOf(planning: Planning, address: IPAddress): Asked | Unconfir
   return value.kind === 'no' || value.kind === 'stale' ? value : undefined
 }
 
-const NO_RESULTS: PoolCallResults<UnknownCalls> = { of: () => undefined }
+const NO_RESULTS: PoolCallResults<UnknownCalls> = { of: () => undefined, sentAtMs: () => undefined }
 
 type Found =
   | { readonly kind: 'found'; readonly address: IPAddress; readonly why: string }

@@ -271,7 +271,7 @@ export interface EnsureInput<P, L, O, C extends CallTypes = JsonCalls> extends R
    */
   readonly former?: AddressAndPrefix | undefined
   /**
-   * The last call of an operation for this claim. `undefined`: none was planned since the claim
+   * The last call of an operation for this claim. `undefined`: none was sent since the claim
    * appeared, or since its IPAddress appeared or was deleted.
    */
   callOf<K extends OperationOf<C>>(operation: K): LastCall<C[K]['answer']> | undefined
@@ -280,8 +280,8 @@ export interface EnsureInput<P, L, O, C extends CallTypes = JsonCalls> extends R
 
 /** The last call of an operation. Times are in milliseconds since 1970. */
 export interface LastCall<V = Json> {
-  /** When it was planned: it was sent directly after that, or never. */
-  readonly askedAtMs: number
+  /** When it was sent. */
+  readonly sentAtMs: number
   /** Its result, or that of the call before it; left out: none yet. */
   readonly answer?: ExternalResult<V> | undefined
   /** When the result arrived. */
@@ -466,14 +466,19 @@ export type PoolCall<C extends CallTypes = JsonCalls> = AskedOf<C> & {
 export interface PoolCallResults<C extends CallTypes = JsonCalls> {
   /** The result of the last call of an operation and id; `undefined`: none has a result. */
   of<K extends OperationOf<C>>(operation: K, id?: string): PoolCallResult<C[K]['answer']> | undefined
+  /**
+   * When the last call of an operation and id was sent, in milliseconds since 1970, also if it has
+   * no result. It stays known when the spec of the pool changes. `undefined`: it was not sent.
+   */
+  sentAtMs(operation: OperationOf<C>, id?: string): number | undefined
 }
 
 export interface PoolCallResult<V = Json> {
   /** The answer to the last successful call. */
   readonly value: V | undefined
   /**
-   * When that call was made, in milliseconds since 1970. The answer may be as old as that: a list
-   * may lack later objects, and have objects that were deleted since.
+   * When the call with that answer was sent. The answer may be as old as that: a list may lack
+   * later objects, and have objects that were deleted since.
    */
   readonly askedAtMs: number | undefined
   /** Why the last call has failed; `undefined`: it succeeded. */

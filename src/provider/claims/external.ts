@@ -2,7 +2,8 @@ import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import type { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import type { KubeObject } from '../../crd/meta/object.js'
 import { refuse } from '../../errors/refuse.js'
-import type { ExternalFailure, ExternalResult } from '../../plan/index.js'
+import { type LastResult, retryAfter } from '../../plan/calls.js'
+import type { ExternalFailure } from '../../plan/index.js'
 import type { UnknownCalls } from './call-schemas.js'
 import type { CallRequest, CallValues, ExternalOptions } from './definition.js'
 
@@ -11,20 +12,8 @@ import type { CallRequest, CallValues, ExternalOptions } from './definition.js'
  */
 export const MARKER_ANNOTATION = 'ipam-kit.dev/marker'
 
-/** The last result of a call. */
-export interface LastResult {
-  readonly answer: ExternalResult<unknown>
-  readonly atMs: number
-  /** The number of consecutive failures. */
-  readonly failures: number
-}
-
 /** The last results of the calls for a claim, by operation and marker. */
 export type ResultOf = (operation: string, key: string) => LastResult | undefined
-
-/** The wait after the first failure, and the longest wait. */
-const FIRST_WAIT_SECONDS = 5
-const MAX_WAIT_SECONDS = 300
 
 /** A call to make, and its marker. */
 export interface Asked {
@@ -74,21 +63,6 @@ export function resolveCalls<T extends { readonly kind: string }>(
 
 function isRequest(result: { readonly kind: string }): result is CallRequest<UnknownCalls> {
   return result.kind === 'call'
-}
-
-/**
- * How long to wait before a failed call is repeated, in whole seconds; `undefined`: until something
- * changes.
- */
-export function retryAfter({ answer, atMs, failures }: LastResult, nowMs: number): number | undefined {
-  if (answer.ok || !answer.failure.retryable) return undefined
-  const { retryAfterSeconds } = answer.failure
-  // the wait may be 0, or no number at all: calls without a pause must not happen
-  const isTold = retryAfterSeconds !== undefined && retryAfterSeconds > 0
-  const waitSeconds = isTold
-    ? retryAfterSeconds
-    : Math.min(FIRST_WAIT_SECONDS * 2 ** Math.min(failures - 1, 16), MAX_WAIT_SECONDS)
-  return Math.max(0, Math.ceil((atMs + waitSeconds * 1000 - nowMs) / 1000))
 }
 
 /**

@@ -4,6 +4,7 @@ import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import { formatRef, hasFinalizer, isDeleting, type KubeObject, type ObjectRef } from '../../crd/meta/object.js'
 import { refuse } from '../../errors/refuse.js'
+import { Calls } from '../../plan/calls.js'
 import type { Watches } from '../../plan/define-planner.js'
 import type { Refusal } from '../../plan/effect.js'
 import {
@@ -18,9 +19,8 @@ import {
 } from '../../plan/index.js'
 import type { Applied } from '../../plan/object-cache.js'
 import type { RefusedPlan } from '../../plan/planner.js'
-import { type EventCause, SentEvents } from '../../plan/sent-events.js'
+import { SentEvents } from '../../plan/sent-events.js'
 import { fulfils, isControlledBy } from './address-object.js'
-import { CallResults } from './call-results.js'
 import {
   type CallSchemas,
   type JsonCalls,
@@ -30,13 +30,14 @@ import {
   type UnknownCalls,
 } from './call-schemas.js'
 import { planClaim } from './claim.js'
-import type { ClaimLedger, ProviderDefinition, WaitingClaim } from './definition.js'
+import type { ClaimLedger, LastCall, ProviderDefinition, WaitingClaim } from './definition.js'
 import { markerOf } from './external.js'
 import { ClaimObjects, claimKey, nameIn, problemOf, readable } from './objects.js'
 import { Orphans } from './orphan.js'
 import type { ClaimOutcome, UnreadableOutcome } from './outcome.js'
 import { planRefused, waiting } from './outcomes.js'
 import { isGoing, isProtected, standsAsBefore } from './pool.js'
+import { dropUnread, poolResults, withPoolCall } from './pool-calls.js'
 import { PoolRecord } from './pool-record.js'
 import { claimReads } from './references.js'
 import { choosesByLedger, type ProviderRules, rulesOf } from './rules.js'
@@ -84,10 +85,11 @@ export function defineProvider<
 >(definition: ProviderDefinition<P, L, O, R, TypesOf<S>> & { readonly calls?: S | undefined }): Provider<P, L, R> {
   const rules = rulesOf(definition)
   const { pools, ...common } = claimWatches(rules)
+  const calls = new Calls()
   const planner = definePlanner<ClaimOutcome | UnreadableOutcome | R, Watches, ClaimWork>({
     name: rules.name,
     watches: { ...common, ...pools },
-    state: (objects) => new ClaimWork(rules, new ClaimObjects(rules, { ...common, pools }, objects)),
+    state: (objects) => new ClaimWork(rules, new ClaimObjects(rules, { ...common, pools }, objects), calls),
     wakes: {
       ...Object.fromEntries(Object.keys(pools).map((kind) => [kind, (delta, { state }) => state.wakeForPool(delta)])),
       claims: (delta, { state }) => state.wakeForClaim(delta),
@@ -95,6 +97,7 @@ export function defineProvider<
       clusters: (delta, { state }) => state.wakeForCluster(delta),
     },
     plan: (key, { state }, time) => state.plan(key, time) as Plan<ClaimOutcome | UnreadableOutcome | R> | undefined,
+    calls: rules.external && calls,
     onResult: rules.external && ((result, { state }) => state.onResult(readResult(result, rules.calls))),
     refused: (key, refusal, { state }, time) => state.refused(key, refusal, time),
     reserve: (plan, { state }) => state.reserve(plan),
@@ -121,19 +124,24 @@ class ClaimWork {
   readonly #rules: ProviderRules
   readonly #objects: ClaimObjects
   readonly #pools = new Map<string, PoolRecord>()
-  readonly #results = new CallResults()
+  readonly #calls: Calls
   readonly #shared: SharedAddresses
   /** The addresses of existing claims whose IPAddress was deleted, by key. */
   readonly #former = new Map<string, IPAddress>()
   readonly #orphans: Orphans
   /** What was told about pools in Events, by the keys of the pools. */
   readonly #sent = new SentEvents()
-  /** The keys that an executed plan wakes, beside those of the objects that it writes. */
-  readonly #after = new WeakMap<Plan, readonly string[]>()
+  /**
+   * What to note when a plan is carried out. Returns the keys that it wakes, beside those of the
+   * objects that it writes.
+   */
+  readonly #notes = new WeakMap<Plan, () => readonly string[]>()
 
-  constructor(rules: ProviderRules, objects: ClaimObjects) {
+  constructor(rules: ProviderRules, objects: ClaimObjects, calls: Calls) {
     this.#rules = rules
     this.#objects = objects
+    this.#calls = calls
+    calls.clear()
     this.#shared = new SharedAddresses(rules)
     this.#orphans = new Orphans(rules, objects)
     rules.memory?.reset()
@@ -155,9 +163,9 @@ class ClaimWork {
     const ends = plan.effects.flatMap((effect) => {
       const isCall = effect.kind === 'external'
       const object = isCall ? effect.pending : effect.kind === 'create' ? effect.object : undefined
-      return [isCall && this.#beginCall(formatRef(effect.call.about)), this.#hold(object && addressIn(object))]
+      return [isCall && this.#keepPool(formatRef(effect.call.about)), this.#hold(object && addressIn(object))]
     })
-    const after = this.#after.get(plan) ?? []
+    const after = this.#notes.get(plan)?.() ?? []
     return (isDone = true) => {
       if (isDone) this.#sent.sendAll(plan)
       return [...after, ...ends.flatMap((end) => (end ? this.#wakeAll(end()) : []))]
@@ -166,14 +174,13 @@ class ClaimWork {
 
   onResult(result: CallResult<unknown, unknown>): readonly string[] {
     const key = formatRef(result.call.about)
+    const isNews = this.#calls.answered(result)
     if (!IPAddressClaim.is(result.call.about)) {
-      if (this.#pools.get(key)?.calls.onResult(result) !== true) return [key]
+      if (!isNews) return [key]
       // claims of the pool may wait for this result
       return [key, ...this.#objects.claimsBy('pool', key).filter((claim) => !this.isServed(claim))]
     }
-    if (this.#objects.claim(key) === undefined) return []
-    this.#results.onResult(key, result)
-    return [key]
+    return this.#objects.claim(key) === undefined ? [] : [key]
   }
 
   refused(key: string, refusal: Refusal, { nowMs }: PlanTime): RefusedPlan<ClaimOutcome> | undefined {
@@ -234,45 +241,45 @@ class ClaimWork {
    */
   retry(claims: Iterable<string>): readonly string[] {
     const keys = [...claims]
-    this.#results.invalidateFailures(keys)
+    for (const key of keys) this.#calls.drop(key, 'failures')
     return keys
   }
 
   invalidate(claims: readonly string[]): void {
-    for (const key of claims) this.#results.invalidate(key)
+    for (const key of claims) this.#calls.drop(key, 'results')
   }
 
   #planPool(key: string, pool: KubeObject, { nowMs }: PlanTime): Plan {
     const record = this.record(key)
     record.planned = pool.metadata.uid
     const claims = isDeleting(pool) ? this.#unreleased(key) : 0
-    let concerns: readonly string[] = []
-    let problems: readonly (string | EventCause)[] = []
     const waitingClaims = () => this.#waitingFor(record, pool)
     const claimOf = (name: string) => this.#objects.claim(this.#claimsOf(pool, [name])[0]!)
     const hasReached = (version: string) => this.#objects.addresses.hasReached(version)
-    const planned = record.calls.plan(pool, nowMs, (calls) => {
-      const plan = this.#rules.planPool({
-        pool,
-        ledger: record.ledger,
-        claims,
-        calls,
-        waiting: waitingClaims,
-        claimOf,
-        hasReached,
-        nowMs,
-      })
-      concerns = this.#claimsOf(pool, plan.concerns ?? [])
-      problems = plan.problems ?? []
-      if (plan.call === undefined || this.#rules.external !== undefined) return plan
-      return refuse('defineProvider', 'external', 'what external systems can do: planPool makes calls', 'nothing')
+    const reads = new Set<string>()
+    const made = this.#rules.planPool({
+      pool,
+      ledger: record.ledger,
+      claims,
+      calls: poolResults(this.#calls, pool, nowMs, reads),
+      waiting: waitingClaims,
+      claimOf,
+      hasReached,
+      nowMs,
     })
-    const causes = problems
+    if (made.call !== undefined && this.#rules.external === undefined) {
+      refuse('defineProvider', 'external', 'what external systems can do: planPool makes calls', 'nothing')
+    }
+    const planned = withPoolCall(this.#calls, pool, nowMs, made, reads)
+    const causes = (made.problems ?? [])
       .slice(0, MOST_EVENTS)
       .map((each) => (typeof each === 'string' ? { reason: INVALID_POOL, message: each } : each))
     const events = this.#sent.newEvents(key, pool, causes)
     const plan = events.length === 0 ? planned : { ...planned, effects: [...planned.effects, ...events] }
-    if (concerns.length > 0) this.#after.set(plan, concerns)
+    this.#notes.set(plan, () => {
+      dropUnread(this.#calls, pool, nowMs, reads)
+      return this.#claimsOf(pool, made.concerns ?? [])
+    })
     return plan
   }
 
@@ -281,8 +288,13 @@ class ClaimWork {
       const claim = this.#objects.claim(key)
       if (claim === undefined) continue
       const marker = markerOf(this.#rules.external, claim, { pool }) ?? ''
-      yield { claim, callOf: (operation) => this.#results.callOf(key, operation, marker) }
+      yield { claim, callOf: (operation) => this.#callOf(key, operation, marker) }
     }
+  }
+
+  #callOf(claim: string, operation: string, marker: string): LastCall<unknown> | undefined {
+    const { sentAtMs, last } = this.#calls.get(claim, operation, marker) ?? {}
+    return sentAtMs === undefined ? undefined : { sentAtMs, answer: last?.answer, answeredAtMs: last?.atMs }
   }
 
   /** The keys of claims of a pool, by their names in its namespace. */
@@ -316,8 +328,8 @@ class ClaimWork {
           sharingOf(this.#objects, key, seen?.address, claim, this.#othersWith(seen?.address)),
           { ...time, mayGiveWay: choosesByLedger(this.#rules) },
         ),
-        resultOf: this.#results.of(key),
-        callOf: (operation, marker) => this.#results.callOf(key, operation, marker),
+        resultOf: (operation, marker) => this.#calls.get(key, operation, marker)?.last,
+        callOf: (operation, marker) => this.#callOf(key, operation, marker),
         addressProblem: seen?.problem,
         cluster: readable(cluster),
         clusterProblem: problemOf(cluster),
@@ -326,14 +338,11 @@ class ClaimWork {
         pool: readable(pool),
         isPoolUnknown: reads.pool && this.#objects.isPoolUnknown(formatRef(reads.pool)),
         ledger: record?.ledger ?? this.#rules.ledger(),
-        poolCalls: pool?.ok === true ? record?.calls.resultsOf(pool.value, time.nowMs) : undefined,
+        poolCalls: pool?.ok === true ? poolResults(this.#calls, pool.value as KubeObject, time.nowMs) : undefined,
         former: former && fulfils(former, claim, this.#rules) ? former.spec : undefined,
       },
       time,
     )
-    for (const effect of plan.effects) {
-      if (effect.kind === 'external') this.#results.planned(key, effect.call, time.nowMs)
-    }
     const reason = plan.outcome.kind === 'waiting' ? plan.outcome.reason : ''
     // a failed claim may succeed when an address is released: it may be the requested one; a call
     // in flight may report an exhausted pool in a moment
@@ -344,10 +353,11 @@ class ClaimWork {
     // pools with reservations see each waiting claim
     const isSeen = reason !== '' && reason !== 'ClusterNotFound' && this.#rules.reservedFor !== undefined
     if (waits || isSeen) record?.exhausted.add(key, claim)
-    const hasLeft = !waits && !isSeen && record?.exhausted.delete(key) === true && this.#rules.reservedFor !== undefined
-    if ((reason === 'Reservation' || hasLeft) && reads.pool !== undefined) {
-      this.#after.set(plan, [formatRef(reads.pool)])
-    }
+    this.#notes.set(plan, () => {
+      const hasLeft = !waits && !isSeen && record?.exhausted.delete(key) === true
+      const isReserved = reason === 'Reservation' || (hasLeft && this.#rules.reservedFor !== undefined)
+      return isReserved && reads.pool !== undefined ? [formatRef(reads.pool)] : []
+    })
     return plan
   }
 
@@ -370,17 +380,9 @@ class ClaimWork {
    * A pool stays while a call for one of its claims is in flight, also before the finalizer of the
    * claim is observed.
    */
-  #beginCall(key: string): (() => readonly string[]) | undefined {
+  #keepPool(key: string): (() => readonly string[]) | undefined {
     const claim = this.#objects.claim(key)
-    const pool = claim && claimReads(claim, this.#rules).pool
-    if (pool === undefined) return undefined
-    const { asking } = this.record(pool)
-    asking.add(key)
-    this.#results.ask(key)
-    return () => {
-      this.#results.end(key)
-      return asking.delete(key) ? this.#poolThatWaits(claim) : []
-    }
+    return claim && (() => this.#poolThatWaits(claim))
   }
 
   /**
@@ -400,11 +402,11 @@ class ClaimWork {
   /** How many claims of a pool have the finalizer of the provider, or are about to get it. */
   #unreleased(pool: string): number {
     let count = this.#objects.claims.countBy('unreleased', pool)
-    for (const key of this.record(pool).asking) {
-      const claim = this.#objects.claim(key)
-      const { pool: ref } = claim === undefined ? {} : claimReads(claim, this.#rules)
-      const isCounted = ref && formatRef(ref) === pool && claim && hasFinalizer(claim, this.#rules.finalizers.claim)
-      if (claim !== undefined && !isCounted) count++
+    for (const { call } of this.#calls.inFlight) {
+      const claim = IPAddressClaim.is(call.about) ? this.#objects.claim(formatRef(call.about)) : undefined
+      const ref = claim && claimReads(claim, this.#rules).pool
+      if (claim === undefined || ref === undefined || formatRef(ref) !== pool) continue
+      if (!hasFinalizer(claim, this.#rules.finalizers.claim)) count++
     }
     return count
   }
@@ -417,7 +419,7 @@ class ClaimWork {
     const hasLeft = pools[0] !== undefined && this.record(pools[0]).exhausted.delete(key) && claim === undefined
     if (pools[1] !== undefined) this.record(pools[1])
     if (before?.metadata.uid !== claim?.metadata.uid) {
-      this.#results.invalidate(key)
+      this.#calls.drop(key, 'calls')
       this.#former.delete(key)
     }
     if (claim === undefined) this.#shared.forget(key)
@@ -441,7 +443,7 @@ class ClaimWork {
     const [poolBefore, poolNow] = [this.#objects.poolOf(before), this.#objects.poolOf(now)]
     const [keyBefore, keyNow] = [this.#objects.poolKeyOf(before), this.#objects.poolKeyOf(now)]
     // results from before the address appeared or was deleted are stale
-    if (readable(had)?.address?.metadata.uid !== readable(has)?.address?.metadata.uid) this.#results.invalidate(key)
+    if (readable(had)?.address?.metadata.uid !== readable(has)?.address?.metadata.uid) this.#calls.drop(key, 'calls')
     // the claim gets the same address again while it exists, or while its consumer holds it
     if (before && before.metadata.uid !== now?.metadata.uid && claim && isControlledBy(before, claim)) {
       this.#former.set(key, before)
@@ -474,7 +476,7 @@ class ClaimWork {
 
   wakeForPool({ ref, before: had, now: has }: Delta<KubeObject>): readonly string[] {
     const key = formatRef(ref)
-    const { ledger, calls } = this.record(key)
+    const { ledger } = this.record(key)
     this.record(key).refused = undefined
     const [before, pool, problem] = [readable(had), readable(has), problemOf(has)]
     const isSameProblem = problem === problemOf(had)
@@ -486,8 +488,10 @@ class ClaimWork {
     }
     const isAsBefore = isSameProblem && isSameSpec && standsAsBefore(before, pool)
     const claims = isAsBefore ? [] : this.#objects.claimsBy('pool', key)
-    if (before?.metadata.uid !== pool?.metadata.uid || !isSameSpec) calls.clear()
-    else if (!isAsBefore) calls.retry()
+    // what the pool has called stays known: it is no property of its spec
+    if (before?.metadata.uid !== pool?.metadata.uid) this.#calls.drop(key, 'calls')
+    else if (!isSameSpec) this.#calls.drop(key, 'results')
+    else if (!isAsBefore) this.#calls.drop(key, 'failures')
     this.retry(claims)
     // results are about the earlier pool, except those about a reservation of one claim
     if (!isSameSpec && this.#rules.reservedFor === undefined) this.invalidate(claims)

@@ -1,7 +1,6 @@
 import type { KubeObject } from '../../crd/meta/object.js'
 import { ClaimsByAge } from './claims-by-age.js'
 import type { ClaimLedger } from './definition.js'
-import { PoolCalls } from './pool-calls.js'
 
 /** The state of a pool, also of one that claims or addresses name before it exists. */
 export class PoolRecord {
@@ -10,12 +9,8 @@ export class PoolRecord {
   planned: string | undefined
   /** Keys of the claims that wait for a free address. */
   readonly exhausted = new ClaimsByAge()
-  /** Keys of the claims for which a call is in flight. */
-  readonly asking = new Set<string>()
   /** Why the store has refused a write of the pool, until the pool changes. */
   refused: string | undefined
-  /** The calls of the pool itself. */
-  readonly calls = new PoolCalls()
 
   constructor(ledger: ClaimLedger<KubeObject>) {
     this.ledger = ledger

@@ -45,7 +45,9 @@ function create<P extends KubeObject>(
   network: string,
 ): Ensured {
   const { ledger, results, nowMs } = input
-  const found = ledger.inventory?.markedFor(entry.uid)
+  // an own answer is read as one in each plan, also when the ledger has learned of it
+  const isAnswered = entry.by === ledger.identity && input.callOf('createAddress')?.answer?.ok === true
+  const found = isAnswered ? undefined : ledger.inventory?.markedFor(entry.uid)
   if (found !== undefined && ledger.isUsable(found) && !ledger.isOfOthers(found, input.claim.metadata))
     return offer(input, found, 'it was created for the claim')
   if (results.createAddress !== undefined) {
@@ -79,12 +81,13 @@ function confirmNew<P extends KubeObject>(
     return { kind: 'reserve', message: `waits for a list that shows ${address}` }
   }
   const marker = markerText(input.pool.metadata.uid ?? '', uid)
-  if (mode === 'after' && object.marker !== marker && results.markAddress === undefined) {
+  const isMarked = object.marker === marker && input.callOf('markAddress')?.answer?.ok !== true
+  if (mode === 'after' && !isMarked && results.markAddress === undefined) {
     const marked = { ...about(input.pool, input.offer), id: object.id, marker }
     return { kind: 'call', operation: 'markAddress', input: marked, why: 'sets the marker of the claim' }
   }
   // the address can be released before a list shows it
-  if (mode === 'after' && object.marker !== marker) ledger.answered(address, { ...object, marker }, nowMs)
+  if (mode === 'after' && !isMarked) ledger.answered(address, { ...object, marker }, nowMs)
   else if ((call?.answeredAtMs ?? 0) >= (ledger.inventory?.askedAtMs ?? 0)) ledger.answered(address, object, nowMs)
   return offer(input, address, 'it was created for the claim')
 }

@@ -180,8 +180,8 @@ export class EntryReview<P extends KubeObject> {
     }
     const isRefused = by === ledger.identity && result?.failure?.nothingDone === true
     if (isRefused && !this.#ledger.wantsSpare(this.#situation.policy, this.entries, this.reserved)) return undefined
-    const wasAsked = (ledger.asked.get(uid) ?? Number.NEGATIVE_INFINITY) >= atMs
-    if (isRefused || (by === ledger.identity && !wasAsked)) {
+    const wasSent = (this.#input.calls.sentAtMs('createAddress', uid) ?? Number.NEGATIVE_INFINITY) >= atMs
+    if (isRefused || (by === ledger.identity && !wasSent)) {
       this.#draft.askSpare(entry.uid)
       return isRefused && this.#input.nowMs > atMs + this.#rules.callMs / 2 ? this.#renewed(entry) : entry
     }

@@ -76,10 +76,6 @@ export class ExternalLedger<P extends KubeObject> extends AddressLedger<P> {
   #unlistedMs = 0
   /** The addresses that the last plan has reserved, as far as they were written. */
   #taken: readonly string[] = []
-  /** The spare entries for which this process has sent the call, by uid, and when. */
-  readonly asked = new Map<string, number>()
-  /** How many spare addresses this process has begun to create. */
-  spares = 0
   /** When the pool was first seen being deleted. */
   endsSinceMs: number | undefined
   /** A list has to be requested after this time, for an address that is to be released. */
@@ -92,6 +88,8 @@ export class ExternalLedger<P extends KubeObject> extends AddressLedger<P> {
   statusMs = 0
   /** Why claims without a reservation wait. */
   shortage: Shortage | undefined
+  /** What they waited for before, and since when they do not. */
+  #before: { readonly shortage: Shortage | undefined; readonly untilMs: number } | undefined
 
   constructor(facts: CloudFacts, options: LedgerOptions, neighbours: Neighbours<P>) {
     super()
@@ -160,6 +158,18 @@ export class ExternalLedger<P extends KubeObject> extends AddressLedger<P> {
     if (this.#createdMs === undefined) this.#unlistedMs = createdBefore(reservations, nowMs)
     else if (createdMs !== this.#createdMs && createdMs !== this.#ownCreatedMs) this.#unlistedMs = nowMs
     this.#createdMs = createdMs
+  }
+
+  /**
+   * Notes why claims without a reservation wait.
+   *
+   * @returns whether they waited for another reason before now, or for none
+   */
+  noteShortage(shortage: Shortage | undefined, nowMs: number): boolean {
+    if (this.#before?.untilMs !== nowMs) this.#before = { shortage: this.shortage, untilMs: nowMs }
+    this.shortage = shortage
+    const { shortage: before } = this.#before
+    return before?.reason !== shortage?.reason || before?.message !== shortage?.message
   }
 
   /** Stores the answer to a call. */

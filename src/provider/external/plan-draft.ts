@@ -42,10 +42,9 @@ export class PlanDraft<P extends KubeObject> {
 
   /** Asks for a spare address: one in advance, which no claim has requested. */
   askSpare(id: string): void {
-    const { ledger, nowMs } = this.input
     const input = { ...this.about, network: this.situation.network, marker: this.markerOf(id), address: null }
     const why = 'the pool keeps addresses in advance'
-    if (this.ask({ operation: 'createAddress', id, input, why })) ledger.asked.set(id, nowMs)
+    this.ask({ operation: 'createAddress', id, input, why })
   }
 
   wantList(atMs: number): void {

@@ -3,7 +3,6 @@ import { hasPausedAnnotation } from '../../crd/cluster-api/cluster.js'
 import { hasFinalizer, isDeleting, type KubeObject } from '../../crd/meta/object.js'
 import { addFinalizer, type Effect, type ExternalFailure, patchObject } from '../../plan/index.js'
 import { type ExternalPoolOutcome, type ExternalRules, LIST_PAUSE_MS } from './definition.js'
-import type { ExternalLedger } from './ledger.js'
 import { planEnd } from './plan-end.js'
 import type { ExternalPolicy, Shortage } from './pool-kind.js'
 import {
@@ -85,8 +84,7 @@ function planGiving<P extends KubeObject>(rules: ExternalRules<P>, input: Input<
   const { pool, ledger, nowMs, calls } = input
   const made = reserve(rules, input, situation)
   const { shortage, reservations, draft } = made
-  const concerns = concerned(ledger, shortage, made.unserved)
-  ledger.shortage = shortage
+  const concerns = ledger.noteShortage(shortage, nowMs) ? made.unserved : []
   const effects: Effect[] = [...made.proofs]
   if (reservations !== situation.reservations) effects.push(reservationsPatch(pool, reservations))
   const status = statusEffects(rules, input, situation.network)
@@ -109,16 +107,6 @@ function planGiving<P extends KubeObject>(rules: ExternalRules<P>, input: Input<
     concerns,
     ...(againMs < Infinity && { requeueAfterSeconds: Math.max(1, Math.ceil((againMs - nowMs) / 1000)) }),
   }
-}
-
-/** The claims that wait for another reason than before, or for none any more. */
-function concerned<P extends KubeObject>(
-  { shortage: before }: ExternalLedger<P>,
-  shortage: Shortage | undefined,
-  unserved: readonly string[],
-): readonly string[] {
-  const isSame = before?.reason === shortage?.reason && before?.message === shortage?.message
-  return isSame ? [] : unserved
 }
 
 /**
@@ -162,10 +150,8 @@ function notReady<P extends KubeObject>(
   shortage: Shortage | undefined,
   call?: PoolCall,
 ): Planned {
-  const { ledger } = input
   const unserved = [...input.waiting()].map(({ claim }) => claim.metadata.name)
-  const concerns = concerned(ledger, shortage, unserved)
-  ledger.shortage = shortage
+  const concerns = input.ledger.noteShortage(shortage, input.nowMs) ? unserved : []
   const message = shortage?.message ?? 'waiting for the first list of addresses from the cloud'
   const { effects } = shortage === undefined ? { effects: [] } : statusEffects(rules, input, undefined)
   return { outcome: { kind: 'notReady', message }, effects, call, concerns }

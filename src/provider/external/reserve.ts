@@ -195,7 +195,8 @@ class NewEntries<P extends KubeObject> {
     if (this.#situation.policy.max !== undefined && this.#isListOlder()) return
     const entry = {
       claim: '',
-      uid: `spare-${identity}-${++this.#ledger.spares}`,
+      // the entry is written once for a version of the pool
+      uid: `spare-${identity}-${this.#input.pool.metadata.resourceVersion}`,
       by: identity,
       atMs: this.#input.nowMs,
     }

@@ -29,7 +29,7 @@ export function statusEffects<P extends KubeObject>(
 ): { readonly effects: Effect[]; readonly againMs?: number } {
   const { pool, ledger, nowMs } = input
   const againMs = ledger.statusMs + PAUSE_MS
-  if (ledger.size > MANY && nowMs < againMs) return { effects: [], againMs }
+  if (ledger.size > MANY && nowMs < againMs && nowMs !== ledger.statusMs) return { effects: [], againMs }
   ledger.statusMs = nowMs
   const patch = rules.kind.statusPatch(pool, reportOf(rules, input, network), { nowMs })
   return {

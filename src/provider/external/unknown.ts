@@ -14,9 +14,9 @@ export function unknownSince(
 ): number | undefined {
   if (by !== identity) return atMs
   // calls for an earlier form of the entry have ended
-  if (call === undefined || call.askedAtMs < atMs) return undefined
-  const { askedAtMs, answer, answeredAtMs } = call
-  if (answer === undefined || answeredAtMs === undefined || answeredAtMs < askedAtMs) return askedAtMs
+  if (call === undefined || call.sentAtMs < atMs) return undefined
+  const { sentAtMs, answer, answeredAtMs } = call
+  if (answer === undefined || answeredAtMs === undefined || answeredAtMs < sentAtMs) return sentAtMs
   return answer.ok || answer.failure.nothingDone === true ? undefined : answeredAtMs
 }
 

@@ -1,3 +1,5 @@
+import type { Random } from '../../allocator/index.js'
+import { drawn, hashText, STEP } from '../../allocator/util/hashing.js'
 import { type InClusterPool, poolModels } from '../../crd/in-cluster/pools.js'
 import { formatRef, isDeleting, refOf } from '../../crd/meta/object.js'
 import type { Ensured, EnsureInput, ProviderDefinition, Released, ReleaseInput } from '../claims/definition.js'
@@ -59,7 +61,16 @@ function preferencesOf(
     preallocated: ledger.keptFor(claimName(claim)),
     requested: requested === undefined ? undefined : claim.metadata.annotations?.[requested],
     former: places.filter((place) => place !== undefined),
-    random,
+    random: random && drawsOf(`${random.seed} ${claim.metadata.uid}`),
+  }
+}
+
+/** Random numbers that follow from a text. */
+function drawsOf(text: string): Random {
+  let state = hashText(text)
+  return () => {
+    state = (state + STEP) | 0
+    return drawn(state)
   }
 }
 

@@ -1,4 +1,3 @@
-import type { Random } from '../../allocator/index.js'
 import type { KindOf } from '../../errors/check.js'
 import { refuse } from '../../errors/refuse.js'
 
@@ -36,11 +35,12 @@ export interface InClusterOptions {
    */
   readonly sticky?: Sticky | undefined
   /**
-   * Gives a random free address with equal probability instead of the lowest. Numbers from 0 up to
-   * 1: `Math.random`, or a seeded generator. An address that was just released is then rarely the
-   * next one; a grace period makes sure of it.
+   * Gives a random free address with equal probability instead of the lowest. It is drawn from the
+   * seed and the uid of the claim, so that a claim that is planned again gets the same one while
+   * the same addresses are free. An address that was just released is then rarely the next one; a
+   * grace period makes sure of it.
    */
-  readonly random?: Random | undefined
+  readonly random?: { readonly seed: number } | undefined
   /**
    * How to treat pools that have addresses in common. Pools of one namespace and all Global pools
    * can overlap. Namespaced pools of different namespaces never do, because they may be in
@@ -73,7 +73,7 @@ export const IN_CLUSTER_OPTIONS: KindOf<InClusterOptions> = {
   requestedAddress: 'object?',
   preallocations: 'object?',
   sticky: 'object?',
-  random: 'function?',
+  random: ['options?', { seed: 'number' }],
   overlaps: ['one?', { ignore: 1, report: 1, avoid: 1 }],
   sweepAfterSeconds: 'number?',
   holdsAddress: 'function?',
@@ -142,8 +142,9 @@ export function assertOptions(options: InClusterOptions): void {
     const isName = annotation === undefined || (typeof annotation === 'string' && annotation !== '')
     if (!isName) refuse('inCluster', `${name}.annotation`, 'the name of an annotation', annotation)
   }
-  for (const [name, part] of Object.entries({ random, holdsAddress })) {
-    if (part !== undefined && typeof part !== 'function') refuse('inCluster', name, 'a function', part)
+  if (random !== undefined && !Number.isFinite(random.seed)) refuse('inCluster', 'random.seed', 'a number', random.seed)
+  if (holdsAddress !== undefined && typeof holdsAddress !== 'function') {
+    refuse('inCluster', 'holdsAddress', 'a function', holdsAddress)
   }
   if (overlaps !== undefined && !OVERLAPS.includes(overlaps))
     refuse('inCluster', 'overlaps', OVERLAPS.join(', '), overlaps)

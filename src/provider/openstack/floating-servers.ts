@@ -6,6 +6,7 @@ import { OpenStackServer } from '../../crd/openstack/machines.js'
 import { FLOATING_ADDRESS_CONDITION, FLOATING_IP_FINALIZER, POOL_EXHAUSTED_REASON } from '../../crd/openstack/names.js'
 import { check, type KindOf } from '../../errors/check.js'
 import { refuse } from '../../errors/refuse.js'
+import { Calls } from '../../plan/calls.js'
 import type { Refusal } from '../../plan/effect.js'
 import {
   definePlanner,
@@ -23,7 +24,7 @@ import { MAX_CALL_SECONDS } from '../external/cloud.js'
 import { planAttach } from './attach.js'
 import type { FloatingServerOutcome } from './outcome.js'
 import { planRelease } from './release.js'
-import { ServerAnswers } from './server-calls.js'
+import { knownOfServer, noteServerResult } from './server-calls.js'
 import { clusterNameOf, conditionEffects, errorCondition, type ServerRules, type ServerView } from './server-view.js'
 
 export interface FloatingServersOptions {
@@ -75,7 +76,7 @@ const WATCHES = {
 } as const
 
 type ServerWatches = typeof WATCHES
-type ServerContext = PlannerContext<ServerWatches, ServerAnswers>
+type ServerContext = PlannerContext<ServerWatches, Calls>
 
 /** A planner of OpenStackServers: keys are `OpenStackServer namespace/name`. */
 export type FloatingServersPlanner = Planner<FloatingServerOutcome>
@@ -113,16 +114,19 @@ export function floatingServers(options: FloatingServersOptions = {}): FloatingS
   check('floatingServers', 'options', options, FLOATING_SERVERS_OPTIONS)
 
   const rules = rulesOf(options)
-  return definePlanner<FloatingServerOutcome, ServerWatches, ServerAnswers>({
+  // a new list does not change the results of calls to the cloud
+  const calls = new Calls()
+  return definePlanner<FloatingServerOutcome, ServerWatches, Calls>({
     name: 'floating-servers',
     watches: WATCHES,
-    // a new list does not change the results of calls to the cloud
-    state: (_, before) => before ?? new ServerAnswers(),
+    calls,
+    state: () => calls,
     wakes: {
-      servers({ ref, now }, { state }) {
+      servers({ ref, before, now }) {
         const key = formatRef(ref)
-        if (now === undefined) state.forget(key)
-        else if (now.ok) state.observe(key, now.value.metadata.generation)
+        if (now === undefined) calls.drop(key, 'calls')
+        // after a change of its spec the cloud may answer differently
+        else if (now.ok && generationOf(before) !== generationOf(now)) calls.drop(key, 'failures')
         return [key]
       },
       claims({ ref, before, now }) {
@@ -142,14 +146,11 @@ export function floatingServers(options: FloatingServersOptions = {}): FloatingS
       },
     },
     plan: (key, context, time) => planServer(key, context, time, rules),
-    onResult: ({ call, ...result }, { state }) => {
-      const key = formatRef(call.about)
-      state.onResult(key, { call, ...result })
-      return [key]
+    onResult: (result) => {
+      noteServerResult(calls, result)
+      return [formatRef(result.call.about)]
     },
     refused: (key, refusal, context, time) => planRefused(key, refusal, context, time, rules),
-    // no two servers compete for anything
-    reserve: () => () => [],
     isServed: (key, { cache }) => {
       const entry = entryOf(key, cache)
       const conditions = (entry?.ok === true && entry.value.status?.conditions) || []
@@ -186,7 +187,7 @@ function planServer(
 ): Plan<FloatingServerOutcome> | undefined {
   const entry = entryOf(key, context.cache)
   if (entry === undefined) {
-    context.state.forget(key)
+    context.state.drop(key, 'calls')
     return undefined
   }
   if (!entry.ok) return nothing('unreadable', entry.problem)
@@ -254,7 +255,7 @@ function viewOf(
       name: claimName,
     },
     cluster: clusterEntry?.ok === true ? clusterEntry.value : undefined,
-    knownOf: (about) => state.of(key, about),
+    knownOf: (about) => knownOfServer(state, key, about),
   }
 }
 
@@ -279,6 +280,10 @@ function planRefused(
   const isOfStatus = 'subresource' in effect && effect.subresource === 'status'
   const writes = isOfStatus ? [] : conditionEffects(view, errorCondition(text))
   return { outcome: { kind: 'error', message: text }, effects: [...writes, event] }
+}
+
+function generationOf(server: Parsed<OpenStackServer> | undefined): number | undefined {
+  return server?.ok === true ? server.value.metadata.generation : undefined
 }
 
 function serverOwners({ metadata }: IPAddressClaim): readonly string[] {

@@ -1,9 +1,10 @@
 import { asObject } from '../../crd/meta/json.js'
-import type { Json } from '../../crd/meta/object.js'
+import { formatRef, type Json } from '../../crd/meta/object.js'
 import { refuse } from '../../errors/refuse.js'
-import type { ExternalCall, ExternalFailure, ExternalResult } from '../../plan/index.js'
+import type { Calls, LastResult } from '../../plan/calls.js'
+import type { AnyCall } from '../../plan/effect.js'
+import type { ExternalCall, ExternalResult } from '../../plan/index.js'
 import type { AnyResult } from '../../plan/planner.js'
-import type { LastResult } from '../claims/external.js'
 import type { ServerCloud, ServerNetwork } from './server-cloud.js'
 
 /** The operations of a server, by the names that calls have. */
@@ -37,83 +38,54 @@ export function serverCloudCaller(cloud: ServerCloud): (call: ExternalCall) => P
 export interface Look {
   readonly network: ServerNetwork
   readonly atMs: number
-  /** The number of the answer among those of the server, in order of arrival. */
+  /** {@link LastResult.order}. */
   readonly order: number
 }
 
-/** The last answers for a server and an address. */
+/** The last results for a server and an address. */
 export interface KnownOfServer {
-  readonly look?: Look | undefined
+  readonly look: Look | undefined
   /** The last look, if it failed. */
-  readonly lookFailure?: LastResult | undefined
-  /** The last change: its floating IP and port, and the answer. */
-  readonly change?: { readonly what: string; readonly last: LastResult; readonly order: number } | undefined
-  /** When the result of an attachment last became unknown. */
-  readonly unknownAttachAtMs?: number | undefined
+  readonly lookFailure: LastResult | undefined
+  /** The last change: its floating IP and port, and its result. */
+  readonly change: { readonly what: string; readonly last: LastResult } | undefined
+  /** After this time no attachment can have an effect, in milliseconds since 1970. */
+  readonly attachesUntilMs: number
 }
 
-/** The answers to the calls for servers, by server and by subject of the call. */
-export class ServerAnswers {
-  readonly #known = new Map<string, Map<string, KnownOfServer>>()
-  readonly #generations = new Map<string, number>()
-  #count = 0
-
-  /** @param about the subject of the calls, from `aboutOf` */
-  of(server: string, about: string): KnownOfServer {
-    return this.#known.get(server)?.get(about) ?? {}
+/** @param about the subject of the calls, from `aboutOf` */
+export function knownOfServer(calls: Calls, server: string, about: string): KnownOfServer {
+  const { value, last: seen } = calls.get(server, 'describeServer', about) ?? {}
+  const changes = [...calls.of(server)].filter(({ call }) => isChangeOf(about, call))
+  const [change] = changes
+    .flatMap(({ call, last }) => (last === undefined ? [] : [{ what: changeOf(call.operation, call.input), last }]))
+    .sort((left, right) => right.last.order - left.last.order)
+  const attachments = changes.filter(({ call }) => call.operation === 'attachFloatingIP')
+  return {
+    look: value && { network: value.of as ServerNetwork, atMs: value.atMs, order: value.order },
+    lookFailure: seen?.answer.ok === false ? seen : undefined,
+    change,
+    attachesUntilMs: Math.max(...attachments.map(({ endsAtMs }) => endsAtMs)),
   }
+}
 
-  /** Stores an answer. */
-  onResult(server: string, { call, answer, atMs }: AnyResult): void {
-    const about = call.operation === 'describeServer' ? call.key : call.key.slice(0, -suffixOf(call.input).length)
-    const known = this.of(server, about)
-    const order = ++this.#count
-    const failed = (before: LastResult | undefined, failure: ExternalFailure): LastResult => ({
-      answer: { ok: false, failure },
-      atMs,
-      failures: (before?.failures ?? 0) + 1,
-    })
-    if (call.operation !== 'describeServer') {
-      const what = changeOf(call.operation, call.input)
-      const before = known.change?.what === what ? known.change.last : undefined
-      const last = answer.ok ? { answer, atMs, failures: 0 } : failed(before, answer.failure)
-      const isUnknown = call.operation === 'attachFloatingIP' && !answer.ok && answer.failure.nothingDone !== true
-      const unknown = isUnknown ? { unknownAttachAtMs: atMs } : {}
-      this.#set(server, about, { ...known, change: { what, last, order }, ...unknown })
-    } else if (!answer.ok) {
-      this.#set(server, about, { ...known, lookFailure: failed(known.lookFailure, answer.failure) })
-    } else if (isServerNetwork(answer.value)) {
-      this.#set(server, about, { ...known, lookFailure: undefined, look: { network: answer.value, atMs, order } })
-    } else {
-      const failure = { message: 'the cloud has answered what is no description of a server', retryable: true }
-      this.#set(server, about, { ...known, lookFailure: failed(known.lookFailure, failure) })
-    }
-  }
+/** Stores the result of a call of a server. */
+export function noteServerResult(calls: Calls, { call, answer, atMs }: AnyResult): void {
+  const server = formatRef(call.about)
+  const isDescription = call.operation === 'describeServer'
+  const isRead = !isDescription || !answer.ok || isServerNetwork(answer.value)
+  const failure = { message: 'the cloud has answered what is no description of a server', retryable: true }
+  calls.answered({ call, answer: isRead ? answer : { ok: false, failure }, atMs })
+  if (isDescription) return
+  // a change at an earlier revision is never made again
+  const about = call.key.slice(0, -suffixOf(call.input).length)
+  calls.drop(server, 'calls', (known) => {
+    return isChangeOf(about, known.call) && known.call.key !== call.key && known.endsAtMs <= atMs
+  })
+}
 
-  /**
-   * Called when a server was observed. After a change of its spec the cloud may answer differently:
-   * failed calls may be made again.
-   */
-  observe(server: string, generation = 0): void {
-    const before = this.#generations.get(server)
-    this.#generations.set(server, generation)
-    if (before === undefined || before === generation) return
-    for (const [about, known] of this.#known.get(server) ?? []) {
-      const change = known.change?.last.answer.ok === true ? known.change : undefined
-      this.#set(server, about, { ...known, change, lookFailure: undefined })
-    }
-  }
-
-  /** Called when the server does not exist any more, or is another one. */
-  forget(server: string): void {
-    this.#known.delete(server)
-    this.#generations.delete(server)
-  }
-
-  #set(server: string, about: string, known: KnownOfServer): void {
-    const ofServer = this.#known.get(server) ?? new Map<string, KnownOfServer>()
-    this.#known.set(server, ofServer.set(about, known))
-  }
+function isChangeOf(about: string, { operation, key, input }: AnyCall): boolean {
+  return operation !== 'describeServer' && key === `${about}${suffixOf(input)}`
 }
 
 /** The subject of a change: the same for the same floating IP and port. */

@@ -8,8 +8,8 @@ import { CLUSTER_NAME_LABEL } from '../../crd/cluster-api/names.js'
 import { type Json, labelOf, type ObjectRef, refOf } from '../../crd/meta/object.js'
 import type { OpenStackServer } from '../../crd/openstack/machines.js'
 import { FLOATING_ADDRESS_CONDITION, FLOATING_IP_ERROR_REASON } from '../../crd/openstack/names.js'
+import { retryAfter } from '../../plan/calls.js'
 import { type Effect, type ExternalFailure, guard, type Plan, patchStatus } from '../../plan/index.js'
-import { retryAfter } from '../claims/external.js'
 import type { ConsumerInput } from '../consumer/plan.js'
 import type { FloatingServerOutcome } from './outcome.js'
 import {
@@ -125,8 +125,7 @@ export function change(
 ): CloudStep {
   const { look, change: made } = knownOf(view, address)
   const last = made?.what === changeOf(operation, input) ? made.last : undefined
-  const isFresh =
-    look !== undefined && ageOf(look, view) < FRESH_SECONDS && look.order > (last === undefined ? 0 : made!.order)
+  const isFresh = look !== undefined && ageOf(look, view) < FRESH_SECONDS && look.order > (last?.order ?? 0)
   const isSettling = last?.answer.ok === true && (view.nowMs - last.atMs) / 1000 < SETTLE_SECONDS
   if (isSettling) return isFresh ? { kind: 'wait', seconds: FRESH_SECONDS } : ask(view, address, 'describeServer')
   const seconds = last === undefined || last.answer.ok ? 0 : retryAfter(last, view.nowMs)
@@ -147,12 +146,11 @@ function knownOf(view: ServerView, address: string): KnownOfServer {
 }
 
 /**
- * How long a call without an answer may still attach a floating IP, in seconds. 0: there is no
- * such call. No call has an effect later than `callSeconds` after it was sent.
+ * How long a call whose outcome is unknown may still attach a floating IP, in seconds. 0: there is
+ * no such call.
  */
 export function attachingFor(view: ServerView, address: string): number {
-  const { unknownAttachAtMs: atMs } = knownOf(view, address)
-  return atMs === undefined ? 0 : Math.max(0, Math.ceil(view.rules.callSeconds - (view.nowMs - atMs) / 1000))
+  return Math.max(0, Math.ceil((knownOf(view, address).attachesUntilMs - view.nowMs) / 1000))
 }
 
 /** The subject of the calls for a server and an address: uids and ids are never used again. */
@@ -160,14 +158,23 @@ function aboutOf(server: OpenStackServer, address: string): string {
   return `${server.metadata.uid}/${instanceOf(server)}/${address}`
 }
 
-function ask({ server }: ServerView, address: string, operation: ServerOperation, input?: ChangeInput): CloudStep {
+function ask(
+  { server, rules }: ServerView,
+  address: string,
+  operation: ServerOperation,
+  input?: ChangeInput,
+): CloudStep {
   const { identityRef = null } = server.spec
   const access: Json = { namespace: server.metadata.namespace, identityRef }
   const about = aboutOf(server, address)
   const asked: Json = input === undefined ? { access, server: instanceOf(server), address } : { access, ...input }
   const key = input === undefined ? about : `${about}${suffixOf(input)}`
-  const why = WHY[operation]
-  const call: Effect = { kind: 'external', call: { operation, key, about: refOf(server), input: asked }, why }
+  const call: Effect = {
+    kind: 'external',
+    call: { operation, key, about: refOf(server), input: asked },
+    why: WHY[operation],
+    effectSeconds: rules.callSeconds,
+  }
   return { kind: 'ask', effects: [guard(server, 'the server has not changed'), call] }
 }
 

@@ -155,7 +155,7 @@ export async function runKey<O extends Outcome>(
       show,
       clock,
       onEvent: (event) => void events.push(event),
-      external: external && releasing(external, () => release(false)),
+      external: external && sending(planner, external, { now, release }),
       canWrite,
       onCallResult: (call, answer) => answered.push(...(planner.onResult?.({ call, answer, atMs: now() }) ?? [])),
     })
@@ -208,15 +208,20 @@ async function tellRefusal<O extends Outcome>(
 }
 
 /**
- * Ends the reservation of a plan if its call throws: the call is made again, for the address that
- * is chosen then.
+ * Tells the planner when its call is sent, and ends the reservation of the plan if the call throws:
+ * it is made again, for the address that is chosen then.
  */
-function releasing(external: AnyCaller, release: () => unknown): AnyCaller {
+function sending(
+  planner: Planner,
+  external: AnyCaller,
+  { now, release }: Pick<RunKeyOptions, 'now'> & { readonly release: (isDone: boolean) => unknown },
+): AnyCaller {
   return async (call) => {
+    planner.onSend?.(call, { nowMs: now() })
     try {
       return await external(call)
     } catch (error) {
-      release()
+      release(false)
       throw error
     }
   }

@@ -11,6 +11,7 @@ import { Dice } from './dice.js'
 import { type ExternalWorld, faultyExternal } from './faulty-external.js'
 import { ALL_FAULTS, EXTERNAL_FAULTS, type Fault, faultyStore } from './faulty-store.js'
 import { Network } from './network.js'
+import { planTwice } from './plan-twice.js'
 import { Scheduler } from './scheduler.js'
 import { simulatedLocks } from './simulated-locks.js'
 import { Truth } from './truth.js'
@@ -295,7 +296,7 @@ class Simulation {
     const { system } = this.#options
     const problem = await this.#rules.atRest(this.#truth.store)
     if (problem !== undefined) this.#problems.push(`at rest: ${problem}`)
-    const planner = system.planner()
+    const planner = planTwice(system.planner(), (found) => this.#problems.push(`at rest: ${found}`))
     const now = () => this.#now()
     const external = system.externalOf?.(planner, this.#truth.store, { now, locks: objectLocks() }) ?? system.external
     const fresh = await runUntilQuiet(this.#truth.store, [planner], { now, external })

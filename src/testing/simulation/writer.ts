@@ -6,6 +6,7 @@ import type { AnyCaller } from '../../run/plan/run-plan.js'
 import type { ListQuery, Store } from '../../store/index.js'
 import { SimulatedCrash } from '../crashing-store.js'
 import type { Dice } from './dice.js'
+import { planTwice } from './plan-twice.js'
 import type { Scheduler } from './scheduler.js'
 import type { Truth } from './truth.js'
 
@@ -84,7 +85,7 @@ export class Writer {
     this.name = name
     this.#world = world
     this.#store = parts.store
-    this.#planner = parts.planner
+    this.#planner = planTwice(parts.planner, world.failed)
     const watches = parts.planner.watches.map((watch) => [this.#cache.selectionKey(watch), watch] as const)
     this.#watches = [...new Map(watches).values()]
     parts.planner.share?.(this.#cache)

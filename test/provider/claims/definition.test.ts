@@ -6,6 +6,7 @@ import { AddressLedger, defineProvider, protectPool } from 'ipam-kit/provider/cl
 import { describe, expect, test } from 'vitest'
 import { InfobloxPool } from '../../../docs/examples/external-provider/pool.js'
 import type { ExternalOptions } from '../../../src/provider/claims/definition.js'
+import { passResult } from '../pass-result.js'
 import { stored } from '../stored.js'
 import { claim, claimRef, pool, poolRef } from './world.js'
 
@@ -86,7 +87,7 @@ function gone(planner: Planner, ref: ObjectRef, uid: string): readonly string[] 
 function answered(planner: Planner, answer: ExternalResult): void {
   const [effect] = planner.plan(KEY, { nowMs: 0 })?.effects.filter(({ kind }) => kind === 'external') ?? []
   if (effect?.kind !== 'external') throw new Error('no call')
-  expect(planner.onResult?.({ call: effect.call, answer, atMs: 0 })).toEqual([KEY])
+  expect(passResult(planner, { call: effect.call, answer, atMs: 0 })).toEqual([KEY])
 }
 
 describe('an IPAddress without its claim', () => {
@@ -275,7 +276,7 @@ describe('a verb that makes two calls', () => {
       const effect = planner.plan(KEY, { nowMs })?.effects.find(({ kind }) => kind === 'external')
       if (effect?.kind !== 'external') return calls
       nowMs += 1000 * (effect.call.operation === 'reserve' ? reserveSeconds : registerSeconds)
-      planner.onResult?.({ call: effect.call, answer: { ok: true, value: {} }, atMs: nowMs })
+      passResult(planner, { call: effect.call, answer: { ok: true, value: {} }, atMs: nowMs })
     }
     return 20
   }

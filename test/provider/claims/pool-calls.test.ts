@@ -6,6 +6,7 @@ import { memoryStore } from 'ipam-kit/store/memory'
 import { describe, expect, test } from 'vitest'
 import { InfobloxPool } from '../../../docs/examples/external-provider/pool.js'
 import type { PoolPlanInput } from '../../../src/provider/claims/definition.js'
+import { passResult } from '../pass-result.js'
 import { stored } from '../stored.js'
 import { claim, kinds, pool } from './world.js'
 
@@ -40,7 +41,15 @@ function started(planPool: (input: Input) => Result) {
   const present = (object: KubeObject, metadata: object = {}) =>
     planner.observe({ kind: 'present', object: stored(object, metadata) })
   present(pool())
-  const plan = (nowMs: number) => planner.plan(POOL, { nowMs })
+  /** Plans the pool, and sends the call of the plan. */
+  const plan = (nowMs: number) => {
+    const made = planner.plan(POOL, { nowMs })
+    if (made !== undefined) planner.reserve?.(made)
+    for (const effect of made?.effects ?? []) {
+      if (effect.kind === 'external') planner.onSend?.(effect.call, { nowMs })
+    }
+    return made
+  }
   const callOf = (nowMs: number): ExternalCall | undefined => {
     const effect = plan(nowMs)?.effects.find(({ kind }) => kind === 'external')
     return effect?.kind === 'external' ? effect.call : undefined
@@ -183,7 +192,7 @@ describe('a plan for a pool that makes a call', () => {
     planner.plan('IPAddressClaim default/a', { nowMs: 0 })
     const effect = planner.plan(POOL, { nowMs: 0 })?.effects.find(({ kind }) => kind === 'external')
     if (effect?.kind !== 'external') throw new Error('nothing is asked')
-    expect(planner.onResult?.({ call: effect.call, answer: done(['x']), atMs: 0 })).toEqual([
+    expect(passResult(planner, { call: effect.call, answer: done(['x']), atMs: 0 })).toEqual([
       POOL,
       'IPAddressClaim default/a',
     ])

@@ -4,6 +4,7 @@ import { OpenStackFloatingIPPool } from 'ipam-kit/crd/openstack'
 import { type Effect, ObjectCache } from 'ipam-kit/plan'
 import { RESERVATIONS_ANNOTATION } from 'ipam-kit/provider/external'
 import type { Reservations } from '../../../src/provider/external/reservations.js'
+import { passResult } from '../pass-result.js'
 import { NAMESPACE, unwrap, type World } from './world.js'
 
 export const keyOf = (name: string) => `OpenStackFloatingIPPool ${NAMESPACE}/${name}`
@@ -46,7 +47,7 @@ export class Watcher {
       const asked = effects.find((effect) => effect.kind === 'external')
       if (asked === undefined) return effects
       const answer = await this.#world.external(asked.call)
-      this.#planner.onResult?.({ call: asked.call, answer, atMs: this.#world.nowMs })
+      passResult(this.#planner, { call: asked.call, answer, atMs: this.#world.nowMs })
     }
   }
 

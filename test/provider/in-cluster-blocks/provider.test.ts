@@ -9,6 +9,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import type { InClusterBlocks } from '../../../src/provider/in-cluster-blocks/provider.js'
 import { VirtualTimers } from '../../run/controller/virtual-timers.js'
 import { addressRef, claim, claimRef, pool, poolOf, poolRef, World } from '../in-cluster/world.js'
+import { passResult } from '../pass-result.js'
 import { BlocksWorld, outcomeOf } from './world.js'
 
 let world: BlocksWorld
@@ -365,7 +366,7 @@ describe('a claim that is deleted', () => {
         return call(asked)
       },
       onChange: (change) => provider.observe(change),
-      onCallResult: (asked, answer) => provider.onResult?.({ call: asked, answer, atMs: world.nowMs }),
+      onCallResult: (asked, answer) => passResult(provider, { call: asked, answer, atMs: world.nowMs }),
     })
   }
 

@@ -43,6 +43,7 @@ describe('options that mean nothing are refused', () => {
     ['sticky.limit', { sticky: { limit: 0 } }],
     ['sticky.limit', { sticky: { limit: 1.5 } }],
     ['random', { random: 42 }],
+    ['random.seed', { random: { seed: Number.NaN } }],
     ['overlaps', { overlaps: 'never' }],
     ['sweepAfterSeconds', { sweepAfterSeconds: 0 }],
     ['sweepAfterSeconds', { sweepAfterSeconds: Number.NaN }],

@@ -241,11 +241,13 @@ describe('a Service', () => {
     planner.observe({ kind: 'present', object: range('kubernetes', '10.0.0.0/24') })
     const events: string[] = []
     let woken = 0
+    let nowMs = 0
     const observe = (change: Change) => {
       for (const key of planner.observe(change)) {
         woken++
         // what is wrong is reported when it is still wrong at a second look
-        const plans = [0, 1000].map((nowMs) => {
+        const plans = [1, 2].map(() => {
+          nowMs += 1000
           const plan = planner.plan(key, { nowMs })
           if (plan !== undefined) planner.reserve?.(plan)()
           return plan

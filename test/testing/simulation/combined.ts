@@ -8,6 +8,7 @@ import type { Applied } from '../../../src/plan/object-cache.js'
 export class Combined implements Planner {
   readonly name = 'combined'
   readonly watches: readonly Selection[]
+  readonly onSend?: NonNullable<Planner['onSend']>
   readonly onResult?: NonNullable<Planner['onResult']>
   readonly #planners: readonly Planner[]
 
@@ -15,6 +16,9 @@ export class Combined implements Planner {
     this.#planners = planners
     this.watches = planners.flatMap(({ watches }) => watches)
     if (planners.every(({ onResult }) => onResult === undefined)) return
+    this.onSend = (call, time) => {
+      for (const planner of this.#planners) planner.onSend?.(call, time)
+    }
     this.onResult = (answered) => this.#each((planner) => planner.onResult?.(answered) ?? [])
   }
 

@@ -8,7 +8,7 @@ import { formatRef, type KubeObject, type ObjectRef } from '../../../crd/meta/ob
 import { check } from '../../../errors/check.js'
 import type { Parsed } from '../../../plan/cached-objects.js'
 import type { CallTasks } from '../../../plan/call-tasks.js'
-import type { Refusal } from '../../../plan/effect.js'
+import type { AnyCall, Refusal } from '../../../plan/effect.js'
 import {
   type CallResult,
   type Change,
@@ -207,6 +207,10 @@ class BlockClaimProvider<P extends KubeObject, L extends ClaimLedger<P>, R exten
     const waiting = [...this.#waiting]
     this.#waiting.clear()
     return [...keys, ...waiting]
+  }
+
+  onSend(call: AnyCall, time: PlanTime): void {
+    this.#provider.onSend?.(call, time)
   }
 
   onResult(answered: CallResult<BlockCall, BlockOutcome>): readonly string[] {

@@ -74,7 +74,7 @@ export function blocksSweep(options: BlocksSweepOptions): Planner<OperatorOutcom
       addresses: hasClaims ? cache.open(addressWatch) : undefined,
       owners: new Owners(kindWatches.map(({ kind, watch }) => ({ kind, objects: cache.open(watch) }))),
       absences: new Absences(graceSeconds),
-      turns: new Map(),
+      refusals: new Map(),
     }),
     wakes: {
       ...Object.fromEntries(
@@ -92,6 +92,10 @@ export function blocksSweep(options: BlocksSweepOptions): Planner<OperatorOutcom
     plan(key, { state }, time) {
       const handle = HANDLES.read(key)
       return handle === undefined ? planRows(key, state, time) : planHandle(handle.name, state, time)
+    },
+    refused(key, _, { state: { refusals } }) {
+      refusals.set(key, (refusals.get(key) ?? 0) + 1)
+      return undefined
     },
     isAggregate: () => true,
   })

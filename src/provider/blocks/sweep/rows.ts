@@ -19,8 +19,8 @@ export interface Sweep {
   readonly owners: Owners
   /** Missing owners: of a block by the number of the row, of a handle by uid. */
   readonly absences: Absences
-  /** The unit of the row that a plan was made for last, by block. */
-  readonly turns: Map<string, number>
+  /** How often the store has refused a plan for a block, since it had the last row to repair. */
+  readonly refusals: Map<string, number>
 }
 
 /** A row to remove or to change. */
@@ -73,12 +73,9 @@ function sequenceOf({ place }: Case): number {
 }
 
 /** Rows are tried in rotation, so that a row that the store refuses does not block the others. */
-function nextOf(name: string, cases: readonly Case[], { turns }: Sweep): Case | undefined {
-  const turn = turns.get(name) ?? -1
-  const next = cases.find(({ place }) => place.entry.unit > turn) ?? cases[0]
-  if (next === undefined) turns.delete(name)
-  else turns.set(name, next.place.entry.unit)
-  return next
+function nextOf(name: string, cases: readonly Case[], { refusals }: Sweep): Case | undefined {
+  if (cases.length === 0) refusals.delete(name)
+  return cases[(refusals.get(name) ?? 0) % cases.length]
 }
 
 function effectsFor({ place, decision }: Case, { pools }: Sweep, nowMs: number): readonly Effect[] {

@@ -11,6 +11,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import type { AnyCall } from '../../../../src/plan/effect.js'
 import type { AnyResult } from '../../../../src/plan/planner.js'
 import type { BlockClaims } from '../../../../src/provider/blocks/claims/claims.js'
+import { passResult } from '../../pass-result.js'
 import { request } from '../world.js'
 
 const models = [IPAddressClaim, IPAddress, Cluster, IPDomain, IPPool, IPBlock]
@@ -133,7 +134,7 @@ test('a claim that is deleted keeps its row while there is an IPAddress that thi
     runPlan(claims.plan(key, { nowMs: now() }) as Plan, store, {
       external,
       onChange: (change) => claims.observe(change),
-      onCallResult: (call, answer) => claims.onResult?.({ call, answer, atMs: now() }),
+      onCallResult: (call, answer) => passResult(claims, { call, answer, atMs: now() }),
     })
   expect(await run()).toMatchObject({ kind: 'conflict', failure: { code: 'STORE_CONFLICT' } })
   expect(await rowCount()).toBe(1)
@@ -167,7 +168,7 @@ describe('an address that was given', () => {
     await show(claims, ['IPAddress'])
     const call = callOf(claims.plan(key, { nowMs: now() }) as Plan)
     const answer = await taskCaller({ store, now, tasks: claims.tasks })(call)
-    claims.onResult?.({ call, answer, atMs: now() })
+    passResult(claims, { call, answer, atMs: now() })
   })
 
   test('is written only if the claim is still there', async () => {
@@ -219,7 +220,7 @@ test('an answer for a claim that was deleted meanwhile is not kept: nothing is w
   const address = Address.parse('10.0.0.7')
   const onResult = (name: string, operation: string, answer: AnyResult['answer']) => {
     const input = { task: operation, pool: 'blue', request: request(name, { addresses: [address] }) }
-    return claims.onResult?.({
+    return passResult(claims, {
       call: { operation, key: name, about: { ...claimRef, name }, input },
       answer,
       atMs: now(),

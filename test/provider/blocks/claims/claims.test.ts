@@ -11,6 +11,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import type { IPPoolSpec } from '../../../../src/crd/ipam-kit/ip-pool.js'
 import type { AnyResult } from '../../../../src/plan/planner.js'
 import { VirtualTimers } from '../../../run/controller/virtual-timers.js'
+import { passResult } from '../../pass-result.js'
 
 let store: Store
 let nowMs: number
@@ -345,7 +346,7 @@ describe('claims on blocks', () => {
         about: of('IPAddressClaim', name),
         input: { task: operation, pool: 'blue', request },
       }
-      return claims.onResult?.({ call, answer, atMs: nowMs })
+      return passResult(claims, { call, answer, atMs: nowMs })
     }
     const taken = { ok: false, failure: { message: 'in use', retryable: true } } as const
     const released = (text: string): AnyResult['answer'] => ({

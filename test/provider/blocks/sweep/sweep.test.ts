@@ -206,8 +206,11 @@ describe('rows', () => {
     const ended: string[] = []
     for (let n = 0; n < 4; n++) {
       const plan = planOf(FIRST)
-      const { kind } = await runPlan(plan, refusing, { onChange: (change) => sweep.observe(change) })
-      ended.push(kind)
+      const result = await runPlan(plan, refusing, { onChange: (change) => sweep.observe(change) })
+      if (result.kind === 'failed') {
+        sweep.refused?.(FIRST, { effect: result.effect, code: failure.code, message: 'no' }, { nowMs })
+      }
+      ended.push(result.kind)
     }
     expect(ended).toEqual(['failed', 'done', 'done', 'failed'])
     expect(await uidsIn()).toEqual(['uid-a'])

@@ -1,0 +1,226 @@
+import { formatRef, REF } from '../crd/meta/object.js'
+import { check, type Kind } from '../errors/check.js'
+import type { AnyCall, ExternalEffect } from './effect.js'
+import type { AnyResult, ExternalResult } from './planner.js'
+
+/** The last result of a call. */
+export interface LastResult {
+  readonly answer: ExternalResult<unknown>
+  readonly atMs: number
+  /** The number of consecutive failures. */
+  readonly failures: number
+  /** The number of the result among all of the table, in the order in which they arrived. */
+  readonly order: number
+}
+
+/** A call, as far as it is known. Times are in milliseconds since 1970. */
+export interface KnownCall {
+  readonly call: AnyCall
+  /** When it was last sent. `undefined`: it was not sent yet. */
+  readonly sentAtMs: number | undefined
+  /**
+   * After this time no effect of it can come any more. `-Infinity`: each time that it was sent, its
+   * outcome is known. `Infinity`: its effect does not say how long it may take.
+   */
+  readonly endsAtMs: number
+  /** Its last result. `undefined`: it has none, or that was dropped. */
+  readonly last: LastResult | undefined
+  /** The value of its last success. */
+  readonly value: CallValue | undefined
+}
+
+/** The value of a call that has succeeded, and when it was sent and answered. */
+export interface CallValue {
+  readonly of: unknown
+  readonly sentAtMs: number
+  readonly atMs: number
+  /** {@link LastResult.order}. */
+  readonly order: number
+}
+
+interface Entry {
+  /** Frozen. */
+  known: KnownCall
+  effectSeconds: number
+  /** `endsAtMs` before it was last sent. */
+  endedAtMs: number
+  /** What was dropped while it was in flight. */
+  drops: Drop | undefined
+}
+
+/**
+ * What {@link Calls.drop} drops:
+ *
+ * - `failures`: failed results. The external system may accept the call now
+ * - `results`: all results. The same calls are made again, and it stays known when they were sent
+ * - `calls`: all that is known
+ */
+export type Drop = 'failures' | 'results' | 'calls'
+
+const NEVER_SENT = {
+  ...{ sentAtMs: undefined, last: undefined, value: undefined },
+  endsAtMs: Number.NEGATIVE_INFINITY,
+} as const
+const CALL: Kind = ['open', { operation: 'text', key: 'text', about: REF as Kind }]
+const RESULT: Kind = ['open', { call: CALL, answer: ['open', { ok: 'flag' }], atMs: 'number' }]
+const DROPS: readonly (Drop | undefined)[] = [undefined, 'failures', 'results', 'calls']
+
+/**
+ * The external calls of one planner. A call is registered in the turn in which its plan returns,
+ * has the time at which it was sent, and its result when there is one. What was sent stays known
+ * when the spec of its object changes.
+ *
+ * `definePlanner` registers calls, and notes when they are sent. The planner passes the results in.
+ * Every method is O(1), or O(calls of the object).
+ */
+export class Calls {
+  /** By the object of the call, then by operation and key. */
+  readonly #known = new Map<string, Map<string, Entry>>()
+  readonly #inFlight = new Set<Entry>()
+  #results = 0
+
+  /** The calls whose plans are carried out and that have no result yet. */
+  get inFlight(): readonly KnownCall[] {
+    return Array.from(this.#inFlight, ({ known }) => known)
+  }
+
+  /**
+   * The calls about an object, in the order in which they were last registered.
+   *
+   * @param about the object, as `formatRef` writes it
+   */
+  of(about: string): readonly KnownCall[] {
+    check('Calls.of', 'about', about, 'text')
+    return Array.from(this.#known.get(about)?.values() ?? [], ({ known }) => known)
+  }
+
+  get(about: string, operation: string, key: string): KnownCall | undefined {
+    check('Calls.get', 'about', about, 'text')
+    check('Calls.get', 'operation', operation, 'text')
+    check('Calls.get', 'key', key, 'text')
+    return this.#known.get(about)?.get(`${operation} ${key}`)?.known
+  }
+
+  /** Registers the call of a plan that is about to be carried out. */
+  begin(effect: Pick<ExternalEffect, 'call' | 'effectSeconds'>): void {
+    check<unknown>('Calls.begin', 'effect', effect, ['open', { call: CALL, effectSeconds: 'number?' }])
+    const { call, effectSeconds = Number.POSITIVE_INFINITY } = effect
+    const before = this.#entryOf(call)
+    const known = Object.freeze({ ...NEVER_SENT, ...before?.known, call })
+    const entry: Entry = Object.assign(before ?? {}, {
+      endedAtMs: known.endsAtMs,
+      known,
+      effectSeconds,
+      drops: undefined,
+    })
+    const about = formatRef(call.about)
+    const others = this.#known.get(about) ?? new Map<string, Entry>()
+    this.#known.set(about, others)
+    others.delete(idOf(call))
+    others.set(idOf(call), entry)
+    this.#inFlight.add(entry)
+  }
+
+  /** Notes that a call is sent now. */
+  sent(call: AnyCall, nowMs: number): void {
+    check<unknown>('Calls.sent', 'call', call, CALL)
+    check('Calls.sent', 'nowMs', nowMs, 'number')
+    const entry = this.#entryOf(call)
+    if (entry === undefined) return
+    entry.endedAtMs = entry.known.endsAtMs
+    const endsAtMs = Math.max(entry.endedAtMs, nowMs + entry.effectSeconds * 1000)
+    entry.known = Object.freeze({ ...entry.known, sentAtMs: nowMs, endsAtMs })
+  }
+
+  /** Notes that a plan with this call has ended, with or without a result of it. */
+  end(call: AnyCall): void {
+    check<unknown>('Calls.end', 'call', call, CALL)
+    const entry = this.#entryOf(call)
+    if (entry !== undefined && this.#inFlight.delete(entry) && entry.drops === 'calls') this.#delete(call)
+  }
+
+  /**
+   * Stores the result of a call that is in flight.
+   *
+   * @returns false: the result is stale, or the call is not in flight
+   */
+  answered(result: AnyResult): boolean {
+    check<unknown>('Calls.answered', 'result', result, RESULT)
+    const { call, answer, atMs } = result
+    const entry = this.#entryOf(call)
+    if (entry === undefined || !this.#inFlight.has(entry)) return false
+    this.end(call)
+    const { known, drops } = entry
+    const isKnown = answer.ok || answer.failure.nothingDone === true
+    const endsAtMs = isKnown ? entry.endedAtMs : known.endsAtMs
+    const isStale = drops !== undefined && (drops !== 'failures' || !answer.ok)
+    const order = ++this.#results
+    const failures = answer.ok ? 0 : (known.last?.failures ?? 0) + 1
+    const last = isStale ? known.last : Object.freeze({ answer, atMs, failures, order })
+    const { sentAtMs = atMs } = known
+    const isValue = answer.ok && !isStale
+    const value = isValue ? Object.freeze({ of: answer.value, sentAtMs, atMs, order }) : known.value
+    entry.known = Object.freeze({ ...known, endsAtMs, last, value })
+    return !isStale
+  }
+
+  /**
+   * Drops what may not hold any more of the calls about an object, also what arrives later for the
+   * calls that are in flight.
+   *
+   * @param isMeant which calls. Left out: all
+   */
+  drop(about: string, what: Drop, isMeant: (known: KnownCall) => boolean = () => true): void {
+    check('Calls.drop', 'about', about, 'text')
+    check('Calls.drop', 'what', what, ['one', { failures: 1, results: 1, calls: 1 }])
+    check('Calls.drop', 'isMeant', isMeant, 'function')
+    for (const entry of this.#known.get(about)?.values() ?? []) {
+      const { known } = entry
+      if (!isMeant(known)) continue
+      const isFailed = known.last?.answer.ok === false
+      if (what !== 'failures') entry.known = Object.freeze({ ...known, last: undefined, value: undefined })
+      else if (isFailed) entry.known = Object.freeze({ ...known, last: undefined })
+      if (this.#inFlight.has(entry)) {
+        if (DROPS.indexOf(what) > DROPS.indexOf(entry.drops)) entry.drops = what
+      } else if (what === 'calls') this.#delete(known.call)
+    }
+  }
+
+  clear(): void {
+    this.#known.clear()
+    this.#inFlight.clear()
+  }
+
+  #entryOf(call: AnyCall): Entry | undefined {
+    return this.#known.get(formatRef(call.about))?.get(idOf(call))
+  }
+
+  #delete(call: AnyCall): void {
+    const about = formatRef(call.about)
+    const known = this.#known.get(about)
+    if (known?.delete(idOf(call)) === true && known.size === 0) this.#known.delete(about)
+  }
+}
+
+function idOf({ operation, key }: AnyCall): string {
+  return `${operation} ${key}`
+}
+
+/** The wait after the first failure, and the longest wait. */
+const FIRST_WAIT_SECONDS = 5
+const MAX_WAIT_SECONDS = 300
+
+/**
+ * How long to wait before a failed call is repeated, in whole seconds; `undefined`: until something
+ * changes.
+ */
+export function retryAfter({ answer, atMs, failures }: LastResult, nowMs: number): number | undefined {
+  if (answer.ok || !answer.failure.retryable) return undefined
+  const { retryAfterSeconds } = answer.failure
+  // the wait may be 0, or no number at all: calls without a pause must not happen
+  const isTold = retryAfterSeconds !== undefined && retryAfterSeconds > 0
+  const waitSeconds = isTold
+    ? retryAfterSeconds
+    : Math.min(FIRST_WAIT_SECONDS * 2 ** Math.min(failures - 1, 16), MAX_WAIT_SECONDS)
+  return Math.max(0, Math.ceil((atMs + waitSeconds * 1000 - nowMs) / 1000))
+}
