@@ -38,8 +38,8 @@ export interface PlannerContext<W extends Watches, S> {
   /** The Events that were sent. They are remembered through a `reset`. */
   readonly sent: SentEvents
   /**
-   * Whether a plan was carried out that has patched an object as it is, and nothing has changed: its
-   * CRD lacks the fields, and the same patch would be written without end.
+   * Whether a plan was carried out that has patched an object as it is, and nothing has changed:
+   * its CRD lacks the fields, and the same patch would be written without end.
    */
   isUnchanged(ref: ObjectRef): boolean
 }

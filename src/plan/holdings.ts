@@ -101,8 +101,8 @@ export interface Holdings {
   pending(pool?: string): number
   /**
    * Reads again what objects of a watch hold, by `namespace/name`: where that depends on another
-   * object, which has changed. Plans in progress are read again as well. What has moved is passed on
-   * as after a change of these objects.
+   * object, which has changed. Plans in progress are read again as well. What has moved is passed
+   * on as after a change of these objects.
    */
   refresh(watch: string, names: Iterable<string>): void
 }

@@ -222,15 +222,12 @@ class Trial {
   #checkWoken(before: readonly ModelEntry[], after: readonly ModelEntry[], keys: readonly string[]): void {
     const touched = this.moves.flatMap((moved) => moved.touched)
     const woken = keys.filter((key) => key !== 'waiting')
-    const held = (entries: readonly ModelEntry[]) => new Set(listed(entries.filter(({ reason }) => reason === 'held')))
-    const [had, has] = [held(before), held(after)]
-    const changed = [...before, ...after].filter((one) => {
-      const [text] = listed([one])
-      return one.reason === 'held' && had.has(text!) !== has.has(text!)
-    })
-    // what the keys of the changed object need is for `wakes` of the planner to say
-    const objects = new Set(changed.map(({ object }) => object))
-    const own = new Set([...before, ...after].filter(isOf(objects)).map(({ key }) => key))
+    const textOf = ({ object, pool, prefix, key }: ModelEntry) => `${object} ${pool} ${Prefix.format(prefix)} ${key}`
+    const held = (entries: readonly ModelEntry[]) => entries.filter(({ reason }) => reason === 'held')
+    const [had, has] = [new Set(held(before).map(textOf)), new Set(held(after).map(textOf))]
+    const changed = held([...before, ...after]).filter((one) => had.has(textOf(one)) !== has.has(textOf(one)))
+    // what these keys need is for `wakes` of the planner to say
+    const own = new Set(changed.map(({ key }) => key))
     expect(woken.length).toBeLessThanOrEqual(touched.length * 2)
     for (const key of woken) {
       const isHolder = touched.some(({ pool, prefix }) =>
@@ -266,10 +263,6 @@ class Trial {
   }
 }
 
-function isOf(objects: ReadonlySet<string>) {
-  return ({ object, reason }: ModelEntry) => reason === 'held' && objects.has(object)
-}
-
 function changeOf({ form, extents = [] }: ChangeInput, before: ThingSpec) {
   const patched = (patch: MergePatch | JsonPatch, after: ThingSpec) => ({ patch, after })
   const path = '/spec/extents'
@@ -282,7 +275,7 @@ function changeOf({ form, extents = [] }: ChangeInput, before: ThingSpec) {
     case 'remove':
       return patched({ spec: { extents: null } }, { ...before, extents: undefined })
     case 'copy':
-      return patched([{ op: 'copy', from: '/spec/rescue', path }], { ...before, extents: rescue ?? had })
+      return patched([{ op: 'copy', from: '/spec/rescue', path }], { ...before, extents: rescue })
     case 'move': {
       const after = { ...before, extents: rescue ?? had, rescue: undefined }
       return patched([{ op: 'move', from: '/spec/rescue', path }], after)

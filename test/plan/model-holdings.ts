@@ -47,8 +47,9 @@ const watches = {
 
 /** What an object holds, by its content alone. */
 export function heldBy({ spec }: Thing) {
-  const { extents = [], rescue = [], isBroken, holder: key, pool, domain } = spec
-  return (isBroken ? rescue : extents).map((text) => {
+  // a copy of a field that does not exist is null
+  const { extents, rescue, isBroken, holder: key, pool, domain } = spec
+  return ((isBroken ? rescue : extents) ?? []).map((text) => {
     const prefix = Prefix.masked(Prefix.parse(text))
     return { prefix, pool, key, domain, field: isBroken ? 'spec.rescue' : 'spec.extents' }
   })
