@@ -40,7 +40,7 @@ const infoblox = defineProvider({
   pools: [InfobloxPool],
   external: { marker: 'kept' },
   calls,
-  ledger: () => new AddressLedger<z.infer<typeof poolSchema>>(),
+  ledger: (holdings) => new AddressLedger<z.infer<typeof poolSchema>>(holdings),
 
   resolve({ pool: { spec } }) {
     if (Prefix.safeParse(spec.network).ok) return { kind: 'ready', offer: spec }

@@ -9,7 +9,7 @@ import type { Refusal } from './effect.js'
 import { type Holder, type Holding, type Holdings, type Moved, ObservedHoldings } from './holdings.js'
 import { type Applied, ObjectCache } from './object-cache.js'
 import type { Outcome, Plan } from './plan.js'
-import type { AnyResult, Planner, PlanTime, RefusedPlan } from './planner.js'
+import type { AnyResult, Planner, PlanTime } from './planner.js'
 import type { Selection, TrimmedObject } from './selection.js'
 import { SentEvents } from './sent-events.js'
 
@@ -85,13 +85,13 @@ export interface PlannerDefinition<O extends Outcome, W extends Watches, S> {
     | ((objects: ObjectCache, before: S | undefined, floor: Omit<PlannerContext<W, S>, 'state'>) => S)
     | undefined
   /**
-   * What the objects of some watches hold. The ledgers follow from it, and what plans are about to
-   * write counts as pending. The plans of a planner with `holds` are carried out side by side.
+   * What the objects of some watches hold. The floor keeps the ledgers by it, and counts what plans
+   * are about to write as pending.
    */
   readonly holds?: Holds<W, S> | undefined
   /**
-   * Makes the ledger of a pool, or the only one. Left out: there are no ledgers, nothing is
-   * pending, and `entries` reads the objects.
+   * Makes the ledger of a pool, or the only one. With ledgers, plans are carried out side by side.
+   * Left out: there are none, plans are carried out one at a time, and `entries` reads the objects.
    */
   readonly ledger?: ((pool: string) => Ledger<Holder>) | undefined
   readonly wakes: Wakes<W, S>
@@ -112,7 +112,7 @@ export interface PlannerDefinition<O extends Outcome, W extends Watches, S> {
   readonly onResult?: ((answered: AnyResult, context: PlannerContext<W, S>) => readonly string[]) | undefined
   /** {@link Planner.refused}. */
   readonly refused?:
-    | ((key: string, refusal: Refusal, context: PlannerContext<W, S>, time: PlanTime) => RefusedPlan<O> | undefined)
+    | ((key: string, refusal: Refusal, context: PlannerContext<W, S>, time: PlanTime) => Plan<O> | undefined)
     | undefined
   /** {@link Planner.reserve}. */
   readonly reserve?:
@@ -200,7 +200,7 @@ class PlannerOf<O extends Outcome, W extends Watches, S> implements DefinedPlann
   context: PlannerContext<W, S>
 
   constructor(definition: PlannerDefinition<O, W, S>) {
-    const { name, watches, resyncSeconds, holds, calls, onResult, refused, reserve } = definition
+    const { name, watches, resyncSeconds, ledger, calls, onResult, refused, reserve } = definition
     const { isRepair, isServed, isBegun } = definition
     if (resyncSeconds !== undefined && !(resyncSeconds >= 1 && resyncSeconds <= 86_400)) {
       refuse('definePlanner', 'resyncSeconds', 'seconds, 1 to 86400', resyncSeconds)
@@ -213,7 +213,7 @@ class PlannerOf<O extends Outcome, W extends Watches, S> implements DefinedPlann
     if (calls !== undefined) this.onSend = (call, { nowMs }) => calls.sent(call, nowMs)
     if (onResult !== undefined) this.onResult = (answered) => onResult(answered, this.context)
     if (refused !== undefined) this.refused = (key, refusal, time) => refused(key, refusal, this.context, time)
-    if (reserve !== undefined || holds !== undefined || calls !== undefined) {
+    if (reserve !== undefined || ledger !== undefined || calls !== undefined) {
       this.reserve = (plan) => this.#begin(plan)
     }
     if (isRepair !== undefined) this.isRepair = (key) => isRepair(key, this.context)
@@ -286,13 +286,13 @@ class PlannerOf<O extends Outcome, W extends Watches, S> implements DefinedPlann
     for (const effect of sent) calls?.begin(effect)
     const holdings = this.#holdings
     const end = holdings.begin(plan.effects)
-    const endBeside = reserve?.(plan, this.context)
+    const release = reserve?.(plan, this.context)
     return (isDone = true) => {
       for (const { call } of sent) calls?.end(call)
       if (isDone) this.#note(plan)
       // what was known before a reset says nothing of what is free now
       const moved = holdings === this.#holdings ? this.#moved(end()) : []
-      return [...(endBeside?.(isDone) ?? []), ...moved]
+      return [...(release?.(isDone) ?? []), ...moved]
     }
   }
 

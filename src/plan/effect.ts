@@ -190,7 +190,7 @@ export const EFFECT: Kind = [
 ]
 
 /** What is read of a plan. */
-export const PLAN: Kind = ['open', { outcome: 'object', effects: ['list', EFFECT] }]
+export const PLAN: Kind = ['open', { outcome: 'object', effects: ['list', EFFECT], wakes: ['list?', 'text'] }]
 
 /** An effect that the store has refused. Nothing of it was done. */
 export interface Refusal {

@@ -15,7 +15,7 @@ export interface Holding {
   /** The extent, host bits cleared. An address is a /32 or a /128. */
   readonly prefix: Prefix
   /** `foreign` in the ledger of a pool that may not give what another pool has. Default `held`. */
-  readonly reason?: Extract<HoldReason, 'held' | 'foreign'> | undefined
+  readonly reason?: Exclude<HoldReason, 'pending' | 'kept'> | undefined
   /**
    * The holder, as a key of the planner. Objects with one key are one holder: a Service and its
    * IPAddress.
@@ -30,13 +30,17 @@ export interface Holding {
   readonly field: string
   /** When the holder got the extent, in milliseconds since 1970. */
   readonly sinceMs?: number | undefined
+  /** When a `cooldown` ends, in milliseconds since 1970. */
+  readonly untilMs?: number | undefined
 }
 
 /**
  * The holder of an extent: a {@link Holding}, and the object that it was read from. What a planner
  * remembers beyond objects, such as an address that is kept for a claim, may have no object.
  */
-export interface Holder extends LedgerHolder, Partial<Omit<Holding, 'key' | 'prefix' | 'reason' | 'sinceMs'>> {
+export interface Holder
+  extends LedgerHolder,
+    Partial<Omit<Holding, 'key' | 'prefix' | 'reason' | 'sinceMs' | 'untilMs'>> {
   readonly object?: ObjectRef | undefined
   readonly uid?: string | undefined
 }
@@ -322,8 +326,11 @@ function extentOf({ pool = '', prefix }: Holding): Extent {
   return { pool, prefix }
 }
 
-function entryOf({ prefix, reason = 'held', sinceMs, ...holder }: Holding, object: KubeObject): LedgerEntry<Holder> {
-  return { prefix, reason, sinceMs, holder: { ...holder, object: refOf(object), uid: object.metadata.uid } }
+function entryOf(
+  { prefix, reason = 'held', sinceMs, untilMs, ...holder }: Holding,
+  object: KubeObject,
+): LedgerEntry<Holder> {
+  return { prefix, reason, sinceMs, untilMs, holder: { ...holder, object: refOf(object), uid: object.metadata.uid } }
 }
 
 function isOfPool({ reason }: LedgerEntry<Holder>): boolean {

@@ -78,7 +78,6 @@ export type {
   ExternalResult,
   Planner,
   PlanTime,
-  RefusedPlan,
 } from './planner.js'
 export type { Selection, TrimmedObject, WholeObject } from './selection.js'
 export type { Step, Task, TaskQuery, TaskTime } from './task.js'

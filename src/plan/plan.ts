@@ -27,6 +27,11 @@ export interface Plan<O extends Outcome = Outcome> {
    * 0.
    */
   readonly requeueAfterSeconds?: number | undefined
+  /**
+   * The keys to plan again when the plan has ended, beside those of the objects that it writes:
+   * what waits for this plan.
+   */
+  readonly wakes?: readonly string[] | undefined
 }
 
 /**

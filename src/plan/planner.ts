@@ -1,6 +1,8 @@
+import type { LedgerEntry } from '../allocator/index.js'
 import type { Json } from '../crd/meta/object.js'
 import type { Change } from './change.js'
 import type { AnyCall, ExternalCall, Refusal } from './effect.js'
+import type { Holder } from './holdings.js'
 import type { Applied, ObjectCache } from './object-cache.js'
 import type { Outcome, Plan } from './plan.js'
 import type { Selection } from './selection.js'
@@ -63,15 +65,6 @@ export interface ExternalFailure {
 export interface PlanTime {
   /** Milliseconds since 1970. */
   readonly nowMs: number
-}
-
-/** How a planner answers a refusal: {@link Planner.refused}. */
-export interface RefusedPlan<O extends Outcome = Outcome> extends Plan<O> {
-  /**
-   * The keys to plan again: what has waited for the write may be served in another way, or has to
-   * report it.
-   */
-  readonly wakes?: readonly string[] | undefined
 }
 
 /**
@@ -150,7 +143,7 @@ export interface Planner<O extends Outcome = Outcome> {
    * has failed, and is planned again after a while. Left out, or `undefined`: an event about the
    * object of the effect reports it.
    */
-  refused?(key: string, refusal: Refusal, time: PlanTime): RefusedPlan<O> | undefined
+  refused?(key: string, refusal: Refusal, time: PlanTime): Plan<O> | undefined
   /**
    * Counts what a plan is about to create as in use, so that no concurrent plan for another key
    * allocates it, and registers its external call. `runKey` calls it in the turn in which the plan
@@ -164,6 +157,11 @@ export interface Planner<O extends Outcome = Outcome> {
    *   true
    */
   reserve?(plan: Plan): (isDone?: boolean) => readonly string[]
+  /**
+   * The holders of extents, for a planner whose objects hold any: by the objects, and by the plans
+   * that are being carried out. Ledger by ledger, in the order of extents. O(n log n).
+   */
+  entries?(): readonly LedgerEntry<Holder>[]
   /** Whether this key aggregates other keys. It is planned when no other key waits. */
   isAggregate(key: string): boolean
   /**

@@ -13,9 +13,7 @@ const src = fileURLToPath(new URL('../../src/', import.meta.url))
 
 /** Planners that count by themselves what a plan is about to write, and why. It can only shrink. */
 const OWN_RESERVE: Readonly<Record<string, string>> = {
-  'provider/claims/planner.ts': 'its ledgers are not views of the cache yet',
   'provider/node-ipam/planner.ts': 'its ledger is not a view of the cache yet',
-  'provider/openstack/floating-servers.ts': 'it has nothing to count: its plans run side by side',
 }
 
 /** Where `definePlanner` is given a member `reserve`. */

@@ -16,7 +16,6 @@ const EXCEPTIONS: Readonly<Record<string, Partial<Record<Rule, string>>>> = {
   },
   'operator/empty-blocks.ts': { times: 'since when a block exists without rows: that is no absence of an object' },
   'operator/usage.ts': { times: 'when the counts of a block change by time alone' },
-  'claims/ledger.ts': { index: 'the address objects that a ledger holds, for those that cannot be read any more' },
   'claims/provider.ts': { index: 'the watches of a definition, which do not change' },
   'claims/objects.ts': { index: 'the collections of the cache by kind, which do not change' },
   'claims/planner.ts': { index: 'the address that a claim has lost: what was, and is not stored any more' },
@@ -25,9 +24,6 @@ const EXCEPTIONS: Readonly<Record<string, Partial<Record<Rule, string>>>> = {
     times: 'when calls were answered that a list of the cloud may not show yet: no objects of a store',
   },
   'neutron/subnets.ts': { times: 'when the subnets of a network were read: they are in the cloud, and in no object' },
-  'in-cluster/memory.ts': {
-    'version filter': 'whether a condition is one that this process wrote, by the version that it had read',
-  },
 }
 
 describe('planners leave to the object cache what it does', () => {

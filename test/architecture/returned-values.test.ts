@@ -59,5 +59,5 @@ function membersOf(name: string): readonly string[] {
 /** Members that are \`protected\`. */
 const HIDDEN: Readonly<Record<string, readonly string[]>> = {
   AddressPool: ['stored', 'restore'],
-  PoolLedger: ['ledger', 'objects', 'pool', 'hold', 'avoid', 'again'],
+  PoolLedger: ['ledger', 'objects', 'pool', 'avoid', 'again'],
 }

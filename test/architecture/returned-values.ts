@@ -119,11 +119,10 @@ function ledger(): Ledger {
 }
 
 function poolLedger(): PoolLedger {
-  const made = new PoolLedger()
+  const held = [ipAddress('a', '10.0.0.4'), ipAddress('b', '10.0.0.4'), ipAddress('c', '10.0.0.6')]
+  const made = PoolLedger.build(inClusterPool(), held)
   made.setPool(inClusterPool(), ['a problem'])
-  made.observe(ipAddress('a', '10.0.0.4'))
-  made.observe(ipAddress('b', '10.0.0.4'))
-  made.observe(ipAddress('c', '10.0.0.6'))
+  made.keep(new Map([['a/d', '10.0.0.9']]))
   return made
 }
 
@@ -301,8 +300,7 @@ export const specimens: Readonly<Record<string, Specimen>> = {
   PoolLedger: specimen(poolLedger, {
     setPool: (it) => it.setPool(inClusterPool()),
     keep: (it) => it.keep(new Map()),
-    keptFor: (it) => it.keptFor('a/a'),
-    observeForeign: (it) => it.observeForeign('x', net('10.0.0.9/32')),
+    keptFor: (it) => it.keptFor('a/d'),
     extentOf: (it) => it.extentOf(ipAddress('a', '10.0.0.4')),
     available: (it) => it.available,
     next: (it) => it.next(),
@@ -313,9 +311,8 @@ export const specimens: Readonly<Record<string, Specimen>> = {
     unusable: (it) => it.unusable,
     size: (it) => it.size,
     serves: (it) => it.serves(inClusterPool()),
-    observe: (it) => it.observe(ipAddress('d', '10.0.0.8')),
-    forget: (it) => it.forget({ namespace: 'a', name: 'c' }),
-    reserve: (it) => it.reserve(ipAddress('e', '10.0.0.9')),
+    // what it was made from: it is a view of that, not a copy
+    holdings: () => undefined,
     othersHolding: (it) => it.othersHolding(ipAddress('a', '10.0.0.4')),
     entries: (it) => it.entries(),
   }),

@@ -20,7 +20,7 @@ export const infoblox = () =>
     pools: [InfobloxPool],
     external: { marker: 'kept' },
     calls,
-    ledger: () => new AddressLedger<InfobloxPool>(),
+    ledger: (holdings) => new AddressLedger<InfobloxPool>(holdings),
 
     resolve({ pool }) {
       const network = Prefix.safeParse(pool.spec.network)

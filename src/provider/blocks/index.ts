@@ -43,7 +43,7 @@ export type {
 } from './claims/definition.js'
 export { type BlockProvider, defineBlockProvider } from './claims/provider.js'
 export type { OperatorOutcome } from './operator/outcome.js'
-export { type BlocksOperatorOptions, blocksOperator } from './operator/planner.js'
+export { type BlocksOperator, type BlocksOperatorOptions, blocksOperator } from './operator/planner.js'
 export { poolsFor } from './pool/eligible.js'
 export { type BlocksSweepOptions, blocksSweep } from './sweep/planner.js'
 export { adopt, allocate } from './tasks/allocate.js'

@@ -1,9 +1,12 @@
+import type { Ledger } from '../../allocator/index.js'
+import type { Prefix, RangeSet } from '../../cidr/index.js'
 import type { Address } from '../../cidr/nouns/address.js'
 import type { NotReadyReason } from '../../claim/state.js'
 import type { IPAddress, IPAddressSpec } from '../../crd/cluster-api/ip-address.js'
 import type { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import type { Model } from '../../crd/meta/model.js'
 import type { Json, KubeObject, ObjectRef } from '../../crd/meta/object.js'
+import type { Holder } from '../../plan/holdings.js'
 import type { CachedObjects, ExternalFailure, ExternalResult, Outcome, Plan } from '../../plan/index.js'
 import type { EventCause } from '../../plan/sent-events.js'
 import type { CallSchemas, CallTypes, JsonCalls, OperationOf } from './call-schemas.js'
@@ -39,8 +42,21 @@ export interface ProviderDefinition<
   readonly emptyGroup?: string | undefined
   /** Default: those of Cluster API's own library, {@link DEFAULT_FINALIZERS}. */
   readonly finalizers?: Partial<ProviderFinalizers> | undefined
-  /** Makes an empty ledger for one pool. The pool itself may not be known yet. */
-  ledger(): L
+  /**
+   * Makes the ledger of one pool, which reads the holders of its addresses from `holdings`. The
+   * pool itself may not be known yet.
+   */
+  ledger(holdings: PoolHoldings): L
+  /**
+   * How to treat pools that have addresses in common, by `available` of their ledgers. Pools of one
+   * namespace and all cluster-scoped ones can. Namespaced pools of different namespaces never do.
+   *
+   * - `report`: `planPool` is given the others
+   * - `avoid`: as `report`, and what another pool has in use is `foreign` in the ledger
+   *
+   * Left out: pools ignore each other.
+   */
+  readonly overlaps?: 'report' | 'avoid' | undefined
   /**
    * What a pool offers to a claim. Called only while the pool exists, can be read and is not being
    * deleted.
@@ -119,11 +135,6 @@ export interface ProviderMemory<P extends KubeObject, L extends ClaimLedger<P>> 
   observePool(ref: ObjectRef, pool: P | undefined, ledger: L): readonly string[]
   /** Called when an IPAddress has changed what it holds. */
   observeAddress(change: AddressChange<L>): readonly string[]
-  /**
-   * Called when an IPAddress is about to be written. @returns ends the reservation, and returns the
-   * other pools that gained free addresses
-   */
-  reserve(address: IPAddress, pool: ObjectRef, ledger: L): () => readonly string[]
   /** Forgets everything, as the planner does. */
   reset(): void
 }
@@ -214,31 +225,47 @@ export interface ProviderFinalizers {
   readonly address: string
 }
 
-/**
- * The used addresses of one pool. A planner keeps one for each pool, and shows it every IPAddress
- * that refers to that pool.
- */
+/** The IPAddress objects that refer to a pool, by `namespace/name`: a Map, or a view of a cache. */
+export interface PoolObjects {
+  readonly size: number
+  /** How many more are about to be written. Left out: none. */
+  readonly pending?: number | undefined
+  get(name: string): IPAddress | undefined
+  values(): Iterable<IPAddress>
+}
+
+/** What the ledger of a pool reads. A planner keeps both up to date. */
+export interface PoolHoldings {
+  /**
+   * The holders of addresses of the pool: IPAddress objects, and claims for which an address is
+   * kept. The key of a holder is that of its claim.
+   */
+  readonly ledger: Ledger<Holder>
+  readonly objects: PoolObjects
+}
+
+/** The fields of an IPAddress that say what it holds. */
+export interface HeldFields {
+  readonly metadata: Pick<IPAddress['metadata'], 'namespace' | 'name'>
+  readonly spec: Pick<IPAddress['spec'], 'address'> & Partial<Pick<IPAddress['spec'], 'prefix' | 'poolRef'>>
+}
+
+/** The ledger of one pool, as a provider reads it. */
 export interface ClaimLedger<P extends KubeObject> {
+  /** What it was made from. A ledger that reads anything else would give addresses in use. */
+  readonly holdings: PoolHoldings
   /** Why the pool cannot give anything in the state that was last shown; empty if it can. */
   readonly problems: readonly string[]
+  /** The addresses of the pool, in use or not: for a provider with `overlaps`. */
+  readonly available?: RangeSet | undefined
   /** Sets the pool. `undefined`: it does not exist, or cannot be read, and `problems` says why. */
   setPool(pool: P | undefined, problems?: readonly string[]): void
   /** Whether this is the ledger of that pool. */
   serves(pool: P): boolean
-  /**
-   * Records an IPAddress that refers to the pool. Repeated calls are allowed, also with a changed
-   * object.
-   */
-  observe(address: IPAddress): void
-  /** Removes an IPAddress that does not exist any more. */
-  forget(ref: { readonly namespace?: string | undefined; readonly name: string }): void
-  /**
-   * Counts an IPAddress that is about to be written as in use. @returns ends that, and returns
-   * whether addresses became free
-   */
-  reserve(address: IPAddress): () => boolean
+  /** What an IPAddress of the pool holds; `undefined`: nothing, as its text is not an address. */
+  extentOf(address: HeldFields): Prefix | undefined
   /** Other IPAddress objects with addresses in common with this one, as `namespace/name`. */
-  othersHolding(address: IPAddress): readonly string[]
+  othersHolding(address: HeldFields): readonly string[]
 }
 
 export interface ResolveInput<P, L, C extends CallTypes = JsonCalls> {
@@ -409,6 +436,13 @@ export interface PoolPlanInput<P, L, C extends CallTypes = JsonCalls> {
    * the oldest first. O(n log n) in their number after a change.
    */
   waiting(): Iterable<WaitingClaim<C>>
+  /**
+   * Whether a patch of the pool as it is has changed nothing: its CRD lacks the fields. Leave them
+   * out, or they are written without end.
+   */
+  readonly isUnchanged: boolean
+  /** With `overlaps`: the keys of other pools that have addresses in common with this one. */
+  overlapping(): readonly string[]
   /** A claim by its name in the namespace of the pool, of any pool. `undefined`: not known. */
   claimOf(name: string): IPAddressClaim | undefined
   /**

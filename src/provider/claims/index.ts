@@ -18,7 +18,7 @@ export type { PrefixValue, RangeSetValue } from '../../cidr/index.js'
 export type { NotReadyReason } from '../../claim/index.js'
 export type { IPAddress, IPAddressSpec } from '../../crd/cluster-api/index.js'
 export type { CrdModel, Json, KubeObject, ObjectMeta } from '../../crd/meta/index.js'
-export type { ExternalCall, ExternalResult, LastResult, Outcome, Plan } from '../../plan/index.js'
+export type { ExternalCall, ExternalResult, Holder, LastResult, Outcome, Plan } from '../../plan/index.js'
 export type { EventCause } from '../../plan/sent-events.js'
 export {
   type AnySchema,
@@ -50,11 +50,14 @@ export type {
   EnsureInput,
   ExternalOptions,
   HeldAddress,
+  HeldFields,
   LastCall,
   Offer as AddressOffer,
   PoolCall,
   PoolCallResult,
   PoolCallResults,
+  PoolHoldings,
+  PoolObjects,
   PoolPlan,
   PoolPlanInput,
   ProviderDefinition,
@@ -68,7 +71,7 @@ export type {
   WaitReason,
 } from './definition.js'
 export { MARKER_ANNOTATION, type ResultOf } from './external.js'
-export { type AddressHolder, AddressLedger, type HeldFields } from './ledger.js'
+export { AddressLedger } from './ledger.js'
 export type { ClaimOutcome, UnreadableOutcome } from './outcome.js'
 export { defineProvider, type Provider } from './planner.js'
 export type { ClaimInput } from './planning.js'

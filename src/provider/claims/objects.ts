@@ -4,6 +4,7 @@ import { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import { formatRef, type KubeObject, type ObjectRef } from '../../crd/meta/object.js'
 import type { Parsed } from '../../plan/cached-objects.js'
 import type { CachedObjects, ObjectCache } from '../../plan/index.js'
+import type { PoolObjects } from './definition.js'
 import { claimReads, poolOfAddress } from './references.js'
 import type { PoolKinds } from './rules.js'
 import { type ClaimWatches, keyOf, type SeenAddress } from './watches.js'
@@ -55,6 +56,27 @@ export class ClaimObjects {
   poolKeyOf(address: IPAddress | undefined): string | undefined {
     const pool = this.poolOf(address)
     return pool && formatRef(pool)
+  }
+
+  /** The IPAddress objects that refer to a pool. */
+  addressesOf(pool: string, pending?: () => number): PoolObjects {
+    const { addresses } = this
+    const isOfPool = (held: IPAddress | undefined) => this.poolKeyOf(held) === pool
+    return {
+      get size() {
+        return addresses.countBy('pool', pool)
+      },
+      get pending() {
+        return pending?.()
+      },
+      get(name) {
+        const held = addresses.get(name)?.held
+        return isOfPool(held) ? held : undefined
+      },
+      *values() {
+        for (const { held } of addresses.each('pool', pool)) if (held !== undefined) yield held
+      },
+    }
   }
 
   /** The keys of the claims of a pool or a Cluster, the oldest claim first. */

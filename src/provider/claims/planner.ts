@@ -1,25 +1,36 @@
+import { Ledger } from '../../allocator/index.js'
+import { empty, equals, prefixes } from '../../cidr/nouns/range-set.js'
 import type { Cluster } from '../../crd/cluster-api/cluster.js'
 import { isClusterPaused } from '../../crd/cluster-api/cluster.js'
 import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
-import { formatRef, hasFinalizer, isDeleting, type KubeObject, type ObjectRef } from '../../crd/meta/object.js'
+import {
+  formatRef,
+  hasFinalizer,
+  isDeleting,
+  type KubeObject,
+  nameKey,
+  type ObjectRef,
+  refOf,
+} from '../../crd/meta/object.js'
 import { refuse } from '../../errors/refuse.js'
 import { Calls } from '../../plan/calls.js'
-import type { Watches } from '../../plan/define-planner.js'
+import type { PlannerContext, Watches } from '../../plan/define-planner.js'
 import type { Refusal } from '../../plan/effect.js'
+import type { Holding, Holdings, Moved } from '../../plan/holdings.js'
 import {
   type CallResult,
   type Delta,
   definePlanner,
   type ObjectCache,
   type Outcome,
+  type Parsed,
   type Plan,
   type Planner,
   type PlanTime,
 } from '../../plan/index.js'
 import type { Applied } from '../../plan/object-cache.js'
-import type { RefusedPlan } from '../../plan/planner.js'
-import { SentEvents } from '../../plan/sent-events.js'
+import type { SentEvents } from '../../plan/sent-events.js'
 import { fulfils, isControlledBy } from './address-object.js'
 import {
   type CallSchemas,
@@ -30,18 +41,19 @@ import {
   type UnknownCalls,
 } from './call-schemas.js'
 import { planClaim } from './claim.js'
-import type { ClaimLedger, LastCall, ProviderDefinition, WaitingClaim } from './definition.js'
+import type { ClaimLedger, LastCall, PoolHoldings, ProviderDefinition, WaitingClaim } from './definition.js'
 import { markerOf } from './external.js'
+import { holdingOf } from './ledger.js'
 import { ClaimObjects, claimKey, nameIn, problemOf, readable } from './objects.js'
 import { Orphans } from './orphan.js'
 import type { ClaimOutcome, UnreadableOutcome } from './outcome.js'
 import { planRefused, waiting } from './outcomes.js'
+import { addressesIn, foreignOf, heldByPool, isIndex, poolsOver } from './overlaps.js'
 import { isGoing, isProtected, standsAsBefore } from './pool.js'
 import { dropUnread, poolResults, withPoolCall } from './pool-calls.js'
 import { PoolRecord } from './pool-record.js'
 import { claimReads } from './references.js'
 import { choosesByLedger, type ProviderRules, rulesOf } from './rules.js'
-import { addressIn } from './salvage.js'
 import { isSameRival, SharedAddresses, sharingOf } from './shared-addresses.js'
 import { isBound } from './status.js'
 import { claimWatches, type SeenAddress } from './watches.js'
@@ -89,7 +101,15 @@ export function defineProvider<
   const planner = definePlanner<ClaimOutcome | UnreadableOutcome | R, Watches, ClaimWork>({
     name: rules.name,
     watches: { ...common, ...pools },
-    state: (objects) => new ClaimWork(rules, new ClaimObjects(rules, { ...common, pools }, objects), calls),
+    state: (objects, _, floor) =>
+      new ClaimWork(rules, new ClaimObjects(rules, { ...common, pools }, objects), calls, floor),
+    ledger: () => new Ledger({ space: empty }),
+    holds: {
+      addresses: (entry, { state }) => state.heldByAddress(entry),
+      ...(rules.overlaps &&
+        Object.fromEntries(Object.keys(pools).map((kind) => [kind, (entry, { state }) => state.heldByPool(entry)]))),
+    },
+    moved: (moved, { state }) => state.wakeForMoved(moved),
     wakes: {
       ...Object.fromEntries(Object.keys(pools).map((kind) => [kind, (delta, { state }) => state.wakeForPool(delta)])),
       claims: (delta, { state }) => state.wakeForClaim(delta),
@@ -100,7 +120,6 @@ export function defineProvider<
     calls: rules.external && calls,
     onResult: rules.external && ((result, { state }) => state.onResult(readResult(result, rules.calls))),
     refused: (key, refusal, { state }, time) => state.refused(key, refusal, time),
-    reserve: (plan, { state }) => state.reserve(plan),
     isAggregate: (key, { state }) => state.isAggregate(key),
     isRepair: (key, { state }) => state.isRepair(key),
     isServed: (key, { state }) => state.isServed(key),
@@ -114,15 +133,31 @@ export function defineProvider<
   })
 }
 
+/** @throws IpamError `INVALID_ARGUMENT` for a ledger that does not read what it is given */
+function ledgerFrom(rules: ProviderRules, holdings: PoolHoldings): ClaimLedger<KubeObject> {
+  const ledger = rules.ledger(holdings)
+  if (ledger.holdings === holdings) return ledger
+  return refuse(
+    'defineProvider',
+    'ledger',
+    'a function that makes a ledger of the holdings that it is given',
+    'another',
+  )
+}
+
 /** Reason of the Events about what is wrong with a pool. */
 const INVALID_POOL = 'InvalidPool'
 /** How many problems of a pool are told in Events. */
 const MOST_EVENTS = 20
 
+type Floor = Omit<PlannerContext<Watches, never>, 'state' | 'cache'>
+
 /** The state of a provider beside the objects, and its decisions. */
 class ClaimWork {
   readonly #rules: ProviderRules
   readonly #objects: ClaimObjects
+  readonly #floor: Floor
+  readonly #holdings: Holdings
   readonly #pools = new Map<string, PoolRecord>()
   readonly #calls: Calls
   readonly #shared: SharedAddresses
@@ -130,17 +165,15 @@ class ClaimWork {
   readonly #former = new Map<string, IPAddress>()
   readonly #orphans: Orphans
   /** What was told about pools in Events, by the keys of the pools. */
-  readonly #sent = new SentEvents()
-  /**
-   * What to note when a plan is carried out. Returns the keys that it wakes, beside those of the
-   * objects that it writes.
-   */
-  readonly #notes = new WeakMap<Plan, () => readonly string[]>()
+  readonly #sent: SentEvents
 
-  constructor(rules: ProviderRules, objects: ClaimObjects, calls: Calls) {
+  constructor(rules: ProviderRules, objects: ClaimObjects, calls: Calls, floor: Floor) {
     this.#rules = rules
     this.#objects = objects
     this.#calls = calls
+    this.#floor = floor
+    this.#holdings = floor.holdings
+    this.#sent = floor.sent
     calls.clear()
     this.#shared = new SharedAddresses(rules)
     this.#orphans = new Orphans(rules, objects)
@@ -159,19 +192,6 @@ class ClaimWork {
     return entry && this.#planPool(key, entry.value as KubeObject, time)
   }
 
-  reserve(plan: Plan): (isDone?: boolean) => readonly string[] {
-    const ends = plan.effects.flatMap((effect) => {
-      const isCall = effect.kind === 'external'
-      const object = isCall ? effect.pending : effect.kind === 'create' ? effect.object : undefined
-      return [isCall && this.#keepPool(formatRef(effect.call.about)), this.#hold(object && addressIn(object))]
-    })
-    const after = this.#notes.get(plan)?.() ?? []
-    return (isDone = true) => {
-      if (isDone) this.#sent.sendAll(plan)
-      return [...after, ...ends.flatMap((end) => (end ? this.#wakeAll(end()) : []))]
-    }
-  }
-
   onResult(result: CallResult<unknown, unknown>): readonly string[] {
     const key = formatRef(result.call.about)
     const isNews = this.#calls.answered(result)
@@ -180,10 +200,12 @@ class ClaimWork {
       // claims of the pool may wait for this result
       return [key, ...this.#objects.claimsBy('pool', key).filter((claim) => !this.isServed(claim))]
     }
-    return this.#objects.claim(key) === undefined ? [] : [key]
+    const claim = this.#objects.claim(key)
+    // a pool that is being deleted stays while a call for one of its claims is in flight
+    return claim === undefined ? [] : [key, ...this.#poolThatWaits(claim)]
   }
 
-  refused(key: string, refusal: Refusal, { nowMs }: PlanTime): RefusedPlan<ClaimOutcome> | undefined {
+  refused(key: string, refusal: Refusal, { nowMs }: PlanTime): Plan<ClaimOutcome> | undefined {
     const claim = this.#objects.claim(key)
     if (claim === undefined) return this.#refusedPool(key, refusal)
     const address = this.#objects.address(key)
@@ -192,7 +214,7 @@ class ClaimWork {
   }
 
   /** A pool whose reservations are refused: the claims that wait for one report it. */
-  #refusedPool(key: string, { effect, message }: Refusal): RefusedPlan<ClaimOutcome> | undefined {
+  #refusedPool(key: string, { effect, message }: Refusal): Plan<ClaimOutcome> | undefined {
     const record = this.#pools.get(key)
     const isOfPool = effect.kind === 'patch' && effect.subresource === undefined && formatRef(effect.ref) === key
     if (record === undefined || this.#rules.reservedFor === undefined || !isOfPool) return undefined
@@ -252,6 +274,7 @@ class ClaimWork {
   #planPool(key: string, pool: KubeObject, { nowMs }: PlanTime): Plan {
     const record = this.record(key)
     record.planned = pool.metadata.uid
+    record.left.clear()
     const claims = isDeleting(pool) ? this.#unreleased(key) : 0
     const waitingClaims = () => this.#waitingFor(record, pool)
     const claimOf = (name: string) => this.#objects.claim(this.#claimsOf(pool, [name])[0]!)
@@ -263,6 +286,8 @@ class ClaimWork {
       claims,
       calls: poolResults(this.#calls, pool, nowMs, reads),
       waiting: waitingClaims,
+      isUnchanged: this.#floor.isUnchanged(refOf(pool)),
+      overlapping: () => this.#overlapping(refOf(pool)),
       claimOf,
       hasReached,
       nowMs,
@@ -275,12 +300,9 @@ class ClaimWork {
       .slice(0, MOST_EVENTS)
       .map((each) => (typeof each === 'string' ? { reason: INVALID_POOL, message: each } : each))
     const events = this.#sent.newEvents(key, pool, causes)
-    const plan = events.length === 0 ? planned : { ...planned, effects: [...planned.effects, ...events] }
-    this.#notes.set(plan, () => {
-      dropUnread(this.#calls, pool, nowMs, reads)
-      return this.#claimsOf(pool, made.concerns ?? [])
-    })
-    return plan
+    dropUnread(this.#calls, pool, nowMs, reads)
+    const wakes = made.concerns && this.#claimsOf(pool, made.concerns)
+    return { ...planned, effects: [...planned.effects, ...events], ...(wakes && { wakes }) }
   }
 
   *#waitingFor(record: PoolRecord, pool: KubeObject): Iterable<WaitingClaim<UnknownCalls>> {
@@ -337,7 +359,7 @@ class ClaimWork {
         poolRefused: record?.refused,
         pool: readable(pool),
         isPoolUnknown: reads.pool && this.#objects.isPoolUnknown(formatRef(reads.pool)),
-        ledger: record?.ledger ?? this.#rules.ledger(),
+        ledger: record?.ledger ?? this.#unserved(),
         poolCalls: pool?.ok === true ? poolResults(this.#calls, pool.value as KubeObject, time.nowMs) : undefined,
         former: former && fulfils(former, claim, this.#rules) ? former.spec : undefined,
       },
@@ -352,13 +374,19 @@ class ClaimWork {
     const waits = reason === 'PoolExhausted' || (reason === other && !waitsForOthers)
     // pools with reservations see each waiting claim
     const isSeen = reason !== '' && reason !== 'ClusterNotFound' && this.#rules.reservedFor !== undefined
-    if (waits || isSeen) record?.exhausted.add(key, claim)
-    this.#notes.set(plan, () => {
-      const hasLeft = !waits && !isSeen && record?.exhausted.delete(key) === true
-      const isReserved = reason === 'Reservation' || (hasLeft && this.#rules.reservedFor !== undefined)
-      return isReserved && reads.pool !== undefined ? [formatRef(reads.pool)] : []
-    })
-    return plan
+    if (waits || isSeen) {
+      record?.exhausted.add(key, claim)
+      record?.left.delete(key)
+    }
+    if (!waits && !isSeen && record?.exhausted.delete(key) === true) record.left.add(key)
+    const isLeft = record?.left.has(key) === true && this.#rules.reservedFor !== undefined
+    const isOfPool = reads.pool !== undefined && (reason === 'Reservation' || isLeft)
+    return isOfPool ? { ...plan, wakes: [formatRef(reads.pool)] } : plan
+  }
+
+  /** The ledger for claims of pools that the provider does not serve. */
+  #unserved(): ClaimLedger<KubeObject> {
+    return ledgerFrom(this.#rules, { ledger: new Ledger({ space: empty }), objects: new Map() })
   }
 
   /** The keys of the claims whose IPAddress has addresses in common with this one. */
@@ -376,27 +404,27 @@ class ClaimWork {
     return this.#othersWith(address).filter((key) => this.#objects.claim(key) !== undefined)
   }
 
-  /**
-   * A pool stays while a call for one of its claims is in flight, also before the finalizer of the
-   * claim is observed.
-   */
-  #keepPool(key: string): (() => readonly string[]) | undefined {
-    const claim = this.#objects.claim(key)
-    return claim && (() => this.#poolThatWaits(claim))
+  /** What an IPAddress holds of its pool, and for other pools that avoid it. */
+  heldByAddress(entry: Parsed<SeenAddress>): readonly Holding[] {
+    const held = readable(entry)?.held
+    const pool = this.#objects.poolOf(held)
+    const extent = held && pool && this.record(pool).ledger.extentOf(held)
+    if (extent === undefined || pool === undefined) return []
+    const own = holdingOf(held as IPAddress, extent, formatRef(pool))
+    return this.#rules.overlaps === 'avoid' ? [own, ...foreignOf(own, pool, this.#holdings)] : [own]
   }
 
-  /**
-   * Called when an address is about to be written, or requested. @returns ends that, and returns
-   * the pools that gained free addresses, or the claims that wait for them
-   */
-  #hold(address: IPAddress | undefined): (() => readonly string[]) | undefined {
-    const pool = this.#objects.poolOf(address)
-    if (address === undefined || pool === undefined) return undefined
-    const { ledger } = this.record(pool)
-    const key = formatRef(pool)
-    const end = ledger.reserve(address)
-    const endBeside = this.#rules.memory?.reserve(address, pool, ledger)
-    return () => [...(end() || isGoing(this.#objects.pool(key)) ? [key] : []), ...(endBeside?.() ?? [])]
+  /** With `overlaps`: what a pool holds, its space. */
+  heldByPool({ object }: Parsed<KubeObject>): readonly Holding[] {
+    const ref = refOf(object)
+    return heldByPool(ref, this.record(ref).ledger.available ?? empty)
+  }
+
+  /** The pools whose addresses have other holders, and after a release the claims that wait. */
+  wakeForMoved({ touched, freed }: Moved): readonly string[] {
+    const keys = new Set(touched.map(({ pool }) => pool).filter((pool) => !isIndex(pool)))
+    const released = new Set(freed.map(({ pool }) => pool))
+    return [...keys].flatMap((key) => [key, ...(released.has(key) ? this.record(key).exhausted : [])])
   }
 
   /** How many claims of a pool have the finalizer of the provider, or are about to get it. */
@@ -450,13 +478,11 @@ class ClaimWork {
     }
     const wanted: string[] = [key]
     if (now !== undefined && poolNow !== undefined && keyNow !== undefined) {
-      this.record(poolNow).ledger.observe(now)
       wanted.push(keyNow)
     }
     const isOther = before?.spec.address !== now?.spec.address || before?.spec.prefix !== now?.spec.prefix
     if (poolBefore !== undefined && keyBefore !== undefined) {
-      const { ledger, exhausted } = this.record(poolBefore)
-      if (keyBefore !== keyNow) ledger.forget(ref)
+      const { exhausted } = this.record(poolBefore)
       // an address that was deleted or changed may have freed something
       if (keyBefore !== keyNow || isOther) wanted.push(keyBefore, ...this.retry(exhausted))
     }
@@ -483,8 +509,8 @@ class ClaimWork {
     const isSameSpec = this.#meaningOf(before) === this.#meaningOf(pool)
     let others: readonly string[] = []
     if (!isSameProblem || !isSameSpec) {
-      ledger.setPool(pool, problem === undefined ? [] : [problem.replace(NAMED, '')])
-      others = this.#rules.memory?.observePool(ref, pool, ledger) ?? []
+      const overlapped = this.#setPool(ref, pool, problem === undefined ? [] : [problem.replace(NAMED, '')])
+      others = [...overlapped, ...(this.#rules.memory?.observePool(ref, pool, ledger) ?? [])]
     }
     const isAsBefore = isSameProblem && isSameSpec && standsAsBefore(before, pool)
     const claims = isAsBefore ? [] : this.#objects.claimsBy('pool', key)
@@ -496,6 +522,32 @@ class ClaimWork {
     // results are about the earlier pool, except those about a reservation of one claim
     if (!isSameSpec && this.#rules.reservedFor === undefined) this.invalidate(claims)
     return [key, ...claims, ...this.#claimsReserved(before, pool), ...this.#wakeAll(others)]
+  }
+
+  /**
+   * Sets a pool, and reads again what IPAddress objects hold of it, or keep from it.
+   *
+   * @returns the pools that overlap it, if its space has changed
+   */
+  #setPool(ref: ObjectRef, pool: KubeObject | undefined, problems: readonly string[]): Iterable<string> {
+    const { ledger } = this.record(ref)
+    const before = ledger.available ?? empty
+    ledger.setPool(pool, problems)
+    const now = ledger.available ?? empty
+    const isMoved = this.#rules.overlaps !== undefined && !equals(before, now)
+    const extents = isMoved ? [...prefixes(before), ...prefixes(now)] : []
+    if (isMoved) this.#holdings.refresh(ref.kind, [nameKey(ref)])
+    // what an object holds may depend on its pool, and on those that overlap it
+    const own = Array.from(this.#objects.addressesOf(formatRef(ref)).values(), ({ metadata }) => nameKey(metadata))
+    const others = this.#rules.overlaps === 'avoid' ? addressesIn(ref, extents, this.#holdings).map(nameKey) : []
+    this.#holdings.refresh('addresses', new Set([...own, ...others]))
+    return poolsOver(ref, extents, this.#holdings)
+  }
+
+  /** The keys of the pools that overlap one, in order. */
+  #overlapping(ref: ObjectRef): readonly string[] {
+    const space = this.record(ref).ledger.available ?? empty
+    return [...poolsOver(ref, prefixes(space), this.#holdings)].sort()
   }
 
   /** What the ledger of a pool depends on, as a text. */
@@ -514,7 +566,11 @@ class ClaimWork {
     const key = typeof pool === 'string' ? pool : formatRef(pool)
     const known = this.#pools.get(key)
     if (known !== undefined) return known
-    const record = new PoolRecord(this.#rules.ledger())
+    const holdings = {
+      ledger: this.#holdings.ledger(key),
+      objects: this.#objects.addressesOf(key, () => this.#holdings.pending(key)),
+    }
+    const record = new PoolRecord(ledgerFrom(this.#rules, holdings))
     this.#pools.set(key, record)
     return record
   }

@@ -9,6 +9,8 @@ export class PoolRecord {
   planned: string | undefined
   /** Keys of the claims that wait for a free address. */
   readonly exhausted = new ClaimsByAge()
+  /** Keys of the claims that wait no more since the pool was planned. */
+  readonly left = new Set<string>()
   /** Why the store has refused a write of the pool, until the pool changes. */
   refused: string | undefined
 

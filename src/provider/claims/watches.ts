@@ -6,7 +6,7 @@ import { describe } from '../../errors/index.js'
 import type { ParseResult } from '../../plan/cached-objects.js'
 import { modelWatch, type Watch } from '../../plan/index.js'
 import { salvage } from './address-object.js'
-import { clusterRefOf, poolRefOf } from './references.js'
+import { clusterRefOf, poolOfAddress, poolRefOf } from './references.js'
 import type { ProviderRules } from './rules.js'
 import { heldNow } from './salvage.js'
 
@@ -45,7 +45,11 @@ export function claimWatches(rules: ProviderRules): ClaimWatches {
         cluster: (claim) => keysOf(clusterRefOf(claim)),
       },
     },
-    addresses: { ...IPAddress.info, parse: parseAddress },
+    addresses: {
+      ...IPAddress.info,
+      parse: parseAddress,
+      indexes: { pool: ({ held }) => keysOf(held && poolOfAddress(held, rules)) },
+    },
     clusters: modelWatch(Cluster),
     pools: Object.fromEntries(rules.pools.map((model) => [model.info.kind, modelWatch(model)])),
   }

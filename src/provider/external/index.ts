@@ -18,7 +18,7 @@ export type { PrefixValue, RangeSetValue } from '../../cidr/index.js'
 export type { IPAddress, IPAddressSpec } from '../../crd/cluster-api/index.js'
 export type { CrdModel, Json, KubeObject, ObjectMeta } from '../../crd/meta/index.js'
 export type { ExternalCall, ExternalResult } from '../../plan/index.js'
-export type { AddressHolder, AddressLedger, ClaimLedger, HeldFields, Provider } from '../claims/index.js'
+export type { AddressLedger, ClaimLedger, HeldFields, Provider } from '../claims/index.js'
 export {
   type Cloud,
   type CloudAddress,

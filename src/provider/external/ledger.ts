@@ -3,6 +3,7 @@ import { addresses as addressesOf, type RangeSet } from '../../cidr/nouns/range-
 import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import { formatRef, type KubeObject, refOf } from '../../crd/meta/object.js'
 import { byAge } from '../../plan/index.js'
+import type { PoolHoldings } from '../claims/definition.js'
 import { AddressLedger, keyOf } from '../claims/ledger.js'
 import type { CloudAddress, CloudFacts } from './cloud.js'
 import { type Candidate, FreeAddresses } from './free-addresses.js'
@@ -91,8 +92,8 @@ export class ExternalLedger<P extends KubeObject> extends AddressLedger<P> {
   /** What they waited for before, and since when they do not. */
   #before: { readonly shortage: Shortage | undefined; readonly untilMs: number } | undefined
 
-  constructor(facts: CloudFacts, options: LedgerOptions, neighbours: Neighbours<P>) {
-    super()
+  constructor(holdings: PoolHoldings, facts: CloudFacts, options: LedgerOptions, neighbours: Neighbours<P>) {
+    super(holdings)
     this.#facts = facts
     this.#neighbours = neighbours
     this.#options = options
@@ -180,8 +181,8 @@ export class ExternalLedger<P extends KubeObject> extends AddressLedger<P> {
     this.#note(address)
   }
 
-  override observe(address: IPAddress): void {
-    super.observe(address)
+  /** Notes what an IPAddress of the pool has. */
+  observe(address: IPAddress): void {
     const key = keyOf(address.metadata)
     const text = canonical(address.spec.address)
     const before = this.#texts.get(key)
@@ -195,8 +196,8 @@ export class ExternalLedger<P extends KubeObject> extends AddressLedger<P> {
     if (count === 1 && this.#created.has(text)) this.#both++
   }
 
-  override forget(ref: { readonly namespace?: string | undefined; readonly name: string }): void {
-    super.forget(ref)
+  /** Notes that an IPAddress is of this pool no more. */
+  forget(ref: { readonly namespace?: string | undefined; readonly name: string }): void {
     const text = this.#texts.get(keyOf(ref))
     if (text !== undefined) this.#leave(keyOf(ref), text)
   }

@@ -39,15 +39,13 @@ export class PoolsByAddress<P extends KubeObject> implements ProviderMemory<P, E
 
   /** Other pools that may use a released address are planned again. */
   observeAddress({ before, now }: AddressChange<ExternalLedger<P>>): readonly string[] {
+    now?.ledger.observe(now.address)
+    if (before !== undefined && before.ledger !== now?.ledger) before.ledger.forget(before.address.metadata)
     if (before === undefined || before.address.spec.address === now?.address.spec.address) return []
     const text = canonical(before.address.spec.address)
     if (text === undefined) return []
     for (const other of this.of(text)) if (other !== before.ledger) other.returned(text)
     return this.#others(text, before.ledger)
-  }
-
-  reserve(): () => readonly string[] {
-    return () => []
   }
 
   reset(): void {

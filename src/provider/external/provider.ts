@@ -54,8 +54,8 @@ export function externalPools<P extends KubeObject>(
     },
     poolAnnotations: kind.annotations,
     // state is lost with a ledger: the next one acts as another process
-    ledger: () =>
-      new ExternalLedger<P>(facts, { callMs, lagMs, identity: `${rules.identity}-${++ledgers}` }, neighbours),
+    ledger: (holdings) =>
+      new ExternalLedger<P>(holdings, facts, { callMs, lagMs, identity: `${rules.identity}-${++ledgers}` }, neighbours),
     memory: neighbours,
     resolve: ({ pool }) => {
       const read = kind.policyOf(pool)

@@ -77,7 +77,8 @@ export function inClusterBlocks(options: InClusterBlocksOptions = {}): InCluster
     finalizers,
     sweepAfterSeconds,
     holdsAddress,
-    ledger: () => new PoolLedger(preallocations && ((pool) => preallocationsOf(pool, preallocations))),
+    ledger: (holdings) =>
+      new PoolLedger(holdings, preallocations && ((pool) => preallocationsOf(pool, preallocations))),
     ipPoolOf,
     request: (input) => requestOf(input, options),
     offer: ({ prefix }, pool) => {

@@ -29,20 +29,23 @@ export function definitionOf(options: InClusterOptions, memory?: InClusterMemory
     name: 'in-cluster',
     pools: poolModels,
     poolAnnotations: preallocations === undefined ? [] : [annotation],
-    memory: overlaps === 'ignore' && sticky === undefined ? undefined : memory,
+    overlaps: overlaps === 'ignore' ? undefined : overlaps,
+    memory: sticky === undefined ? undefined : memory,
     sweepAfterSeconds,
     holdsAddress,
-    ledger: () => new PoolLedger(preallocations && ((pool) => preallocationsOf(pool, preallocations))),
+    ledger: (holdings) =>
+      new PoolLedger(holdings, preallocations && ((pool) => preallocationsOf(pool, preallocations))),
     // the ledger of a pool says why its spec cannot be used
     resolve: () => ({ kind: 'ready', offer: undefined }),
     ensure: (input) => ensure(input, preferencesOf(input, options, memory)),
     release: afterGrace,
-    planPool: ({ pool, ledger, nowMs }) =>
+    planPool: ({ pool, ledger, overlapping, isUnchanged, nowMs }) =>
       planPool({
         pool,
         ledger,
-        overlapping: memory?.overlapping(refOf(pool)),
-        ...(poolConditions && memory?.dropsConditions(pool) !== true ? { conditionsAt: { nowMs } } : {}),
+        overlapping: overlaps === 'ignore' ? undefined : overlapping(),
+        // a CRD without the field drops conditions
+        ...(poolConditions && !(isUnchanged && pool.status?.conditions === undefined) && { conditionsAt: { nowMs } }),
       }),
   }
 }

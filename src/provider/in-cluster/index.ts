@@ -37,17 +37,18 @@ export type {
   InClusterPrefixPoolSpec,
 } from '../../crd/in-cluster/index.js'
 export type { CrdModel, KubeObject, ObjectMeta, ObjectRef } from '../../crd/meta/index.js'
-export type { Plan, PlanTime } from '../../plan/index.js'
+export type { Holder, Plan, PlanTime } from '../../plan/index.js'
 export type { EventCause } from '../../plan/sent-events.js'
 export type {
   AddressAndPrefix,
-  AddressHolder,
   AddressLedger,
   AddressOffer,
   ClaimLedger,
   ClaimOutcome,
   ClaimReads,
   HeldFields,
+  PoolHoldings,
+  PoolObjects,
 } from '../claims/index.js'
 export { type ClaimInput as InClusterClaimInput, claimReads, planClaim, poolRefOf } from './claim.js'
 export { type Duplicate, type LedgerAnswer, PoolLedger } from './ledger.js'

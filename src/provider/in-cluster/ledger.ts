@@ -1,5 +1,6 @@
-import type { LedgerEntry, Random } from '../../allocator/index.js'
+import { Ledger, type LedgerEntry, type Random } from '../../allocator/index.js'
 import type { LedgerSpec } from '../../allocator/internal.js'
+import * as Address from '../../cidr/nouns/address.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
 import * as RangeSet from '../../cidr/nouns/range-set.js'
 import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
@@ -9,14 +10,16 @@ import { type InClusterPool, type InClusterPoolCounts, isPrefixPoolKind } from '
 import { clampCount, inBothForms, prefixOf } from '../../crd/in-cluster/space.js'
 import { check } from '../../errors/check.js'
 import { refuse } from '../../errors/refuse.js'
-import type { AddressAndPrefix, Offer } from '../claims/definition.js'
-import { type AddressHolder, AddressLedger, assertHolding } from '../claims/ledger.js'
+import type { Holder } from '../../plan/holdings.js'
+import type { AddressAndPrefix, Offer, PoolHoldings } from '../claims/definition.js'
+import { AddressLedger, assertHolding, holdingOf, keyOf } from '../claims/ledger.js'
+import { claimKey, nameIn } from '../claims/objects.js'
 import type { KeptAddresses } from './preallocations.js'
 import { extentOfText, heldPrefix, ledgerSpecOf } from './space.js'
 
 /** Several IPAddress objects that hold one address, or parts of one prefix. */
 export interface Duplicate {
-  /** In the text form of the first object. */
+  /** The address that they have in common, or the first one of a prefix. */
   readonly address: string
   /** `namespace/name` of the objects, in order. */
   readonly holders: readonly string[]
@@ -34,16 +37,17 @@ export type LedgerAnswer =
 
 const NOTHING: LedgerSpec = { space: RangeSet.empty }
 
+const ADDRESSES = ['list', ['open', { metadata: 'object', spec: ['open', { claimRef: 'object' }] }]] as const
+
 /**
  * The ledger of a pool: its addresses in use, by the IPAddress objects that refer to it.
  *
- * {@link observe} and {@link forget} keep it up to date, so that the next free address costs the
- * same at any fill. All objects are recorded: several with one address, some outside the pool, some
- * with an invalid text. The first kind never leads to a second grant, the last never blocks the
- * pool.
+ * A planner keeps it up to date, so that the next free address costs the same at any fill. All
+ * objects are recorded: several with one address, some outside the pool, some with an invalid text.
+ * The first kind never leads to a second grant, the last never blocks the pool.
  *
  * One writer: two processes with a ledger each can give the same address twice, because the API
- * allows two objects with one address. Show the ledger each created object before the next plan.
+ * allows two objects with one address.
  *
  * @example
  * const spec = { addresses: ['10.0.0.5-10.0.0.9'], prefix: 24 }
@@ -63,9 +67,12 @@ export class PoolLedger extends AddressLedger<InClusterPool> {
   readonly #former = new Map<string, AddressAndPrefix>()
   readonly #keptBy: ((pool: InClusterPool) => KeptAddresses) | undefined
 
-  /** @param keptBy the addresses that a pool keeps for claims */
-  constructor(keptBy?: (pool: InClusterPool) => KeptAddresses) {
-    super()
+  /**
+   * @param holdings the holders of addresses of the pool. Left out: nothing is in use
+   * @param keptBy the addresses that a pool keeps for claims
+   */
+  constructor(holdings?: PoolHoldings, keptBy?: (pool: InClusterPool) => KeptAddresses) {
+    super(holdings)
     if (keptBy !== undefined) check('PoolLedger', 'keptBy', keptBy, 'function')
 
     this.#keptBy = keptBy
@@ -78,10 +85,19 @@ export class PoolLedger extends AddressLedger<InClusterPool> {
   static build(pool: InClusterPool | undefined, addresses: Iterable<IPAddress>): PoolLedger {
     if (pool !== undefined) checkPool('PoolLedger.build', 'pool', pool)
     check('PoolLedger.build', 'addresses', addresses, 'iterable')
+    const all = [...addresses]
+    check<unknown>('PoolLedger.build', 'addresses', all, ADDRESSES)
 
-    const ledger = new PoolLedger()
+    const objects = new Map(all.map((address) => [keyOf(address.metadata), address]))
+    const held = new Ledger<Holder>({ space: RangeSet.empty })
+    const ledger = new PoolLedger({ ledger: held, objects })
     ledger.setPool(pool)
-    for (const address of addresses) ledger.observe(address)
+    for (const [name, address] of objects) {
+      const extent = ledger.extentOf(address)
+      if (extent === undefined) continue
+      const { reason = 'held', prefix, sinceMs, ...holder } = holdingOf(address, extent)
+      held.set(name, { prefix, reason, sinceMs, holder: { ...holder, uid: address.metadata.uid } })
+    }
     return ledger
   }
 
@@ -98,11 +114,8 @@ export class PoolLedger extends AddressLedger<InClusterPool> {
     const read = pool && ledgerSpecOf(pool)
     super.setPool(pool, read !== undefined && read.spec === undefined ? read.problems : problems)
     this.#unusable = Object.freeze(read?.spec === undefined ? [] : [...read.problems])
-    const before = this.#spec
     this.#spec = read?.spec
     this.ledger.setSpace(this.#spec ?? NOTHING)
-    // an object without a prefix length holds a prefix of the length of the pool
-    if (before?.length !== this.#spec?.length) for (const [key, address] of this.objects) this.hold(key, address)
     for (const [key, place] of [...this.#former]) this.avoid(key, place)
     const kept = pool && this.#keptBy?.(pool)
     if (kept !== undefined) {
@@ -132,7 +145,7 @@ export class PoolLedger extends AddressLedger<InClusterPool> {
       if (prefix === undefined) continue
       const rival = this.ledger.holders(prefix).find(({ reason }) => reason === 'kept')
       if (rival !== undefined && isGiven) {
-        const shared = `${text} is preallocated for ${rival.holder.key} and for ${claim}`
+        const shared = `${text} is preallocated for ${nameIn(rival.holder.key)} and for ${claim}`
         this.#unusable = Object.freeze([...this.#unusable, shared])
       }
       this.#keepOne(`kept ${claim}`, prefix, claim)
@@ -151,7 +164,7 @@ export class PoolLedger extends AddressLedger<InClusterPool> {
 
   #keepOne(id: string, prefix: Prefix.Prefix, claim: string): void {
     this.#keptIds.add(id)
-    this.ledger.set(id, { prefix, reason: 'kept', holder: { key: claim, claim } })
+    this.ledger.set(id, { prefix, reason: 'kept', holder: { key: claimKey(claim), owner: claim } })
   }
 
   /** Entries of the pool that cannot be used, as sentences: it gives what the others say. */
@@ -175,17 +188,6 @@ export class PoolLedger extends AddressLedger<InClusterPool> {
     this.#former.set(key, place)
     const prefix = this.#spec && this.extentOf({ metadata: { name: key }, spec: place })
     if (prefix !== undefined) this.ledger.set(`former ${key}`, { prefix, reason: 'former', holder: { key } })
-  }
-
-  /**
-   * Counts a prefix that another pool has in use as not free. `undefined` ends that. @returns
-   * whether anything has changed
-   */
-  observeForeign(name: string, prefix: Prefix.Prefix | undefined): boolean {
-    const had = this.ledger.delete(`foreign ${name}`)
-    if (prefix === undefined || !RangeSet.overlaps(this.available, prefix)) return had
-    this.ledger.set(`foreign ${name}`, { prefix, reason: 'foreign', holder: { key: name } })
-    return true
   }
 
   override extentOf(address: Parameters<AddressLedger<InClusterPool>['extentOf']>[0]): Prefix.Prefix | undefined {
@@ -219,9 +221,9 @@ export class PoolLedger extends AddressLedger<InClusterPool> {
     const extent = extentOfText(text, this.#spec.length)
     if (extent === undefined) return { kind: 'malformed' }
     if (!this.#gives(extent)) return { kind: 'notOfPool' }
-    const [holder] = this.ledger.blockers(extent, { for: claim })
+    const [holder] = this.ledger.blockers(extent, { for: claimKey(claim) })
     if (holder === undefined) return { kind: 'free', offer: this.#offerOf(extent) }
-    return { kind: 'taken', by: `${holder.reason === 'kept' ? 'kept for' : 'in use by'} ${holder.holder.key}` }
+    return { kind: 'taken', by: `${holder.reason === 'kept' ? 'kept for' : 'in use by'} ${nameIn(holder.holder.key)}` }
   }
 
   /** A former address of a claim, if the pool still has it and it has no other holder. O(log n). */
@@ -251,15 +253,14 @@ export class PoolLedger extends AddressLedger<InClusterPool> {
   duplicates(): readonly Duplicate[] {
     const found = new Map<string, Duplicate>()
     const places = new Set<string>()
-    for (const { prefix, holder } of this.ledger.conflicts().sort(byKey)) {
+    for (const { prefix } of this.ledger.conflicts().sort(byKey)) {
       // every holder of a prefix finds the same group
       const place = Prefix.format(prefix)
       if (places.has(place)) continue
       places.add(place)
-      const { address } = (this.objects.get(holder.key) as IPAddress).spec
-      const holders = this.ledger.holders(prefix).flatMap((one) => (one.reason === 'held' ? [one.holder.key] : []))
-      const id = holders.sort().join()
-      if (!found.has(id)) found.set(id, { address, holders })
+      const held = this.ledger.holders(prefix).filter(({ reason }) => reason === 'held')
+      const holders = held.map(({ holder }) => nameIn(holder.key)).sort()
+      if (!found.has(holders.join())) found.set(holders.join(), { address: Address.format(prefix.address), holders })
     }
     return [...found.values()]
   }
@@ -283,6 +284,6 @@ export class PoolLedger extends AddressLedger<InClusterPool> {
   }
 }
 
-function byKey({ holder: left }: LedgerEntry<AddressHolder>, { holder: right }: LedgerEntry<AddressHolder>): number {
+function byKey({ holder: left }: LedgerEntry<Holder>, { holder: right }: LedgerEntry<Holder>): number {
   return left.key < right.key ? -1 : left.key > right.key ? 1 : 0
 }

@@ -1,43 +1,33 @@
 import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import type { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import type { InClusterPool } from '../../crd/in-cluster/pools.js'
-import { formatRef, type ObjectRef, refOf } from '../../crd/meta/object.js'
-import type { Plan } from '../../plan/index.js'
+import { formatRef, type ObjectRef } from '../../crd/meta/object.js'
 import type { AddressAndPrefix, AddressChange, ProviderMemory } from '../claims/definition.js'
 import type { PoolLedger } from './ledger.js'
 import type { FormerAddress, InClusterOptions, Sticky } from './options.js'
-import { OverlapIndex } from './overlaps.js'
 
 const MOST_REMEMBERED = 10_000
 
-/**
- * The state of the provider beyond one claim and one pool: overlapping pools, and former addresses
- * of claims that may return.
- */
+/** The state of the provider beyond one claim and one pool: former addresses of claims. */
 export class InClusterMemory implements ProviderMemory<InClusterPool, PoolLedger> {
-  readonly #overlaps: OverlapIndex | undefined
   readonly #sticky: Sticky | undefined
   /**
    * Former addresses of claims that may return: the last of each pool and key, the oldest first.
    */
   readonly #former = new Map<string, FormerAddress>()
   readonly #ledgers = new Map<string, PoolLedger>()
-  /** The version of a pool for which conditions are being written. */
-  readonly #written = new Map<string, string | undefined>()
 
-  constructor({ overlaps, sticky }: InClusterOptions) {
-    this.#overlaps =
-      overlaps === 'report' || overlaps === 'avoid' ? new OverlapIndex({ avoids: overlaps === 'avoid' }) : undefined
+  constructor({ sticky }: InClusterOptions) {
     this.#sticky = sticky
     this.#seed()
   }
 
-  observePool(ref: ObjectRef, pool: InClusterPool | undefined, ledger: PoolLedger): readonly string[] {
+  observePool(ref: ObjectRef, _: InClusterPool | undefined, ledger: PoolLedger): readonly string[] {
     this.#meet(ref, ledger)
-    return this.#overlaps?.observePool(ref, ledger, pool !== undefined) ?? []
+    return []
   }
 
-  observeAddress({ name, before, now, claim }: AddressChange<PoolLedger>): readonly string[] {
+  observeAddress({ before, now, claim }: AddressChange<PoolLedger>): readonly string[] {
     for (const held of [before, now]) if (held !== undefined) this.#meet(held.pool, held.ledger)
     if (
       this.#sticky !== undefined &&
@@ -50,41 +40,13 @@ export class InClusterMemory implements ProviderMemory<InClusterPool, PoolLedger
       this.#remember({ pool, key, address, prefix })
       before.ledger.avoid(key, { address, prefix })
     }
-    return this.#overlaps?.observeAddress(name, now?.pool, now?.ledger.extentOf(now.address)) ?? []
-  }
-
-  reserve(address: IPAddress, pool: ObjectRef, ledger: PoolLedger): () => readonly string[] {
-    return this.#overlaps?.reserve(address, pool, ledger.extentOf(address)) ?? (() => [])
+    return []
   }
 
   reset(): void {
-    this.#overlaps?.clear()
     this.#ledgers.clear()
     this.#former.clear()
     this.#seed()
-  }
-
-  /** The keys of the pools that overlap one. */
-  overlapping(pool: ObjectRef): readonly string[] {
-    return this.#overlaps?.of(formatRef(pool)) ?? []
-  }
-
-  /** Called for each plan that is executed. */
-  notePlan(plan: Plan): void {
-    for (const effect of plan.effects) {
-      if (effect.kind !== 'patch' || effect.subresource !== 'status') continue
-      const { status } = effect.patch as { readonly status?: { readonly conditions?: unknown } | undefined }
-      if (status?.conditions !== undefined) this.#written.set(formatRef(effect.ref), effect.if.resourceVersion)
-    }
-  }
-
-  /**
-   * Whether written conditions of a pool are missing: its CRD has no such field, and the API server
-   * has dropped them. Without this check the provider would write them forever.
-   */
-  dropsConditions({ metadata, status, ...pool }: InClusterPool): boolean {
-    const written = this.#written.get(formatRef(refOf({ ...pool, metadata })))
-    return status?.conditions === undefined && written !== undefined && written === metadata.resourceVersion
   }
 
   /** The address of the earlier claim in a pool, if it is remembered. */

@@ -1,6 +1,5 @@
 import type { InClusterPool } from '../../crd/in-cluster/pools.js'
 import { check } from '../../errors/check.js'
-import type { Plan } from '../../plan/index.js'
 import type { ClaimOutcome, UnreadableOutcome } from '../claims/outcome.js'
 import { defineProvider, type Provider } from '../claims/planner.js'
 import { definitionOf } from './definition.js'
@@ -36,12 +35,5 @@ export function inCluster(options: InClusterOptions = {}): InClusterPlanner {
   assertOptions(options)
   const memory = new InClusterMemory(options)
   const provider = defineProvider(definitionOf(options, memory))
-  const reserve = provider.reserve?.bind(provider)
-  return Object.assign(provider, {
-    formerAddresses: () => memory.formerAddresses(),
-    reserve: (plan: Plan) => {
-      memory.notePlan(plan)
-      return reserve?.(plan) ?? (() => [])
-    },
-  })
+  return Object.assign(provider, { formerAddresses: () => memory.formerAddresses() })
 }

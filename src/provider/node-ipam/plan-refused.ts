@@ -1,7 +1,6 @@
 import { refOf } from '../../crd/meta/object.js'
 import type { Refusal } from '../../plan/effect.js'
-import type { EventEffect } from '../../plan/index.js'
-import type { RefusedPlan } from '../../plan/planner.js'
+import type { EventEffect, Plan } from '../../plan/index.js'
 import { type NodeIPAMContext, waitingNodes } from './context.js'
 import type { NodeIPAMOutcome } from './outcome.js'
 
@@ -9,7 +8,7 @@ import type { NodeIPAMOutcome } from './outcome.js'
  * Reports a write that the store has refused, once for each cause. After a refused finalizer of a
  * ClusterCIDR, Nodes that have waited for it get subnets of the next range.
  */
-export function planRefused(key: string, refusal: Refusal, context: NodeIPAMContext): RefusedPlan<NodeIPAMOutcome> {
+export function planRefused(key: string, refusal: Refusal, context: NodeIPAMContext): Plan<NodeIPAMOutcome> {
   const [kind, name = ''] = key.split(' ')
   const isWaitedFor = kind === 'ClusterCIDR' && context.state.subnets.refuse(name)
   return {

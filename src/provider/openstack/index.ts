@@ -23,7 +23,7 @@ export type {
   OpenStackFloatingIPPoolStatus,
 } from '../../crd/openstack/index.js'
 export type { ExternalCall, ExternalResult } from '../../plan/index.js'
-export type { AddressHolder, AddressLedger, ClaimLedger, HeldFields, Provider } from '../claims/index.js'
+export type { AddressLedger, ClaimLedger, HeldFields, Provider } from '../claims/index.js'
 export type { ResolvedClaim } from '../consumer/index.js'
 export type {
   Cloud,

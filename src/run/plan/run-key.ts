@@ -148,7 +148,8 @@ export async function runKey<O extends Outcome>(
     const plan = planner.plan(key, { nowMs: now() })
     onPlan?.(plan)
     if (plan === undefined) return { kind: 'done', outcome: undefined, attempts, wakes }
-    const release = planner.reserve?.(plan) ?? (() => [])
+    const end = planner.reserve?.(plan)
+    const release = (isDone: boolean) => [...(plan.wakes ?? []), ...(end?.(isDone) ?? [])]
     const events: EventEffect[] = []
     const answered: string[] = []
     const ended = await tryPlan(plan, store, {

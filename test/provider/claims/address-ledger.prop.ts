@@ -1,9 +1,9 @@
 import fc from 'fast-check'
-import { IPAddress } from 'ipam-kit/crd/cluster-api'
-import { AddressLedger } from 'ipam-kit/provider/claims'
+import { IPAddress, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
+import { GlobalInClusterIPPool } from 'ipam-kit/crd/in-cluster'
+import { type KubeObject, refOf } from 'ipam-kit/crd/meta'
+import { AddressLedger, defineProvider, protectPool } from 'ipam-kit/provider/claims'
 import { expect, test } from 'vitest'
-import { InfobloxPool } from '../../../docs/examples/external-provider/pool.js'
-import { pool } from './world.js'
 
 /**
  * Texts of few addresses, and what each of them means: `undefined` is none, and collides with
@@ -19,7 +19,21 @@ const MEANINGS: ReadonlyMap<string, string | undefined> = new Map([
   ['10.0.0.300', undefined],
   ['', undefined],
 ])
-const POOLS = ['lab', 'other'].map((name) => InfobloxPool.parse(pool(undefined, name)))
+// the claims of all namespaces share the pools
+const POOLS = ['lab', 'other'].map((name) =>
+  GlobalInClusterIPPool.parse({
+    ...GlobalInClusterIPPool.info,
+    metadata: { name, uid: `uid-${name}`, resourceVersion: '1' },
+    spec: { addresses: ['10.0.0.1-10.0.0.2'], prefix: 24 },
+  }),
+)
+const poolRef = { apiGroup: 'ipam.cluster.x-k8s.io', kind: 'GlobalInClusterIPPool', name: 'lab' }
+const CLAIM: KubeObject = {
+  ...IPAddressClaim.info,
+  metadata: { namespace: 'default', name: 'waiting', uid: 'uid-waiting', resourceVersion: '1' },
+  spec: { poolRef },
+} as KubeObject
+const WAITING = 'IPAddressClaim default/waiting'
 const HOLDERS = ['default', 'east'].flatMap((namespace) => ['a', 'b', 'c'].map((name) => ({ namespace, name })))
 
 const holder = fc.constantFrom(...HOLDERS)
@@ -50,17 +64,34 @@ const keyOf = ({ namespace, name }: Holder) => `${namespace}/${name}`
 /** A ledger that is obviously right: two lists, gone through again for each question. */
 class Model {
   objects: Hold[] = []
-  /** Each is one that is about to be written, whoever else holds the same. */
+  /** Each is about to be written, whatever other holders the same address has. */
   reserved: Hold[] = []
-  pool: InfobloxPool | undefined
+  pool: GlobalInClusterIPPool | undefined
   problems: readonly string[] = []
 
   get size(): number {
-    return this.objects.length + this.reserved.length
+    const isWritten = ({ holder, text }: Hold) =>
+      this.objects.some((hold) => hold.holder === holder && MEANINGS.get(hold.text) === MEANINGS.get(text))
+    return this.objects.length + this.reserved.filter((hold) => !isWritten(hold)).length
+  }
+
+  /** An object whose text is no address any more keeps the address that it had. */
+  observe(hold: Hold): void {
+    const before = this.objects.find(({ holder }) => holder === hold.holder)
+    this.forget(hold.holder)
+    const isAddress = MEANINGS.get(hold.text) !== undefined
+    this.objects.push(isAddress || before === undefined ? hold : before)
   }
 
   forget(holder: string): void {
     this.objects = this.objects.filter((hold) => hold.holder !== holder)
+  }
+
+  /** Whether an object holds that already, or the text is no address: then nothing is pending. */
+  isPending({ holder, text }: Hold): boolean {
+    const meaning = MEANINGS.get(text)
+    const isHeld = this.objects.some((hold) => hold.holder === holder && MEANINGS.get(hold.text) === meaning)
+    return meaning !== undefined && !isHeld
   }
 
   holdersOf(text: string): string[] {
@@ -71,14 +102,30 @@ class Model {
   }
 }
 
+let version = 7
+
 function object({ namespace, name }: Holder, address: string): IPAddress {
   const { apiVersion, kind } = IPAddress.info
-  const poolRef = { apiGroup: 'ipam.example.com', kind: 'InfobloxPool', name: 'lab' }
-  const spec = { claimRef: { name }, poolRef, address, prefix: 30 }
-  return IPAddress.parse({ apiVersion, kind, metadata: { namespace, name }, spec })
+  const metadata = { namespace, name, uid: `uid-${namespace}-${name}`, resourceVersion: `${++version}` }
+  return IPAddress.parse({ apiVersion, kind, metadata, spec: { claimRef: { name }, poolRef, address, prefix: 30 } })
 }
 
-function expectSame(ledger: AddressLedger<InfobloxPool>, model: Model): void {
+/** A provider that gives nothing, and a claim that waits until an address is free. */
+function started() {
+  const planner = defineProvider({
+    name: 'sample',
+    pools: [GlobalInClusterIPPool],
+    ledger: (holdings) => new AddressLedger<GlobalInClusterIPPool>(holdings),
+    resolve: () => ({ kind: 'ready', offer: undefined }),
+    ensure: () => ({ kind: 'wait', reason: 'PoolExhausted', message: 'no free address' }),
+    planPool: ({ pool, ledger, claims }) => protectPool({ pool, addresses: ledger.size, claims }),
+  })
+  for (const object of [POOLS[0]!, CLAIM]) planner.observe({ kind: 'present', object })
+  planner.plan(WAITING, { nowMs: 0 })
+  return planner
+}
+
+function expectSame(ledger: AddressLedger<GlobalInClusterIPPool>, model: Model): void {
   expect(ledger.size).toBe(model.size)
   expect(ledger.problems).toEqual(model.problems)
   expect(POOLS.map((pool) => ledger.serves(pool))).toEqual(POOLS.map((pool) => pool === model.pool))
@@ -94,34 +141,37 @@ test('the ledger of addresses answers what plain lists do, whatever comes, goes 
   fc.assert(
     fc.property(fc.array(step, { maxLength: 30 }), (steps) => {
       const model = new Model()
-      const ledger = new AddressLedger<InfobloxPool>()
-      const ends: { readonly hold: Hold; readonly end: () => boolean }[] = []
+      const planner = started()
+      const { holdings } = planner.ledgerOf(refOf(POOLS[0]!))
+      // a view of its own: the pool of the planner stays as it is
+      const ledger = new AddressLedger<GlobalInClusterIPPool>(holdings)
+      const ends: { readonly hold: Hold; readonly end: () => readonly string[] }[] = []
       expectSame(ledger, model)
       for (const it of steps) {
         switch (it.do) {
           case 'observe':
-            model.forget(keyOf(it.holder))
-            model.objects.push({ holder: keyOf(it.holder), text: it.text })
-            ledger.observe(object(it.holder, it.text))
+            model.observe({ holder: keyOf(it.holder), text: it.text })
+            planner.observe({ kind: 'present', object: object(it.holder, it.text) })
             break
           case 'forget':
             model.forget(keyOf(it.holder))
-            ledger.forget(it.holder)
+            planner.observe({ kind: 'absent', ref: { ...IPAddress.info, ...it.holder } })
             break
           case 'reserve': {
             const hold = { holder: keyOf(it.holder), text: it.text }
-            model.reserved.push(hold)
-            ends.push({ hold, end: ledger.reserve(object(it.holder, it.text)) })
+            if (model.isPending(hold)) model.reserved.push(hold)
+            const effects = [{ kind: 'create', object: object(it.holder, it.text), why: 'it is free' }] as const
+            ends.push({ hold, end: planner.reserve!({ outcome: { kind: 'bound', message: '' }, effects }) })
             break
           }
           case 'end': {
-            // it may be one that is over: that means nothing then
+            // a plan that has ended before frees nothing
             const ending = ends[it.which % Math.max(1, ends.length)]
             if (ending === undefined) break
             const wasReserved = model.reserved.includes(ending.hold)
             model.reserved = model.reserved.filter((hold) => hold !== ending.hold)
-            const makesRoom = wasReserved && model.holdersOf(ending.hold.text).length === 0
-            expect(ending.end()).toBe(makesRoom)
+            const isFreed = wasReserved && model.holdersOf(ending.hold.text).length === 0
+            expect(ending.end().includes(WAITING)).toBe(isFreed)
             break
           }
           case 'pool':

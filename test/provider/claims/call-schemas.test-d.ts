@@ -1,6 +1,6 @@
 import type { Address } from 'ipam-kit/cidr'
 import type { KubeObject, Model } from 'ipam-kit/crd/meta'
-import { AddressLedger, defineProvider, handleCalls, protectPool } from 'ipam-kit/provider/claims'
+import { AddressLedger, defineProvider, handleCalls, type PoolHoldings, protectPool } from 'ipam-kit/provider/claims'
 import { expectTypeOf, test } from 'vitest'
 import * as z from 'zod'
 
@@ -19,7 +19,7 @@ const common = {
   name: 'typed',
   pools: [Pool],
   external: { marker: 'kept' },
-  ledger: () => new AddressLedger<KubeObject>(),
+  ledger: (holdings: PoolHoldings) => new AddressLedger<KubeObject>(holdings),
   resolve: () => ({ kind: 'ready', offer: 5 }) as const,
 } as const
 

@@ -24,7 +24,7 @@ function provider(schemas: typeof calls | undefined = calls) {
     pools: [InfobloxPool],
     external: { marker: 'kept' },
     calls: schemas as typeof calls,
-    ledger: () => new AddressLedger<InfobloxPool>(),
+    ledger: (holdings) => new AddressLedger<InfobloxPool>(holdings),
     resolve: () => ({ kind: 'ready', offer: undefined }),
     ensure({ claim: { metadata }, results: { allocate } }) {
       if (allocate !== undefined) return { kind: 'address', address: allocate.address, prefix: 30, why: 'allocated' }

@@ -1,5 +1,5 @@
 import { Address } from 'ipam-kit/cidr'
-import { AddressLedger, defineProvider, protectPool } from 'ipam-kit/provider/claims'
+import { AddressLedger, defineProvider, type PoolHoldings, protectPool } from 'ipam-kit/provider/claims'
 import { describe, expect, test } from 'vitest'
 import { InfobloxPool } from '../../../docs/examples/external-provider/pool.js'
 import { stored } from '../stored.js'
@@ -19,7 +19,7 @@ function planned(verb: string, answer: unknown) {
   }
   const planner = defineProvider({
     ...{ name: 'lab', pools: [InfobloxPool], external: { marker: 'kept' } },
-    ledger: () => new AddressLedger<InfobloxPool>(),
+    ledger: (holdings: PoolHoldings) => new AddressLedger<InfobloxPool>(holdings),
     ...verbs,
   } as never)
   const deleted = { deletionTimestamp: '2026-01-01T00:00:00Z', finalizers: ['ipam.cluster.x-k8s.io/ReleaseAddress'] }

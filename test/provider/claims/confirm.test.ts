@@ -27,7 +27,7 @@ function provider(confirm: (input: ConfirmInput<InClusterPool, Ledger>) => Confi
     name: 'confirming',
     pools: [InClusterIPPool],
     external: { marker: 'kept' },
-    ledger: () => new AddressLedger(),
+    ledger: (holdings) => new AddressLedger(holdings),
     resolve: () => ({ kind: 'ready', offer: undefined }),
     ensure: () => ({ kind: 'address', address: Address.parse('10.0.0.9'), prefix: 24, why: 'it is the last' }),
     confirm,

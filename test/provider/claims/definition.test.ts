@@ -2,13 +2,13 @@ import { Address } from 'ipam-kit/cidr'
 import { IPAddress } from 'ipam-kit/crd/cluster-api'
 import type { KubeObject, ObjectRef } from 'ipam-kit/crd/meta'
 import type { ExternalResult } from 'ipam-kit/plan'
-import { AddressLedger, defineProvider, protectPool } from 'ipam-kit/provider/claims'
+import { AddressLedger, defineProvider, type PoolHoldings, protectPool } from 'ipam-kit/provider/claims'
 import { describe, expect, test } from 'vitest'
 import { InfobloxPool } from '../../../docs/examples/external-provider/pool.js'
 import type { ExternalOptions } from '../../../src/provider/claims/definition.js'
 import { passResult } from '../pass-result.js'
 import { stored } from '../stored.js'
-import { claim, claimRef, pool, poolRef } from './world.js'
+import { addressRef, claim, claimRef, pool, poolRef } from './world.js'
 
 const KEY = 'IPAddressClaim default/a'
 const CLAIM_FINALIZER = 'ipam.cluster.x-k8s.io/ReleaseAddress'
@@ -28,7 +28,7 @@ function provider(
     pools: [InfobloxPool],
     external,
     sweepAfterSeconds: 60,
-    ledger: () => new AddressLedger<InfobloxPool>(),
+    ledger: (holdings) => new AddressLedger<InfobloxPool>(holdings),
     resolve: () => ({ kind: 'ready', offer: undefined }),
     ensure({ results }) {
       if (fails) return { kind: 'wait', reason: 'AllocationFailed', message: 'in use by somebody else' }
@@ -260,7 +260,7 @@ describe('a verb that makes two calls', () => {
       name: 'sample',
       pools: [InfobloxPool],
       external: { marker: 'kept' },
-      ledger: () => new AddressLedger<InfobloxPool>(),
+      ledger: (holdings) => new AddressLedger<InfobloxPool>(holdings),
       resolve: () => ({ kind: 'ready', offer: undefined }),
       ensure({ results }) {
         for (const operation of ['reserve', 'register']) {
@@ -345,85 +345,130 @@ describe('leakPossible', () => {
 })
 
 describe('AddressLedger', () => {
-  const held = (name: string, text: string) =>
-    IPAddress.parse({ ...address(name), spec: { ...(address(name).spec as object), address: text } })
-  const ledgerWith = (...objects: readonly IPAddress[]) => {
-    const ledger = new AddressLedger<InfobloxPool>()
-    for (const object of objects) ledger.observe(object)
-    return ledger
+  const WAITING = 'IPAddressClaim default/waiting'
+  let version = 7
+  const held = (name: string, text: string, metadata: object = {}) =>
+    IPAddress.parse({
+      ...address(name, { resourceVersion: `${++version}`, ...metadata }),
+      spec: { ...(address(name).spec as object), address: text },
+    })
+  const reserve = (planner: Planner, object: IPAddress) => {
+    const effects = [{ kind: 'create', object, why: 'it is free' }] as const
+    return planner.reserve!({ outcome: { kind: 'bound', message: '' }, effects })
+  }
+  /** A planner that observes IPAddress objects, and a claim that waits until an address is free. */
+  const watching = (...objects: readonly IPAddress[]) => {
+    const planner = provider(undefined, { fails: true })
+    show(planner, stored(pool()), stored(claim('waiting')), ...objects)
+    planner.plan(WAITING, { nowMs: 0 })
+    return { planner, ledger: planner.ledgerOf(poolRef()) }
   }
 
   test('compares by value, and names the others in order', () => {
-    const ledger = ledgerWith(held('c', 'fd00::1'), held('b', 'fd00:0::1'), held('a', 'fd00::2'))
+    const { ledger } = watching(held('c', 'fd00::1'), held('b', 'fd00:0::1'), held('a', 'fd00::2'))
     expect(ledger.othersHolding(held('a', 'FD00::1'))).toEqual(['default/b', 'default/c'])
     expect(ledger.othersHolding(held('b', 'fd00::1'))).toEqual(['default/c'])
     expect(ledger.othersHolding(held('x', 'fd00::3'))).toEqual([])
   })
 
   test('drops a zone, and lets a text that is no address collide with nothing', () => {
-    const ledger = ledgerWith(held('a', 'fe80::1%eth0'), held('b', 'nonsense'), held('c', 'nonsense'))
+    const { ledger } = watching(held('a', 'fe80::1%eth0'), held('b', 'nonsense'), held('c', 'nonsense'))
     expect(ledger.othersHolding(held('x', 'fe80::1'))).toEqual(['default/a'])
     expect(ledger.othersHolding(held('x', 'nonsense'))).toEqual([])
     expect(ledger.size).toBe(3)
   })
 
-  test('follows an object that is shown again, changed, and gone', () => {
-    const ledger = ledgerWith(held('a', '10.0.0.1'), held('a', '10.0.0.1'), held('a', '10.0.0.2'))
+  test('follows an object that is observed again, changed, and deleted', () => {
+    const { planner, ledger } = watching(held('a', '10.0.0.1'), held('a', '10.0.0.1'), held('a', '10.0.0.2'))
     expect(ledger.size).toBe(1)
     expect(ledger.othersHolding(held('x', '10.0.0.1'))).toEqual([])
     expect(ledger.othersHolding(held('x', '10.0.0.2'))).toEqual(['default/a'])
-    ledger.forget({ namespace: 'default', name: 'a' })
-    ledger.forget({ namespace: 'default', name: 'a' })
+    const absences = [0, 1].map(() => planner.observe({ kind: 'absent', ref: addressRef('a') }).includes(WAITING))
+    expect(absences).toEqual([true, false])
     expect([ledger.size, ledger.othersHolding(held('x', '10.0.0.2'))]).toEqual([0, []])
   })
 
-  test('holds what is about to be written, once for each reservation', () => {
-    const ledger = ledgerWith()
-    const ends = [ledger.reserve(held('a', '10.0.0.1')), ledger.reserve(held('a', '10.0.0.1'))]
+  test('holds what is about to be written, once for each running plan', () => {
+    const { planner, ledger } = watching()
+    const ends = [reserve(planner, held('a', '10.0.0.1')), reserve(planner, held('a', '10.0.0.1'))]
     expect([ledger.size, ledger.othersHolding(held('b', '10.0.0.1'))]).toEqual([2, ['default/a']])
     // not in the way of itself
     expect(ledger.othersHolding(held('a', '10.0.0.1'))).toEqual([])
-    expect(ends.map((end) => end())).toEqual([false, true])
-    expect(ends.map((end) => end())).toEqual([false, false])
+    // the last end frees the address
+    expect(ends.map((end) => end().includes(WAITING))).toEqual([false, true])
+    expect(ends.map((end) => end())).toEqual([[], []])
     expect([ledger.size, ledger.othersHolding(held('b', '10.0.0.1'))]).toEqual([0, []])
   })
 
   test('lists which object holds what, since when and for which claim, also before it is written', () => {
-    const made = held('a', '10.0.0.1')
-    const old = { ...made, metadata: { ...made.metadata, uid: 'u1', creationTimestamp: '2026-01-01T00:00:00Z' } }
-    const ledger = ledgerWith(old)
-    ledger.reserve(held('b', '10.0.0.2'))
+    const old = held('a', '10.0.0.1', { uid: 'u1', creationTimestamp: '2026-01-01T00:00:00Z' })
+    const { planner, ledger } = watching(old)
+    reserve(planner, held('b', '10.0.0.2'))
     expect(ledger.entries()).toMatchObject([
       {
         prefix: { address: { value: 0x0a000001 }, length: 32 },
         reason: 'held',
         sinceMs: Date.UTC(2026, 0, 1),
-        holder: { key: 'default/a', uid: 'u1', claim: `default/${made.spec.claimRef.name}` },
+        holder: { key: KEY, object: addressRef('a'), uid: 'u1', owner: `default/${old.spec.claimRef.name}` },
       },
-      { prefix: { address: { value: 0x0a000002 } }, reason: 'pending', holder: { key: 'default/b' } },
+      {
+        prefix: { address: { value: 0x0a000002 } },
+        reason: 'pending',
+        holder: { key: 'IPAddressClaim default/b', owner: 'default/b' },
+      },
     ])
     // another object of that name with the same address
-    ledger.observe({ ...old, metadata: { ...old.metadata, uid: 'u2', creationTimestamp: 'long ago' } })
-    expect(ledger.entries()[0]).toMatchObject({ holder: { uid: 'u2' } })
+    show(planner, held('a', '10.0.0.1', { uid: 'u2' }))
+    expect(ledger.entries()[0]).toMatchObject({ reason: 'held', holder: { uid: 'u2' } })
     expect(ledger.entries()[0]?.sinceMs).toBeUndefined()
   })
 
-  test('makes no room by the end of a write that was done', () => {
-    const ledger = ledgerWith()
-    const end = ledger.reserve(held('a', '10.0.0.1'))
-    ledger.observe(held('a', '10.0.0.1'))
-    expect([end(), ledger.size]).toEqual([false, 1])
+  test('frees nothing at the end of a plan whose object was written', () => {
+    const { planner, ledger } = watching()
+    const end = reserve(planner, held('a', '10.0.0.1'))
+    show(planner, held('a', '10.0.0.1'))
+    expect([end().includes(WAITING), ledger.size]).toEqual([false, 1])
   })
 
   test('is that of one pool, and knows what is wrong with it', () => {
     const [lab, other] = [pool(), pool(undefined, 'other')].map((object) => InfobloxPool.parse(object))
-    const ledger = ledgerWith()
+    const ledger = new AddressLedger<InfobloxPool>()
     expect(ledger.serves(lab!)).toBe(false)
     ledger.setPool(lab)
     expect([ledger.serves(lab!), ledger.serves(other!), ledger.problems]).toEqual([true, false, []])
     ledger.setPool(undefined, ['unreadable'])
     expect([ledger.serves(lab!), ledger.problems]).toEqual([false, ['unreadable']])
   })
+})
+
+test('a ledger that ignores the holdings it is given is refused before its provider gives anything', () => {
+  const make = (ledger: (holdings: PoolHoldings) => AddressLedger<InfobloxPool>) =>
+    defineProvider({
+      name: 'sample',
+      pools: [InfobloxPool],
+      ledger,
+      resolve: () => ({ kind: 'ready', offer: undefined }),
+      ensure: () => ({ kind: 'address', address: Address.parse('10.20.0.1'), prefix: 30, why: 'it is the only one' }),
+      planPool: ({ pool, ledger, claims }) => protectPool({ pool, addresses: ledger.size, claims }),
+    })
+  const refused = expect.objectContaining({
+    code: 'INVALID_ARGUMENT',
+    context: expect.objectContaining({ argument: 'ledger' }),
+  })
+  const planner = make(() => new AddressLedger())
+  for (const object of [pool(), claim('a'), address('a')]) {
+    expect(() => planner.observe({ kind: 'present', object: stored(object) })).toThrow(refused)
+  }
+  expect(() => planner.ledgerOf(poolRef())).toThrow(refused)
+  // a claim of a pool of another provider
+  const other = make(() => new AddressLedger())
+  const poolRefOfOther = { apiGroup: 'other.example.com', kind: 'OtherPool', name: 'lab' }
+  const elsewhere = stored({ ...claim('a'), spec: { poolRef: poolRefOfOther } } as KubeObject)
+  other.observe({ kind: 'present', object: elsewhere })
+  expect(() => other.plan(KEY, { nowMs: 0 })).toThrow(refused)
+  // one of all objects of the pool, however it is made
+  expect(() => make((holdings) => new AddressLedger({ ...holdings })).ledgerOf(poolRef())).toThrow(refused)
+  expect(make((holdings) => new AddressLedger(holdings)).ledgerOf(poolRef()).size).toBe(0)
 })
 
 test('what a definition leaves out is as Cluster API has it', () => {
@@ -464,7 +509,7 @@ test.each([
   const good = {
     name: 'sample',
     pools: [InfobloxPool],
-    ledger: () => new AddressLedger<InfobloxPool>(),
+    ledger: (holdings: PoolHoldings) => new AddressLedger<InfobloxPool>(holdings),
     resolve: () => ({ kind: 'ready', offer: undefined }) as const,
     ensure: () => ({ kind: 'wait', reason: 'PoolExhausted', message: 'full' }) as const,
     planPool: ({ pool }: { readonly pool: InfobloxPool }) => protectPool({ pool, addresses: 0, claims: 0 }),

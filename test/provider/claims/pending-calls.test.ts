@@ -29,7 +29,7 @@ function provider(unused?: string) {
     name: 'choosing',
     pools: [InfobloxPool],
     external: { marker: 'kept' },
-    ledger: () => new ChoosingLedger(),
+    ledger: (holdings) => new ChoosingLedger(holdings),
     resolve: () => ({ kind: 'ready', offer: undefined }),
     ensure({ ledger, results }) {
       const address = ledger.next()
@@ -76,7 +76,7 @@ describe('an address that a call in flight asks for', () => {
     const run = started()
     expect(run.begin(keyOf('a')).call.input).toBe('10.20.0.1/32')
     expect(run.planner.ledgerOf(poolRef()).entries()).toMatchObject([
-      { reason: 'pending', holder: { claim: 'default/a' } },
+      { reason: 'pending', holder: { owner: 'default/a' } },
     ])
     expect(run.begin(keyOf('b')).call.input).toBe('10.20.0.2/32')
     expect(run.plan(keyOf('c')).outcome).toMatchObject({ kind: 'waiting', reason: 'PoolExhausted' })

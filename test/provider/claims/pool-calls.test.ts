@@ -22,7 +22,7 @@ function provider(planPool: (input: Input) => Result, resolved: Json[] = []) {
     name: 'sample',
     pools: [InfobloxPool],
     external: { marker: 'kept' },
-    ledger: () => new AddressLedger<InfobloxPool>(),
+    ledger: (holdings) => new AddressLedger<InfobloxPool>(holdings),
     resolve: ({ poolCalls }) => {
       resolved.push(poolCalls.of('list')?.value ?? null)
       return { kind: 'notReady', message: 'not in this test' }
@@ -239,7 +239,7 @@ describe('a mistake in a plan for a pool is refused', () => {
     const planner = defineProvider({
       name: 'sample',
       pools: [InfobloxPool],
-      ledger: () => new AddressLedger<InfobloxPool>(),
+      ledger: (holdings) => new AddressLedger<InfobloxPool>(holdings),
       resolve: () => ({ kind: 'notReady', message: '' }),
       ensure: () => ({ kind: 'wait', reason: 'AllocationFailed', message: '' }),
       planPool: () => says('x', { call: LIST }),

@@ -23,7 +23,7 @@ function buffered({ leaves = false } = {}) {
     name: 'buffered',
     pools: [InfobloxPool],
     external: { marker: 'kept' },
-    ledger: () => new AddressLedger<InfobloxPool>(),
+    ledger: (holdings) => new AddressLedger<InfobloxPool>(holdings),
     resolve: () => ({ kind: 'notReady', message: 'not in this test' }),
     ensure: () => ({ kind: 'wait', reason: 'PoolNotReady', message: 'not in this test' }),
     planPool({ pool: object, ledger, claims, calls }): PoolPlan<Outcome> {

@@ -1,6 +1,6 @@
 import { IPAddress, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
 import { GlobalInClusterPrefixPool, InClusterIPPool, InClusterPrefixPool } from 'ipam-kit/crd/in-cluster'
-import type { KubeObject, OwnerReference } from 'ipam-kit/crd/meta'
+import { type KubeObject, type OwnerReference, refOf } from 'ipam-kit/crd/meta'
 import { inCluster, PoolLedger, planClaim, planPool } from 'ipam-kit/provider/in-cluster'
 import { describe, expect, test, vi } from 'vitest'
 import { isJsonPatch } from '../../../src/plan/field-guards.js'
@@ -200,6 +200,23 @@ describe('a claim whose address is lost', () => {
 })
 
 describe('a ledger', () => {
+  let version = 9
+  const show = (planner: ReturnType<typeof inCluster>, ...objects: readonly KubeObject[]) => {
+    for (const object of objects) {
+      const { metadata } = object
+      const own = { uid: `uid-${metadata.name}`, resourceVersion: `${++version}` }
+      planner.observe({ kind: 'present', object: { ...object, metadata: { ...metadata, ...own } } })
+    }
+  }
+  const forget = (planner: ReturnType<typeof inCluster>, object: KubeObject) =>
+    planner.observe({ kind: 'absent', ref: refOf(object) })
+  /** The ledger of `owner` in a planner that observes these IPAddress objects. */
+  const watching = (owner: KubeObject, ...addresses: readonly IPAddress[]) => {
+    const planner = inCluster()
+    show(planner, owner, ...addresses.map((one) => withPoolKind(one, owner.kind)))
+    return { planner, ledger: planner.ledgerOf(refOf(owner)) }
+  }
+
   test('holds an address that was written with a zone', () => {
     const owner = stored(pool(['fe80::1-fe80::2'], { prefix: 64 }))
     const ledger = PoolLedger.build(owner, [address({}, { address: 'fe80::1%eth0' })])
@@ -211,10 +228,10 @@ describe('a ledger', () => {
   })
 
   test('follows a prefix that is made longer or shorter by hand', () => {
-    const owner = InClusterPrefixPool.parse(stored(poolOf('InClusterPrefixPool', { prefixes: ['fd00::/62'] })))
-    const ledger = PoolLedger.build(owner, [address({}, { address: 'fd00::', prefix: 64 })])
+    const owner = poolOf('InClusterPrefixPool', { prefixes: ['fd00::/62'] })
+    const { planner, ledger } = watching(owner, address({}, { address: 'fd00::', prefix: 64 }))
     expect(ledger.counts()).toEqual({ total: 4, free: 3, used: 1, outOfRange: 0 })
-    ledger.observe(address({}, { address: 'fd00::', prefix: 63 }))
+    show(planner, withPoolKind(address({}, { address: 'fd00::', prefix: 63 }), owner.kind))
     expect(ledger.counts()).toEqual({ total: 4, free: 2, used: 1, outOfRange: 1 })
     expect(ledger.next()?.address).toMatchObject({ w1: 2 })
   })
@@ -240,18 +257,20 @@ describe('a ledger', () => {
     const zoned = PoolLedger.build(owner, [one, address({ name: 'a9' }, { address: 'fd00::1%eth0' })])
     expect(zoned.othersHolding(one)).toEqual(['default/a9'])
     expect(zoned.othersHolding(address({ name: 'a9' }, { address: 'fd00::1%eth0' }))).toEqual(['default/a0'])
-    for (const unusable of [undefined, stored(pool(['garbage']))]) {
-      const blind = PoolLedger.build(unusable, [one, same, other])
+    for (const unusable of [undefined, pool(['garbage'])]) {
+      const planner = inCluster()
+      show(planner, ...(unusable === undefined ? [] : [unusable]), one, same, other)
+      const blind = planner.ledgerOf(poolRef())
       expect(blind.othersHolding(one)).toEqual(['default/a1'])
       expect(blind.othersHolding(other)).toEqual([])
       expect([blind.next(), blind.counts(), blind.entries().length]).toEqual([undefined, undefined, 3])
-      blind.forget(same.metadata)
+      forget(planner, same)
       expect(blind.othersHolding(one)).toEqual([])
-      // and when the pool is there it has them all
-      blind.setPool(owner)
-      expect(blind.entries()).toHaveLength(2)
-      blind.setPool(undefined)
-      blind.observe(same)
+      // it has all of them when the pool exists
+      show(planner, owner)
+      expect([blind.entries().length, blind.counts()?.used]).toEqual([2, 2])
+      forget(planner, owner)
+      show(planner, same)
       expect(blind.othersHolding(one)).toEqual(['default/a1'])
     }
   })
@@ -259,10 +278,10 @@ describe('a ledger', () => {
   test('compares the holders of one address once for each IPAddress that leaves', () => {
     const names = Array.from({ length: 60 }, (_, nth) => `a${nth}`)
     const held = names.map((name, nth) => address({ name }, { address: nth % 2 === 0 ? 'fd00::1' : 'fd00:0::0:1' }))
-    const ledger = PoolLedger.build(stored(pool(['fd00::1-fd00::9'], { prefix: 64 })), held)
+    const { planner, ledger } = watching(pool(['fd00::1-fd00::9'], { prefix: 64 }), ...held)
     const sort = vi.spyOn(Array.prototype, 'sort')
     expect(ledger.duplicates().map(({ holders }) => holders.length)).toEqual([60])
-    for (const { metadata } of held.slice(1)) ledger.forget(metadata)
+    for (const one of held.slice(1)) forget(planner, one)
     const sorted = sort.mock.calls.length
     sort.mockRestore()
     expect(ledger.duplicates()).toEqual([])
@@ -293,11 +312,11 @@ describe('a ledger', () => {
   })
 
   test('gives every free unit of a wider prefix that was released when nothing else is free', () => {
-    const owner = InClusterPrefixPool.parse(stored(poolOf('InClusterPrefixPool', { prefixes: ['fd00::/62'] })))
-    const ledger = PoolLedger.build(owner, [address({ name: 'b' }, { address: 'fd00:0:0:2::', prefix: 63 })])
+    const owner = poolOf('InClusterPrefixPool', { prefixes: ['fd00::/62'] })
+    const { planner, ledger } = watching(owner, address({ name: 'b' }, { address: 'fd00:0:0:2::', prefix: 63 }))
     ledger.avoid('default/a', { address: 'fd00::', prefix: 63 })
     expect(ledger.next()?.address).toMatchObject({ w1: 0 })
-    ledger.observe(address({ name: 'c' }, { address: 'fd00::', prefix: 64 }))
+    show(planner, withPoolKind(address({ name: 'c' }, { address: 'fd00::', prefix: 64 }), owner.kind))
     expect([ledger.counts()?.free, ledger.next()?.address]).toMatchObject([1, { w1: 1 }])
   })
 
@@ -306,8 +325,21 @@ describe('a ledger', () => {
     const ledger = PoolLedger.build(owner, [address({}, { address: 'fd00:0:0:1::99', prefix: 64 })])
     const prefix = { address: { family: 6, w0: 0xfd000000, w1: 1, w2: 0, w3: 0 }, length: 64 }
     expect(ledger.entries()).toMatchObject([
-      { prefix, reason: 'held', holder: { key: 'default/web', uid: expect.any(String), claim: 'default/web' } },
+      {
+        prefix,
+        reason: 'held',
+        holder: { key: 'IPAddressClaim default/web', uid: 'uid-IPAddress', owner: 'default/web' },
+      },
     ])
+  })
+
+  test('says since when an IPAddress exists, unless its time cannot be read', () => {
+    const since = (creationTimestamp: string) =>
+      PoolLedger.build(undefined, [{ ...address(), metadata: { ...address().metadata, creationTimestamp } }])
+        .entries()
+        .map(({ sinceMs }) => sinceMs)
+    expect(since('2026-01-01T00:00:00Z')).toEqual([Date.UTC(2026, 0, 1)])
+    expect(since('long ago')).toEqual([undefined])
   })
 })
 

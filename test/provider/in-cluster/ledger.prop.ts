@@ -1,11 +1,14 @@
 import fc from 'fast-check'
-import { Address, Prefix } from 'ipam-kit/cidr'
+import { Address } from 'ipam-kit/cidr'
 import { IPAddress } from 'ipam-kit/crd/cluster-api'
-import type { InClusterPool } from 'ipam-kit/crd/in-cluster'
+import { type InClusterPool, poolModels } from 'ipam-kit/crd/in-cluster'
+import { type KubeObject, refOf } from 'ipam-kit/crd/meta'
+import { defineProvider, protectPool } from 'ipam-kit/provider/claims'
 import { PoolLedger } from 'ipam-kit/provider/in-cluster'
 import { describe, expect, test } from 'vitest'
 import { runs } from '../../setup/depth.js'
-import { pool, poolOf } from './world.js'
+import { stored } from '../stored.js'
+import { claim, pool, poolOf } from './world.js'
 
 // 16 places: addresses of a /28, or the /28 children of a /24. What a pool gives of them changes.
 const PLACES = 16
@@ -35,7 +38,8 @@ const forms: { readonly [name: string]: Form } = {
   },
 }
 
-const place = fc.nat(PLACES - 1)
+// often one of two, so that several holders meet there
+const place = fc.oneof(fc.nat(PLACES - 1), fc.constantFrom(5, 7))
 const name = fc.constantFrom('u', 'v', 'w', 'x', 'y')
 const step = fc.oneof(
   { weight: 5, arbitrary: fc.record({ do: fc.constant('observe' as const), name, place }) },
@@ -43,7 +47,7 @@ const step = fc.oneof(
   { weight: 2, arbitrary: fc.record({ do: fc.constant('reserve' as const), name, place }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('end' as const), which: fc.nat(3) }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('avoid' as const), name, place: fc.option(place) }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('foreign' as const), name, place: fc.option(place) }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('foreign' as const), name, place: fc.option(place) }) },
   {
     weight: 1,
     arbitrary: fc.record({
@@ -57,13 +61,20 @@ const step = fc.oneof(
   },
 )
 
+/** What a running plan is about to write. */
+interface Written {
+  readonly name: string
+  readonly place: number
+}
+
 /** A ledger that is obviously right: lists, and a loop over all places. */
 class Model {
   first = 0
   count = 8
   readonly objects = new Map<string, number>()
-  readonly reserved = new Map<number, number>()
+  readonly running = new Map<number, Written>()
   readonly avoided = new Map<string, number>()
+  /** What objects hold of another pool, which has all places. */
   readonly foreign = new Map<string, number>()
   kept: ReadonlyMap<string, number> = new Map()
 
@@ -71,11 +82,24 @@ class Model {
     return at >= this.first && at < this.first + this.count
   }
 
+  isForeign(at: number | undefined): boolean {
+    return at !== undefined && this.isOfPool(at) && [...this.foreign.values()].includes(at)
+  }
+
+  pending(): readonly number[] {
+    return [...this.running.values()].map(({ place }) => place)
+  }
+
+  /** How many plans are about to write what their objects do not hold yet. */
+  unwritten(): number {
+    return [...this.running.values()].filter(({ name, place }) => this.objects.get(name) !== place).length
+  }
+
   isHeld(at: number, { claim = '', counting = false } = {}): boolean {
     const isIn = (holders: Iterable<number>) => [...holders].includes(at)
     const isKept = [...this.kept].some(([owner, kept]) => kept === at && owner !== claim)
-    const isReserved = !counting && isIn(this.reserved.values())
-    return isIn(this.objects.values()) || isReserved || isIn(this.foreign.values()) || isKept
+    const isPending = !counting && isIn(this.pending())
+    return isIn(this.objects.values()) || isPending || this.isForeign(at) || isKept
   }
 
   free(options = {}): number[] {
@@ -104,18 +128,41 @@ class Model {
   }
 }
 
-function objectAt(key: string, text: string, length: number, kind: string): IPAddress {
+let version = 7
+const OTHER = 'other'
+
+function objectAt(key: string, text: string, length: number, kind: string, poolName = 'pool'): IPAddress {
   return IPAddress.parse({
     apiVersion: 'ipam.cluster.x-k8s.io/v1beta2',
     kind: 'IPAddress',
-    metadata: { name: key, namespace: 'default' },
+    metadata: { name: key, namespace: 'default', uid: `uid-${key}`, resourceVersion: `${++version}` },
     spec: {
       claimRef: { name: key },
-      poolRef: { apiGroup: 'ipam.cluster.x-k8s.io', kind, name: 'pool' },
+      poolRef: { apiGroup: 'ipam.cluster.x-k8s.io', kind, name: poolName },
       address: text,
       prefix: length,
     },
   })
+}
+
+/** A planner with this ledger that gives nothing, two pools, and a claim that waits. */
+function started(made: InClusterPool, other: InClusterPool) {
+  const planner = defineProvider({
+    name: 'sample',
+    pools: poolModels,
+    overlaps: 'avoid',
+    ledger: (holdings) => new PoolLedger(holdings),
+    resolve: () => ({ kind: 'ready', offer: undefined }),
+    ensure: () => ({ kind: 'wait', reason: 'PoolExhausted', message: 'no free address' }),
+    planPool: ({ pool, ledger, claims }) => protectPool({ pool, addresses: ledger.size, claims }),
+  })
+  const show = (object: KubeObject) =>
+    planner.observe({ kind: 'present', object: stored(object, { resourceVersion: `${++version}` }) })
+  const { metadata } = other
+  for (const object of [made, { ...other, metadata: { ...metadata, name: OTHER } }]) show(object)
+  show(claim('waiting', { poolRef: { kind: made.kind } }))
+  planner.plan('IPAddressClaim default/waiting', { nowMs: 0 })
+  return { planner, show, ledger: planner.ledgerOf(refOf(made)) }
 }
 
 describe.each(Object.entries(forms))('the ledger of a pool of %s', (_, form) => {
@@ -126,33 +173,37 @@ describe.each(Object.entries(forms))('the ledger of a pool of %s', (_, form) => 
       fc.property(fc.array(step, { maxLength: 40 }), fc.double({ min: 0, max: 0.999, noNaN: true }), (steps, drawn) => {
         const model = new Model()
         const made = form.poolOf(model.first, model.count)
-        const ledger = PoolLedger.build(made, [])
-        const ends: { readonly id: number; readonly end: () => boolean }[] = []
-        const extentAt = (at: number) => Prefix.parse(`${text(at)}/${length === 24 ? 32 : length}`)
+        const { planner, show, ledger } = started(made, form.poolOf(0, PLACES))
+        const ends: { readonly id: number; readonly end: () => readonly string[] }[] = []
+        const objectOf = (name: string, at: number, poolName?: string) =>
+          objectAt(name, text(at), length, made.kind, poolName)
+        const forget = (name: string) =>
+          planner.observe({ kind: 'absent', ref: { ...IPAddress.info, namespace: 'default', name } })
         for (const [id, it] of steps.entries()) {
           switch (it.do) {
             case 'observe':
               model.objects.set(it.name, it.place)
-              ledger.observe(objectAt(it.name, text(it.place), length, made.kind))
+              show(objectOf(it.name, it.place))
               break
             case 'forget':
               model.objects.delete(it.name)
-              ledger.forget({ namespace: 'default', name: it.name })
+              forget(it.name)
               break
-            case 'reserve':
-              model.reserved.set(id, it.place)
-              ends.push({ id, end: ledger.reserve(objectAt(it.name, text(it.place), length, made.kind)) })
+            case 'reserve': {
+              model.running.set(id, it)
+              const effects = [{ kind: 'create', object: objectOf(it.name, it.place), why: 'it is free' }] as const
+              ends.push({ id, end: planner.reserve!({ outcome: { kind: 'bound', message: '' }, effects }) })
               break
+            }
             case 'end': {
               const [ended] = ends.splice(it.which % Math.max(1, ends.length), 1)
               if (ended === undefined) break
-              const at = model.reserved.get(ended.id)!
-              model.reserved.delete(ended.id)
-              const isKept = [...model.kept.values()].includes(at) && model.isOfPool(at)
-              const isForeign = [...model.foreign.values()].includes(at) && model.isOfPool(at)
-              const isInUse = [...model.objects.values(), ...model.reserved.values()].includes(at)
-              expect(ended.end()).toBe(!isInUse && !isKept && !isForeign)
-              expect(ended.end()).toBe(false)
+              const { name, place: at } = model.running.get(ended.id)!
+              const isWritten = model.objects.get(name) === at
+              model.running.delete(ended.id)
+              const isInUse = [...model.objects.values(), ...model.pending()].includes(at) || model.isForeign(at)
+              expect(ended.end().includes('IPAddressClaim default/waiting')).toBe(!isWritten && !isInUse)
+              expect(ended.end()).toEqual([])
               break
             }
             case 'avoid':
@@ -161,11 +212,12 @@ describe.each(Object.entries(forms))('the ledger of a pool of %s', (_, form) => 
               ledger.avoid(it.name, it.place === null ? undefined : { address: text(it.place), prefix: length })
               break
             case 'foreign': {
-              const isHere = it.place !== null && model.isOfPool(it.place)
-              const had = model.foreign.delete(it.name)
-              if (isHere) model.foreign.set(it.name, it.place as number)
-              const extent = it.place === null ? undefined : extentAt(it.place)
-              expect(ledger.observeForeign(it.name, extent)).toBe(had || isHere)
+              const [before, now] = [model.foreign.get(it.name), it.place ?? undefined]
+              model.foreign.delete(it.name)
+              if (now !== undefined) model.foreign.set(it.name, now)
+              const wakes = now === undefined ? forget(`${it.name}-x`) : show(objectOf(`${it.name}-x`, now, OTHER))
+              const isMoved = before !== now && [before, now].some((at) => at !== undefined && model.isOfPool(at))
+              expect(wakes.includes(`${made.kind} default/pool`)).toBe(isMoved)
               break
             }
             case 'keep':
@@ -173,9 +225,10 @@ describe.each(Object.entries(forms))('the ledger of a pool of %s', (_, form) => 
               ledger.keep(new Map([...it.kept].map(([claim, at]) => [claim, text(at)])))
               break
             case 'pool':
+              if (model.first === it.first && model.count === it.count) break
               model.first = it.first
               model.count = it.count
-              ledger.setPool(form.poolOf(it.first, it.count))
+              show(form.poolOf(it.first, it.count))
               // what is kept is looked up with each spec
               model.kept = new Map()
               break
@@ -213,7 +266,11 @@ describe.each(Object.entries(forms))('the ledger of a pool of %s', (_, form) => 
         expect([at, kind]).toEqual([at, expected])
       }
     }
-    expect(ledger.entries().filter(({ reason }) => reason === 'held').length).toBe(model.objects.size)
+    const reasons = ledger.entries().map(({ reason }) => reason)
+    expect(reasons.filter((reason) => reason === 'held').length).toBe(model.objects.size)
+    const ofOthers = [...model.foreign.values()].filter((at) => model.isOfPool(at))
+    expect(reasons.filter((reason) => reason === 'foreign').length).toBe(ofOthers.length)
+    expect(ledger.size).toBe(model.objects.size + model.unwritten())
   }
 })
 

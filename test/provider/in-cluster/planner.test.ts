@@ -149,7 +149,11 @@ describe('a planner that lives on', () => {
     }
     expect(show(changed)).toContain('InClusterIPPool default/pool')
     expect(planner.ledgerOf(poolRef()).entries()).toMatchObject([
-      { holder: { key: 'default/a' }, reason: 'held', prefix: { address: { value: 0x0a000006 }, length: 32 } },
+      {
+        holder: { key: 'IPAddressClaim default/a' },
+        reason: 'held',
+        prefix: { address: { value: 0x0a000006 }, length: 32 },
+      },
     ])
   })
 

@@ -44,18 +44,6 @@ test.prop([steps])(
   },
 )
 
-test('with ranks no rank is computed when an item is taken: that would be one long piece of work', () => {
-  let ranked = 0
-  const fifo = new Fifo<Item>(({ key }) => {
-    ranked++
-    return rankOf('a', `${key}`)
-  })
-  for (let key = 0; key < 5000; key++) fifo.push({ key, queue: undefined })
-  expect(ranked).toBe(5000)
-  while (fifo.shift() !== undefined) {}
-  expect(ranked).toBe(5000)
-})
-
 test.prop([fc.string(), fc.string({ minLength: 1 })])(
   'a rank is a whole number of 32 bits, and the same each time',
   (process, key) => {

@@ -133,9 +133,9 @@ function pictureOf({ pool, entries }: PoolView, limit: RowLimit): string {
     const holders = new Map<string, string[]>()
     for (const { prefix, holder } of entries) {
       const text = Prefix.format(prefix)
-      holders.set(text, [...(holders.get(text) ?? []), holder.key])
+      holders.set(text, [...(holders.get(text) ?? []), holder.owner ?? holder.key])
     }
-    const rows = Array.from(holders, ([prefix, keys]) => [prefix, keys.join(', ')])
+    const rows = Array.from(holders, ([prefix, names]) => [prefix, names.join(', ')])
     return rows.length === 0 ? 'no prefix in use' : limited(['PREFIX', 'HOLDER'], rows, limit)
   }
   const space = InCluster.addressSpace(pool.spec)

@@ -1,7 +1,7 @@
 import type { LedgerEntry } from 'ipam-kit/allocator'
 import { phaseOf } from 'ipam-kit/claim'
 import { ClusterApi, InCluster, Meta } from 'ipam-kit/crd'
-import type { AddressHolder } from 'ipam-kit/provider/claims'
+import type { Holder } from 'ipam-kit/provider/claims'
 import type { InClusterOutcome } from 'ipam-kit/provider/in-cluster'
 import type { Cluster } from './cluster.js'
 
@@ -27,7 +27,7 @@ export interface PoolView {
   /** Why nothing can be allocated from it. */
   readonly problem: string | null
   /** What IPAddress objects hold, in order. */
-  readonly entries: readonly LedgerEntry<AddressHolder>[]
+  readonly entries: readonly LedgerEntry<Holder>[]
 }
 
 /** What there is to show of a cluster at rest. */

@@ -65,7 +65,7 @@ export function blockClaims(options: BlockClaimsOptions = {}): BlockClaims {
     ...options,
     name: 'block-claims',
     pools: [IPPool],
-    ledger: () => new AddressLedger<IPPool>(),
+    ledger: (holdings) => new AddressLedger<IPPool>(holdings),
     request: ({ claim, pool, families }) => requestOf(claim, pool.metadata.name, families),
     offer: ({ prefix, subnet, gateway }) => ({
       prefix: prefix.length === Address.bitsOf(prefix.address.family) ? (subnet ?? prefix).length : prefix.length,

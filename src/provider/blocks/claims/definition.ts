@@ -9,6 +9,7 @@ import type {
   Ensured,
   EnsureInput,
   Offer,
+  PoolHoldings,
   PoolPlanInput,
   ProviderFinalizers,
   Released,
@@ -64,7 +65,7 @@ export interface BlockProviderDefinition<P extends KubeObject, L extends ClaimLe
   /** As in `defineProvider`. */
   readonly holdsAddress?: ((finalizer: string) => boolean) | undefined
   /** Makes the ledger of a pool: the addresses of its IPAddress objects. */
-  ledger(): L
+  ledger(holdings: PoolHoldings): L
   /**
    * The pool as blocks know it, under a name of its own that never changes. Called for pools that
    * are being deleted, and for pools whose spec cannot be used. The status of the result has the

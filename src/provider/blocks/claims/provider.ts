@@ -131,7 +131,7 @@ class BlockClaimProvider<P extends KubeObject, L extends ClaimLedger<P>, R exten
         orphans: 'swept',
         isBegun: ({ metadata }) => metadata.uid !== undefined && this.#known.rowsOf(metadata.uid).length > 0,
       },
-      ledger: () => definition.ledger(),
+      ledger: (holdings) => definition.ledger(holdings),
       resolve: ({ claim, pool }) => this.#resolve(claim, pool),
       ensure: (input) => this.#ensure(input),
       confirm: (input) => this.#confirm(input),

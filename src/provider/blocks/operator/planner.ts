@@ -8,6 +8,7 @@ import { isEmpty, planBlock } from './block.js'
 import { planDomain } from './domain.js'
 import { DomainBlocks } from './domain-blocks.js'
 import { EmptyBlocks } from './empty-blocks.js'
+import { heldByBlock } from './held.js'
 import type { OperatorOutcome } from './outcome.js'
 import { planPool } from './pool.js'
 import { PoolUsages } from './usage.js'
@@ -38,6 +39,9 @@ export interface BlocksOperatorOptions {
   readonly terminationGraceSeconds?: number | undefined
 }
 
+/** The operator as a planner. `entries` are the rows of all blocks. */
+export type BlocksOperator = Planner<OperatorOutcome> & Required<Pick<Planner<OperatorOutcome>, 'entries'>>
+
 const BLOCKS_OPERATOR_OPTIONS: KindOf<BlocksOperatorOptions> = {
   emptySeconds: 'number?',
   terminationGraceSeconds: 'number?',
@@ -53,7 +57,7 @@ const BLOCKS_OPERATOR_OPTIONS: KindOf<BlocksOperatorOptions> = {
  *
  * @throws IpamError `INVALID_ARGUMENT`
  */
-export function blocksOperator(options: BlocksOperatorOptions = {}): Planner<OperatorOutcome> {
+export function blocksOperator(options: BlocksOperatorOptions = {}): BlocksOperator {
   check('blocksOperator', 'options', options, BLOCKS_OPERATOR_OPTIONS)
 
   const { emptySeconds = 60, terminationGraceSeconds = 60 } = options
@@ -63,6 +67,7 @@ export function blocksOperator(options: BlocksOperatorOptions = {}): Planner<Ope
   return definePlanner<OperatorOutcome, typeof watches, OperatorState>({
     name: 'blocks',
     watches,
+    holds: { blocks: heldByBlock },
     state: (cache, before) => ({
       known: new KnownBlocks({ isComplete: true }, cache),
       usages: new Map(),
