@@ -314,7 +314,6 @@ export const specimens: Readonly<Record<string, Specimen>> = {
     // what it was made from: it is a view of that, not a copy
     holdings: () => undefined,
     othersHolding: (it) => it.othersHolding(ipAddress('a', '10.0.0.4')),
-    entries: (it) => it.entries(),
   }),
   PrefixAllocator: specimen(prefixAllocator, {
     family: (it) => it.family,

@@ -85,14 +85,6 @@ export class AddressLedger<P extends KubeObject> implements ClaimLedger<P> {
     const address = Address.safeParse(holding.spec.address, { zone: 'drop' })
     return address.ok ? prefixOf(address.value, Address.bitsOf(address.value.family)) : undefined
   }
-
-  /**
-   * All holders with their addresses and reasons, in the order of addresses. Includes kept
-   * addresses, addresses about to be written, and holders of other pools. O(n log n).
-   */
-  entries(): LedgerEntry<Holder>[] {
-    return this.ledger.entries()
-  }
 }
 
 /** What an IPAddress holds of its pool. */

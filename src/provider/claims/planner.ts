@@ -1,4 +1,4 @@
-import { Ledger } from '../../allocator/index.js'
+import { Ledger, type LedgerEntry } from '../../allocator/index.js'
 import { empty, equals, prefixes } from '../../cidr/nouns/range-set.js'
 import type { Cluster } from '../../crd/cluster-api/cluster.js'
 import { isClusterPaused } from '../../crd/cluster-api/cluster.js'
@@ -17,7 +17,7 @@ import { refuse } from '../../errors/refuse.js'
 import { Calls } from '../../plan/calls.js'
 import type { PlannerContext, Watches } from '../../plan/define-planner.js'
 import type { Refusal } from '../../plan/effect.js'
-import type { Holding, Holdings, Moved } from '../../plan/holdings.js'
+import type { Holder, Holding, Holdings, Moved } from '../../plan/holdings.js'
 import {
   type CallResult,
   type Delta,
@@ -66,7 +66,8 @@ export interface Provider<P extends KubeObject, L extends ClaimLedger<P>, R exte
   extends Planner<ClaimOutcome | UnreadableOutcome | R> {
   share(objects: ObjectCache): void
   wakes(applied: Applied): readonly string[]
-  /** The ledger of a pool, to read. Callers must not change it. */
+  entries(): readonly LedgerEntry<Holder>[]
+  /** The ledger of a pool, as its plans read it. Callers must not change it. */
   ledgerOf(pool: ObjectRef): L
   /**
    * Called when something that is no IPAddress was released, and addresses of a pool may be free.

@@ -404,7 +404,7 @@ describe('AddressLedger', () => {
     const old = held('a', '10.0.0.1', { uid: 'u1', creationTimestamp: '2026-01-01T00:00:00Z' })
     const { planner, ledger } = watching(old)
     reserve(planner, held('b', '10.0.0.2'))
-    expect(ledger.entries()).toMatchObject([
+    expect(ledger.holdings.ledger.entries()).toMatchObject([
       {
         prefix: { address: { value: 0x0a000001 }, length: 32 },
         reason: 'held',
@@ -419,8 +419,8 @@ describe('AddressLedger', () => {
     ])
     // another object of that name with the same address
     show(planner, held('a', '10.0.0.1', { uid: 'u2' }))
-    expect(ledger.entries()[0]).toMatchObject({ reason: 'held', holder: { uid: 'u2' } })
-    expect(ledger.entries()[0]?.sinceMs).toBeUndefined()
+    expect(ledger.holdings.ledger.entries()[0]).toMatchObject({ reason: 'held', holder: { uid: 'u2' } })
+    expect(ledger.holdings.ledger.entries()[0]?.sinceMs).toBeUndefined()
   })
 
   test('frees nothing at the end of a plan whose object was written', () => {

@@ -263,12 +263,12 @@ describe('a ledger', () => {
       const blind = planner.ledgerOf(poolRef())
       expect(blind.othersHolding(one)).toEqual(['default/a1'])
       expect(blind.othersHolding(other)).toEqual([])
-      expect([blind.next(), blind.counts(), blind.entries().length]).toEqual([undefined, undefined, 3])
+      expect([blind.next(), blind.counts(), blind.holdings.ledger.entries().length]).toEqual([undefined, undefined, 3])
       forget(planner, same)
       expect(blind.othersHolding(one)).toEqual([])
       // it has all of them when the pool exists
       show(planner, owner)
-      expect([blind.entries().length, blind.counts()?.used]).toEqual([2, 2])
+      expect([blind.holdings.ledger.entries().length, blind.counts()?.used]).toEqual([2, 2])
       forget(planner, owner)
       show(planner, same)
       expect(blind.othersHolding(one)).toEqual(['default/a1'])
@@ -324,7 +324,7 @@ describe('a ledger', () => {
     const owner = InClusterPrefixPool.parse(stored(poolOf('InClusterPrefixPool', { prefixes: ['fd00::/62'] })))
     const ledger = PoolLedger.build(owner, [address({}, { address: 'fd00:0:0:1::99', prefix: 64 })])
     const prefix = { address: { family: 6, w0: 0xfd000000, w1: 1, w2: 0, w3: 0 }, length: 64 }
-    expect(ledger.entries()).toMatchObject([
+    expect(ledger.holdings.ledger.entries()).toMatchObject([
       {
         prefix,
         reason: 'held',
@@ -336,7 +336,7 @@ describe('a ledger', () => {
   test('says since when an IPAddress exists, unless its time cannot be read', () => {
     const since = (creationTimestamp: string) =>
       PoolLedger.build(undefined, [{ ...address(), metadata: { ...address().metadata, creationTimestamp } }])
-        .entries()
+        .holdings.ledger.entries()
         .map(({ sinceMs }) => sinceMs)
     expect(since('2026-01-01T00:00:00Z')).toEqual([Date.UTC(2026, 0, 1)])
     expect(since('long ago')).toEqual([undefined])

@@ -266,7 +266,7 @@ describe.each(Object.entries(forms))('the ledger of a pool of %s', (_, form) => 
         expect([at, kind]).toEqual([at, expected])
       }
     }
-    const reasons = ledger.entries().map(({ reason }) => reason)
+    const reasons = ledger.holdings.ledger.entries().map(({ reason }) => reason)
     expect(reasons.filter((reason) => reason === 'held').length).toBe(model.objects.size)
     const ofOthers = [...model.foreign.values()].filter((at) => model.isOfPool(at))
     expect(reasons.filter((reason) => reason === 'foreign').length).toBe(ofOthers.length)

@@ -153,10 +153,7 @@ describe('a preallocated address', () => {
     await world.delete('claim', 'b')
     await host.run()
     expect((await world.pool()).status?.ipAddresses).toEqual({ total: 3, free: 0, used: 2, outOfRange: 0 })
-    const reasons = host.planner
-      .ledgerOf(poolRef())
-      .entries()
-      .map(({ reason }) => reason)
+    const reasons = host.planner.entries().map(({ reason }) => reason)
     expect(reasons.sort()).toEqual(['held', 'held', 'kept', 'kept'])
   })
 

@@ -148,7 +148,7 @@ describe('a planner that lives on', () => {
       metadata: { name: 'a', namespace: 'default' },
     }
     expect(show(changed)).toContain('InClusterIPPool default/pool')
-    expect(planner.ledgerOf(poolRef()).entries()).toMatchObject([
+    expect(planner.entries()).toMatchObject([
       {
         holder: { key: 'IPAddressClaim default/a' },
         reason: 'held',

@@ -1,6 +1,6 @@
 import { Meta } from 'ipam-kit/crd'
 import { describe, unwrap } from 'ipam-kit/errors'
-import { type InClusterOutcome, inCluster, type PoolLedger } from 'ipam-kit/provider/in-cluster'
+import { type InClusterOutcome, inCluster } from 'ipam-kit/provider/in-cluster'
 import { type Progress, type RunFailure, runUntilQuiet } from 'ipam-kit/run'
 import type { StoreResult } from 'ipam-kit/store'
 import type { AdmittedStore } from '../admitted-store.js'
@@ -118,8 +118,9 @@ export class Cluster {
     return this.#provider.plan(key, { nowMs: this.#clock.nowMs })?.outcome
   }
 
-  ledgerOf(pool: Meta.ObjectRef): PoolLedger {
-    return this.#provider.ledgerOf(pool)
+  /** The holders of addresses of a pool, those about to be written as well. */
+  entriesOf(pool: Meta.ObjectRef) {
+    return this.#provider.entries().filter(({ holder }) => holder.pool === Meta.formatRef(pool))
   }
 
   /** The shortest of the grace periods of these claims. */

@@ -114,10 +114,7 @@ function viewPool(pool: InCluster.InClusterPool, cluster: Cluster): PoolView {
     pool,
     counts: pool.status?.ipAddresses,
     problem: outcome === undefined || outcome.kind === 'ready' ? null : outcome.message,
-    entries: cluster
-      .ledgerOf(ref)
-      .entries()
-      .filter(({ reason }) => reason === 'held'),
+    entries: cluster.entriesOf(ref).filter(({ reason }) => reason === 'held'),
   }
 }
 

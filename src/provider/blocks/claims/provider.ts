@@ -1,3 +1,4 @@
+import type { LedgerEntry } from '../../../allocator/index.js'
 import * as Address from '../../../cidr/nouns/address.js'
 import type { Prefix } from '../../../cidr/nouns/prefix.js'
 import { IPAddressClaim } from '../../../crd/cluster-api/ip-address-claim.js'
@@ -14,6 +15,7 @@ import {
   type Change,
   type Delta,
   type ExternalResult,
+  type Holder,
   modelWatch,
   ObjectCache,
   type Outcome,
@@ -68,7 +70,9 @@ export interface BlockProvider<
   readonly tasks: CallTasks<BlockCall, BlockOutcome, BlockOutcome>
   /** The pools and blocks that this planner was shown. */
   readonly known: KnownBlocks
-  /** The ledger of a pool, to read. Callers must not change it. */
+  /** The IPAddress objects of claims. The rows of blocks are those of `blocksOperator`. */
+  entries(): readonly LedgerEntry<Holder>[]
+  /** The ledger of a pool, as its plans read it. Callers must not change it. */
   ledgerOf(pool: ObjectRef): L
 }
 
@@ -160,6 +164,10 @@ class BlockClaimProvider<P extends KubeObject, L extends ClaimLedger<P>, R exten
 
   get known(): KnownBlocks {
     return this.#known
+  }
+
+  entries(): readonly LedgerEntry<Holder>[] {
+    return this.#provider.entries()
   }
 
   ledgerOf(pool: ObjectRef): L {
