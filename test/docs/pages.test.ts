@@ -33,6 +33,14 @@ const blocks = (file: string, language: string) =>
 
 afterEach(() => vi.restoreAllMocks())
 
+test('each decision record has a number of its own, which its title says', () => {
+  const records = readdirSync(`${root}docs/adr`).sort()
+  const numbers = records.map((name) => Number(name.slice(0, 4)))
+  expect(numbers).toEqual(records.map((_, nth) => nth + 1))
+  const titles = records.map((name) => Number(/^# (\d+)\. /.exec(read(`docs/adr/${name}`))?.[1]))
+  expect(titles).toEqual(numbers)
+})
+
 let runs = 0
 
 /** Runs a program anew, on modules of the library that may have been loaded before. */
