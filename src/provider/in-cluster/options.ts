@@ -48,8 +48,8 @@ export interface InClusterOptions {
    *
    * - `ignore`: nothing, as upstream. The default
    * - `report`: the condition `AddressesUnique` of both pools says so, and an event
-   * - `avoid`: as `report`, and no address is given that another pool has in use. Every change of
-   *   an address costs O(pools)
+   * - `avoid`: as `report`, and no address is given that another pool has in use. A change of an
+   *   address costs O(pools that have it)
    */
   readonly overlaps?: 'ignore' | 'report' | 'avoid' | undefined
   /**
