@@ -92,7 +92,11 @@ function stateOf(world: NodeIPAMWorld, end: Sight, name: string, asked: unknown)
 function usageAnswers(world: NodeIPAMWorld, start: readonly KubeObject[] | undefined): Answers {
   const used = world.inUse()
   const isIn = (ranges: readonly Prefix[]) => (prefix: Prefix) => ranges.some((one) => Prefix.contains(one, prefix))
-  const ranges = world.planner.context.state.subnets.ranges().flatMap(({ spaces }) => spaces.map((each) => each.prefix))
+  const { cache, state } = world.planner.context
+  const given = [...(cache.ranges ?? [])].flatMap(({ object, read }) => {
+    return read.ok && object.metadata.deletionTimestamp === undefined ? [read.value] : []
+  })
+  const ranges = [state.range ?? [], given].flat().flatMap(({ spaces }) => spaces.map((each) => each.prefix))
   const ofFamily = (family: 4 | 6) => () => textsOf(used.filter(({ address }) => address.family === family))
   const problemsOf = (reason: string) => () =>
     textsOf(world.problems().flatMap((problem) => (problem.reason === reason ? problem.subnets : [])))

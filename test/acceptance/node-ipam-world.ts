@@ -117,10 +117,7 @@ export class NodeIPAMWorld {
   inUse(start?: readonly KubeObject[]): readonly Prefix[] {
     const planner = start === undefined ? this.planner : nodeIPAM(this.#options)
     for (const object of start ?? []) planner.observe({ kind: 'present', object })
-    return planner
-      .entries()
-      .filter(({ holder }) => holder.kind === 'Node')
-      .map(({ prefix }) => prefix)
+    return planner.entries().map(({ prefix }) => prefix)
   }
 
   #start(): NodeIPAMPlanner {

@@ -97,9 +97,8 @@ export class SubnetFigures implements Figures {
   /** Ranges that give subnets, and those that are being deleted. */
   #rangesNow(): readonly NodeRange[] {
     const { cache, state } = this.#planner.context
-    const ranges = new Map(state.subnets.ranges().map((range) => [range.name, range]))
-    for (const { read } of cache.ranges ?? []) if (read.ok) ranges.set(read.value.name, read.value)
-    return [...ranges.values()]
+    const ofObjects = [...(cache.ranges ?? [])].flatMap(({ read }) => (read.ok ? [read.value] : []))
+    return state.range === undefined ? ofObjects : [state.range]
   }
 
   #open(): readonly Space[] {
@@ -119,7 +118,8 @@ export class SubnetFigures implements Figures {
   /** O(entries that overlap the space). */
   #usage(space: SubnetSpace): { readonly total: bigint; readonly used: bigint } {
     const { prefix, within, length } = space
-    const taken = this.#planner.context.state.subnets.ledger
+    const taken = this.#planner.context.holdings
+      .ledger()
       .holders(prefix)
       .map((entry) => (entry.prefix.length > length ? Prefix.masked({ ...entry.prefix, length }) : entry.prefix))
     const used = RangeSet.size(RangeSet.intersect(RangeSet.fromPrefixes(taken), within))

@@ -20,7 +20,7 @@ export type { CrdModel, KubeObject } from '../../crd/meta/index.js'
 export type { ClusterCIDR, ClusterCIDRSpec } from '../../crd/node-ipam/index.js'
 export type { EventEffect } from '../../plan/index.js'
 export type { EventCause, SentEvents } from '../../plan/sent-events.js'
-export type { NodeIPAMState, NodeIPAMWatches, RangeFacts } from './context.js'
+export type { NodeIPAMState, NodeIPAMWatches, RangeFacts, Ranges, SubnetCursors } from './context.js'
 export {
   defaultClusterCIDR,
   type FlagRanges,
@@ -43,12 +43,4 @@ export { type NodeIPAMOptions, type NodeIPAMPlanner, nodeIPAM } from './planner.
 export { type NodeRange, type ReadRange, readRange, type SubnetSpace } from './range.js'
 export { compareRanges, type RangeOrder, type RankedRange, rankClusterCIDRs } from './rank.js'
 export type { ServiceFacts } from './service-range.js'
-export type {
-  HeldPrefix,
-  NodeSubnets as SubnetLedger,
-  RangeSource as NodeRangeSource,
-  SourceState,
-  SubnetChoice,
-  SubnetCursors,
-  SubnetHolder,
-} from './subnets.js'
+export type { SubnetChoice } from './subnets.js'

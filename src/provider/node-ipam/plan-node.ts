@@ -1,26 +1,25 @@
 import { Prefix } from '../../cidr/index.js'
-import { isDeleting } from '../../crd/meta/object.js'
 import { listed } from '../../errors/listed.js'
 import { type Plan, patchIfFields } from '../../plan/index.js'
 import type { TrimmedObject } from '../../plan/selection.js'
 import type { EventCause } from '../../plan/sent-events.js'
-import { type NodeIPAMContext, nodeKey } from './context.js'
+import { endingRanges, KEYS, type NodeIPAMContext } from './context.js'
 import type { NodeFacts } from './node.js'
 import type { NodeOutcome, SubnetProblem } from './outcome.js'
 import type { NodeRange } from './range.js'
-import type { HeldPrefix, SubnetChoice } from './subnets.js'
+import { chooseSubnets, isActive, isOwned, rangesFor, type SubnetChoice, serviceRanges, stateOf } from './subnets.js'
 
 /** The plan for a Node. O(ranges x log ranges). */
 export function planNode(name: string, context: NodeIPAMContext): Plan<NodeOutcome> | undefined {
-  const { cache, state } = context
+  const { cache, state, sent } = context
   const entry = cache.nodes.entry(name)
   if (entry?.ok !== true) return undefined
   const { value: node, object } = entry
   if (node.unreadable !== undefined) return { outcome: { kind: 'unreadable', message: node.unreadable }, effects: [] }
-  const key = nodeKey(name)
+  const key = KEYS.format('Node', name)
   if (!node.isBare) {
     const problems = [...conflictsOf(node, context), ...orphansOf(node, context)]
-    const effects = state.sent.newEvents(key, object, problems)
+    const effects = sent.newEvents(key, object, problems)
     const [first] = problems
     if (first === undefined) {
       return { outcome: { kind: 'ready', message: `Node ${name} has ${formatAll(node.subnets)}` }, effects }
@@ -29,18 +28,18 @@ export function planNode(name: string, context: NodeIPAMContext): Plan<NodeOutco
     return { outcome: { kind: first.reason === 'CIDRConflict' ? 'conflict' : 'notOwned', message, problems }, effects }
   }
   if (node.isDeleting) return { outcome: { kind: 'deleting', message: `Node ${name} is being deleted` }, effects: [] }
-  const choice = state.subnets.choose(node)
+  const choice = chooseSubnets(node, context)
   if (choice === undefined) {
     state.waiting.add(name)
-    const ranges = state.subnets.rangesFor(node)
+    const ranges = rangesFor(node, context)
     const cause = notAvailable(node, ranges, context)
     // it is planned again when that range gives subnets, or when the store refuses its finalizer
-    const isSoon = ranges.some((range) => state.subnets.stateOf(range) === 'opening')
-    const effects = isSoon ? [] : state.sent.newEvents(key, object, [cause], REFUSALS)
+    const isSoon = ranges.some((range) => stateOf(range.name, context) === 'opening')
+    const effects = isSoon ? [] : sent.newEvents(key, object, [cause], REFUSALS)
     return { outcome: { kind: 'waiting', message: cause.message }, effects }
   }
   state.waiting.delete(name)
-  state.sent.forget(key, REFUSALS)
+  sent.forget(key, REFUSALS)
   return assign(object, choice)
 }
 
@@ -68,55 +67,66 @@ function assign(object: TrimmedObject, choice: SubnetChoice): Plan<NodeOutcome> 
  * Why no range has subnets for a Node. Includes the number of subnets of each range: a /24 divided
  * into /24 has one.
  */
-function notAvailable(node: NodeFacts, ranges: readonly NodeRange[], { cache, state }: NodeIPAMContext): EventCause {
-  const { subnets } = state
+function notAvailable(node: NodeFacts, ranges: readonly NodeRange[], context: NodeIPAMContext): EventCause {
   const waits = (cause: string, message: string) => ({ reason: 'CIDRNotAvailable', cause, message }) as const
   if (ranges.length === 0) {
-    const ending = [...(cache.ranges ?? [])].filter(({ object }) => isDeleting(object))
+    const ending = endingRanges(context)
     const which =
       ending.length === 0 ? '' : `; being deleted: ${listed(ending, ', ', ({ object }) => object.metadata.name)}`
     return waits('no range', `no range is for Node ${node.name}${which}`)
   }
-  if (!ranges.some((range) => subnets.isOpen(range))) {
+  if (!ranges.some((range) => isActive(range, context))) {
     const names = listed(ranges, ', ', ({ name }) => name)
     return waits('not active', `the ranges for Node ${node.name} are not Active in the ClusterNetwork: ${names}`)
   }
   const format = ({ name, spaces, capacity }: NodeRange) => {
     const prefixes = spaces.map(({ prefix, length }) => {
-      const service = subnets.serviceRangeOver(prefix)
-      const where = service === undefined ? '' : `, all of it in the service range ${Prefix.format(service)}`
+      const [widest] = context.holdings.ledger().overlapping(prefix)
+      const isWhole = widest !== undefined && Prefix.contains(widest.prefix, prefix)
+      const where = isWhole ? `, all of it in ${Prefix.format(widest.prefix)} of ${widest.holder.key}` : ''
       return `${Prefix.format(prefix)} in /${length}${where}`
     })
-    const refused = subnets.stateOf({ name }) === 'refused' ? '; its finalizer cannot be written' : ''
+    const refused = stateOf(name, context) === 'refused' ? '; its finalizer cannot be written' : ''
     return `${name} (${prefixes.join(', ')}; subnets in all: ${capacity}${refused})`
   }
   return waits('none free', `no free subnets for Node ${node.name} in ${listed(ranges, ', ', format)}`)
 }
 
-/** The conflicts of a Node: its subnets overlap others, or its fields contradict each other. */
-function conflictsOf(node: NodeFacts, context: NodeIPAMContext): readonly SubnetProblem[] {
-  const { name, problems } = node
-  const [cause] = problems
-  const contradiction: readonly SubnetProblem[] =
-    cause === undefined
-      ? []
-      : [{ reason: 'CIDRConflict', message: `Node ${name}: ${listed(problems, '; ')}`, subnets: [], cause }]
-  return [...sharedWithNodes(node, context), ...inServiceRanges(node, context), ...contradiction]
+/**
+ * The conflicts of a Node: its subnets overlap those of other Nodes or service ranges, or its
+ * fields contradict each other. O(subnets x service ranges), for any number of Nodes.
+ */
+function conflictsOf({ name, subnets, problems }: NodeFacts, context: NodeIPAMContext): readonly SubnetProblem[] {
+  const ranges = serviceRanges(context)
+  const rangesAt = (subnet: Prefix) => ranges.filter(([prefix]) => Prefix.overlaps(prefix, subnet))
+  const contradictions = problems.slice(0, 1).map((cause) => {
+    const message = `Node ${name}: ${listed(problems, '; ')}`
+    return { reason: 'CIDRConflict', message, subnets: [], cause } as const
+  })
+  return [
+    ...subnets.flatMap((subnet) => overlapOf(name, subnet, 'Node', othersAt(subnet, name, context))),
+    ...subnets.flatMap((subnet) => overlapOf(name, subnet, 'service range', rangesAt(subnet))),
+    ...contradictions,
+  ]
 }
 
-/** The subnets that overlap a service range. O(subnets x service ranges). */
-function inServiceRanges({ name, subnets }: NodeFacts, { state }: NodeIPAMContext): readonly SubnetProblem[] {
-  return subnets.flatMap((subnet) => overlapOf(name, subnet, 'service range', state.subnets.serviceRangesAt(subnet)))
+/** The subnets of other Nodes that overlap a subnet of a Node, one by one. */
+function* othersAt(subnet: Prefix, name: string, { holdings }: NodeIPAMContext): Iterable<readonly [Prefix, string]> {
+  const own = KEYS.format('Node', name)
+  for (const { prefix, reason, holder } of holdings.ledger().overlapping(subnet)) {
+    if (reason === 'held' && holder.key !== own) yield [prefix, holder.key]
+  }
 }
 
-/** The subnets that overlap those of other Nodes. O(subnets), however many Nodes there are. */
-function sharedWithNodes({ name, subnets }: NodeFacts, { state }: NodeIPAMContext): readonly SubnetProblem[] {
-  return subnets.flatMap((subnet) => overlapOf(name, subnet, 'Node', state.subnets.othersAt(subnet, name)))
-}
-
-function overlapOf(name: string, subnet: Prefix, kind: string, others: Iterable<HeldPrefix>): readonly SubnetProblem[] {
+/** @param others prefixes, and the keys of their holders */
+function overlapOf(
+  name: string,
+  subnet: Prefix,
+  kind: string,
+  others: Iterable<readonly [Prefix, string]>,
+): readonly SubnetProblem[] {
   const text = Prefix.format(subnet)
-  const sentences = listed(others, '; ', ({ prefix, key }) => `${text} overlaps ${Prefix.format(prefix)} of ${key}`)
+  const sentences = listed(others, '; ', ([prefix, key]) => `${text} overlaps ${Prefix.format(prefix)} of ${key}`)
   if (sentences === '') return []
   return [
     { reason: 'CIDRConflict', message: `Node ${name}: ${sentences}`, subnets: [subnet], cause: `${text} ${kind}` },
@@ -124,8 +134,8 @@ function overlapOf(name: string, subnet: Prefix, kind: string, others: Iterable<
 }
 
 /** The subnets of a Node in no range: neither in one that gives subnets, nor in another one. */
-function orphansOf({ name, subnets }: NodeFacts, { state }: NodeIPAMContext): readonly SubnetProblem[] {
-  const orphans = subnets.filter((subnet) => !state.subnets.isOwned(subnet))
+function orphansOf({ name, subnets }: NodeFacts, context: NodeIPAMContext): readonly SubnetProblem[] {
+  const orphans = subnets.filter((subnet) => !isOwned(subnet, context))
   return orphans.map((subnet) => {
     const cause = Prefix.format(subnet)
     return { reason: 'CIDRNotOwned', message: `Node ${name}: ${cause} in no range`, subnets: [subnet], cause }

@@ -1,7 +1,7 @@
 import { Prefix } from '../../cidr/index.js'
 import { listed } from '../../errors/listed.js'
 import type { Plan } from '../../plan/index.js'
-import { type NodeIPAMContext, serviceKey } from './context.js'
+import { KEYS, type NodeIPAMContext } from './context.js'
 import type { ServiceOutcome } from './outcome.js'
 
 /**
@@ -14,7 +14,7 @@ export function planService(name: string, context: NodeIPAMContext): Plan<Servic
   const { object, prefixes, problems } = facts
   const message = `ServiceCIDR ${name}: ${listed(problems, '; ')}`
   const causes = problems.slice(0, 1).map((cause) => ({ reason: 'InvalidServiceCIDR', message, cause }) as const)
-  const effects = context.state.sent.newEvents(serviceKey(name), object, causes)
+  const effects = context.sent.newEvents(KEYS.format('ServiceCIDR', name), object, causes)
   if (causes.length > 0) return { outcome: { kind: 'invalid', message }, effects }
   const ranges = listed(prefixes, ', ', Prefix.format)
   return { outcome: { kind: 'excluded', message: `no Node gets a part of ${ranges} of ServiceCIDR ${name}` }, effects }

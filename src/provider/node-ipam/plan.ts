@@ -1,8 +1,8 @@
-import { hasFinalizer, KUBE, type KubeObject } from '../../crd/meta/object.js'
-import { CLUSTER_CIDR_FINALIZER } from '../../crd/node-ipam/index.js'
+import { KUBE, type KubeObject } from '../../crd/meta/object.js'
 import { check } from '../../errors/check.js'
 import { byAge, type Plan } from '../../plan/index.js'
-import { nodeKey, rangeKey } from './context.js'
+import { patched } from '../../plan/patched.js'
+import { KEYS } from './context.js'
 import { DEFAULT_CLUSTER_CIDR } from './flags.js'
 import type { NodeIPAMOutcome } from './outcome.js'
 import { type NodeIPAMOptions, nodeIPAM } from './planner.js'
@@ -25,8 +25,8 @@ export interface NodeIPAMDecision {
 /**
  * The plans for all ClusterCIDRs and Nodes, as a {@link nodeIPAM} planner makes them right after
  * its start. First the ClusterCIDRs, then the Nodes, the oldest object first. No two plans give one
- * subnet. Nodes are planned as if the plans of ClusterCIDRs were executed, which add finalizers:
- * execute these first. O(objects x ranges).
+ * subnet. Each plan is made as if those before it were executed: execute them in this order.
+ * O(objects x ranges).
  *
  * @throws IpamError `INVALID_ARGUMENT`
  */
@@ -38,34 +38,25 @@ export function planNodeIPAM(input: NodeIPAMInput): readonly NodeIPAMDecision[] 
   const { nodes, clusterCIDRs = [], nowMs, ...options } = input
 
   const planner = nodeIPAM(options)
-  for (const object of [...clusterCIDRs, ...nodes]) planner.observe({ kind: 'present', object })
-  const names = (objects: readonly KubeObject[]) => [...objects].sort(byAge).map(({ metadata }) => metadata.name)
-  const objects = new Map(clusterCIDRs.map((object) => [rangeKey(object.metadata.name), object]))
-  const ranges = new Set(names(clusterCIDRs))
-  if (options.range === undefined && options.defaultClusterCIDR !== undefined) ranges.add(DEFAULT_CLUSTER_CIDR)
-  return [...[...ranges].map(rangeKey), ...names(nodes).map(nodeKey)].flatMap((key) => {
+  const present = (object: KubeObject) => void planner.observe({ kind: 'present', object })
+  const objectsOf = (kind: 'ClusterCIDR' | 'Node', list: readonly KubeObject[]) =>
+    [...list].sort(byAge).map((object) => [KEYS.format(kind, object.metadata), object] as const)
+  const objects = new Map<string, KubeObject | undefined>(objectsOf('ClusterCIDR', clusterCIDRs))
+  const missing = KEYS.format('ClusterCIDR', DEFAULT_CLUSTER_CIDR)
+  if (options.defaultClusterCIDR !== undefined && !objects.has(missing)) objects.set(missing, undefined)
+  for (const [key, node] of objectsOf('Node', nodes)) objects.set(key, node)
+  for (const object of [...clusterCIDRs, ...nodes]) present(object)
+  return [...objects].flatMap(([key, object]) => {
     const plan = planner.plan(key, { nowMs })
     if (plan === undefined) return []
-    // subnets of this plan stay in use for the next ones
-    planner.reserve?.(plan)
-    const range = objects.get(key)
-    if (range !== undefined && plan.outcome.kind === 'active') {
-      planner.observe({ kind: 'present', object: withFinalizer(range) })
-    }
     for (const effect of plan.effects) {
-      if (effect.kind === 'create') planner.observe({ kind: 'present', object: effect.object })
+      if (effect.kind === 'create') present(effect.object)
+      if (effect.kind === 'patch' && object !== undefined) present(withoutVersion(patched(object, effect.patch)))
     }
     return [{ key, plan }]
   })
 }
 
-function withFinalizer(object: KubeObject): KubeObject {
-  if (hasFinalizer(object, CLUSTER_CIDR_FINALIZER)) return object
-  const { finalizers = [] } = object.metadata
-  const metadata = {
-    ...object.metadata,
-    resourceVersion: undefined,
-    finalizers: [...finalizers, CLUSTER_CIDR_FINALIZER],
-  }
-  return { ...object, metadata }
+function withoutVersion(object: KubeObject): KubeObject {
+  return { ...object, metadata: { ...object.metadata, resourceVersion: undefined } }
 }

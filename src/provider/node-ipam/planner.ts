@@ -1,14 +1,14 @@
-import type { LedgerEntry } from '../../allocator/index.js'
-import type { Prefix } from '../../cidr/index.js'
-import { ClusterNetwork } from '../../crd/ipam-kit/index.js'
+import { Ledger, type LedgerEntry } from '../../allocator/index.js'
+import { type Prefix, RangeSet } from '../../cidr/index.js'
+import { isDeleting } from '../../crd/meta/object.js'
 import type { ClusterCIDRSpec } from '../../crd/node-ipam/cluster-cidr.js'
 import { ClusterCIDR } from '../../crd/node-ipam/index.js'
 import { check, type KindOf } from '../../errors/check.js'
 import { describe } from '../../errors/index.js'
 import type { DefinedPlanner } from '../../plan/define-planner.js'
-import { definePlanner, modelWatch, type Watch } from '../../plan/index.js'
-import { SentEvents } from '../../plan/sent-events.js'
-import { type NodeIPAMState, type NodeIPAMWatches, type RangeFacts, rangeKey } from './context.js'
+import type { Holder } from '../../plan/holdings.js'
+import { definePlanner, type Watch } from '../../plan/index.js'
+import { KEYS, type NodeIPAMState, type NodeIPAMWatches, type RangeFacts, type SubnetCursors } from './context.js'
 import { DEFAULT_CLUSTER_CIDR } from './flags.js'
 import { nodeWatch } from './node.js'
 import type { NodeIPAMOutcome } from './outcome.js'
@@ -19,8 +19,8 @@ import { planService } from './plan-service.js'
 import { NODE_RANGE, type NodeRange, rangePrefixes, readRange } from './range.js'
 import type { RangeOrder } from './rank.js'
 import { serviceWatch } from './service-range.js'
-import { NodeSubnets, type SubnetCursors, type SubnetHolder } from './subnets.js'
-import { wakesOfNetwork, wakesOfNode, wakesOfRange, wakesOfRelease, wakesOfService, without } from './wakes.js'
+import { heldByNode, heldByService, SERVICE_RANGES } from './subnets.js'
+import { networkWatch, wakesOfMoved, wakesOfNetwork, wakesOfNode, wakesOfRange, wakesOfService } from './wakes.js'
 
 export interface NodeIPAMOptions {
   /** Default `numeric`. */
@@ -62,17 +62,10 @@ const NODE_IPAMOPTIONS: KindOf<NodeIPAMOptions> = {
   cursors: 'iterable?',
 }
 
-/**
- * Node IPAM as a `Planner`: keys are `Node name`, `ClusterCIDR name` and `ServiceCIDR name`.
- */
-export interface NodeIPAMPlanner
-  extends Omit<DefinedPlanner<NodeIPAMOutcome, NodeIPAMWatches, NodeIPAMState>, 'entries'> {
-  /**
-   * The subnets in use: those of Nodes, those about to be written, and service ranges. In the order
-   * of their prefixes. O(n log n).
-   */
-  entries(): readonly LedgerEntry<SubnetHolder>[]
-}
+/** A planner of Nodes: keys are `Node name`, `ClusterCIDR name` and `ServiceCIDR name`. */
+export type NodeIPAMPlanner = DefinedPlanner<NodeIPAMOutcome, NodeIPAMWatches, NodeIPAMState>
+
+const EVERYTHING = /* @__PURE__ */ RangeSet.parse(['0.0.0.0/0', '::/0'])
 
 const rangeWatch: Watch<RangeFacts> = {
   ...ClusterCIDR.info,
@@ -81,6 +74,7 @@ const rangeWatch: Watch<RangeFacts> = {
     const read = parsed.ok ? readRange(parsed.value) : ({ ok: false, problem: describe(parsed.failure) } as const)
     return { ok: true, value: { object, read, prefixes: rangePrefixes(object) } }
   },
+  indexes: { ending: (_, object) => (isDeleting(object) ? ['yes'] : []) },
 }
 
 /**
@@ -108,68 +102,60 @@ export function nodeIPAM(options: NodeIPAMOptions = {}): NodeIPAMPlanner {
 
   const { order = 'numeric', serviceCIDRs = [], watchServiceCIDRs = false, range } = options
   const spec = range === undefined ? options.defaultClusterCIDR : undefined
-  const planner = definePlanner<NodeIPAMOutcome, NodeIPAMWatches, NodeIPAMState>({
+  /** The subnets of Nodes whose conflicts have begun or ended since the last move. */
+  const changed = new Set<LedgerEntry<Holder>>()
+  return definePlanner<NodeIPAMOutcome, NodeIPAMWatches, NodeIPAMState>({
     name: 'node-ipam',
     watches: {
       nodes: nodeWatch,
       ...(range === undefined && { ranges: rangeWatch }),
       ...(watchServiceCIDRs && { services: serviceWatch }),
-      ...(options.network !== undefined && {
-        network: modelWatch(ClusterNetwork, { fields: { 'metadata.name': options.network } }),
-      }),
+      ...(options.network !== undefined && { network: networkWatch(options.network) }),
     },
-    state(_, before) {
-      const subnets = new NodeSubnets(order, before?.subnets.cursors ?? options.cursors)
-      subnets.setServiceRange('', serviceCIDRs)
-      if (range !== undefined) {
-        subnets.setRange(range.name, { range, prefixes: range.spaces.map(({ prefix }) => prefix), state: 'open' })
+    state(_, before, { holdings }) {
+      for (const [index, prefix] of serviceCIDRs.entries()) {
+        holdings.ledger().set(`${index}`, { prefix, reason: 'foreign', holder: { key: SERVICE_RANGES } })
       }
-      if (options.network !== undefined) subnets.setOpen(new Set())
-      return { subnets, sent: before?.sent ?? new SentEvents(), waiting: new Set() }
+      const cursors = before?.cursors ?? options.cursors ?? new Map()
+      return { order, range, serviceCIDRs, cursors, waiting: new Set(), refused: new Set(), ranges: undefined }
+    },
+    holds: { nodes: heldByNode, services: heldByService },
+    ledger: () =>
+      new Ledger({ space: EVERYTHING }, { onConflict: (entry) => changed.delete(entry) || changed.add(entry) }),
+    moved(moved, context) {
+      const keys = [...changed].map(({ holder }) => holder.key)
+      changed.clear()
+      return [...keys, ...wakesOfMoved(moved, context)]
     },
     wakes: {
       nodes(delta, context) {
         const keys = wakesOfNode(delta, context)
         const isMissing = spec !== undefined && context.cache.ranges?.entry(DEFAULT_CLUSTER_CIDR) === undefined
-        return isMissing ? [...keys, rangeKey(DEFAULT_CLUSTER_CIDR)] : keys
+        return isMissing ? [...keys, KEYS.format('ClusterCIDR', DEFAULT_CLUSTER_CIDR)] : keys
       },
       ranges: wakesOfRange,
       services: wakesOfService,
       network: wakesOfNetwork,
     },
     plan(key, context) {
-      const [kind, name = ''] = key.split(' ')
+      const { kind, name = '' } = KEYS.read(key) ?? {}
       switch (kind) {
         case 'Node':
           return planNode(name, context)
+        case 'ClusterCIDR':
+          if (spec !== undefined && name === DEFAULT_CLUSTER_CIDR) return planDefault(spec, context)
+          return planRange(name, context)
         case 'ServiceCIDR':
           return planService(name, context)
         default:
-          if (spec !== undefined && name === DEFAULT_CLUSTER_CIDR) return planDefault(spec, context)
-          return planRange(name, context)
+          return undefined
       }
     },
     refused: planRefused,
-    // subnets about to be written are given to no other Node, and an Event is sent once
-    reserve(plan, context) {
-      const { subnets, sent } = context.state
-      const outcome = plan.outcome as NodeIPAMOutcome
-      const assigned = outcome.kind === 'assigned' ? outcome : undefined
-      if (assigned !== undefined) {
-        subnets.setNode(assigned.node, assigned.choice.subnets, 'pending')
-        subnets.advance(assigned.choice)
-      }
-      return (isDone = true) => {
-        if (isDone) sent.sendAll(plan)
-        if (assigned === undefined) return []
-        subnets.setNode(assigned.node, [], 'pending')
-        // the Node may have got others meanwhile, set by hand
-        const had = context.cache.nodes.get(assigned.node)?.subnets ?? []
-        return wakesOfRelease(without(assigned.choice.subnets, had), context)
-      }
+    isAggregate: (key) => KEYS.read(key)?.kind === 'ClusterCIDR',
+    isServed(key, { cache }) {
+      const read = KEYS.read(key)
+      return read?.kind === 'Node' && cache.nodes.get(read.name)?.isBare === false
     },
-    isAggregate: (key) => key.startsWith('ClusterCIDR '),
-    isServed: (key, { cache }) => cache.nodes.get(key.slice('Node '.length))?.isBare === false,
   })
-  return Object.assign(planner, { entries: () => planner.context.state.subnets.ledger.entries() })
 }

@@ -1,98 +1,89 @@
 import { Prefix } from '../../cidr/index.js'
-import type { ClusterNetwork } from '../../crd/ipam-kit/index.js'
-import { hasFinalizer, isDeleting } from '../../crd/meta/object.js'
-import { CLUSTER_CIDR_FINALIZER } from '../../crd/node-ipam/index.js'
-import type { Parsed } from '../../plan/cached-objects.js'
-import type { Delta } from '../../plan/index.js'
+import { ClusterNetwork } from '../../crd/ipam-kit/index.js'
+import type { Moved } from '../../plan/holdings.js'
+import type { Delta, Parsed, Watch } from '../../plan/index.js'
+import { modelWatch } from '../../plan/index.js'
 import type { TrimmedObject } from '../../plan/selection.js'
-import { type NodeIPAMContext, nodeKey, type RangeFacts, rangeKey, serviceKey, waitingNodes } from './context.js'
+import { endingRanges, KEYS, type NodeIPAMContext, type RangeFacts, waitingNodes } from './context.js'
 import type { NodeFacts } from './node.js'
 import type { ServiceFacts } from './service-range.js'
+import { advance, nodesIn } from './subnets.js'
 
-/**
- * Wakes the Node, and the Nodes whose conflicts begin or end with its subnets. After a release also
- * what waits for subnets: Nodes, and ranges that are being deleted.
- */
+/** Wakes the Node, if what is read of it has changed. */
 export function wakesOfNode(
   { ref, before, now }: Delta<NodeFacts, TrimmedObject>,
   context: NodeIPAMContext,
 ): readonly string[] {
-  const { subnets, sent, waiting } = context.state
-  const had = parsedOf(before)
-  const has = parsedOf(now)
+  const [had, has] = [parsedOf(before), parsedOf(now)]
   if (had !== undefined && had === has) return []
-  const key = nodeKey(ref.name)
-  if (has?.isBare !== true) waiting.delete(ref.name)
-  if (now === undefined) sent.forget(key)
-  const released = without(had?.subnets ?? [], has?.subnets ?? [])
-  const taken = without(has?.subnets ?? [], had?.subnets ?? [])
-  if (released.length + taken.length === 0) return [key]
-  const concerned = subnets.setNode(ref.name, has?.subnets ?? [])
-  return [key, ...concerned.map(nodeKey), ...wakesOfRelease(released, context)]
+  const key = KEYS.format('Node', ref)
+  if (has?.isBare !== true) context.state.waiting.delete(ref.name)
+  if (has === undefined) context.sent.forget(key)
+  else if (had?.isBare === true && !has.isBare) advance(has, context)
+  return [key]
 }
 
-/** Wakes what waits for released subnets: Nodes, and ranges that are being deleted. */
-export function wakesOfRelease(released: readonly Prefix[], context: NodeIPAMContext): readonly string[] {
-  if (released.length === 0) return []
-  const keys = [...waitingNodes(context)]
-  for (const facts of context.cache.ranges ?? []) {
-    const isAbout = facts.prefixes.some((prefix) => released.some((subnet) => Prefix.overlaps(prefix, subnet)))
-    if (isAbout && isDeleting(facts.object)) keys.push(rangeKey(facts.object.metadata.name))
-  }
-  return keys
+/**
+ * After a release: the Nodes that wait. After any change of their holders: the ranges that are
+ * being deleted, also if a service range has what a Node has released.
+ */
+export function wakesOfMoved({ touched, freed }: Moved, context: NodeIPAMContext): readonly string[] {
+  const isTouched = (range: Prefix) => touched.some(({ prefix }) => Prefix.overlaps(range, prefix))
+  const ending = endingRanges(context).filter(({ prefixes }) => prefixes.some(isTouched))
+  return [
+    ...(freed.length > 0 ? waitingNodes(context) : []),
+    ...ending.map(({ object }) => KEYS.format('ClusterCIDR', object.metadata)),
+  ]
 }
 
-/** Updates the open ranges, and wakes Nodes that wait for one if they have changed. */
-export function wakesOfNetwork({ before, now }: Delta<ClusterNetwork>, context: NodeIPAMContext) {
-  const [had, has] = [openIn(parsedOf(before)), openIn(parsedOf(now))]
-  context.state.subnets.setOpen(has)
-  return [...has].every((cidr) => had.has(cidr)) ? [] : waitingNodes(context)
+/** Only the ClusterNetwork of this name, by the ranges that are Active in it. */
+export function networkWatch(name: string): Watch<ClusterNetwork> {
+  return modelWatch(ClusterNetwork, { fields: { 'metadata.name': name }, indexes: { active: activeIn } })
 }
 
-function openIn(network: ClusterNetwork | undefined): ReadonlySet<string> {
-  const active = (network?.status?.ranges ?? []).filter(({ state }) => state === 'Active')
-  return new Set(active.map(({ cidr }) => cidr))
+/** Wakes the Nodes that wait if a range is Active that was not. */
+export function wakesOfNetwork({ before, now }: Delta<ClusterNetwork>, context: NodeIPAMContext): readonly string[] {
+  const had = new Set(activeIn(parsedOf(before)))
+  return activeIn(parsedOf(now)).every((cidr) => had.has(cidr)) ? [] : waitingNodes(context)
+}
+
+function activeIn(network: ClusterNetwork | undefined): readonly string[] {
+  return (network?.status?.ranges ?? []).flatMap(({ cidr, state }) => (state === 'Active' ? [cidr] : []))
 }
 
 /** Wakes the range, Nodes with subnets of it, and Nodes that wait for one. */
-export function wakesOfRange({ ref: { name }, before, now }: Delta<RangeFacts>, context: NodeIPAMContext) {
-  const { state } = context
-  const [had, has] = [parsedOf(before), parsedOf(now)]
-  if (has === undefined) state.subnets.setRange(name, undefined)
-  else openRange(has, context)
-  if (now === undefined) state.sent.forget(rangeKey(name))
-  // a Node with a subnet is concerned by the prefixes alone
-  const prefixes = changed(had?.prefixes ?? [], has?.prefixes ?? [])
-  return [rangeKey(name), ...state.subnets.nodesIn(prefixes).map(nodeKey), ...waitingNodes(context)]
-}
-
-/** Updates which subnets a ClusterCIDR gives. */
-function openRange({ object, read, prefixes }: RangeFacts, { state }: NodeIPAMContext): void {
-  const isOpen = read.ok && !isDeleting(object)
-  // without its finalizer a ClusterCIDR may be deleted before a subnet of it is written
-  const source = hasFinalizer(object, CLUSTER_CIDR_FINALIZER) ? 'open' : 'opening'
-  state.subnets.setRange(object.metadata.name, { range: isOpen ? read.value : undefined, prefixes, state: source })
+export function wakesOfRange({ ref, before, now }: Delta<RangeFacts>, context: NodeIPAMContext): readonly string[] {
+  const { state, sent } = context
+  const key = KEYS.format('ClusterCIDR', ref)
+  state.ranges = undefined
+  state.refused.delete(ref.name)
+  if (now === undefined) sent.forget(key)
+  return [key, ...wakesOfPrefixes(before, now, context)]
 }
 
 /** Wakes the ServiceCIDR, Nodes with subnets of it, and Nodes that wait for one. */
-export function wakesOfService({ ref: { name }, before, now }: Delta<ServiceFacts>, context: NodeIPAMContext) {
-  const { state } = context
-  const [had, has] = [parsedOf(before)?.prefixes ?? [], parsedOf(now)?.prefixes ?? []]
-  state.subnets.setServiceRange(name, has)
-  if (now === undefined) state.sent.forget(serviceKey(name))
-  return [serviceKey(name), ...state.subnets.nodesIn(changed(had, has)).map(nodeKey), ...waitingNodes(context)]
+export function wakesOfService({ ref, before, now }: Delta<ServiceFacts>, context: NodeIPAMContext): readonly string[] {
+  const key = KEYS.format('ServiceCIDR', ref)
+  if (now === undefined) context.sent.forget(key)
+  return [key, ...wakesOfPrefixes(before, now, context)]
 }
 
-/** The prefixes that are in one of two lists. */
-function changed(before: readonly Prefix[], now: readonly Prefix[]): readonly Prefix[] {
-  return [...without(before, now), ...without(now, before)]
+/** The Nodes with subnets of prefixes that only one version has, and the Nodes that wait. */
+function wakesOfPrefixes(
+  before: Parsed<RangeFacts | ServiceFacts> | undefined,
+  now: Parsed<RangeFacts | ServiceFacts> | undefined,
+  context: NodeIPAMContext,
+): readonly string[] {
+  const [had, has] = [parsedOf(before)?.prefixes ?? [], parsedOf(now)?.prefixes ?? []]
+  const names = nodesIn([...without(had, has), ...without(has, had)], context)
+  return [...names.map((name) => KEYS.format('Node', name)), ...waitingNodes(context)]
 }
 
 /** Prefixes that are not among others. */
-export function without(prefixes: readonly Prefix[], others: readonly Prefix[]): readonly Prefix[] {
+function without(prefixes: readonly Prefix[], others: readonly Prefix[]): readonly Prefix[] {
   return prefixes.filter((prefix) => !others.some((other) => Prefix.equals(prefix, other)))
 }
 
-function parsedOf<T>(entry: Parsed<T> | undefined): T | undefined {
+function parsedOf<T>(entry: Parsed<T> | Parsed<T, TrimmedObject> | undefined): T | undefined {
   return entry?.ok === true ? entry.value : undefined
 }

@@ -53,7 +53,7 @@ describe('bad podCIDRs', () => {
     expect(reasons).toEqual(said)
     expect(text).toContain(problem)
     // all are in use
-    const used = host.planner.entries().filter(({ holder }) => holder.name === 'bad')
+    const used = host.planner.entries().filter(({ holder }) => holder.key === 'Node bad')
     expect(used.map(({ prefix }) => Prefix.format(prefix)).sort()).toEqual(
       [...new Set(Object.values(spec).flat() as string[])].sort(),
     )
@@ -83,6 +83,17 @@ describe('bad podCIDRs', () => {
     expect(host.events[0]?.message).toBe('Node bad: 10.0.0.0/8 in no range')
     expect(host.delete('ClusterCIDR a').objects.has('ClusterCIDR a')).toBe(true)
     expect(host.delete('Node bad').objects.has('ClusterCIDR a')).toBe(false)
+  })
+
+  test('a Node that waits is told which Node has all of its range', () => {
+    const host = new Host().put(node('wide', { podCIDRs: ['0.0.0.0/0'] }), range('a', { ipv4: '10.0.0.0/16' }))
+    host.put(node('n0', { podCIDRs: ['10.0.0.0/24'] }), node('n1'))
+    expect(host.events.at(-1)).toMatchObject({
+      about: { name: 'n1' },
+      message:
+        'no free subnets for Node n1 in a (10.0.0.0/16 in /24, all of it in 0.0.0.0/0 of Node wide; subnets in all: 256)',
+    })
+    expect(host.delete('Node wide').subnets).toEqual({ n0: ['10.0.0.0/24'], n1: ['10.0.1.0/24'] })
   })
 
   test('a Node in two ranges keeps both of them', () => {
@@ -201,10 +212,17 @@ describe('bad service ranges', () => {
     host.put(node('n1'), node('n2', { podCIDRs: ['10.0.1.0/24'] }))
     expect(host.told).toEqual(['n1 CIDRNotAvailable', 'n2 CIDRConflict'])
     expect(host.events.map(({ message }) => message)).toEqual([
-      'no free subnets for Node n1 in a (10.0.0.0/16 in /24, all of it in the service range 10.0.0.0/16; subnets in all: 256)',
+      'no free subnets for Node n1 in a (10.0.0.0/16 in /24, all of it in 10.0.0.0/16 of the service ranges; subnets in all: 256)',
       'Node n2: 10.0.1.0/24 overlaps 10.0.0.0/16 of the service ranges',
     ])
     expect(host.put(range('b', { ipv4: '10.1.0.0/16' })).subnets.n1).toEqual(['10.1.0.0/24'])
+  })
+
+  test('a ClusterCIDR in a service range is kept until its last Node is deleted', () => {
+    const host = new Host({ serviceCIDRs: [Prefix.parse('10.0.0.0/8')] }).put(range('a', { ipv4: '10.0.0.0/22' }))
+    host.put(node('n1', { podCIDRs: ['10.0.0.0/24'] })).delete('ClusterCIDR a')
+    expect(host.outcome('ClusterCIDR a')).toMatchObject({ kind: 'blocked', nodes: ['n1'] })
+    expect(host.delete('Node n1').objects.size).toBe(0)
   })
 
   test('a Node in the range of a ServiceCIDR is told which one it is', () => {

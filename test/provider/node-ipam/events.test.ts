@@ -15,7 +15,8 @@ describe('Events', () => {
       about: { kind: 'Node', name: 'n2' },
       uid: 'uid n2',
       type: 'Warning',
-      message: 'no free subnets for Node n2 in a (10.0.0.0/24 in /24; subnets in all: 1)',
+      message:
+        'no free subnets for Node n2 in a (10.0.0.0/24 in /24, all of it in 10.0.0.0/24 of Node n1; subnets in all: 1)',
     })
   })
 

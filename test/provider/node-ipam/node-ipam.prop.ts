@@ -106,7 +106,7 @@ class World {
 
   /** The plans of each key, but for Events, which depend on what was said before. */
   expectSameAsRebuilt(): void {
-    const rebuilt = nodeIPAM({ serviceCIDRs: SERVICES, cursors: new Map(this.#planner.context.state.subnets.cursors) })
+    const rebuilt = nodeIPAM({ serviceCIDRs: SERVICES, cursors: new Map(this.#planner.context.state.cursors) })
     for (const object of this.#objects.values()) rebuilt.observe(present(object))
     for (const key of this.#objects.keys())
       expect(withoutEvents(this.#planner, key)).toEqual(withoutEvents(rebuilt, key))

@@ -1,3 +1,4 @@
+import { Prefix } from 'ipam-kit/cidr'
 import type { KubeObject } from 'ipam-kit/crd/meta'
 import type { Plan } from 'ipam-kit/plan'
 import { type NodeIPAMPlanner, nodeIPAM, planNodeIPAM } from 'ipam-kit/provider/node-ipam'
@@ -86,6 +87,20 @@ describe('subnets that were chosen for a Node which people gave others meanwhile
     expect(release?.()).toContain('ClusterCIDR a')
     expect(planOf(planner, 'ClusterCIDR a').outcome.kind).toBe('released')
   })
+})
+
+test('a subnet that the API server refuses is tried again after all others', () => {
+  const planner = plannerOf(node('n1'), range('a', { ipv4: '10.0.0.0/23' }))
+  const tried = [1, 2, 3].map(() => {
+    const plan = planOf(planner, 'Node n1')
+    const [effect] = plan.effects
+    planner.reserve?.(plan)(false)
+    planner.refused?.('Node n1', { effect: effect!, code: 'STORE_INVALID', message: 'no' }, TIME)
+    return plan.outcome
+  })
+  expect(tried).toMatchObject(
+    ['10.0.0.0/24', '10.0.1.0/24', '10.0.0.0/24'].map((text) => ({ choice: { subnets: [Prefix.parse(text)] } })),
+  )
 })
 
 test('an Event of a plan that was not carried out is in the next plan as well', () => {

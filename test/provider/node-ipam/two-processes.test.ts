@@ -35,7 +35,7 @@ function start(resumed?: Promise<void>) {
     onResult: ({ key, outcome }) => outcomes.set(key, outcome?.kind),
   })
   const running = controller.run()
-  const entries = () => planner.entries().map(({ prefix, holder }) => `${Prefix.format(prefix)} ${holder.name}`)
+  const entries = () => planner.entries().map(({ prefix, holder }) => `${Prefix.format(prefix)} ${holder.object?.name}`)
   const stop = async () => {
     controller.stop()
     await timers.pass(MINUTE)
