@@ -1,7 +1,8 @@
 import type { HoldReason, Ledger, LedgerEntry, LedgerHolder } from '../allocator/index.js'
 import type { Prefix } from '../cidr/index.js'
 import { compare, contains, equals } from '../cidr/nouns/prefix.js'
-import { type KubeObject, kindKey, nameKey, type ObjectRef, refOf } from '../crd/meta/object.js'
+import { type Json, type KubeObject, kindKey, nameKey, type ObjectRef, refOf } from '../crd/meta/object.js'
+import { sameJson } from '../crd/meta/patch.js'
 import { refuse } from '../errors/refuse.js'
 import { type CachedObjects, compareText, type Parsed, type Watch } from './cached-objects.js'
 import type { Effect } from './effect.js'
@@ -202,7 +203,7 @@ export class ObservedHoldings implements Holdings {
     const readable = isKept ? (before?.readable ?? []) : entry?.ok === true ? read : []
     const holdings = [...read, ...without(readable, read)]
     const had = before?.holdings ?? []
-    if (before?.uid === uid && isSameList(had, holdings)) return NOT_MOVED
+    if (before?.uid === uid && sameJson(had as unknown as Json, holdings as unknown as Json)) return NOT_MOVED
     for (const [index, { pool }] of had.entries()) this.ledger(pool).delete(`${id} ${index}`)
     for (const [index, one] of holdings.entries()) {
       this.ledger(one.pool).set(`${id} ${index}`, entryOf(one, entry!.object))
@@ -346,18 +347,6 @@ function inOrder(left: LedgerEntry<Holder>, right: LedgerEntry<Holder>): number 
 function isSame(left: Holding, right: Holding): boolean {
   return (left.pool ?? '') === (right.pool ?? '') && left.key === right.key && equals(left.prefix, right.prefix)
 }
-
-function isSameList(left: readonly Holding[], right: readonly Holding[]): boolean {
-  return (
-    left.length === right.length &&
-    left.every((one, index) => {
-      const other = right[index] as Holding
-      return isSame(one, other) && DETAILS.every((field) => one[field] === other[field])
-    })
-  )
-}
-
-const DETAILS = ['reason', 'owner', 'ownerUid', 'domain', 'field', 'sinceMs'] as const
 
 /** Those that are not among others. Few: O(n²). */
 function without(holdings: readonly Holding[], others: readonly Holding[]): readonly Holding[] {

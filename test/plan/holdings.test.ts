@@ -1,7 +1,8 @@
-import { Prefix } from 'ipam-kit/cidr'
-import type { Effect, Moved } from 'ipam-kit/plan'
+import { Ledger } from 'ipam-kit/allocator'
+import { Prefix, RangeSet } from 'ipam-kit/cidr'
+import { definePlanner, type Effect, type Moved, type Watch } from 'ipam-kit/plan'
 import { describe, expect, test } from 'vitest'
-import { asModelEntry, listed, type Thing, type ThingSpec, thing, thingPlanner } from './model-holdings.js'
+import { asModelEntry, heldBy, listed, type Thing, type ThingSpec, thing, thingPlanner } from './model-holdings.js'
 
 let moves: Moved[] = []
 let version = 0
@@ -118,6 +119,30 @@ test('an entry follows each field of what its object holds', () => {
   show(one, stored('a', { extents: ['10.0.0.1/32'], holder: 'k', domain: 'd' }))
   show(one, stored('a', { extents: ['10.0.0.1/32'], holder: 'k', domain: 'e' }))
   expect(shown(one)).toEqual([' 10.0.0.1/32 held k e Seat a uid-a'])
+})
+
+test('an entry follows the end of the cooldown that its object tells', () => {
+  const one = definePlanner({
+    name: 'cooldowns',
+    watches: { seats: thingPlanner([]).watches[0] as Watch<Thing> },
+    holds: {
+      seats: ({ object }) => [
+        {
+          ...heldBy(object as Thing)[0]!,
+          domain: undefined,
+          reason: 'cooldown',
+          untilMs: Number((object as Thing).spec.domain),
+        },
+      ],
+    },
+    ledger: () => new Ledger({ space: RangeSet.empty }),
+    wakes: { seats: () => [] },
+    plan: () => undefined,
+  })
+  for (const domain of ['1000', '2000']) {
+    one.observe({ kind: 'present', object: stored('a', { extents: ['10.0.0.1/32'], holder: 'k', domain }) })
+  }
+  expect(one.entries().map(({ untilMs }) => untilMs)).toEqual([2000])
 })
 
 test('two other holders are woken, and none that the state of a planner has recorded', () => {
