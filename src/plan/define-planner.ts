@@ -6,7 +6,15 @@ import type { AnyWatch, CachedObjects, Delta, Parsed, TrimmedWatch, Watch } from
 import type { Calls } from './calls.js'
 import type { Change } from './change.js'
 import type { Refusal } from './effect.js'
-import { type Holder, type Holding, type Holdings, type Moved, ObservedHoldings } from './holdings.js'
+import {
+  type Holder,
+  type Holding,
+  type Holdings,
+  type Moved,
+  noHoldings,
+  ObservedHoldings,
+  type OpenHoldings,
+} from './holdings.js'
 import { type Applied, ObjectCache } from './object-cache.js'
 import type { Outcome, Plan } from './plan.js'
 import type { AnyResult, Planner, PlanTime } from './planner.js'
@@ -172,9 +180,14 @@ export interface DefinedPlanner<O extends Outcome, W extends Watches, S> extends
 export function definePlanner<O extends Outcome, W extends Watches, S = undefined>(
   definition: PlannerDefinition<O, W, S>,
 ): DefinedPlanner<O, W, S> {
-  check<unknown>('definePlanner', 'definition', definition, DEFINITION as Kind)
+  return new PlannerOf(definition, (watches) => new ObservedHoldings(watches, definition.ledger))
+}
 
-  return new PlannerOf(definition)
+/** As {@link definePlanner}, for objects that hold nothing: bundles have no code of ledgers. */
+export function defineWithoutHoldings<O extends Outcome, W extends Watches, S = undefined>(
+  definition: Omit<PlannerDefinition<O, W, S>, 'holds' | 'ledger' | 'moved' | 'reserve'>,
+): DefinedPlanner<O, W, S> {
+  return new PlannerOf(definition, noHoldings)
 }
 
 type HoldsOf<W extends Watches, S> = (entry: Parsed<unknown>, context: PlannerContext<W, S>) => Iterable<Holding>
@@ -192,20 +205,24 @@ class PlannerOf<O extends Outcome, W extends Watches, S> implements DefinedPlann
   readonly isServed?: NonNullable<Planner<O>['isServed']>
   readonly isBegun?: NonNullable<Planner<O>['isBegun']>
   readonly #definition: PlannerDefinition<O, W, S>
+  readonly #openHoldings: OpenHoldings
   readonly #sent = new SentEvents()
   /** The objects of the cache that a plan has patched without a change. */
   readonly #unchanged = new WeakSet<KubeObject>()
   #objects = new ObjectCache()
-  #holdings!: ObservedHoldings
+  #holdings!: ReturnType<OpenHoldings>
   context: PlannerContext<W, S>
 
-  constructor(definition: PlannerDefinition<O, W, S>) {
+  constructor(definition: PlannerDefinition<O, W, S>, openHoldings: OpenHoldings) {
+    check<unknown>('definePlanner', 'definition', definition, DEFINITION as Kind)
+
     const { name, watches, resyncSeconds, ledger, calls, onResult, refused, reserve } = definition
     const { isRepair, isServed, isBegun } = definition
     if (resyncSeconds !== undefined && !(resyncSeconds >= 1 && resyncSeconds <= 86_400)) {
       refuse('definePlanner', 'resyncSeconds', 'seconds, 1 to 86400', resyncSeconds)
     }
     this.#definition = definition
+    this.#openHoldings = openHoldings
     this.name = name
     this.watches = Object.values(watches)
     this.resyncSeconds = resyncSeconds
@@ -325,7 +342,7 @@ class PlannerOf<O extends Outcome, W extends Watches, S> implements DefinedPlann
   }
 
   #open(before: S | undefined): PlannerContext<W, S> {
-    const { watches, state, ledger } = this.#definition
+    const { watches, state } = this.#definition
     const holds: Holds<W, S> = this.#definition.holds ?? {}
     const opened = Object.entries(watches).map(([name, watch]) => [name, this.#objects.open(watch)] as const)
     const cache = Object.fromEntries(opened)
@@ -338,7 +355,7 @@ class PlannerOf<O extends Outcome, W extends Watches, S> implements DefinedPlann
           : [[name, { watch, objects, holds: (entry: Parsed<unknown>) => holdsOf(entry, this.context) }] as const]
       }),
     )
-    const holdings = new ObservedHoldings(held, ledger)
+    const holdings = this.#openHoldings(held)
     this.#holdings = holdings
     const isUnchanged = (ref: ObjectRef) => {
       const object = this.#objectOf(ref)

@@ -67,6 +67,25 @@ export interface Moved {
 
 const NOT_MOVED: Moved = { touched: [], freed: [], others: new Set() }
 
+/** Makes the holdings of a planner. */
+export type OpenHoldings = (watches: ReadonlyMap<string, HeldObjects>) => Pick<ObservedHoldings, keyof ObservedHoldings>
+
+/** The holdings of a planner whose objects hold nothing. */
+export const noHoldings: OpenHoldings = () => ({
+  ledger: noLedger,
+  entries: () => [],
+  pending: () => 0,
+  refresh: () => undefined,
+  refreshed: () => [],
+  take: () => NOT_MOVED,
+  begin: () => () => NOT_MOVED,
+})
+
+/** @throws IpamError `INVALID_ARGUMENT` */
+function noLedger(): never {
+  return refuse('Holdings.ledger', 'ledger', '`ledger` in the definition of the planner', 'nothing')
+}
+
 /** A plan that is being carried out. */
 interface RunningPlan {
   readonly id: string
@@ -146,8 +165,7 @@ export class ObservedHoldings implements Holdings {
   ledger(pool = ''): Ledger<Holder> {
     const known = this.#ledgers.get(pool)
     if (known !== undefined) return known
-    if (this.#newLedger === undefined)
-      return refuse('Holdings.ledger', 'ledger', '`ledger` in the definition of the planner', 'nothing')
+    if (this.#newLedger === undefined) return noLedger()
     const ledger = this.#newLedger(pool)
     this.#ledgers.set(pool, ledger)
     return ledger

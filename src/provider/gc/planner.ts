@@ -1,7 +1,8 @@
 import { type KindInfo, kindKey } from '../../crd/meta/object.js'
 import { check, type KindOf } from '../../errors/check.js'
 import { ipamError } from '../../errors/failure.js'
-import { byAge, type Delta, definePlanner, type Planner, type PlannerContext, type Watch } from '../../plan/index.js'
+import { defineWithoutHoldings } from '../../plan/define-planner.js'
+import { byAge, type Delta, type Planner, type PlannerContext, type Watch } from '../../plan/index.js'
 import { plannerKeys } from '../../plan/planner-keys.js'
 import { planObject } from './collect.js'
 import { Graph, type GraphNode, kindName, nodeWatch } from './graph.js'
@@ -77,7 +78,7 @@ export function gcPlanner(options: GcOptions): GcPlanner {
     return read && cache[read.kind]?.get(read.name)
   }
   const wakes = Object.fromEntries(Object.keys(watches).map((name) => [name, wake]))
-  const planner = definePlanner<GcOutcome, GcWatches, GcState>({
+  const planner = defineWithoutHoldings<GcOutcome, GcWatches, GcState>({
     name: 'gc',
     watches,
     wakes,

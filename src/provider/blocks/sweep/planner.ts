@@ -3,8 +3,8 @@ import { IPAddressClaim } from '../../../crd/cluster-api/ip-address-claim.js'
 import { type KindInfo, kindKey, nameKey } from '../../../crd/meta/object.js'
 import { check, type KindOf } from '../../../errors/check.js'
 import { refuse } from '../../../errors/refuse.js'
-import type { Watches } from '../../../plan/define-planner.js'
-import { Absences, type Delta, definePlanner, modelWatch, type Planner, type Watch } from '../../../plan/index.js'
+import { defineWithoutHoldings, type Watches } from '../../../plan/define-planner.js'
+import { Absences, type Delta, modelWatch, type Planner, type Watch } from '../../../plan/index.js'
 import type { OperatorOutcome } from '../operator/outcome.js'
 import { blockWatch, poolWatch } from '../tasks/watches.js'
 import { HANDLES, handleWatch, planHandle } from './handles.js'
@@ -64,7 +64,7 @@ export function blocksSweep(options: BlocksSweepOptions): Planner<OperatorOutcom
     ...(hasClaims ? { addresses: addressWatch } : {}),
     ...Object.fromEntries(kindWatches.map(({ kind, watch }) => [kindKey(kind), watch])),
   }
-  return definePlanner<OperatorOutcome, Watches, Sweep>({
+  return defineWithoutHoldings<OperatorOutcome, Watches, Sweep>({
     name: 'blocks-sweep',
     watches,
     state: (cache) => ({
