@@ -118,7 +118,7 @@ export class Ledger<H extends LedgerHolder = LedgerHolder> {
     this.#space = frozenSet(space)
     this.#counts.outOfRange = 0
     for (const [prefix, value] of this.#extents) {
-      const entries = listed(value)
+      const entries = [...each(value)]
       for (const entry of entries) this.#occupy(entry)
       if (entries.some(isHeld) && !RangeSet.contains(space, prefix)) this.#counts.outOfRange++
     }
@@ -370,12 +370,12 @@ export class Ledger<H extends LedgerHolder = LedgerHolder> {
     const [same, other] = this.#heldAt(entry.prefix)
     // what overlaps the extent is in conflict with one of two holders of it, or with its only one
     if (other !== undefined || same?.holder.key === entry.holder.key) {
-      this.#setConflict(entry, this.#conflicts.has(same as LedgerEntry<H>))
+      this.#setConflicts(entry, this.#conflicts.has(same as LedgerEntry<H>))
       return
     }
     const others = [...this.#around(entry.prefix)].filter((value) => hasOther(value, entry))
-    for (const value of others) for (const one of listed(value)) if (isHeld(one)) this.#setConflict(one, true)
-    if (others.length > 0) this.#setConflict(entry, true)
+    for (const value of others) this.#setConflicts(value, true)
+    if (others.length > 0) this.#setConflicts(entry, true)
   }
 
   /** Updates the conflicts after an entry was removed. O(extents that overlap it). */
@@ -385,8 +385,7 @@ export class Ledger<H extends LedgerHolder = LedgerHolder> {
     if (second !== undefined || first?.holder.key === holder.key) return
     for (const value of [...this.#around(prefix)]) {
       const [one] = twoHeld(value)
-      if (one === undefined || !this.#conflicts.has(one) || this.#isShared(one)) continue
-      for (const each of listed(value)) if (isHeld(each)) this.#setConflict(each, false)
+      if (one !== undefined && this.#conflicts.has(one) && !this.#isShared(one)) this.#setConflicts(value, false)
     }
   }
 
@@ -396,11 +395,14 @@ export class Ledger<H extends LedgerHolder = LedgerHolder> {
     return false
   }
 
-  #setConflict(entry: LedgerEntry<H>, isConflict: boolean): void {
-    if (this.#conflicts.has(entry) === isConflict) return
-    if (isConflict) this.#conflicts.add(entry)
-    else this.#conflicts.delete(entry)
-    this.#onConflict?.(entry)
+  /** Sets whether the held entries of an extent are in conflict. */
+  #setConflicts(value: Several<LedgerEntry<H>>, isConflict: boolean): void {
+    for (const entry of [...each(value)].filter(isHeld)) {
+      if (this.#conflicts.has(entry) === isConflict) continue
+      if (isConflict) this.#conflicts.add(entry)
+      else this.#conflicts.delete(entry)
+      this.#onConflict?.(entry)
+    }
   }
 }
 
@@ -463,10 +465,6 @@ function assertWider(length: number, unit: number): number {
 
 function isHeld({ reason }: LedgerEntry): boolean {
   return reason === 'held'
-}
-
-function listed<T extends object>(value: Several<T>): T[] {
-  return value instanceof Map ? [...value.values()] : [value]
 }
 
 function each<T extends object>(value: Several<T>): Iterable<T> {
