@@ -136,8 +136,8 @@ export class Ledger<H extends LedgerHolder = LedgerHolder> {
    */
   set(id: string, entry: LedgerEntry<H>): void {
     check('Ledger.set', 'id', id, 'text')
-    check('Ledger.set', 'entry', entry, 'object')
-    assertEntry(entry)
+    check<LedgerEntry>('Ledger.set', 'entry', entry, ENTRY)
+    assertPrefix('Ledger.set', 'entry.prefix', entry.prefix)
     // what `get` and `entries` return is this record
     const holder = Object.freeze({ ...entry.holder })
     const own: LedgerEntry<H> = Object.freeze({ ...entry, prefix: frozenPrefix(Prefix.masked(entry.prefix)), holder })
@@ -406,15 +406,14 @@ export class Ledger<H extends LedgerHolder = LedgerHolder> {
   }
 }
 
-const REASONS: readonly HoldReason[] = ['held', 'pending', 'kept', 'cooldown', 'former', 'foreign']
-
-function assertEntry({ prefix, reason, holder, untilMs }: LedgerEntry): void {
-  assertPrefix('Ledger.set', 'entry.prefix', prefix)
-  if (!REASONS.includes(reason)) refuse('assertEntry', 'entry.reason', REASONS.join(', '), reason)
-  check('Ledger.set', 'entry.holder', holder, 'object')
-  check('Ledger.set', 'entry.holder.key', holder.key, 'text')
-  if (untilMs !== undefined) check('Ledger.set', 'entry.untilMs', untilMs, 'number')
-}
+const ENTRY = [
+  'open',
+  {
+    reason: ['one', { held: 1, pending: 1, kept: 1, cooldown: 1, former: 1, foreign: 1 }],
+    holder: ['open', { key: 'text' }],
+    untilMs: 'number?',
+  },
+] as const
 
 function assertQuery(query: LedgerQuery): void {
   const of = 'Ledger.next'

@@ -118,6 +118,14 @@ describe('Ledger', () => {
     expect(() => ledger.set('1', wrong)).toThrow(expect.objectContaining({ code: 'INVALID_PREFIX_LENGTH' }))
     expect(shown(ledger.entries())).toEqual(['10.0.0.8/32'])
   })
+
+  test('refuses an entry by the name of the member that is wrong', () => {
+    const ledger = new Ledger({ space })
+    const set = (wrong: object) => () => ledger.set('1', { ...entry('10.0.0.8'), ...wrong } as LedgerEntry)
+    expect(set({ reason: 'lost' })).toThrow('Ledger.set: argument entry.reason: expected one of held, pending, kept')
+    expect(set({ holder: { key: 1 } })).toThrow('Ledger.set: argument entry.holder.key: expected a text')
+    expect(set({ untilMs: 'now' })).toThrow('Ledger.set: argument entry.untilMs: expected a number')
+  })
 })
 
 test('an entry is in conflict with a second holder of an extent around it', () => {
