@@ -122,10 +122,6 @@ export interface PlannerDefinition<O extends Outcome, W extends Watches, S> {
   readonly refused?:
     | ((key: string, refusal: Refusal, context: PlannerContext<W, S>, time: PlanTime) => Plan<O> | undefined)
     | undefined
-  /** {@link Planner.reserve}. */
-  readonly reserve?:
-    | ((plan: Plan, context: PlannerContext<W, S>) => (isDone?: boolean) => readonly string[])
-    | undefined
   /** {@link Planner.isAggregate}. Left out: no key. */
   readonly isAggregate?: ((key: string, context: PlannerContext<W, S>) => boolean) | undefined
   /** {@link Planner.isRepair}. */
@@ -149,7 +145,6 @@ const DEFINITION: KindOf<PlannerDefinition<Outcome, Watches, unknown>> = {
   calls: 'object?',
   onResult: 'function?',
   refused: 'function?',
-  reserve: 'function?',
   isAggregate: 'function?',
   isRepair: 'function?',
   isServed: 'function?',
@@ -185,7 +180,7 @@ export function definePlanner<O extends Outcome, W extends Watches, S = undefine
 
 /** As {@link definePlanner}, for objects that hold nothing: bundles have no code of ledgers. */
 export function defineWithoutHoldings<O extends Outcome, W extends Watches, S = undefined>(
-  definition: Omit<PlannerDefinition<O, W, S>, 'holds' | 'ledger' | 'moved' | 'reserve'>,
+  definition: Omit<PlannerDefinition<O, W, S>, 'holds' | 'ledger' | 'moved'>,
 ): DefinedPlanner<O, W, S> {
   return new PlannerOf(definition, noHoldings)
 }
@@ -216,7 +211,7 @@ class PlannerOf<O extends Outcome, W extends Watches, S> implements DefinedPlann
   constructor(definition: PlannerDefinition<O, W, S>, openHoldings: OpenHoldings) {
     check<unknown>('definePlanner', 'definition', definition, DEFINITION as Kind)
 
-    const { name, watches, resyncSeconds, ledger, calls, onResult, refused, reserve } = definition
+    const { name, watches, resyncSeconds, ledger, calls, onResult, refused } = definition
     const { isRepair, isServed, isBegun } = definition
     if (resyncSeconds !== undefined && !(resyncSeconds >= 1 && resyncSeconds <= 86_400)) {
       refuse('definePlanner', 'resyncSeconds', 'seconds, 1 to 86400', resyncSeconds)
@@ -230,9 +225,7 @@ class PlannerOf<O extends Outcome, W extends Watches, S> implements DefinedPlann
     if (calls !== undefined) this.onSend = (call, { nowMs }) => calls.sent(call, nowMs)
     if (onResult !== undefined) this.onResult = (answered) => onResult(answered, this.context)
     if (refused !== undefined) this.refused = (key, refusal, time) => refused(key, refusal, this.context, time)
-    if (reserve !== undefined || ledger !== undefined || calls !== undefined) {
-      this.reserve = (plan) => this.#begin(plan)
-    }
+    if (ledger !== undefined || calls !== undefined) this.reserve = (plan) => this.#begin(plan)
     if (isRepair !== undefined) this.isRepair = (key) => isRepair(key, this.context)
     if (isServed !== undefined) this.isServed = (key) => isServed(key, this.context)
     if (isBegun !== undefined) this.isBegun = (key) => isBegun(key, this.context)
@@ -298,18 +291,16 @@ class PlannerOf<O extends Outcome, W extends Watches, S> implements DefinedPlann
    * the plan was made.
    */
   #begin(plan: Plan): (isDone?: boolean) => readonly string[] {
-    const { calls, reserve } = this.#definition
+    const { calls } = this.#definition
     const sent = plan.effects.filter((effect) => effect.kind === 'external')
     for (const effect of sent) calls?.begin(effect)
     const holdings = this.#holdings
     const end = holdings.begin(plan.effects)
-    const release = reserve?.(plan, this.context)
     return (isDone = true) => {
       for (const { call } of sent) calls?.end(call)
       if (isDone) this.#note(plan)
       // what was known before a reset says nothing of what is free now
-      const moved = holdings === this.#holdings ? this.#moved(end()) : []
-      return [...(release?.(isDone) ?? []), ...moved]
+      return holdings === this.#holdings ? [...this.#moved(end())] : []
     }
   }
 

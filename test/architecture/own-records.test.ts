@@ -1,51 +1,10 @@
-import { readdirSync, readFileSync } from 'node:fs'
-import { join, relative } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import type { KubeObject } from 'ipam-kit/crd/meta'
 import type { Planner } from 'ipam-kit/plan'
 import { nodeIPAM } from 'ipam-kit/provider/node-ipam'
 import { serviceIPs } from 'ipam-kit/provider/service-ip'
-import ts from 'typescript'
 import { describe, expect, test } from 'vitest'
-
-const src = fileURLToPath(new URL('../../src/', import.meta.url))
-
-/** Planners that count by themselves what a plan is about to write, and why. It can only shrink. */
-const OWN_RESERVE: Readonly<Record<string, string>> = {}
-
-/** Where `definePlanner` is given a member `reserve`. */
-function ownReserves(source: string): boolean {
-  const file = ts.createSourceFile('a.ts', source, ts.ScriptTarget.Latest, true)
-  let isFound = false
-  const visit = (node: ts.Node): void => {
-    if (ts.isCallExpression(node) && node.expression.getText() === 'definePlanner') {
-      const [definition] = node.arguments
-      if (definition !== undefined && ts.isObjectLiteralExpression(definition)) {
-        isFound ||= definition.properties.some((member) => member.name?.getText() === 'reserve')
-      }
-    }
-    ts.forEachChild(node, visit)
-  }
-  visit(file)
-  return isFound
-}
-
-test('no planner counts by itself what its plans are about to write, but for those that are named', () => {
-  const files = readdirSync(join(src, 'provider'), { withFileTypes: true, recursive: true })
-    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
-    .map((entry) => join(entry.parentPath, entry.name))
-  const found = files.filter((file) => ownReserves(readFileSync(file, 'utf8')))
-  expect(found.map((file) => relative(src, file)).sort()).toEqual(Object.keys(OWN_RESERVE).sort())
-})
-
-test.each([
-  ["definePlanner({ name: 'a', reserve(plan) {} })", true],
-  ["definePlanner<A, B>({ name: 'a', reserve: (plan) => end })", true],
-  ["definePlanner({ name: 'a', holds })", false],
-  ['other({ reserve() {} })', false],
-])('%s', (source, isFound) => expect(ownReserves(source)).toBe(isFound))
 
 /** Planners with many objects at rest: each object has what it asks for. */
 const WORLDS: Readonly<Record<string, { planner(): Planner; objects(count: number): readonly KubeObject[] }>> = {

@@ -1,5 +1,5 @@
 import type { KubeObject } from 'ipam-kit/crd/meta'
-import { definePlanner, type Effect, type Planner, patchIfFields, type Watch } from 'ipam-kit/plan'
+import { definePlanner, type Effect, type Plan, type Planner, patchIfFields, type Watch } from 'ipam-kit/plan'
 import type { Store } from 'ipam-kit/store'
 import { ALL_FAULTS, type Dice, type SimulatedSystem, simulate } from 'ipam-kit/testing'
 import { describe, expect, test } from 'vitest'
@@ -26,7 +26,7 @@ const nodes: Watch<Node> = {
 
 /** @param guardOf which field a number is given on the condition of */
 function numbering(guardOf: (name: string) => { readonly [path: string]: null | string }): Planner {
-  return definePlanner({
+  const planner = definePlanner({
     name: 'numbers',
     watches: { nodes },
     state: () => new Set<string>(),
@@ -43,7 +43,10 @@ function numbering(guardOf: (name: string) => { readonly [path: string]: null | 
       const effect: Effect = patchIfFields(node.object, guardOf(key), patch, `gives ${free}`)
       return { outcome: { kind: 'gives', message: `gives ${free}` }, effects: [effect] }
     },
-    reserve: ({ effects }, { state, cache }) => {
+  })
+  return Object.assign(planner, {
+    reserve: ({ effects }: Plan) => {
+      const { state, cache } = planner.context
       const given = effects.flatMap((effect) =>
         effect.kind === 'patch' ? (effect.patch as readonly { value: number }[]).map(({ value }) => String(value)) : [],
       )
