@@ -1,13 +1,20 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import type { KubeObject } from 'ipam-kit/crd/meta'
+import { unwrap } from 'ipam-kit/errors'
 import type { Planner } from 'ipam-kit/plan'
+import { type InClusterOptions, inCluster } from 'ipam-kit/provider/in-cluster'
 import { nodeIPAM } from 'ipam-kit/provider/node-ipam'
 import { serviceIPs } from 'ipam-kit/provider/service-ip'
+import { runUntilQuiet } from 'ipam-kit/run'
+import { memoryStore } from 'ipam-kit/store/memory'
 import { describe, expect, test } from 'vitest'
+import { claim, kinds, pool } from '../provider/in-cluster/world.js'
 
 /** Planners with many objects at rest: each object has what it asks for. */
-const WORLDS: Readonly<Record<string, { planner(): Planner; objects(count: number): readonly KubeObject[] }>> = {
+const WORLDS: Readonly<
+  Record<string, { planner(): Planner; objects(count: number): readonly KubeObject[] | Promise<readonly KubeObject[]> }>
+> = {
   'service IPs': {
     planner: () => serviceIPs({ seed: 1 }),
     objects: (count) =>
@@ -27,6 +34,11 @@ const WORLDS: Readonly<Record<string, { planner(): Planner; objects(count: numbe
         ] as KubeObject[]
       }),
   },
+  'in-cluster pools': { planner: () => inCluster(), objects: (count) => claimsAtRest(count, {}) },
+  'in-cluster pools that avoid each other': {
+    planner: () => inCluster({ overlaps: 'avoid' }),
+    objects: (count) => claimsAtRest(count, { overlaps: 'avoid' }),
+  },
   'node IPAM': {
     planner: () => nodeIPAM(),
     objects: (count) => [
@@ -44,6 +56,16 @@ const WORLDS: Readonly<Record<string, { planner(): Planner; objects(count: numbe
       })),
     ],
   },
+}
+
+/** A pool, Bound claims, and their IPAddress objects. */
+async function claimsAtRest(count: number, options: InClusterOptions): Promise<readonly KubeObject[]> {
+  const store = memoryStore({ now: () => 0, kinds })
+  unwrap(await store.create(pool(['10.0.0.0/16'])))
+  for (const index of numbers(count)) unwrap(await store.create(claim(`c${index}`)))
+  await runUntilQuiet(store, [inCluster(options)], { now: () => 0 })
+  const lists = await Promise.all(kinds.map(async (kind) => unwrap(await store.list(kind)).items))
+  return lists.flat()
 }
 
 const numbers = (count: number) => Array.from({ length: count }, (_, index) => index + 1)
@@ -110,10 +132,11 @@ describe('a planner keeps no record of objects at rest', () => {
   test.each(Object.entries(WORLDS))('%s', async (_, { planner, objects }) => {
     const grown = async (count: number) => {
       const one = planner()
+      const all = await objects(count)
       const kept = await entriesByFile(() => {
-        for (const object of objects(count))
+        for (const object of all)
           for (const key of one.observe({ kind: 'present', object })) one.plan(key, { nowMs: 0 })
-        for (const object of objects(count)) {
+        for (const object of all) {
           const { namespace, name } = object.metadata
           one.plan([object.kind, namespace === undefined ? name : `${namespace}/${name}`].join(' '), {
             nowMs: 3_600_000,
