@@ -1,7 +1,7 @@
 import type { Node } from 'ipam-kit/crd/core'
 import { ClusterNetwork } from 'ipam-kit/crd/ipam-kit'
 import type { ClusterCIDR } from 'ipam-kit/crd/node-ipam'
-import { LiveNetworkView, type NetworkView, networkView, networkViewPlanner } from 'ipam-kit/provider/network-view'
+import { type NetworkView, networkView, networkViewPlanner } from 'ipam-kit/provider/network-view'
 import { once } from '../corpora.js'
 import type { Side, Work } from '../harness.js'
 
@@ -55,17 +55,23 @@ function read({ ipv4, ipv6 }: NetworkView): number {
 
 /** A Node is deleted, and comes back. */
 function events(count: number): Side {
-  const live = new LiveNetworkView()
-  for (const range of ranges()) live.setClusterCIDR(range)
-  for (let nth = 0; nth < count; nth++) live.setNode(node(nth))
+  const planner = networkViewPlanner()
+  for (const object of ranges()) planner.observe({ kind: 'present', object })
+  let version = 0
+  const create = (nth: number) => {
+    const object = node(nth)
+    const metadata = { ...object.metadata, uid: `uid-${++version}`, resourceVersion: String(version) }
+    planner.observe({ kind: 'present', object: { ...object, metadata } })
+  }
+  for (let nth = 0; nth < count; nth++) create(nth)
   let next = 0
   const run = () => {
     next = (next + 7) % RANGES
     const nth = next
-    live.deleteNode(`node-${nth}`)
-    const sum = read(live)
-    live.setNode(node(nth))
-    return sum + read(live)
+    planner.observe({ kind: 'absent', ref: { apiVersion: 'v1', kind: 'Node', name: `node-${nth}` } })
+    const sum = read(planner.view)
+    create(nth)
+    return sum + read(planner.view)
   }
   return { run, operations: 2, answer: () => run() }
 }

@@ -2,7 +2,7 @@
 // package.
 export { PrefixMap } from './map/prefix-map.js'
 export { assertPrefix, whyNotPrefix } from './nouns/prefix-core.js'
-export { frozenCover, frozenPrefix, frozenSet } from './set/frozen.js'
+export { frozenPrefix, frozenSet } from './set/frozen.js'
 export { mix } from './set/mix.js'
 export { assertSet, eachRange } from './set/range-set.js'
 export { readSet, writeSet } from './set/range-set-codec.js'

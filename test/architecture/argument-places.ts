@@ -3,7 +3,7 @@ import { Address, Prefix, Range, RangeSet } from 'ipam-kit/cidr'
 import { ClusterApi, Core, InCluster, IpamKit, Metal3, Networking, NodeIpam, OpenStack } from 'ipam-kit/crd'
 import { ObjectCache } from 'ipam-kit/plan'
 import { inCluster, PoolLedger } from 'ipam-kit/provider/in-cluster'
-import { LiveNetworkView, networkView } from 'ipam-kit/provider/network-view'
+import { networkView } from 'ipam-kit/provider/network-view'
 import { memoryStore } from 'ipam-kit/store/memory'
 import { FakeCloudWorld } from 'ipam-kit/testing'
 import * as z from 'zod'
@@ -151,7 +151,6 @@ const RIGHT: Readonly<Record<string, () => unknown>> = {
   ObjectCache: () => new ObjectCache(),
   PoolLedger: () => new PoolLedger(),
   AddressLedger: () => new PoolLedger(),
-  LiveNetworkView: () => new LiveNetworkView(),
   NetworkView: () => view,
   FakeCloudWorld: () => new FakeCloudWorld({ now: () => 0 }),
   ZodType: () => z.unknown(),

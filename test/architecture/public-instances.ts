@@ -2,7 +2,6 @@ import { AddressPool, Bitmap, Ledger, PrefixAllocator, PrefixTree, RangeTree } f
 import { Address, Prefix, PrefixMap, Range, RangeSet } from 'ipam-kit/cidr'
 import { Absences, Calls, ObjectCache } from 'ipam-kit/plan'
 import { PoolLedger } from 'ipam-kit/provider/in-cluster'
-import { LiveNetworkView } from 'ipam-kit/provider/network-view'
 import { ControllerMetrics, Histogram } from 'ipam-kit/render'
 import { Backoff, EventRecorder, ProblemLog } from 'ipam-kit/run'
 import { memoryStore } from 'ipam-kit/store/memory'
@@ -29,7 +28,6 @@ export const instances: Readonly<Record<string, () => object>> = {
     }),
   Histogram: () => new Histogram([1]),
   Ledger: () => new Ledger({ space: RangeSet.parse(['10.0.0.0/29']) }),
-  LiveNetworkView: () => new LiveNetworkView(),
   ObjectCache: () => new ObjectCache(),
   PoolLedger: () => new PoolLedger(),
   PrefixAllocator: () => new PrefixAllocator({ ranges: ['10.0.0.0/24'], childLength: 28 }),

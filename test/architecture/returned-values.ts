@@ -14,7 +14,6 @@ import { InClusterIPPool } from 'ipam-kit/crd/in-cluster'
 import type { KubeObject } from 'ipam-kit/crd/meta'
 import { Absences, Calls, ObjectCache, type Watch } from 'ipam-kit/plan'
 import { PoolLedger } from 'ipam-kit/provider/in-cluster'
-import { LiveNetworkView } from 'ipam-kit/provider/network-view'
 import { ControllerMetrics, Histogram } from 'ipam-kit/render'
 import { Backoff } from 'ipam-kit/run'
 import { Dice } from 'ipam-kit/testing'
@@ -124,20 +123,6 @@ function poolLedger(): PoolLedger {
   made.setPool(inClusterPool(), ['a problem'])
   made.keep(new Map([['a/d', '10.0.0.9']]))
   return made
-}
-
-function networkView(): LiveNetworkView {
-  const view = new LiveNetworkView()
-  view.setConfigured({
-    extraCIDRs: [{ name: 'pods', cidrs: ['10.0.0.0/16', 'fd00::/48'] }],
-    serviceCIDRs: ['10.0.9.0/24'],
-  })
-  view.setNode(node('a', '10.0.1.0/24', 'fd00::/64'))
-  view.setNode(node('b', '10.0.1.0/24'))
-  view.setNode(node('c', '10.0.9.0/24'))
-  view.setNode(node('d', '10.7.9.0/24'))
-  view.setNode(node('e', 'x'))
-  return view
 }
 
 function objectCache(): ObjectCache {
@@ -261,23 +246,6 @@ export const specimens: Readonly<Record<string, Specimen>> = {
     conflicts: (it) => it.conflicts(),
     next: (it) => it.next({ for: 'd' }),
     counts: (it) => it.counts(),
-  }),
-  LiveNetworkView: specimen(networkView, {
-    ipv4: ({ ipv4: v }) => [v.active, v.inUse, v.orphans, v.conflicts, v.known, v.summary(3)],
-    ipv6: ({ ipv6: v }) => [v.active, v.inUse, v.orphans, v.conflicts, v.known, v.summary(3)],
-    problems: (it) => it.problems,
-    problemCount: (it) => it.problemCount,
-    nodeCounts: (it) => it.nodeCounts,
-    known: (it) => it.known,
-    summary: (it) => it.summary(2),
-    setNode: (it) => it.setNode(node('f', '10.0.3.0/24')),
-    deleteNode: (it) => it.deleteNode('b'),
-    setClusterCIDR: (it) => it.setClusterCIDR({ metadata: { name: 'x' }, spec: { ipv4: '10.8.0.0/16' } } as never),
-    deleteClusterCIDR: (it) => it.deleteClusterCIDR('x'),
-    setAccepted: (it) => it.setAccepted(new Set(['10.0.0.0/16'])),
-    setConfigured: (it) => it.setConfigured({}),
-    setRanges: (it) => it.setRanges('more', 'pods', { name: 'more', cidrs: ['10.6.0.0/16'] }),
-    setUnreadable: (it) => it.setUnreadable({ kind: 'Node', name: 'g' } as never, 'it cannot be read'),
   }),
   ObjectCache: specimen(objectCache, {
     clock: (it) => it.clock,

@@ -1,6 +1,5 @@
 import type { Prefix } from '../nouns/prefix-core.js'
 import type { RangeSet } from './range-set.js'
-import type { Cover } from './range-set-cover.js'
 
 // Values that a class returns, and that stay part of its inside.
 
@@ -15,8 +14,4 @@ export function frozenSet(set: RangeSet): RangeSet {
   Object.freeze(set.v4)
   Object.freeze(set.v6)
   return Object.freeze(set)
-}
-
-export function frozenCover({ prefixes, added }: Cover): Cover {
-  return Object.freeze({ prefixes: Object.freeze(prefixes.map(frozenPrefix)), added })
 }

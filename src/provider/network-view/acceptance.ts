@@ -2,7 +2,7 @@ import * as Prefix from '../../cidr/nouns/prefix.js'
 import type { ClusterNetwork, ClusterNetworkRange } from '../../crd/ipam-kit/cluster-network.js'
 import { MAX_RANGES } from '../../crd/ipam-kit/names.js'
 import { check } from '../../errors/check.js'
-import type { NetworkRange } from './view.js'
+import type { CurrentRange } from './family.js'
 
 /** The ranges of a status, and the number of those left out. */
 export interface ListedRanges {
@@ -45,9 +45,9 @@ export function acceptedRanges(network: ClusterNetwork | undefined): ReadonlySet
  *   begins again.
  * - Of two configured ranges of one CIDR, one of which is deleted, the other one counts.
  */
-export function listRanges(ranges: readonly NetworkRange[], network: ClusterNetwork, nowMs: number): ListedRanges {
+export function listRanges(ranges: readonly CurrentRange[], network: ClusterNetwork, nowMs: number): ListedRanges {
   const before = new Map((network.status?.ranges ?? []).map((range) => [range.cidr, range]))
-  const byCidr = new Map<string, NetworkRange[]>()
+  const byCidr = new Map<string, CurrentRange[]>()
   for (const range of ranges) {
     const cidr = Prefix.format(range.prefix)
     byCidr.set(cidr, [...(byCidr.get(cidr) ?? []), range])
@@ -60,7 +60,7 @@ export function listRanges(ranges: readonly NetworkRange[], network: ClusterNetw
     const same = byCidr.get(cidr)!
     const range = same.find(({ phase }) => phase !== 'terminating') ?? same[0]!
     const isTerminating = range.phase === 'terminating'
-    const isUsed = same.some(({ users }) => users > 0)
+    const isUsed = same.some(({ isUsed }) => isUsed)
     const answer = answerOf(cidr, before.get(cidr), isUsed, network)
     const proposedAt =
       proposalOf(before.get(cidr), isTerminating || answer === 'accepted') ?? new Date(nowMs).toISOString()
@@ -114,6 +114,6 @@ export const FLAG = 'Flag'
 /** The longest name of a source. */
 const MAX_NAME = 253
 
-function sourceOf({ source, name }: NetworkRange): ClusterNetworkRange['source'] {
+function sourceOf({ source, name }: CurrentRange): ClusterNetworkRange['source'] {
   return source === undefined ? { kind: FLAG, name: name.slice(0, MAX_NAME) } : { kind: source.kind, name: source.name }
 }

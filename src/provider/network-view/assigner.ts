@@ -48,11 +48,13 @@ const INPUT: KindOf<AssignerInput> = [
   },
 ]
 
+type AssignedRange = Pick<NetworkRange, 'name' | 'source' | 'prefix'>
+
 /** The facts for {@link decideAssigner}. */
 export interface AssignerFacts {
   readonly nodes: number
   readonly nodesWithSubnets: number
-  readonly ranges: readonly NetworkRange[]
+  readonly ranges: readonly AssignedRange[]
   /** An address of a Node that lies in a range. */
   readonly sharedBy: string | undefined
   readonly pods: PodFacts | undefined
@@ -99,14 +101,14 @@ export function assigner(input: AssignerInput): Assigner {
 }
 
 /** The configured ranges of a family, with deleted ones that are in use. */
-export function rangesOf({ active, proposed, terminating }: FamilyView): readonly NetworkRange[] {
+function rangesOf({ active, proposed, terminating }: FamilyView): readonly NetworkRange[] {
   return [...active, ...proposed, ...terminating]
 }
 
 /** An address of a Node that lies in a range, as a sentence. O(addresses of Nodes). */
 export function sharedBy(
   nodes: Iterable<NetworkNode & Pick<Node, 'status'>>,
-  ranges: readonly NetworkRange[],
+  ranges: readonly AssignedRange[],
 ): string | undefined {
   const byPrefix = new PrefixMap(ranges.map(({ prefix, name }) => [prefix, name]))
   for (const { metadata, status } of nodes) {

@@ -1,101 +1,93 @@
-import { Ledger } from '../../allocator/index.js'
+import type { Ledger, LedgerEntry } from '../../allocator/index.js'
 import type { Family } from '../../cidr/index.js'
-import { type Cover, frozenCover, frozenPrefix, PrefixMap } from '../../cidr/internal.js'
+import { type Cover, frozenPrefix, frozenSet } from '../../cidr/internal.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
 import * as RangeSet from '../../cidr/nouns/range-set.js'
-import type { ObjectRef } from '../../crd/meta/object.js'
 import { compareText } from '../../plan/cached-objects.js'
-import { PrefixUnion } from './union.js'
+import type { Extent, Holder } from '../../plan/index.js'
+import { DELETED, NODES, type RangeRole } from './read.js'
 import type { ConflictParty, FamilyView, NetworkConflict, NetworkRange, NodeSubnet, RangePhase } from './view.js'
 
 type Prefix = Prefix.Prefix
 type RangeSet = RangeSet.RangeSet
+type Entry = LedgerEntry<Holder>
 
 /** How many conflicts a view lists at most. */
 const MAX_CONFLICTS = 1000
 
-/** A range of Pods as it is configured. */
-export interface RangeSpec {
-  readonly name: string
-  readonly source: ObjectRef | undefined
-  readonly prefix: Prefix
-  /** Nodes get no subnets from it any more. */
-  readonly isDeleted: boolean
-}
-
-/** A range, with the number of the subnets that it contains. */
-interface CountedRange extends RangeSpec {
-  users: number
-}
-
-/** A range that Pods may not use. */
-export interface ReservedRange extends ConflictParty {
-  readonly kind: 'service' | 'pool'
-}
-
-/** A party that must not overlap a reserved range. */
-type ReservableParty = ConflictParty & { readonly kind: 'node' | 'range' }
-
-/**
- * The view of one family, updated by deltas. Adding or removing a subnet costs O(length of its
- * prefix + ranges around it); for a range also the subnets inside it. Lists are made from the
- * changes when they are read.
- */
-export class LiveFamilyView implements FamilyView {
-  readonly family: Family
+/** What a view is made of. */
+export interface ViewFacts {
+  /**
+   * Which Node uses which subnet, and which object configures which range: a ledger for each role,
+   * and one for deleted ranges.
+   */
+  readonly ledger: (pool: typeof NODES | RangeRole | typeof DELETED) => Ledger<Holder>
+  /** How many Nodes have a subnet of a family. */
+  readonly nodesOf: (family: Family) => number
   /**
    * As canonical CIDR; `undefined`: all. A proposed range is known as an active one is, so nothing
    * else depends on it.
    */
   accepted: ReadonlySet<string> | undefined
-  nodes = 0
-  /** Which Node uses which subnet. No subnets are offered here, so its space is empty. */
-  readonly #subnets = new Ledger({ space: RangeSet.empty })
-  /** By id, as all maps here. */
-  readonly #ranges = new PrefixMap<Map<string, CountedRange>>()
-  readonly #reserved = new PrefixMap<Map<string, ReservedRange>>()
-  readonly #known = new PrefixUnion()
-  /** Ids of subnets that no range contains. */
-  readonly #orphans = new Set<string>()
-  /** Ids of subnets that overlap a reserved range. */
-  readonly #clashes = new Set<string>()
-  #conflicts: { readonly listed: readonly NetworkConflict[]; readonly hasMore: boolean } | undefined
-  #summary: { readonly set: RangeSet; readonly max: number; readonly cover: Cover } | undefined
+}
 
-  constructor(family: Family) {
+/**
+ * The view of one family, read from ledgers. What a change of a ledger cannot have changed is read
+ * once: call {@link touch} for each extent that has changed.
+ */
+export class LedgerFamilyView implements FamilyView {
+  readonly family: Family
+  readonly #facts: ViewFacts
+  /** Subnets that no range contains: to find them among all subnets is O(n). */
+  readonly #orphans = new Map<string, Prefix>()
+  #known: RangeSet = RangeSet.empty
+  #isKnown = false
+  #conflicts: { readonly listed: readonly NetworkConflict[]; readonly hasMore: boolean } | undefined
+
+  constructor(family: Family, facts: ViewFacts) {
     this.family = family
+    this.#facts = facts
   }
 
   get active(): readonly NetworkRange[] {
-    return this.#inPhase('active')
+    return this.#inPhase('active').map((range) => this.#counted(range))
   }
 
   get proposed(): readonly NetworkRange[] {
-    return this.#inPhase('proposed')
+    return this.#inPhase('proposed').map((range) => this.#counted(range))
   }
 
   get terminating(): readonly NetworkRange[] {
-    return this.#inPhase('terminating')
+    return this.#inPhase('terminating').map((range) => this.#counted(range))
   }
 
   get drained(): readonly NetworkRange[] {
-    return this.#inPhase('drained')
+    return this.#inPhase('drained').map((range) => this.#counted(range))
+  }
+
+  /** The configured ranges, with deleted ones that are in use. O(ranges). */
+  get current(): readonly CurrentRange[] {
+    return (['active', 'proposed', 'terminating'] as const).flatMap((phase) => this.#inPhase(phase))
   }
 
   get inUse(): readonly NodeSubnet[] {
-    return this.#subnets.entries().map(({ prefix, holder }) => this.#subnetOf(holder.key, prefix))
+    return this.#entries(NODES).map(({ prefix, holder }) => {
+      const around = [...this.#over('pods', prefix), ...this.#over(DELETED, prefix)]
+      const owners = around.sort(inOrder).map((range) => range.holder.key)
+      return { node: holder.key, prefix, owners }
+    })
+  }
+
+  get nodes(): number {
+    return this.#facts.nodesOf(this.family)
   }
 
   get orphans(): readonly NodeSubnet[] {
-    const entries = [...this.#orphans].map((id) => this.#subnets.get(id)!)
-    return entries
-      .sort((a, b) => Prefix.compare(a.prefix, b.prefix) || compareText(a.holder.key, b.holder.key))
-      .map(({ prefix, holder }) => ({ node: holder.key, prefix, owners: [] }))
-  }
-
-  /** How many orphans there are. O(1). */
-  get orphanCount(): number {
-    return this.#orphans.size
+    return [...this.#orphans.values()].sort(Prefix.compare).flatMap((orphan) =>
+      this.#over(NODES, orphan)
+        .filter(({ prefix }) => prefix.length === orphan.length)
+        .map(({ prefix, holder }) => ({ node: holder.key, prefix, owners: [] })),
+    )
   }
 
   get conflicts(): readonly NetworkConflict[] {
@@ -109,131 +101,81 @@ export class LiveFamilyView implements FamilyView {
   }
 
   get known(): RangeSet {
-    return this.#known.set
+    if (!this.#isKnown) {
+      const set = RangeSet.fromPrefixes([...this.current.map(({ prefix }) => prefix), ...this.#orphans.values()])
+      // the same object until the addresses change
+      if (!RangeSet.equals(set, this.#known)) this.#known = frozenSet(set)
+      this.#isKnown = true
+    }
+    return this.#known
   }
 
   summary(max: number): Cover {
-    const set = this.known
-    if (this.#summary?.set !== set || this.#summary.max !== max) {
-      this.#summary = { set, max, cover: frozenCover(RangeSet.cover(set, { maxPrefixes: max })) }
-    }
-    return this.#summary.cover
+    return RangeSet.cover(this.known, { maxPrefixes: max })
   }
 
-  addSubnet(node: string, prefix: Prefix): void {
-    const id = idOf(node, prefix)
-    this.#subnets.set(id, { prefix, reason: 'held', holder: { key: node } })
-    const around = this.#rangesAround(prefix)
-    for (const range of around) this.#count(range, 1)
-    if (around.length === 0) this.#setOrphan(id, prefix, true)
-    if (overlapsAny(this.#reserved, prefix)) this.#clashes.add(id)
-    this.#noteConflicts(id, prefix)
-  }
-
-  removeSubnet(node: string, prefix: Prefix): void {
-    const id = idOf(node, prefix)
-    this.#noteConflicts(id, prefix)
-    this.#subnets.delete(id)
-    this.#clashes.delete(id)
-    for (const range of this.#rangesAround(prefix)) this.#count(range, -1)
-    this.#setOrphan(id, prefix, false)
-  }
-
-  addRange(id: string, spec: RangeSpec): void {
-    const { prefix } = spec
-    const range: CountedRange = { ...spec, users: 0 }
-    listAt(this.#ranges, prefix).set(id, range)
-    if (isKnown(range)) this.#known.add(prefix)
-    for (const entry of this.#subnetsIn(prefix)) {
-      this.#count(range, 1)
-      this.#setOrphan(idOf(entry.holder.key, entry.prefix), entry.prefix, false)
-    }
+  /**
+   * Takes in that the holders of an extent have changed. For a subnet O(length of its prefix), for
+   * a range also the subnets in it.
+   */
+  touch({ pool, prefix }: Extent): void {
     this.#conflicts = undefined
+    if (pool === 'services' || pool === 'pools') return
+    const subnets = pool === NODES ? [prefix] : Array.from(this.#subnetsIn(prefix), (entry) => entry.prefix)
+    const isRange = pool !== NODES || startsAround(this.#facts.ledger(DELETED), prefix)
+    for (const subnet of subnets) this.#isKnown = !this.#isMoved(subnet) && this.#isKnown
+    // a deleted range is known while a Node has a subnet of it
+    if (isRange) this.#isKnown = false
   }
 
-  removeRange(id: string, prefix: Prefix): void {
-    const range = this.#ranges.get(prefix)?.get(id)
-    if (range === undefined) return
-    if (isKnown(range)) this.#known.remove(prefix)
-    removeAt(this.#ranges, prefix, id)
-    for (const entry of this.#subnetsIn(prefix)) {
-      const isOrphan = this.#rangesAround(entry.prefix).length === 0
-      if (isOrphan) this.#setOrphan(idOf(entry.holder.key, entry.prefix), entry.prefix, true)
-    }
-    this.#conflicts = undefined
+  /** Updates whether a subnet is an orphan. Returns whether that has changed. */
+  #isMoved(subnet: Prefix): boolean {
+    const { ledger } = this.#facts
+    const [inUse] = this.#subnetsIn(subnet)
+    const isOrphan =
+      inUse?.prefix.length === subnet.length &&
+      ![ledger('pods'), ledger(DELETED)].some((of) => startsAround(of, subnet))
+    const id = Prefix.format(subnet)
+    if (this.#orphans.has(id) === isOrphan) return false
+    if (isOrphan) this.#orphans.set(id, subnet)
+    else this.#orphans.delete(id)
+    return true
   }
 
-  addReserved(id: string, range: ReservedRange): void {
-    listAt(this.#reserved, range.prefix).set(id, range)
-    this.#noteClashes(range.prefix)
+  #entries(pool: RangeRole | typeof NODES | typeof DELETED): Entry[] {
+    return this.#facts
+      .ledger(pool)
+      .entries()
+      .filter(({ prefix }) => prefix.address.family === this.family)
   }
 
-  removeReserved(id: string, prefix: Prefix): void {
-    removeAt(this.#reserved, prefix, id)
-    this.#noteClashes(prefix)
+  #inPhase(phase: RangePhase): CurrentRange[] {
+    const isDeleted = phase === 'terminating' || phase === 'drained'
+    return this.#entries(isDeleted ? DELETED : 'pods').flatMap(({ prefix, holder: { key: name, object } }) => {
+      const isUsed = this.#subnetsIn(prefix).next().done !== true
+      const isAccepted = this.#facts.accepted?.has(Prefix.format(prefix)) !== false
+      const deleted = isUsed ? 'terminating' : 'drained'
+      const is = isDeleted ? deleted : isAccepted ? 'active' : 'proposed'
+      return is === phase ? [{ name, source: object && { ...object }, prefix, phase, isUsed }] : []
+    })
   }
 
-  #inPhase(phase: RangePhase): NetworkRange[] {
-    const all = [...this.#ranges.values()].flatMap((ranges) => [...ranges.values()].sort(byName))
-    return all
-      .filter((range) => this.#phaseOf(range) === phase)
-      .map(({ name, source, prefix, users }) => ({ name, source, prefix, phase, users }))
+  #counted({ isUsed, ...range }: CurrentRange): NetworkRange {
+    return { ...range, users: isUsed ? [...this.#subnetsIn(range.prefix)].length : 0 }
   }
 
-  #phaseOf(range: CountedRange): RangePhase {
-    if (range.isDeleted) return isKnown(range) ? 'terminating' : 'drained'
-    return this.accepted?.has(Prefix.format(range.prefix)) === false ? 'proposed' : 'active'
-  }
-
-  #subnetOf(node: string, prefix: Prefix): NodeSubnet {
-    return { node, prefix, owners: this.#rangesAround(prefix).map(({ name }) => name) }
-  }
-
-  /** The widest first, those of one prefix by name. */
-  #rangesAround(prefix: Prefix): CountedRange[] {
-    return this.#ranges.covering(prefix).flatMap(({ value }) => [...value.values()].sort(byName))
-  }
-
-  #subnetsIn(prefix: Prefix) {
-    return this.#subnets.holders(prefix).filter((entry) => entry.prefix.length >= prefix.length)
-  }
-
-  /** A terminating range is known while it has users. */
-  #count(range: CountedRange, change: 1 | -1): void {
-    const wasKnown = isKnown(range)
-    range.users += change
-    if (isKnown(range) === wasKnown) return
-    if (wasKnown) this.#known.remove(range.prefix)
-    else this.#known.add(range.prefix)
-    this.#conflicts = undefined
-  }
-
-  #setOrphan(id: string, prefix: Prefix, isOrphan: boolean): void {
-    if (this.#orphans.has(id) === isOrphan) return
-    if (isOrphan) {
-      this.#orphans.add(id)
-      this.#known.add(prefix)
-    } else {
-      this.#orphans.delete(id)
-      this.#known.remove(prefix)
+  *#subnetsIn(prefix: Prefix): IterableIterator<Entry> {
+    for (const entry of this.#facts.ledger(NODES).overlapping(prefix)) {
+      if (entry.prefix.length >= prefix.length) yield entry
     }
   }
 
-  /** Conflicts are computed again only when a subnet that is part of one is added or removed. */
-  #noteConflicts(id: string, prefix: Prefix): void {
-    if (this.#conflicts === undefined) return
-    const others = this.#subnets.overlapping(prefix)
-    others.next()
-    if (this.#clashes.has(id) || others.next().done !== true) this.#conflicts = undefined
-  }
-
-  #noteClashes(reserved: Prefix): void {
-    for (const { prefix, holder } of this.#subnets.holders(reserved)) {
-      const id = idOf(holder.key, prefix)
-      if (overlapsAny(this.#reserved, prefix)) this.#clashes.add(id)
-      else this.#clashes.delete(id)
-    }
-    this.#conflicts = undefined
+  /** The entries that contain a prefix, the widest first. */
+  #over(pool: 'pods' | typeof NODES | typeof DELETED, prefix: Prefix): Entry[] {
+    return this.#facts
+      .ledger(pool)
+      .holders(prefix)
+      .filter((entry) => entry.prefix.length <= prefix.length)
   }
 
   #findConflicts() {
@@ -248,73 +190,60 @@ export class LiveFamilyView implements FamilyView {
   }
 
   *#eachConflict(): IterableIterator<NetworkConflict> {
-    for (const { prefix, holder } of this.#subnets.conflicts()) {
-      for (const other of this.#subnets.holders(prefix)) {
+    const subnets = this.#facts.ledger(NODES)
+    for (const { prefix, holder } of subnets.conflicts()) {
+      if (prefix.address.family !== this.family) continue
+      for (const other of subnets.holders(prefix)) {
         // each pair once, from the one with the lower name
         if (compareText(holder.key, other.holder.key) >= 0) continue
-        const between = [nodeParty(holder.key, prefix), nodeParty(other.holder.key, other.prefix)] as const
+        const between = [partyOf('node', { prefix, holder }), partyOf('node', other)] as const
         yield { kind: 'node-node', between }
       }
     }
-    const clashes = [...this.#clashes].map((id) => this.#subnets.get(id)!)
-    clashes.sort((a, b) => Prefix.compare(a.prefix, b.prefix) || compareText(a.holder.key, b.holder.key))
-    for (const { prefix, holder } of clashes) yield* this.#withReserved(nodeParty(holder.key, prefix))
-    for (const [prefix, ranges] of this.#ranges) {
-      for (const range of [...ranges.values()].sort(byName)) {
-        if (isKnown(range)) yield* this.#withReserved({ kind: 'range', name: range.name, prefix })
-      }
-    }
+    const reserved = [...this.#entries('services'), ...this.#entries('pools')]
+    if (reserved.length === 0) return
+    const clashes = new Set(reserved.flatMap(({ prefix }) => subnets.holders(prefix)))
+    for (const entry of [...clashes].sort(inOrder)) yield* this.#withReserved(partyOf('node', entry))
+    const ranges = this.current.map(({ prefix, name: key }) => ({ prefix, holder: { key } }))
+    for (const range of ranges.sort(inOrder)) yield* this.#withReserved(partyOf('range', range))
   }
 
-  *#withReserved(party: ReservableParty): IterableIterator<NetworkConflict> {
-    for (const { value } of overlapping(this.#reserved, party.prefix)) {
-      for (const reserved of [...value.values()].sort(byName)) {
-        yield { kind: `${party.kind}-${reserved.kind}`, between: [party, reserved] }
-      }
+  *#withReserved<K extends 'node' | 'range'>(party: ConflictParty & { readonly kind: K }) {
+    const others = (['service', 'pool'] as const).flatMap((kind) =>
+      this.#facts
+        .ledger(`${kind}s`)
+        .holders(party.prefix)
+        .map((entry) => ({ kind, entry })),
+    )
+    others.sort((left, right) => inOrder(left.entry, right.entry))
+    for (const { kind, entry } of others) {
+      yield { kind: `${party.kind}-${kind}`, between: [party, partyOf(kind, entry)] } as const
     }
   }
 }
 
-/** A deleted range is known until its last use. */
-function isKnown({ isDeleted, users }: CountedRange): boolean {
-  return !isDeleted || users > 0
+/** A range of Pods, without the number of its subnets, which are O(n) to count. */
+export type CurrentRange = Omit<NetworkRange, 'users'> & {
+  /** Whether it contains the subnet of a Node. */
+  readonly isUsed: boolean
 }
 
-/** The name of a Node has no blank in it. */
-function idOf(node: string, prefix: Prefix): string {
-  return `${node} ${Prefix.format(prefix)}`
+type PartyEntry = Pick<Entry, 'prefix'> & { readonly holder: Pick<Holder, 'key'> }
+
+function partyOf<K extends ConflictParty['kind']>(kind: K, { prefix, holder }: PartyEntry) {
+  return { kind, name: holder.key, prefix }
 }
 
-function frozenParty<P extends ConflictParty>(party: P): P {
+function frozenParty(party: ConflictParty): ConflictParty {
   return Object.freeze({ ...party, prefix: frozenPrefix(party.prefix) })
 }
 
-function nodeParty(name: string, prefix: Prefix) {
-  return { kind: 'node', name, prefix } as const
+/** Whether an entry contains a prefix. */
+function startsAround(ledger: Ledger<Holder>, prefix: Prefix): boolean {
+  const [widest] = ledger.overlapping(prefix)
+  return widest !== undefined && widest.prefix.length <= prefix.length
 }
 
-function listAt<T>(map: PrefixMap<Map<string, T>>, prefix: Prefix): Map<string, T> {
-  const list = map.get(prefix) ?? new Map<string, T>()
-  map.set(prefix, list)
-  return list
-}
-
-function removeAt<T>(map: PrefixMap<Map<string, T>>, prefix: Prefix, id: string): void {
-  const list = map.get(prefix)
-  list?.delete(id)
-  if (list?.size === 0) map.delete(prefix)
-}
-
-/** The entries around a prefix, the widest first, then those inside it. */
-function overlapping<T>(map: PrefixMap<T>, prefix: Prefix) {
-  const inside = map.coveredBy(prefix).filter((entry) => entry.prefix.length > prefix.length)
-  return [...map.covering(prefix), ...inside]
-}
-
-function overlapsAny<T>(map: PrefixMap<T>, prefix: Prefix): boolean {
-  return map.size > 0 && (map.longestMatch(prefix) !== undefined || map.coveredBy(prefix, { limit: 1 }).length > 0)
-}
-
-function byName(left: { readonly name: string }, right: { readonly name: string }): number {
-  return compareText(left.name, right.name)
+function inOrder(left: PartyEntry, right: PartyEntry): number {
+  return Prefix.compare(left.prefix, right.prefix) || compareText(left.holder.key, right.holder.key)
 }

@@ -13,8 +13,7 @@ export type { CrdModel, KubeObject } from '../../crd/meta/index.js'
 export type { ClusterCIDR, ClusterCIDRSpec } from '../../crd/node-ipam/index.js'
 export { acceptedRanges } from './acceptance.js'
 export { type Assigner, type AssignerInput, type AssignerType, assigner } from './assigner.js'
-export type { LiveFamilyView, RangeSpec, ReservedRange } from './family.js'
-export { type ConfiguredRanges, LiveNetworkView, type RangeRole } from './live.js'
+export type { ConfiguredRanges } from './ledger-view.js'
 export type { Loss as RenderLoss, Rendered } from './loss.js'
 export { networkView, usedBeforeKnown } from './network-view.js'
 export {
@@ -32,6 +31,7 @@ export {
   renderCalico,
   renderCilium,
 } from './pools.js'
+export type { RangeRole } from './read.js'
 export {
   type FlannelBackend,
   type FlannelContent,

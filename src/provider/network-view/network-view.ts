@@ -1,7 +1,10 @@
 import { assertSet } from '../../cidr/internal.js'
 import * as RangeSet from '../../cidr/nouns/range-set.js'
+import { HAS_META, isDeleting, type KubeObject, refOf } from '../../crd/meta/object.js'
 import { check } from '../../errors/check.js'
-import { LiveNetworkView } from './live.js'
+import type { ViewFacts } from './family.js'
+import { LedgerView, newLedger, record, recordConfigured } from './ledger-view.js'
+import { DELETED, familiesOf, holdingsIn, NODES, type Reading, readClusterCIDR, readNode } from './read.js'
 import { assertView, CONFIGURED, type NetworkView, type NetworkViewInput, type NodeSubnet } from './view.js'
 
 type RangeSet = RangeSet.RangeSet
@@ -15,7 +18,7 @@ type RangeSet = RangeSet.RangeSet
  * exists, also in no range.
  *
  * O(n log n) for n Nodes and ranges. The lists are made when they are read: O(n). For a series of
- * changes: {@link LiveNetworkView}.
+ * changes: `view` of a {@link networkViewPlanner}, which follows them.
  *
  * Source: KEP-2593, section Node Updated; the unfinished KEP that was to replace it
  * (`PodNetwork.status`).
@@ -34,13 +37,41 @@ type RangeSet = RangeSet.RangeSet
 export function networkView(input: NetworkViewInput): NetworkView {
   check('networkView', 'input', input, ['open', { nodes: 'iterable', clusterCIDRs: 'iterable', ...CONFIGURED }])
 
-  const view = new LiveNetworkView()
   const { nodes, clusterCIDRs, accepted, ...configured } = input
-  for (const range of clusterCIDRs) view.setClusterCIDR(range)
-  view.setConfigured(configured)
-  view.setAccepted(accepted)
-  for (const node of nodes) view.setNode(node)
+  const ledgers = {
+    nodes: newLedger(),
+    pods: newLedger(),
+    deleted: newLedger(),
+    services: newLedger(),
+    pools: newLedger(),
+  }
+  const ledger: ViewFacts['ledger'] = (pool) => ledgers[pool]
+  const problems = [...recordConfigured(ledger, configured)]
+  const counts = { 4: 0, 6: 0 }
+  const add = (pool: keyof typeof ledgers, object: KubeObject, reading: Reading) => {
+    const { name } = object.metadata
+    record(ledger, name, holdingsIn(pool, name, reading), refOf(object))
+    if (reading.problems.length > 0) problems.push(reading.problems)
+  }
+  for (const range of byName('clusterCIDRs', clusterCIDRs)) {
+    check('networkView', 'clusterCIDRs', range, ['open', { spec: 'object' }])
+    add(isDeleting(range) ? DELETED : 'pods', range, readClusterCIDR(range))
+  }
+  for (const node of byName('nodes', nodes)) {
+    const reading = readNode(node)
+    add(NODES, node, reading)
+    for (const family of familiesOf(reading)) counts[family]++
+  }
+  const view = new LedgerView({ ledger, nodesOf: (family) => counts[family], accepted }, () => problems)
+  view.touch(ledgers.nodes.entries().map(({ prefix }) => ({ pool: NODES, prefix })))
   return view
+}
+
+/** Of objects with one name the last one. */
+function byName<T extends KubeObject>(name: string, objects: Iterable<T>): Iterable<T> {
+  const all = [...objects]
+  for (const object of all) check<unknown>('networkView', name, object, HAS_META)
+  return new Map(all.map((object) => [object.metadata.name, object])).values()
 }
 
 /**

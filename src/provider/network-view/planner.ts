@@ -5,7 +5,7 @@ import { formatRef, isDeleting, type KindInfo, type KubeObject, refOf } from '..
 import { ClusterCIDR } from '../../crd/node-ipam/cluster-cidr.js'
 import { check, type KindOf } from '../../errors/check.js'
 import { refuse } from '../../errors/refuse.js'
-import type { ParseResult } from '../../plan/cached-objects.js'
+import type { CachedObjects, Parsed, ParseResult } from '../../plan/cached-objects.js'
 import {
   Absences,
   type Delta,
@@ -20,12 +20,23 @@ import {
   type TrimmedWatch,
   type Watch,
 } from '../../plan/index.js'
-import { SentEvents } from '../../plan/sent-events.js'
 import { acceptedRanges } from './acceptance.js'
-import { type AssignerType, decideAssigner, rangesOf, sharedBy } from './assigner.js'
-import { type ConfiguredRanges, LiveNetworkView, type RangeRole } from './live.js'
+import { type AssignerType, decideAssigner, sharedBy } from './assigner.js'
+import type { ViewFacts } from './family.js'
+import { type ConfiguredRanges, LedgerView, newLedger, type Problems, recordConfigured } from './ledger-view.js'
+import {
+  DELETED,
+  familiesOf,
+  holdingsIn,
+  NODES,
+  type RangeRole,
+  type Reading,
+  readClusterCIDR,
+  readNode,
+  readRanges,
+} from './read.js'
 import { networkStatus } from './status.js'
-import type { NetworkView } from './view.js'
+import { CONFIGURED, type NetworkView, type ViewProblem } from './view.js'
 
 /**
  * Objects of another kind that configure ranges: ServiceCIDRs, IPPools of Calico, pools of another
@@ -68,9 +79,7 @@ const NETWORK_VIEW_OPTIONS: KindOf<NetworkViewOptions> = {
   create: 'flag?',
   detailsSeconds: 'number?',
   graceSeconds: 'number?',
-  extraCIDRs: ['list?', 'object'],
-  serviceCIDRs: ['list?', 'any'],
-  pools: ['list?', 'object'],
+  ...CONFIGURED,
 }
 
 /** The outcome of a plan for the ClusterNetwork. */
@@ -95,19 +104,24 @@ export interface NetworkViewPlanner extends Planner<NetworkViewOutcome> {
   readonly view: NetworkView
 }
 
+/** An object, with what was read of it once. */
+interface ReadObject<T extends KubeObject> extends Reading {
+  readonly object: T
+}
+
 type NetworkWatches = {
-  readonly nodes: TrimmedWatch<Node>
-  readonly clusterCIDRs: Watch<ClusterCIDR>
+  readonly nodes: TrimmedWatch<ReadObject<Node>>
+  readonly clusterCIDRs: Watch<Reading>
   readonly networks: Watch<ClusterNetwork>
-} & { readonly [source: `source ${number}`]: Watch<readonly string[]> }
+} & { readonly [source: `source ${number}`]: Watch<Reading> }
 
 interface NetworkState {
-  readonly view: LiveNetworkView
+  readonly view: LedgerView
+  /** {@link ViewFacts.accepted} is of the last version of the network that could be read. */
+  readonly facts: ViewFacts
   readonly absences: Absences
   /** Since when only details have differed. */
   detailsSinceMs: number | undefined
-  /** The Event that the object is missing, while it is. */
-  readonly sent: SentEvents
 }
 
 type Context = PlannerContext<NetworkWatches, NetworkState>
@@ -142,57 +156,61 @@ export function networkViewPlanner(options: NetworkViewOptions = {}): NetworkVie
     refuse('networkViewPlanner', 'graceSeconds', 'seconds, 0 to 3600', graceSeconds)
   if (typeof name !== 'string' || name === '')
     refuse('networkViewPlanner', 'name', 'the name of a ClusterNetwork', name)
+  const sourceNames = sources.map((_, index) => `source ${index}` as const)
+  const eachSource = <T>(made: (source: RangeSource) => T) =>
+    Object.fromEntries(sources.map((source, index) => [sourceNames[index]!, made(source)] as const))
   const watches: NetworkWatches = {
-    nodes: { ...modelWatch(Node), keep: keepNode },
-    clusterCIDRs: modelWatch(ClusterCIDR),
+    nodes: {
+      ...readAs(modelWatch(Node), (object) => ({ object, ...readNode(object) })),
+      keep: keepNode,
+      indexes: { problem: problemIndex, family: (reading) => familiesOf(reading).map(String) },
+    },
+    clusterCIDRs: readAs(modelWatch(ClusterCIDR), readClusterCIDR),
     networks: modelWatch(ClusterNetwork, { fields: { 'metadata.name': name } }),
-    ...Object.fromEntries(sources.map((source, index) => [`source ${index}`, sourceWatch(source)])),
+    ...eachSource(sourceWatch),
   }
-  const woken = (isChanged: boolean) => (isChanged ? [name] : [])
+  const woken = (delta: Delta<Reading>) => (isNoted(delta) ? [name] : [])
+  const rangesOf = (role: RangeRole) => (entry: Parsed<Reading>) => {
+    const pool = role === 'pods' && isDeleting(entry.object) ? DELETED : role
+    return entry.ok ? holdingsIn(pool, entry.object.metadata.name, entry.value) : []
+  }
   const planner = definePlanner<NetworkViewOutcome, NetworkWatches, NetworkState>({
     name: 'network-view',
     watches,
-    state(_, before) {
-      const view = new LiveNetworkView()
-      view.setConfigured(configured)
-      return {
-        view,
-        absences: new Absences(graceSeconds),
-        detailsSinceMs: undefined,
-        sent: before?.sent ?? new SentEvents(),
+    state(_, _before, { cache, holdings }) {
+      const problems = recordConfigured((pool) => holdings.ledger(pool), configured)
+      const facts: ViewFacts = {
+        ledger: (pool) => holdings.ledger(pool),
+        nodesOf: (family) => cache.nodes.countBy('family', String(family)),
+        accepted: undefined,
       }
+      const watched = [
+        cache.nodes,
+        cache.clusterCIDRs,
+        ...sourceNames.map((source) => cache[source] as typeof cache.clusterCIDRs),
+      ]
+      const view = new LedgerView(facts, () => [...problems, ...watched.flatMap(problemsIn)])
+      return { view, facts, absences: new Absences(graceSeconds), detailsSinceMs: undefined }
     },
+    holds: {
+      nodes: (entry) => (entry.ok ? holdingsIn(NODES, entry.object.metadata.name, entry.value) : []),
+      clusterCIDRs: rangesOf('pods'),
+      ...eachSource(({ role }) => rangesOf(role)),
+    },
+    ledger: newLedger,
     wakes: {
-      nodes: (delta, { state: { view } }) =>
-        woken(
-          follow(
-            delta,
-            view,
-            (node) => view.setNode(node),
-            ({ name: node }) => view.deleteNode(node),
-          ),
-        ),
-      clusterCIDRs: (delta, { state: { view } }) =>
-        woken(
-          follow(
-            delta,
-            view,
-            (range) => view.setClusterCIDR(range),
-            ({ name: range }) => view.deleteClusterCIDR(range),
-          ),
-        ),
-      networks({ now, before }, { state: { view } }) {
+      nodes: woken,
+      clusterCIDRs: woken,
+      networks({ now, before }, { state: { facts } }) {
         // one that cannot be read, or is deleted, has accepted no other ranges
-        if (now?.ok === true) view.setAccepted(acceptedRanges(now.value))
-        return woken(now !== before)
+        if (now?.ok === true) facts.accepted = acceptedRanges(now.value)
+        return now === before ? [] : [name]
       },
-      ...Object.fromEntries(
-        sources.map((source, index) => [
-          `source ${index}`,
-          (delta: Delta<readonly string[]>, { state: { view } }: Context) =>
-            woken(followSource(delta, source, index, view)),
-        ]),
-      ),
+      ...eachSource(() => woken),
+    },
+    moved({ touched }, { state: { view } }) {
+      view.touch(touched)
+      return [name]
     },
     plan: (key, context, time) => planNetwork(key, context, time, { create, detailsSeconds }),
   })
@@ -200,52 +218,59 @@ export function networkViewPlanner(options: NetworkViewOptions = {}): NetworkVie
   return Object.defineProperty(planner, 'view', view) as typeof planner & NetworkViewPlanner
 }
 
-function sourceWatch({ kind, cidrsOf }: RangeSource): Watch<readonly string[]> {
-  const parse = (object: KubeObject): ParseResult<readonly string[]> => {
-    const cidrs = cidrsOf(object)
-    return Array.isArray(cidrs) ? { ok: true, value: cidrs } : { ok: false, problem: 'its CIDRs are not a list' }
+/** A watch of objects that are read once for each version. */
+function readAs<T extends KubeObject, R extends Reading>(watch: Watch<T>, read: (value: T) => R): Watch<R> {
+  return {
+    ...watch,
+    parse(object) {
+      const parsed = watch.parse(object, undefined)
+      return parsed.ok ? { ok: true, value: read(parsed.value) } : parsed
+    },
+    indexes: { problem: problemIndex },
   }
-  return { ...kind, parse }
 }
 
-/** Applies a change to a view. An object that cannot be read counts in its last readable state. */
-function follow<T, O extends KubeObject>(
-  { ref, now }: Delta<T, O>,
-  view: LiveNetworkView,
-  set: (value: T) => boolean,
-  remove: (ref: { readonly name: string }) => boolean,
-): boolean {
-  const isNoted = view.setUnreadable(formatRef(ref), now?.ok === false ? now.problem : undefined)
-  if (now === undefined) return remove(ref) || isNoted
-  return (now.ok && set(now.value)) || isNoted
+function sourceWatch({ kind, role, cidrsOf }: RangeSource): Watch<Reading> {
+  const parse = (object: KubeObject): ParseResult<Reading> => {
+    const cidrs = cidrsOf(object)
+    if (!Array.isArray(cidrs)) return { ok: false, problem: 'its CIDRs are not a list' }
+    return { ok: true, value: readRanges(role, { name: object.metadata.name, cidrs }) }
+  }
+  return { ...kind, parse, indexes: { problem: problemIndex } }
 }
 
-function followSource(
-  delta: Delta<readonly string[]>,
-  { role }: RangeSource,
-  index: number,
-  view: LiveNetworkView,
-): boolean {
-  const { ref, now } = delta
-  const id = `source ${index} ${formatRef(ref)}`
-  const isDeleted = role === 'pods' && now !== undefined && isDeleting(now.object)
-  return follow(
-    delta,
-    view,
-    (cidrs) => view.setRanges(id, role, { name: ref.name, cidrs, source: now && refOf(now.object) }, isDeleted),
-    () => view.setRanges(id, role, undefined),
-  )
+function problemIndex({ problems }: Reading): readonly string[] {
+  return problems.length > 0 ? [''] : []
+}
+
+/** The problems of each object of a watch that has some. O(problems). */
+function problemsIn(objects: CachedObjects<Reading>): Problems {
+  return [
+    ...Array.from(objects.each('problem', ''), ({ problems }) => problems),
+    ...objects.unreadable().map(problemsOf),
+  ]
+}
+
+/** Whether the problems of an object have changed, or whether it exists. */
+function isNoted({ before, now }: Delta<Reading>): boolean {
+  if (before === undefined || now === undefined) return before !== now
+  return JSON.stringify(problemsOf(before)) !== JSON.stringify(problemsOf(now))
+}
+
+function problemsOf(entry: Parsed<Reading>): readonly ViewProblem[] {
+  if (entry.ok) return entry.value.problems
+  return [{ about: formatRef(refOf(entry.object)), reason: 'UnreadableObject', message: entry.problem }]
 }
 
 function planNetwork(
   name: string,
-  { cache, state }: Context,
+  { cache, state, sent }: Context,
   { nowMs }: PlanTime,
   { create, detailsSeconds }: { readonly create: boolean; readonly detailsSeconds: number },
 ): Plan<NetworkViewOutcome> {
   const entry = cache.networks.entry(name)
-  if (entry === undefined) return create ? created(name) : missing(name, state)
-  state.sent.forget(name)
+  if (entry === undefined) return create ? created(name) : missing(name, sent)
+  sent.forget(name)
   if (!entry.ok) return { outcome: { kind: 'unreadable', message: entry.problem }, effects: [] }
   const network = entry.value
   if (isDeleting(network)) return { outcome: { kind: 'deleting', message: 'the object is being deleted' }, effects: [] }
@@ -275,18 +300,24 @@ function created(name: string): Plan<NetworkViewOutcome> {
 }
 
 /** Only the object itself names the consumers that have to accept ranges. */
-function missing(name: string, state: NetworkState): Plan<NetworkViewOutcome> {
+function missing(name: string, sent: Context['sent']): Plan<NetworkViewOutcome> {
   const { apiVersion, kind } = ClusterNetwork.info
   const message = `ClusterNetwork ${name} does not exist, and no range is published: create it, with the consumers that have to accept ranges`
-  const about = { apiVersion, kind, name }
-  const event = { kind: 'event', about, type: 'Warning', reason: 'ClusterNetworkMissing', message } as const
-  return { outcome: { kind: 'missing', message }, effects: state.sent.note(name, undefined, event) ? [event] : [] }
+  const object = { apiVersion, kind, metadata: { name } }
+  const effects = sent.newEvents(name, object, [{ reason: 'ClusterNetworkMissing', message }])
+  return { outcome: { kind: 'missing', message }, effects }
 }
 
 /** Addresses of Nodes are read only if no Node has a subnet. */
-function assignerOf(view: LiveNetworkView, { nodes }: Context['cache']): AssignerType {
-  const { all, withSubnets } = view.nodeCounts
-  const ranges = [view.ipv4, view.ipv6].flatMap(rangesOf)
-  const shared = withSubnets > 0 ? undefined : sharedBy(nodes, ranges)
-  return decideAssigner({ nodes: all, nodesWithSubnets: withSubnets, ranges, sharedBy: shared, pods: undefined }).type
+function assignerOf({ ipv4, ipv6 }: LedgerView, { nodes }: Context['cache']): AssignerType {
+  const ranges = [...ipv4.current, ...ipv6.current]
+  const nodesWithSubnets = Math.max(ipv4.nodes, ipv6.nodes)
+  const shared =
+    nodesWithSubnets > 0
+      ? undefined
+      : sharedBy(
+          Array.from(nodes, ({ object }) => object),
+          ranges,
+        )
+  return decideAssigner({ nodes: nodes.size, nodesWithSubnets, ranges, sharedBy: shared, pods: undefined }).type
 }

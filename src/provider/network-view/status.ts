@@ -14,10 +14,10 @@ import type { Json } from '../../crd/meta/object.js'
 import { sameJson } from '../../crd/meta/patch.js'
 import type { Absences } from '../../plan/index.js'
 import { FLAG, listRanges } from './acceptance.js'
-import { type AssignerType, rangesOf } from './assigner.js'
-import type { LiveFamilyView } from './family.js'
-import type { LiveNetworkView } from './live.js'
-import type { ConflictParty, NetworkConflict, NetworkRange } from './view.js'
+import type { AssignerType } from './assigner.js'
+import type { CurrentRange, LedgerFamilyView } from './family.js'
+import type { LedgerView } from './ledger-view.js'
+import type { ConflictParty, NetworkConflict } from './view.js'
 
 type RangeSet = RangeSet.RangeSet
 
@@ -58,10 +58,10 @@ export interface StatusInput {
  * The status of a ClusterNetwork from a view. Its size does not depend on the number of Nodes.
  * O(prefixes of `known` + ranges).
  */
-export function networkStatus(view: LiveNetworkView, input: StatusInput): NetworkStatus {
+export function networkStatus(view: LedgerView, input: StatusInput): NetworkStatus {
   const { network, assigner, nowMs } = input
   const views = [view.ipv4, view.ipv6]
-  const current = views.flatMap(rangesOf)
+  const current = views.flatMap((family) => family.current)
   const { leaving, requeueAfterSeconds } = leavingRanges(current, input)
   const { ranges, omitted, nextLimitMs } = listRanges([...current, ...leaving], network, nowMs)
   const known = RangeSet.union(view.known, RangeSet.fromPrefixes(leaving.map(({ prefix }) => prefix)))
@@ -114,21 +114,25 @@ function plainJson(value: unknown): Json | undefined {
  * Published ranges that have left the view, for the grace period. A watch of ranges may be ahead of
  * that of Nodes: a Node may have a subnet of such a range that was not observed yet.
  */
-function leavingRanges(current: readonly NetworkRange[], { network, absences, nowMs }: StatusInput) {
+function leavingRanges(current: readonly CurrentRange[], { network, absences, nowMs }: StatusInput) {
   const present = new Set(current.map(({ prefix }) => Prefix.format(prefix)))
   const missing = (network.status?.ranges ?? []).filter(({ cidr }) => !present.has(cidr))
   const cidrs = missing.map(({ cidr }) => cidr)
   const { due, requeueAfterSeconds } = absences.look('ranges', cidrs, nowMs)
-  const leaving = missing.flatMap(({ cidr, source: { kind, name } }): NetworkRange[] => {
+  const leaving = missing.flatMap(({ cidr, source: { kind, name } }): CurrentRange[] => {
     const prefix = Prefix.safeParse(cidr)
     if (due.has(cidr) || !prefix.ok) return []
     const source = kind === FLAG ? undefined : { apiVersion: '', kind, name }
-    return [{ name, source, prefix: prefix.value, phase: 'terminating', users: 0 }]
+    return [{ name, source, prefix: prefix.value, phase: 'terminating', isUsed: false }]
   })
   return { leaving, requeueAfterSeconds }
 }
 
-function familyOf(view: LiveFamilyView, all: RangeSet, ranges: readonly ClusterNetworkRange[]): ClusterNetworkFamily[] {
+function familyOf(
+  view: LedgerFamilyView,
+  all: RangeSet,
+  ranges: readonly ClusterNetworkRange[],
+): ClusterNetworkFamily[] {
   const own = ranges.filter(({ cidr }) => cidr.includes(':') === (view.family === 6))
   const known = view.family === 4 ? { ...RangeSet.empty, v4: all.v4 } : { ...RangeSet.empty, v6: all.v6 }
   if (own.length === 0 && RangeSet.isEmpty(known)) return []
@@ -169,10 +173,10 @@ function readyOf(omitted: number): ConditionUpdate {
 /** How many conflicts, orphans and problems a message names of each. */
 const MAX_SHOWN = 3
 
-function consistencyOf(view: LiveNetworkView): ConditionUpdate {
+function consistencyOf(view: LedgerView): ConditionUpdate {
   const views = [view.ipv4, view.ipv6]
   const conflicts = views.flatMap((family) => family.conflicts)
-  const orphanCount = view.ipv4.orphanCount + view.ipv6.orphanCount
+  const orphanCount = view.ipv4.orphans.length + view.ipv6.orphans.length
   const parts: string[] = []
   if (conflicts.length > 0) {
     const more = views.some(({ hasMoreConflicts }) => hasMoreConflicts) ? ' or more' : ''

@@ -151,7 +151,7 @@ export interface NetworkView {
   summary(max: number): Cover
 }
 
-const NAMED_RANGES: KindOf<NamedRanges> = ['open', { name: 'text', cidrs: 'list' }]
+export const NAMED_RANGES: KindOf<NamedRanges> = ['open', { name: 'text', cidrs: 'list' }]
 
 /** What checks hold of the configured ranges of an input. */
 export const CONFIGURED = {

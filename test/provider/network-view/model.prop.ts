@@ -1,10 +1,13 @@
 import fc from 'fast-check'
 import { Address, Prefix, RangeSet } from 'ipam-kit/cidr'
-import { LiveNetworkView, networkView, usedBeforeKnown } from 'ipam-kit/provider/network-view'
+import { Node } from 'ipam-kit/crd/core'
+import { ClusterNetwork } from 'ipam-kit/crd/ipam-kit'
+import { ClusterCIDR } from 'ipam-kit/crd/node-ipam'
+import { networkView, usedBeforeKnown } from 'ipam-kit/provider/network-view'
 import { expect, test } from 'vitest'
 import type { NamedRanges } from '../../../src/provider/network-view/view.js'
 import { isDeep, runs } from '../../setup/depth.js'
-import { clusterCIDR, known, node, plain } from './world.js'
+import { clusterCIDR, type Followed, followed, known, node, plain } from './world.js'
 
 // 64 addresses of each family, as a bitmap: what is known is found address by address.
 const SIZE = 64
@@ -75,40 +78,85 @@ interface World {
   accepted: ReadonlySet<string> | undefined
 }
 
-const named = (name: string, blocks: readonly Block[]): NamedRanges[] =>
-  blocks.map((each) => ({ name, cidrs: [cidr(each)] }))
+const ROLES = { extra: 'pods', services: 'services', pools: 'pools' } as const
+type Option = keyof typeof ROLES
+
+/** Objects of a kind of its own for each option. */
+const kindOf = (option: Option) => ({
+  apiVersion: 'test/v1',
+  kind: option,
+  plural: option,
+  namespaced: false,
+  statusSubresource: false,
+})
+const sources = (['extra', 'services', 'pools'] as const).map((option) => ({
+  kind: kindOf(option),
+  role: ROLES[option],
+  cidrsOf: ({ spec }: { readonly spec?: unknown }) => (spec as { readonly cidrs: readonly string[] }).cidrs,
+}))
+
+const named = (option: Option, blocks: readonly Block[]): NamedRanges[] =>
+  blocks.map((each, nth) => {
+    const { apiVersion, kind } = kindOf(option)
+    const name = `${option}-${nth}`
+    return { name, cidrs: [cidr(each)], source: { apiVersion, kind, name } }
+  })
 const configuredIn = ({ extra, services, pools }: World) => ({
-  extraCIDRs: named('flag', extra),
-  serviceCIDRs: services.map(cidr),
-  pools: named('lab', pools),
+  extraCIDRs: named('extra', extra),
+  serviceCIDRs: named('services', services),
+  pools: named('pools', pools),
 })
 
+/** Replaces the objects that configure ranges. */
+function configure(before: World, after: World, live: Followed): void {
+  for (const option of ['extra', 'services', 'pools'] as const) {
+    for (const { name } of named(option, before[option]).slice(after[option].length)) live.delete(kindOf(option), name)
+    for (const { cidrs, source } of named(option, after[option])) {
+      const { apiVersion, kind, name } = source!
+      live.set({ apiVersion, kind, metadata: { name }, spec: { cidrs } })
+    }
+  }
+}
+
+function network(accepted: ReadonlySet<string> | undefined): ClusterNetwork {
+  const { apiVersion, kind } = ClusterNetwork.info
+  const source = { kind: 'Flag', name: 'flag' }
+  const ranges = [...(accepted ?? [])].map((each) => ({
+    cidr: each,
+    state: 'Active',
+    source,
+    proposedAt: '2026-01-01T00:00:00Z',
+  }))
+  const spec = accepted === undefined ? {} : { consumers: [{ name: 'c' }] }
+  return ClusterNetwork.parse({ apiVersion, kind, metadata: { name: 'pods' }, spec, status: { ranges } })
+}
+
 /** Changes the world and the view alike. */
-function apply(step: Event, world: World, live: LiveNetworkView): void {
+function apply(step: Event, world: World, live: Followed): void {
   switch (step.do) {
     case 'node':
       world.nodes.set(step.name, step.blocks)
-      live.setNode(node(step.name, step.blocks.map(cidr)))
+      live.set(node(step.name, step.blocks.map(cidr)))
       break
     case 'no node':
       world.nodes.delete(step.name)
-      live.deleteNode(step.name)
+      live.delete(Node.info, step.name)
       break
     case 'range':
       world.ranges.set(step.name, step)
-      live.setClusterCIDR(clusterCIDR(step.name, cidr(step.block), { deleting: step.deleting }))
+      live.set(clusterCIDR(step.name, cidr(step.block), { deleting: step.deleting }))
       break
     case 'no range':
       world.ranges.delete(step.name)
-      live.deleteClusterCIDR(step.name)
+      live.delete(ClusterCIDR.info, step.name)
       break
     case 'configured':
+      configure(world, { ...world, ...step }, live)
       Object.assign(world, { extra: step.extra, services: step.services, pools: step.pools })
-      live.setConfigured(configuredIn(world))
       break
     case 'accepted':
       world.accepted = step.blocks && new Set(step.blocks.map(cidr))
-      live.setAccepted(world.accepted)
+      live.set(network(world.accepted))
   }
 }
 
@@ -162,9 +210,10 @@ test('a view is exact and minimal after each event, has each used subnet, and is
   fc.assert(
     fc.property(fc.array(event, { maxLength: 30 }), (events) => {
       const world = emptyWorld()
-      const live = new LiveNetworkView()
+      const followedView = followed({ sources })
+      const live = followedView.view
       for (const step of events) {
-        apply(step, world, live)
+        apply(step, world, followedView)
         for (const family of [4, 6] as const) {
           const bits = bitmapOf(world, family)
           const view = family === 4 ? live.ipv4 : live.ipv6
@@ -190,8 +239,9 @@ test('two subnets conflict when they have an address in common, each pair once',
   fc.assert(
     fc.property(fc.array(event, { maxLength: 30 }), (events) => {
       const world = emptyWorld()
-      const live = new LiveNetworkView()
-      for (const step of events) apply(step, world, live)
+      const followedView = followed({ sources })
+      const live = followedView.view
+      for (const step of events) apply(step, world, followedView)
       const meets = (left: Block, right: Block) =>
         left.family === right.family && placesOf(left).some((place) => placesOf(right).includes(place))
       const owners = [...world.nodes].flatMap(([name, blocks]) =>
@@ -216,7 +266,10 @@ test('two subnets conflict when they have an address in common, each pair once',
       const toldClashes = [live.ipv4, live.ipv6].flatMap(({ conflicts }) =>
         conflicts
           .filter(({ kind }) => kind === 'node-service')
-          .map(({ between: [left, right] }) => `${left.name} ${Prefix.format(left.prefix)} ${right.name}`),
+          .map(
+            ({ between: [left, right] }) =>
+              `${left.name} ${[left, right].map(({ prefix }) => Prefix.format(prefix)).join(' ')}`,
+          ),
       )
       expect(toldClashes.sort()).toEqual(clashes.sort())
     }),

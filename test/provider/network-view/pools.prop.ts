@@ -1,9 +1,11 @@
 import fc from 'fast-check'
 import { Prefix, RangeSet } from 'ipam-kit/cidr'
-import { LiveNetworkView, type Rendered, renderCalico, renderCilium } from 'ipam-kit/provider/network-view'
+import { Node } from 'ipam-kit/crd/core'
+import { ClusterCIDR } from 'ipam-kit/crd/node-ipam'
+import { type NetworkView, type Rendered, renderCalico, renderCilium } from 'ipam-kit/provider/network-view'
 import { describe, expect, test } from 'vitest'
 import { runs } from '../../setup/depth.js'
-import { clusterCIDR, node } from './world.js'
+import { clusterCIDR, type Followed, followed, node } from './world.js'
 
 // few places, so that ranges are neighbours of each other, and now and then inside each other
 const cidr = fc.oneof(
@@ -24,20 +26,20 @@ const step = fc.oneof(
 )
 type Step = typeof step extends fc.Arbitrary<infer T> ? T : never
 
-function apply(live: LiveNetworkView, each: Step): void {
-  if (each.do === 'range') live.setClusterCIDR(clusterCIDR(each.name, each.cidr, { deleting: each.isDeleted }))
-  else if (each.do === 'no range') live.deleteClusterCIDR(each.name)
-  else if (each.do === 'node') live.setNode(node(each.name, [`10.1.${each.nth}.0/26`]))
-  else live.deleteNode(each.name)
+function apply(live: Followed, each: Step): void {
+  if (each.do === 'range') live.set(clusterCIDR(each.name, each.cidr, { deleting: each.isDeleted }))
+  else if (each.do === 'no range') live.delete(ClusterCIDR.info, each.name)
+  else if (each.do === 'node') live.set(node(each.name, [`10.1.${each.nth}.0/26`]))
+  else live.delete(Node.info, each.name)
 }
 
 /** The objects of a consumer by the CIDR of each, as text. */
 interface Consumer {
-  readonly render: (view: LiveNetworkView) => Rendered<unknown>
-  readonly objectsOf: (view: LiveNetworkView) => ReadonlyMap<string, string>
+  readonly render: (view: NetworkView) => Rendered<unknown>
+  readonly objectsOf: (view: NetworkView) => ReadonlyMap<string, string>
 }
 
-const cilium = (view: LiveNetworkView) => renderCilium(view, { maskSizes: { ipv4: 26, ipv6: 64 } })
+const cilium = (view: NetworkView) => renderCilium(view, { maskSizes: { ipv4: 26, ipv6: 64 } })
 const consumers: { readonly [name: string]: Consumer } = {
   Calico: {
     render: renderCalico,
@@ -54,14 +56,14 @@ const consumers: { readonly [name: string]: Consumer } = {
 }
 
 /** All known ranges, and subnets in no range. */
-function allIn({ ipv4, ipv6 }: LiveNetworkView): readonly Prefix[] {
+function allIn({ ipv4, ipv6 }: NetworkView): readonly Prefix[] {
   return [ipv4, ipv6].flatMap(({ active, proposed, terminating, orphans }) =>
     [...active, ...proposed, ...terminating, ...orphans].map(({ prefix }) => prefix),
   )
 }
 
 /** The CIDRs of those that no other one contains. */
-function outermost(view: LiveNetworkView): ReadonlySet<string> {
+function outermost(view: NetworkView): ReadonlySet<string> {
   const all = allIn(view)
   const isInside = (prefix: Prefix) =>
     all.some((other) => other.length < prefix.length && Prefix.contains(other, prefix))
@@ -72,11 +74,11 @@ describe.each(Object.entries(consumers))('%s', (_, { render, objectsOf }) => {
   test('the object of a range is never changed by another range that comes, drains or goes', () => {
     fc.assert(
       fc.property(fc.array(step, { minLength: 2, maxLength: 30 }), (steps) => {
-        const live = new LiveNetworkView()
+        const live = followed()
         for (const each of steps) {
-          const [had, before] = [outermost(live), objectsOf(live)]
+          const [had, before] = [outermost(live.view), objectsOf(live.view)]
           apply(live, each)
-          const [has, after] = [outermost(live), objectsOf(live)]
+          const [has, after] = [outermost(live.view), objectsOf(live.view)]
           for (const range of had) if (has.has(range)) expect(after.get(range)).toBe(before.get(range))
         }
       }),
@@ -87,18 +89,18 @@ describe.each(Object.entries(consumers))('%s', (_, { render, objectsOf }) => {
   test('objects do not overlap, each is a range as it is configured, and what has none is said', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 20 }), (steps) => {
-        const live = new LiveNetworkView()
+        const live = followed()
         for (const each of steps) apply(live, each)
-        const { lost } = render(live)
-        const prefixes = [...objectsOf(live).keys()].map((text) => Prefix.parse(text))
-        const configured = allIn(live).map(Prefix.format)
+        const { lost } = render(live.view)
+        const prefixes = [...objectsOf(live.view).keys()].map((text) => Prefix.parse(text))
+        const configured = allIn(live.view).map(Prefix.format)
         for (const prefix of prefixes) expect(configured).toContain(Prefix.format(prefix))
         const sizes = prefixes.reduce((sum, prefix) => sum + Prefix.size(prefix), 0n)
         const told = RangeSet.fromPrefixes(prefixes)
         expect(RangeSet.size(told)).toBe(sizes)
         const missing = lost.filter(({ kind }) => kind === 'missing').map(({ addresses }) => addresses)
         for (const addresses of missing) expect(RangeSet.overlaps(addresses, told)).toBe(false)
-        expect(RangeSet.format(missing.reduce(RangeSet.union, told))).toEqual(RangeSet.format(live.known))
+        expect(RangeSet.format(missing.reduce(RangeSet.union, told))).toEqual(RangeSet.format(live.view.known))
       }),
       { numRuns: runs(5) },
     )

@@ -1,9 +1,11 @@
 import { Prefix, RangeSet } from 'ipam-kit/cidr'
+import { Node } from 'ipam-kit/crd/core'
 import { ClusterCIDR } from 'ipam-kit/crd/node-ipam'
-import { LiveNetworkView, type NetworkConflict, networkView, usedBeforeKnown } from 'ipam-kit/provider/network-view'
+import { type NetworkConflict, type NetworkView, networkView, usedBeforeKnown } from 'ipam-kit/provider/network-view'
 import { describe, expect, test } from 'vitest'
 import type { NetworkNode } from '../../../src/provider/network-view/view.js'
-import { clusterCIDR, known, node, plain, texts } from './world.js'
+import { spoil } from '../../architecture/returned-values.js'
+import { clusterCIDR, followed, known, node, plain, texts } from './world.js'
 
 const names = (list: readonly { readonly name: string }[]) => list.map(({ name }) => name)
 const inWords = ({ kind, between }: NetworkConflict) => [kind, ...between.map(({ name }) => name)].join(' ')
@@ -202,28 +204,61 @@ describe('a summary', () => {
 
 describe('a live view', () => {
   test('answers whether something has changed: not for a heartbeat', () => {
-    const live = new LiveNetworkView()
-    expect(live.setNode(node('n', ['10.0.0.0/24']))).toBe(true)
-    expect(live.setNode(node('n', ['10.0.0.0/24'], { address: '192.168.0.1', deleting: true }))).toBe(false)
-    expect(live.setNode(node('n', ['10.0.0.0/24'], { podCIDR: '10.0.0.0/24' }))).toBe(false)
-    expect(live.deleteNode('n')).toBe(true)
-    expect(live.deleteNode('n')).toBe(false)
-    expect(live.setClusterCIDR(clusterCIDR('a', '10.0.0.0/16'))).toBe(true)
-    expect(live.setClusterCIDR(clusterCIDR('a', '10.0.0.0/16'))).toBe(false)
-    expect(live.setClusterCIDR(clusterCIDR('a', '10.0.0.0/16', { deleting: true }))).toBe(true)
-    expect(live.deleteClusterCIDR('a')).toBe(true)
-    expect(plain(live)).toEqual(plain(networkView({ nodes: [], clusterCIDRs: [] })))
+    const live = followed()
+    expect(live.set(node('n', ['10.0.0.0/24']))).toBe(true)
+    expect(live.set(node('n', ['10.0.0.0/24'], { address: '192.168.0.1', deleting: true }))).toBe(false)
+    expect(live.set(node('n', ['10.0.0.0/24'], { podCIDR: '10.0.0.0/24' }))).toBe(false)
+    expect(live.delete(Node.info, 'n')).toBe(true)
+    expect(live.delete(Node.info, 'n')).toBe(false)
+    expect(live.set(clusterCIDR('a', '10.0.0.0/16'))).toBe(true)
+    expect(live.set(clusterCIDR('a', '10.0.0.0/16'))).toBe(false)
+    expect(live.set(clusterCIDR('a', '10.0.0.0/16', { deleting: true }))).toBe(true)
+    expect(live.delete(ClusterCIDR.info, 'a')).toBe(true)
+    expect(plain(live.view)).toEqual(plain(networkView({ nodes: [], clusterCIDRs: [] })))
   })
 
   test('keeps the known set as one object until it changes', () => {
-    const live = new LiveNetworkView()
-    live.setClusterCIDR(clusterCIDR('a', '10.0.0.0/16'))
-    const { known: before } = live
-    live.setNode(node('n', ['10.0.0.0/24']))
-    expect(live.known).toBe(before)
-    live.setNode(node('m', ['10.1.0.0/24']))
-    expect(live.known).not.toBe(before)
+    const live = followed()
+    live.set(clusterCIDR('a', '10.0.0.0/16'))
+    const { known: before } = live.view
+    live.set(node('n', ['10.0.0.0/24']))
+    expect(live.view.known).toBe(before)
+    live.set(node('m', ['10.1.0.0/24']))
+    expect(live.view.known).not.toBe(before)
   })
+})
+
+test('a view stays as it is when what it has returned is changed', () => {
+  const made = () => {
+    const live = followed({
+      extraCIDRs: [{ name: 'pods', cidrs: ['10.0.0.0/16', 'fd00::/48'] }],
+      serviceCIDRs: ['10.0.9.0/24'],
+    })
+    for (const [name, ...cidrs] of [
+      ['a', '10.0.1.0/24', 'fd00::/64'],
+      ['b', '10.0.1.0/24'],
+      ['c', '10.0.9.0/24'],
+      ['d', '10.7.9.0/24'],
+      ['e', 'x'],
+    ] as const) {
+      live.set(node(name, cidrs))
+    }
+    for (const [name, deleting] of [
+      ['f', true],
+      ['g', false],
+    ] as const) {
+      live.set(clusterCIDR(name, '10.0.0.0/20', { deleting }))
+    }
+    return live.view
+  }
+  const all = (view: NetworkView) => [plain(view), view.summary(2), view.ipv4.summary(3), view.ipv6.summary(3)]
+  const spoilt = made()
+  spoil(all(spoilt))
+  for (const family of [spoilt.ipv4, spoilt.ipv6]) {
+    spoil([family.active, family.terminating, family.inUse, family.orphans, family.conflicts, family.known])
+  }
+  spoil([spoilt.problems, spoilt.known])
+  expect(all(spoilt)).toEqual(all(made()))
 })
 
 test('subnets that are in use before they are known are told', () => {

@@ -1,7 +1,13 @@
 import { Prefix, RangeSet } from 'ipam-kit/cidr'
 import { Node } from 'ipam-kit/crd/core'
 import { ClusterCIDR } from 'ipam-kit/crd/node-ipam'
-import type { FamilyView, NetworkView } from 'ipam-kit/provider/network-view'
+import {
+  type FamilyView,
+  type NetworkView,
+  type NetworkViewOptions,
+  networkViewPlanner,
+} from 'ipam-kit/provider/network-view'
+import { formatRef, type KindInfo, type KubeObject, type ObjectRef, refOf } from '../../../src/crd/meta/object.js'
 
 export interface NodeTraits {
   readonly podCIDR?: string
@@ -56,3 +62,30 @@ function plainFamily(view: FamilyView): unknown {
   const { active, proposed, terminating, drained, inUse, orphans, conflicts, hasMoreConflicts, nodes } = view
   return { active, proposed, terminating, drained, inUse, orphans, conflicts, hasMoreConflicts, nodes }
 }
+
+/** A planner that is told of changes one by one, and its view. */
+export function followed(options: NetworkViewOptions = {}) {
+  const planner = networkViewPlanner(options)
+  let version = 0
+  const lives = new Map<string, number>()
+  const lifeOf = (ref: ObjectRef) => lives.get(formatRef(ref)) ?? 0
+  return {
+    get view(): NetworkView {
+      return planner.view
+    },
+    /** Creates or updates an object. Returns whether the view has changed. */
+    set(object: KubeObject): boolean {
+      const ref = refOf(object)
+      const uid = `${formatRef(ref)} ${lifeOf(ref)}`
+      const metadata = { ...object.metadata, uid, resourceVersion: String(++version) }
+      return planner.observe({ kind: 'present', object: { ...object, metadata } }).length > 0
+    },
+    delete({ apiVersion, kind }: KindInfo, name: string): boolean {
+      const ref = { apiVersion, kind, name }
+      lives.set(formatRef(ref), lifeOf(ref) + 1)
+      return planner.observe({ kind: 'absent', ref }).length > 0
+    },
+  }
+}
+
+export type Followed = ReturnType<typeof followed>

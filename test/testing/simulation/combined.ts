@@ -11,6 +11,7 @@ export class Combined implements Planner {
   readonly onSend?: NonNullable<Planner['onSend']>
   readonly onResult?: NonNullable<Planner['onResult']>
   readonly #planners: readonly Planner[]
+  readonly #madeBy = new WeakMap<Plan, Planner>()
 
   constructor(planners: readonly Planner[]) {
     this.#planners = planners
@@ -36,12 +37,16 @@ export class Combined implements Planner {
 
   plan(key: string, time: PlanTime): Plan | undefined {
     const [planner, own] = this.#split(key)
-    return planner.plan(own, time)
+    const plan = planner.plan(own, time)
+    if (plan !== undefined) this.#madeBy.set(plan, planner)
+    return plan
   }
 
+  /** Only the planner that has made a plan counts what it is about to write, as in a controller. */
   reserve(plan: Plan): (isDone?: boolean) => readonly string[] {
-    const ends = this.#planners.map((planner) => planner.reserve?.(plan))
-    return (isDone) => ends.flatMap((end, index) => (end?.(isDone) ?? []).map((key) => `${index} ${key}`))
+    const planner = this.#madeBy.get(plan)
+    const end = planner?.reserve?.(plan)
+    return (isDone) => (end?.(isDone) ?? []).map((key) => `${this.#planners.indexOf(planner!)} ${key}`)
   }
 
   isAggregate(key: string): boolean {
