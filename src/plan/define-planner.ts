@@ -11,6 +11,7 @@ import {
   type Holding,
   type Holdings,
   type Moved,
+  NOT_MOVED,
   noHoldings,
   ObservedHoldings,
   type OpenHoldings,
@@ -185,6 +186,22 @@ export function defineWithoutHoldings<O extends Outcome, W extends Watches, S = 
   return new PlannerOf(definition, noHoldings)
 }
 
+/** @throws IpamError `INVALID_ARGUMENT` for a definition of which a part would never be called */
+function assertWhole({
+  watches,
+  wakes,
+  holds,
+  ledger,
+  moved,
+}: Pick<PlannerDefinition<Outcome, Watches, unknown>, 'watches'> & {
+  readonly [member in 'wakes' | 'holds' | 'ledger' | 'moved']?: unknown
+}): void {
+  const missing = Object.keys(watches).find((name) => !Object.hasOwn(wakes as object, name))
+  if (missing !== undefined) refuse('definePlanner', 'wakes', `a function for the watch ${missing}`, 'nothing')
+  if (ledger !== undefined && holds === undefined) refuse('definePlanner', 'holds', 'what a ledger records', 'nothing')
+  if (moved !== undefined && ledger === undefined) refuse('definePlanner', 'ledger', 'ledgers for `moved`', 'nothing')
+}
+
 type HoldsOf<W extends Watches, S> = (entry: Parsed<unknown>, context: PlannerContext<W, S>) => Iterable<Holding>
 type WakesOf<W extends Watches, S> = (delta: Delta<unknown>, context: PlannerContext<W, S>) => Iterable<string>
 
@@ -216,6 +233,7 @@ class PlannerOf<O extends Outcome, W extends Watches, S> implements DefinedPlann
     if (resyncSeconds !== undefined && !(resyncSeconds >= 1 && resyncSeconds <= 86_400)) {
       refuse('definePlanner', 'resyncSeconds', 'seconds, 1 to 86400', resyncSeconds)
     }
+    assertWhole(definition)
     this.#definition = definition
     this.#openHoldings = openHoldings
     this.name = name
@@ -223,7 +241,9 @@ class PlannerOf<O extends Outcome, W extends Watches, S> implements DefinedPlann
     this.resyncSeconds = resyncSeconds
     this.context = this.#open(undefined)
     if (calls !== undefined) this.onSend = (call, { nowMs }) => calls.sent(call, nowMs)
-    if (onResult !== undefined) this.onResult = (answered) => onResult(answered, this.context)
+    if (onResult !== undefined) {
+      this.onResult = (answered) => [...onResult(answered, this.context), ...this.#moved(NOT_MOVED)]
+    }
     if (refused !== undefined) this.refused = (key, refusal, time) => refused(key, refusal, this.context, time)
     if (ledger !== undefined || calls !== undefined) this.reserve = (plan) => this.#begin(plan)
     if (isRepair !== undefined) this.isRepair = (key) => isRepair(key, this.context)
@@ -333,7 +353,8 @@ class PlannerOf<O extends Outcome, W extends Watches, S> implements DefinedPlann
   }
 
   #open(before: S | undefined): PlannerContext<W, S> {
-    const { watches, state } = this.#definition
+    const { watches, state, calls } = this.#definition
+    calls?.clear()
     const holds: Holds<W, S> = this.#definition.holds ?? {}
     const opened = Object.entries(watches).map(([name, watch]) => [name, this.#objects.open(watch)] as const)
     const cache = Object.fromEntries(opened)

@@ -1,6 +1,6 @@
 import type { HoldReason, Ledger, LedgerEntry, LedgerHolder } from '../allocator/index.js'
 import type { Prefix } from '../cidr/index.js'
-import { compare, contains, equals } from '../cidr/nouns/prefix.js'
+import { compare, contains, equals, format } from '../cidr/nouns/prefix.js'
 import { type Json, type KubeObject, kindKey, nameKey, type ObjectRef, refOf } from '../crd/meta/object.js'
 import { sameJson } from '../crd/meta/patch.js'
 import { refuse } from '../errors/refuse.js'
@@ -65,7 +65,7 @@ export interface Moved {
   readonly others: ReadonlySet<string>
 }
 
-const NOT_MOVED: Moved = { touched: [], freed: [], others: new Set() }
+export const NOT_MOVED: Moved = { touched: [], freed: [], others: new Set() }
 
 /** Makes the holdings of a planner. */
 export type OpenHoldings = (watches: ReadonlyMap<string, HeldObjects>) => Pick<ObservedHoldings, keyof ObservedHoldings>
@@ -126,7 +126,10 @@ export interface Holdings {
   /**
    * Reads again what objects of a watch hold, by `namespace/name`: where that depends on another
    * object, which has changed. Plans in progress are read again as well. What has moved is passed
-   * on as after a change of these objects.
+   * on as after a change of these objects. Call it in `wakes`, `moved` or `onResult`. The name of a
+   * cluster-scoped object has no namespace.
+   *
+   * @throws IpamError `INVALID_ARGUMENT` for a watch whose objects hold nothing
    */
   refresh(watch: string, names: Iterable<string>): void
 }
@@ -174,7 +177,15 @@ export class ObservedHoldings implements Holdings {
   entries(): readonly LedgerEntry<Holder>[] {
     if (this.#newLedger !== undefined) {
       const pools = [...this.#ledgers.keys()].sort()
-      return pools.flatMap((pool) => this.ledger(pool).entries().filter(isOfPool))
+      const running = [...this.#running].flatMap(({ pending }) => pending)
+      const foreign = new Set(running.filter(({ reason }) => reason === 'foreign').map(idOf))
+      const isAbout = ({ prefix, reason, holder }: LedgerEntry<Holder>, pool: string) =>
+        reason === 'pending' ? !foreign.has(idOf({ ...holder, pool, prefix })) : reason !== 'foreign'
+      return pools.flatMap((pool) =>
+        this.ledger(pool)
+          .entries()
+          .filter((entry) => isAbout(entry, pool)),
+      )
     }
     const entries = [...this.#watches.values()].flatMap(({ objects, holds }) =>
       Array.from(objects.names()).flatMap((name) => {
@@ -196,11 +207,13 @@ export class ObservedHoldings implements Holdings {
   }
 
   refresh(watch: string, names: Iterable<string>): void {
-    const { objects } = this.#watches.get(watch) ?? {}
-    for (const name of names) this.#refreshed.push(this.take(watch, name, objects?.entry(name)))
+    const { objects } = this.#watches.get(watch) ?? refuse('Holdings.refresh', 'watch', 'a watch of `holds`', watch)
+    for (const name of names) this.#refreshed.push(this.take(watch, name, objects.entry(name)))
     for (const plan of this.#running) {
+      const before = plan.pending
       this.#clearPending(plan)
       this.#setPending(plan)
+      this.#refreshed.push(this.#moved(without(before, plan.pending), without(plan.pending, before)))
     }
   }
 
@@ -221,13 +234,15 @@ export class ObservedHoldings implements Holdings {
     const readable = isKept ? (before?.readable ?? []) : entry?.ok === true ? read : []
     const holdings = [...read, ...without(readable, read)]
     const had = before?.holdings ?? []
-    if (before?.uid === uid && sameJson(had as unknown as Json, holdings as unknown as Json)) return NOT_MOVED
+    const isSameAsBefore = before?.uid === uid && sameJson(had as unknown as Json, holdings as unknown as Json)
+    // a readable version may hold the same as an unreadable one before it
+    if (holdings.length === 0) this.#held.delete(id)
+    else this.#held.set(id, { uid, holdings, readable })
+    if (isSameAsBefore) return NOT_MOVED
     for (const [index, { pool }] of had.entries()) this.ledger(pool).delete(`${id} ${index}`)
     for (const [index, one] of holdings.entries()) {
       this.ledger(one.pool).set(`${id} ${index}`, entryOf(one, entry!.object))
     }
-    if (holdings.length === 0) this.#held.delete(id)
-    else this.#held.set(id, { uid, holdings, readable })
     return this.#moved(without(had, holdings), without(holdings, had))
   }
 
@@ -366,7 +381,19 @@ function isSame(left: Holding, right: Holding): boolean {
   return (left.pool ?? '') === (right.pool ?? '') && left.key === right.key && equals(left.prefix, right.prefix)
 }
 
-/** Those that are not among others. Few: O(n²). */
+/** Those that are not among others. O(n). */
 function without(holdings: readonly Holding[], others: readonly Holding[]): readonly Holding[] {
-  return holdings.filter((one) => !others.some((other) => isSame(one, other)))
+  if (holdings.length * others.length <= FEW) {
+    return holdings.filter((one) => !others.some((other) => isSame(one, other)))
+  }
+  const ids = new Set(others.map(idOf))
+  return holdings.filter((one) => !ids.has(idOf(one)))
+}
+
+/** Up to this many comparisons cost less than texts. */
+const FEW = 64
+
+/** A text that two holdings have if they are {@link isSame}. */
+function idOf({ pool = '', key, prefix }: Pick<Holding, 'pool' | 'key' | 'prefix'>): string {
+  return `${format(prefix)} ${pool}\n${key}`
 }

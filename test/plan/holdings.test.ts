@@ -44,6 +44,27 @@ describe('an object that cannot be read', () => {
     expect(shown(one)).toEqual([' 10.0.0.1/32 held k - Seat a uid-a', ' 10.0.0.3/32 held k - Seat a uid-a'])
   })
 
+  test('also where a readable version held the same as the unreadable one before it', () => {
+    const one = definePlanner({
+      name: 'raw',
+      watches: { seats: thingPlanner([]).watches[0] as Watch<Thing> },
+      holds: {
+        seats: ({ object }) =>
+          (object as Thing).spec.extents!.map((text) => ({ prefix: Prefix.parse(text), key: 'k', field: 'spec' })),
+      },
+      ledger: () => new Ledger({ space: RangeSet.empty }),
+      wakes: { seats: () => [] },
+      plan: () => undefined,
+    })
+    const both = ['10.0.0.1/32', '10.0.0.2/32']
+    const see = (spec: ThingSpec) => one.observe({ kind: 'present', object: stored('a', spec) })
+    see({ extents: ['10.0.0.1/32'], holder: 'k' })
+    see({ isBroken: true, extents: both, holder: 'k' })
+    see({ extents: both, holder: 'k' })
+    see({ isBroken: true, extents: [], holder: 'k' })
+    expect(one.entries().map(({ prefix }) => Prefix.format(prefix))).toEqual(both)
+  })
+
   test('holds its raw form alone after a start, and after a deletion that was followed by another object', () => {
     const one = planner()
     show(one, stored('a', { extents: ['10.0.0.1/32'], holder: 'k' }, 'first'))
@@ -112,6 +133,107 @@ describe('a plan holds what its effects write', () => {
     begin(one, { kind: 'create', object, why: 'a test' })
     expect(shown(one)).toEqual([' 10.0.0.1/32 pending k - Link a -'])
   })
+})
+
+describe('what objects hold is read again', () => {
+  /** A planner whose seats hold an address of the network that `place` names. */
+  function moving(place: { network: string; foreign?: boolean }) {
+    const seats = thingPlanner([]).watches[0] as Watch<Thing>
+    return definePlanner({
+      name: 'moving',
+      watches: { seats },
+      holds: {
+        seats: ({ object }) => {
+          const own = { prefix: Prefix.parse(`${place.network}.1/32`), key: object.metadata.name, field: 'spec' }
+          return place.foreign === true ? [own, { ...own, pool: 'other', reason: 'foreign' }] : [own]
+        },
+      },
+      ledger: () => new Ledger({ space: RangeSet.empty }),
+      wakes: { seats: () => [] },
+      moved: ({ freed }) => freed.map(({ prefix }) => Prefix.format(prefix)),
+      plan: () => undefined,
+      onResult: (_, { holdings }) => {
+        holdings.refresh('seats', ['a'])
+        return []
+      },
+    })
+  }
+  const result = { call: {} as never, answer: { ok: true, value: null }, atMs: 0 } as const
+
+  test('also after the result of a call, and wakes what waits for it', () => {
+    const place = { network: '10.0.0' }
+    const one = moving(place)
+    one.observe({ kind: 'present', object: stored('a', { extents: [], holder: 'k' }) })
+    place.network = '10.0.1'
+    expect(one.onResult!(result)).toEqual(['10.0.0.1/32'])
+  })
+
+  test('for the plans in progress as well', () => {
+    const place = { network: '10.0.0' }
+    const one = moving(place)
+    one.reserve!({
+      outcome: { kind: 'test', message: '' },
+      effects: [create('b', { extents: [], holder: 'k' })],
+    })
+    place.network = '10.0.1'
+    expect(one.onResult!(result)).toEqual(['10.0.0.1/32'])
+  })
+
+  test('and what a plan is about to keep from another pool is no entry', () => {
+    const one = moving({ network: '10.0.0', foreign: true })
+    one.reserve!({
+      outcome: { kind: 'test', message: '' },
+      effects: [create('b', { extents: [], holder: 'k' })],
+    })
+    expect(one.entries().map(({ holder }) => holder.pool)).toEqual([undefined])
+    expect(one.context.holdings.ledger('other').counts().pending).toBe(1)
+  })
+
+  test('of no watch but those of holds', () => {
+    const one = moving({ network: '10.0.0' })
+    expect(() => one.context.holdings.refresh('nodes', [])).toThrow('Holdings.refresh: argument watch')
+  })
+})
+
+test('a change of an object with many extents reads each of them a few times', () => {
+  const reads = (count: number) => {
+    let pools = 0
+    const counted = (nth: number) => ({
+      prefix: Prefix.parse(`10.${nth >> 7}.${(nth & 127) * 2}.0/32`),
+      key: 'k',
+      field: 'spec',
+      get pool() {
+        pools++
+        return 'one'
+      },
+    })
+    const one = definePlanner({
+      name: 'many',
+      watches: { seats: thingPlanner([]).watches[0] as Watch<Thing> },
+      holds: {
+        seats: ({ object }) =>
+          Array.from({ length: count }, (_, nth) => counted(nth + Number((object as Thing).spec.domain))),
+      },
+      ledger: () => new Ledger({ space: RangeSet.empty }),
+      wakes: { seats: () => [] },
+      plan: () => undefined,
+    })
+    one.observe({ kind: 'present', object: stored('a', { extents: [], holder: 'k', domain: '0' }) })
+    pools = 0
+    one.observe({ kind: 'present', object: stored('a', { extents: [], holder: 'k', domain: '1' }) })
+    return pools
+  }
+  expect(reads(1000)).toBeLessThan(20 * reads(100))
+})
+
+test.each([
+  ['wakes', { wakes: {} }],
+  ['holds', { ledger: () => new Ledger({ space: RangeSet.empty }) }],
+  ['ledger', { moved: () => [] }],
+])('a definition of which a part would never be called is refused: %s', (argument, part) => {
+  const seats = thingPlanner([]).watches[0] as Watch<Thing>
+  const definition = { name: 'a', watches: { seats }, wakes: { seats: () => [] }, plan: () => undefined, ...part }
+  expect(() => definePlanner(definition as never)).toThrow(`definePlanner: argument ${argument}`)
 })
 
 test('an entry follows each field of what its object holds', () => {

@@ -66,11 +66,13 @@ export function thingPlanner(moves: Moved[], hasLedger = true): ThingPlanner {
     name: 'things',
     watches,
     holds: { seats: holds, links: holds },
-    ledger: hasLedger ? () => new Ledger({ space: SPACE }) : undefined,
-    moved(moved) {
-      moves.push(moved)
-      return moved.freed.length > 0 ? [...moved.others, 'waiting'] : moved.others
-    },
+    ...(hasLedger && {
+      ledger: () => new Ledger({ space: SPACE }),
+      moved(moved) {
+        moves.push(moved)
+        return moved.freed.length > 0 ? [...moved.others, 'waiting'] : moved.others
+      },
+    }),
     wakes: { seats: () => [], links: () => [] },
     plan(key, { holdings }) {
       const next = holdings.ledger().next()

@@ -175,7 +175,6 @@ class ClaimWork {
     this.#floor = floor
     this.#holdings = floor.holdings
     this.#sent = floor.sent
-    calls.clear()
     this.#shared = new SharedAddresses(rules)
     this.#orphans = new Orphans(rules, objects)
     rules.memory?.reset()
