@@ -4,9 +4,11 @@ import * as Address from '../../cidr/nouns/address.js'
 import { of as prefixOf } from '../../cidr/nouns/prefix.js'
 import { empty } from '../../cidr/nouns/range-set.js'
 import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
-import { formatRef, HAS_META, type KubeObject, refOf } from '../../crd/meta/object.js'
+import { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
+import { formatRef, HAS_META, type KubeObject, type ObjectRef, refOf } from '../../crd/meta/object.js'
 import { check } from '../../errors/check.js'
 import type { Holder, Holding } from '../../plan/holdings.js'
+import { controllersOf } from './address-object.js'
 import type { ClaimLedger, HeldFields, PoolHoldings, PoolObjects } from './definition.js'
 import { claimKey, nameIn } from './objects.js'
 
@@ -88,13 +90,15 @@ export class AddressLedger<P extends KubeObject> implements ClaimLedger<P> {
 }
 
 /** What an IPAddress holds of its pool. */
-export function holdingOf(address: IPAddress, extent: Prefix, pool?: string): Holding {
+export function holdingOf(address: IPAddress, extent: Prefix, pool?: ObjectRef): Holding {
   const { metadata, spec } = address
   return {
-    pool,
+    pool: pool && formatRef(pool),
     prefix: extent,
     key: claimKey(keyOf(metadata)),
     owner: `${metadata.namespace}/${spec.claimRef.name}`,
+    ownerUid: controllersOf(address).find((owner) => IPAddressClaim.is(owner))?.uid,
+    domain: pool?.namespace,
     field: 'spec.address',
     sinceMs: createdMs(address),
   }

@@ -1,7 +1,7 @@
 import type { Prefix } from '../../cidr/index.js'
 import { prefixes, type RangeSet } from '../../cidr/nouns/range-set.js'
 import { formatRef, type ObjectRef } from '../../crd/meta/object.js'
-import type { Holder, Holding, Holdings } from '../../plan/holdings.js'
+import type { Extent, Holder, Holding, Holdings } from '../../plan/holdings.js'
 
 /**
  * Pools that have addresses in common: those of one namespace, and all cluster-scoped ones. Two
@@ -40,6 +40,18 @@ export function poolsOver(pool: ObjectRef, extents: Iterable<Prefix>, holdings: 
   for (const { key } of overlapping('spaces', pool.namespace, extents, holdings)) keys.add(key)
   keys.delete(formatRef(pool))
   return keys
+}
+
+/**
+ * The keys of the pools that have an extent in their space, after a pool has got or lost it. The
+ * ledger of the extent is one of those in which that pool was found. O(these).
+ */
+export function poolsAt({ pool: ledger, prefix }: Extent, holdings: Holdings): Iterable<string> {
+  const [index, namespace] = ledger.split(' ')
+  // what is in a ledger of a namespace is in that of all as well
+  if (index !== 'spaces' || namespace === '*') return []
+  const names = seenFrom('spaces', namespace === '' ? undefined : namespace)
+  return names.flatMap((name) => Array.from(holdings.ledger(name).overlapping(prefix), ({ holder }) => holder.key))
 }
 
 /** What an IPAddress holds for other pools that have its extent in their space. */

@@ -13,6 +13,7 @@ import {
   type ObjectRef,
   refOf,
 } from '../../crd/meta/object.js'
+import { check } from '../../errors/check.js'
 import { refuse } from '../../errors/refuse.js'
 import { Calls } from '../../plan/calls.js'
 import type { PlannerContext, Watches } from '../../plan/define-planner.js'
@@ -48,7 +49,7 @@ import { ClaimObjects, claimKey, nameIn, problemOf, readable } from './objects.j
 import { Orphans } from './orphan.js'
 import type { ClaimOutcome, UnreadableOutcome } from './outcome.js'
 import { planRefused, waiting } from './outcomes.js'
-import { addressesIn, foreignOf, heldByPool, isIndex, poolsOver } from './overlaps.js'
+import { addressesIn, foreignOf, heldByPool, isIndex, poolsAt, poolsOver } from './overlaps.js'
 import { isGoing, isProtected, standsAsBefore } from './pool.js'
 import { dropUnread, poolResults, withPoolCall } from './pool-calls.js'
 import { PoolRecord } from './pool-record.js'
@@ -137,6 +138,10 @@ export function defineProvider<
 /** @throws IpamError `INVALID_ARGUMENT` for a ledger that does not read what it is given */
 function ledgerFrom(rules: ProviderRules, holdings: PoolHoldings): ClaimLedger<KubeObject> {
   const ledger = rules.ledger(holdings)
+  check('defineProvider', 'ledger', ledger, ['open', { setPool: 'function', extentOf: 'function' }])
+  if (rules.overlaps !== undefined && ledger.available === undefined) {
+    refuse('defineProvider', 'ledger', 'a ledger with `available`, for a definition with `overlaps`', 'one without')
+  }
   if (ledger.holdings === holdings) return ledger
   return refuse(
     'defineProvider',
@@ -410,7 +415,7 @@ class ClaimWork {
     const pool = this.#objects.poolOf(held)
     const extent = held && pool && this.record(pool).ledger.extentOf(held)
     if (extent === undefined || pool === undefined) return []
-    const own = holdingOf(held as IPAddress, extent, formatRef(pool))
+    const own = holdingOf(held as IPAddress, extent, pool)
     return this.#rules.overlaps === 'avoid' ? [own, ...foreignOf(own, pool, this.#holdings)] : [own]
   }
 
@@ -422,9 +427,11 @@ class ClaimWork {
 
   /** The pools whose addresses have other holders, and after a release the claims that wait. */
   wakeForMoved({ touched, freed }: Moved): readonly string[] {
-    const keys = new Set(touched.map(({ pool }) => pool).filter((pool) => !isIndex(pool)))
+    const pools = touched.map(({ pool }) => pool).filter((pool) => !isIndex(pool))
     const released = new Set(freed.map(({ pool }) => pool))
-    return [...keys].flatMap((key) => [key, ...(released.has(key) ? this.record(key).exhausted : [])])
+    const overlapping = touched.flatMap((extent) => [...poolsAt(extent, this.#holdings)])
+    for (const key of overlapping) released.add(key)
+    return [...new Set([...pools, ...overlapping])].flatMap((key) => (released.has(key) ? this.#wakeAll([key]) : [key]))
   }
 
   /** How many claims of a pool have the finalizer of the provider, or are about to get it. */
@@ -486,7 +493,7 @@ class ClaimWork {
       // an address that was deleted or changed may have freed something
       if (keyBefore !== keyNow || isOther) wanted.push(keyBefore, ...this.retry(exhausted))
     }
-    if (isOther) {
+    if (isOther || keyBefore !== keyNow) {
       wanted.push(...this.#shared.afterAddress(key, [...this.#claimsWith(now), ...this.#claimsWith(before)]))
     }
     const heldOf = (address: IPAddress | undefined, pool: ObjectRef | undefined) =>
@@ -509,8 +516,8 @@ class ClaimWork {
     const isSameSpec = this.#meaningOf(before) === this.#meaningOf(pool)
     let others: readonly string[] = []
     if (!isSameProblem || !isSameSpec) {
-      const overlapped = this.#setPool(ref, pool, problem === undefined ? [] : [problem.replace(NAMED, '')])
-      others = [...overlapped, ...(this.#rules.memory?.observePool(ref, pool, ledger) ?? [])]
+      this.#setPool(ref, pool, problem === undefined ? [] : [problem.replace(NAMED, '')])
+      others = this.#rules.memory?.observePool(ref, pool, ledger) ?? []
     }
     const isAsBefore = isSameProblem && isSameSpec && standsAsBefore(before, pool)
     const claims = isAsBefore ? [] : this.#objects.claimsBy('pool', key)
@@ -524,12 +531,8 @@ class ClaimWork {
     return [key, ...claims, ...this.#claimsReserved(before, pool), ...this.#wakeAll(others)]
   }
 
-  /**
-   * Sets a pool, and reads again what IPAddress objects hold of it, or keep from it.
-   *
-   * @returns the pools that overlap it, if its space has changed
-   */
-  #setPool(ref: ObjectRef, pool: KubeObject | undefined, problems: readonly string[]): Iterable<string> {
+  /** Sets a pool, and reads again what IPAddress objects hold of it, or keep from it. */
+  #setPool(ref: ObjectRef, pool: KubeObject | undefined, problems: readonly string[]): void {
     const { ledger } = this.record(ref)
     const before = ledger.available ?? empty
     ledger.setPool(pool, problems)
@@ -541,7 +544,6 @@ class ClaimWork {
     const own = Array.from(this.#objects.addressesOf(formatRef(ref)).values(), ({ metadata }) => nameKey(metadata))
     const others = this.#rules.overlaps === 'avoid' ? addressesIn(ref, extents, this.#holdings).map(nameKey) : []
     this.#holdings.refresh('addresses', new Set([...own, ...others]))
-    return poolsOver(ref, extents, this.#holdings)
   }
 
   /** The keys of the pools that overlap one, in order. */

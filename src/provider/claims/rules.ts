@@ -82,6 +82,7 @@ const EXTERNAL: KindOf<ExternalOptions | undefined> = [
 function assertDefinition(definition: AnyDefinition): void {
   check(OF, 'definition', definition, 'object')
   check(OF, 'external', definition.external, EXTERNAL)
+  check(OF, 'overlaps', definition.overlaps, ['one?', { report: 1, avoid: 1 }])
   const { name, pools, finalizers, calls, sweepAfterSeconds } = definition
   if (!isText(name)) refuseIn(OF, 'name', 'a text', name)
   if (!Array.isArray(pools) || pools.length === 0 || !pools.every(isModel)) {

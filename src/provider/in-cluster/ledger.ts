@@ -8,6 +8,7 @@ import { checkPool } from '../../crd/in-cluster/check-pool.js'
 import { DEFAULT_ALLOCATION_PREFIX_LENGTH } from '../../crd/in-cluster/names.js'
 import { type InClusterPool, type InClusterPoolCounts, isPrefixPoolKind } from '../../crd/in-cluster/pools.js'
 import { clampCount, inBothForms, prefixOf } from '../../crd/in-cluster/space.js'
+import { formatRef, refOf } from '../../crd/meta/object.js'
 import { check } from '../../errors/check.js'
 import { refuse } from '../../errors/refuse.js'
 import type { Holder } from '../../plan/holdings.js'
@@ -37,7 +38,10 @@ export type LedgerAnswer =
 
 const NOTHING: LedgerSpec = { space: RangeSet.empty }
 
-const ADDRESSES = ['list', ['open', { metadata: 'object', spec: ['open', { claimRef: 'object' }] }]] as const
+const ADDRESSES = [
+  'list',
+  ['open', { metadata: ['open', { ownerReferences: ['list?', 'object'] }], spec: ['open', { claimRef: 'object' }] }],
+] as const
 
 /**
  * The ledger of a pool: its addresses in use, by the IPAddress objects that refer to it.
@@ -164,7 +168,11 @@ export class PoolLedger extends AddressLedger<InClusterPool> {
 
   #keepOne(id: string, prefix: Prefix.Prefix, claim: string): void {
     this.#keptIds.add(id)
-    this.ledger.set(id, { prefix, reason: 'kept', holder: { key: claimKey(claim), owner: claim } })
+    const ref = this.pool && refOf(this.pool)
+    // of a claim with several addresses no one is kept for its key
+    const [owner] = claim.split(' ')
+    const holder = { key: claimKey(claim), owner, pool: ref && formatRef(ref), object: ref, domain: ref?.namespace }
+    this.ledger.set(id, { prefix, reason: 'kept', holder })
   }
 
   /** Entries of the pool that cannot be used, as sentences: it gives what the others say. */

@@ -6,23 +6,21 @@ import { runPlan, runUntilQuiet } from 'ipam-kit/run'
 import { storeOver } from 'ipam-kit/testing'
 import { describe, expect, test } from 'vitest'
 import { stored } from '../stored.js'
-import { addressRef, claim, claimRef, cluster, clusterRef, pool, poolOf, poolRef, World } from './world.js'
+import {
+  addressObject,
+  addressRef,
+  claim,
+  claimRef,
+  cluster,
+  clusterRef,
+  pool,
+  poolOf,
+  poolRef,
+  World,
+} from './world.js'
 
 // Caches that lag, objects that do not fit, callers that mix things up: each of these has given an
 // address away twice somewhere.
-
-const addressObject = (name: string, spec: object = {}, metadata: object = {}): KubeObject => ({
-  apiVersion: 'ipam.cluster.x-k8s.io/v1beta2',
-  kind: 'IPAddress',
-  metadata: { name, namespace: 'default', ...metadata },
-  spec: {
-    claimRef: { name },
-    poolRef: { apiGroup: 'ipam.cluster.x-k8s.io', kind: 'InClusterIPPool', name: 'pool' },
-    address: '10.0.0.5',
-    prefix: 24,
-    ...spec,
-  },
-})
 
 describe('a watch that lags behind the own writes', () => {
   test('never frees the address of a claim that was made again', async () => {

@@ -1,8 +1,8 @@
 import type { KubeObject } from 'ipam-kit/crd/meta'
 import type { Plan } from 'ipam-kit/plan'
-import { inCluster } from 'ipam-kit/provider/in-cluster'
+import { type InClusterOptions, inCluster } from 'ipam-kit/provider/in-cluster'
 import { expect, test } from 'vitest'
-import { claim, poolOf } from './world.js'
+import { addressObject, claim, poolOf, poolRef } from './world.js'
 
 const time = { nowMs: Date.UTC(2026, 0, 1) }
 const given = (plan: Plan | undefined) =>
@@ -34,4 +34,55 @@ test('what is about to be written is in use for a pool that comes to have it in 
   expect(end()).toContain('InClusterIPPool default/two')
   expect(end()).toEqual([])
   expect(given(planner.plan(keyOf('b'), time))).toEqual(['10.0.0.5'])
+})
+
+/** A planner, and functions that show it objects and return the keys that are woken. */
+function shown(options: InClusterOptions) {
+  const planner = inCluster(options)
+  let version = 0
+  const show = (object: KubeObject) => {
+    const metadata = { ...object.metadata, uid: object.metadata.name, resourceVersion: String(++version) }
+    return planner.observe({ kind: 'present', object: { ...object, metadata } })
+  }
+  const range = (name: string, addresses: unknown) =>
+    show(poolOf('InClusterIPPool', { addresses, prefix: 24 } as never, name))
+  return { planner, show, range }
+}
+
+test('a pool that could not be read for a while wakes those that overlap it when it changes or is deleted', () => {
+  for (const isDeleted of [true, false]) {
+    const { planner, range } = shown({ overlaps: 'avoid', poolConditions: true })
+    range('one', ['10.0.0.1-10.0.0.3'])
+    range('two', ['10.0.0.2-10.0.0.5'])
+    range('one', 'not a list')
+    const gone = { ...poolRef('one'), namespace: 'default' }
+    const woken = isDeleted ? planner.observe({ kind: 'absent', ref: gone, uid: 'one' }) : range('one', ['10.0.0.20'])
+    expect(woken).toContain('InClusterIPPool default/two')
+  }
+})
+
+test('an IPAddress that moves to another pool wakes the claims there that have its address', () => {
+  const { planner, show, range } = shown({})
+  const held = (name: string, pool: string) => show(addressObject(name, { address: '10.0.0.5', poolRef: refIn(pool) }))
+  const refIn = (name: string) => ({ apiGroup: 'ipam.cluster.x-k8s.io', kind: 'InClusterIPPool', name })
+  for (const name of ['one', 'two']) range(name, ['10.0.0.1-10.0.0.9'])
+  show(claim('bound', { poolRef: { name: 'one' } }))
+  held('bound', 'one')
+  held('by-hand', 'two')
+  expect(held('by-hand', 'one')).toContain('IPAddressClaim default/bound')
+  planner.plan('IPAddressClaim default/bound', time)
+  expect(held('by-hand', 'two')).toContain('IPAddressClaim default/bound')
+})
+
+test('entries tell pool, domain, object and owner, also of what is kept for a claim', () => {
+  const { planner, show } = shown({ preallocations: {} })
+  const annotations = { 'ipam-kit.dev/preallocations': JSON.stringify({ later: '10.0.0.7' }) }
+  const one = poolOf('InClusterIPPool', { addresses: ['10.0.0.1-10.0.0.9'], prefix: 24 }, 'pool')
+  show({ ...one, metadata: { ...one.metadata, annotations } })
+  show(addressObject('a'))
+  const common = { pool: 'InClusterIPPool default/pool', domain: 'default' }
+  expect(planner.entries()).toMatchObject([
+    { reason: 'held', holder: { ...common, object: { kind: 'IPAddress', name: 'a' }, owner: 'default/a' } },
+    { reason: 'kept', holder: { ...common, object: { kind: 'InClusterIPPool' }, owner: 'default/later' } },
+  ])
 })

@@ -155,3 +155,17 @@ export const claimRef = (name: string): ObjectRef => ref(IPAddressClaim.info, na
 export const addressRef = (name: string): ObjectRef => ref(IPAddress.info, name)
 export const poolRef = (name = 'pool'): ObjectRef => ref(InClusterIPPool.info, name)
 export const clusterRef = (name: string): ObjectRef => ref(Cluster.info, name)
+
+/** An IPAddress of the pool `pool`, with 10.0.0.5, as it may be written by hand. */
+export const addressObject = (name: string, spec: object = {}, metadata: object = {}): KubeObject => ({
+  apiVersion: 'ipam.cluster.x-k8s.io/v1beta2',
+  kind: 'IPAddress',
+  metadata: { name, namespace: 'default', ...metadata },
+  spec: {
+    claimRef: { name },
+    poolRef: { apiGroup: 'ipam.cluster.x-k8s.io', kind: 'InClusterIPPool', name: 'pool' },
+    address: '10.0.0.5',
+    prefix: 24,
+    ...spec,
+  },
+})
