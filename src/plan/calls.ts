@@ -1,4 +1,5 @@
 import { formatRef, REF } from '../crd/meta/object.js'
+import { plainJson, sameJson } from '../crd/meta/patch.js'
 import { check, type Kind } from '../errors/check.js'
 import type { AnyCall, ExternalEffect } from './effect.js'
 import type { AnyResult, ExternalResult } from './planner.js'
@@ -45,15 +46,18 @@ interface Entry {
   /** `endsAtMs` before it was last sent. */
   endedAtMs: number
   /** What was dropped while it was in flight. */
-  drops: Drop | undefined
+  drops?: Drop | undefined
 }
 
 /**
- * What {@link Calls.drop} drops:
+ * The part of a call that {@link Calls.drop} removes from the table.
  *
- * - `failures`: failed results. The external system may accept the call now
- * - `results`: all results. The same calls are made again, and it stays known when they were sent
- * - `calls`: all that is known
+ * - `failures`: the last result, if it is a failure. Use it when the external system may accept the
+ *   call now.
+ * - `results`: the last result and the value. Use it when the external system may answer
+ *   differently now. The table still has the time at which the call was sent.
+ * - `calls`: the call. Use it when its object is deleted. A call in flight is removed when its
+ *   plans have ended.
  */
 export type Drop = 'failures' | 'results' | 'calls'
 
@@ -63,6 +67,7 @@ const NEVER_SENT = {
 } as const
 const CALL: Kind = ['open', { operation: 'text', key: 'text', about: REF as Kind }]
 const RESULT: Kind = ['open', { call: CALL, answer: ['open', { ok: 'flag' }], atMs: 'number' }]
+const FAILURE: Kind = ['open', { message: 'text' }]
 const DROPS: readonly (Drop | undefined)[] = [undefined, 'failures', 'results', 'calls']
 
 /**
@@ -76,18 +81,19 @@ const DROPS: readonly (Drop | undefined)[] = [undefined, 'failures', 'results', 
 export class Calls {
   /** By the object of the call, then by operation and key. */
   readonly #known = new Map<string, Map<string, Entry>>()
-  readonly #inFlight = new Set<Entry>()
+  /** The number of plans in progress that have the call. */
+  readonly #inFlight = new Map<Entry, number>()
   #results = 0
 
-  /** The calls whose plans are carried out and that have no result yet. */
+  /** The calls of the plans in progress. */
   get inFlight(): readonly KnownCall[] {
-    return Array.from(this.#inFlight, ({ known }) => known)
+    return Array.from(this.#inFlight.keys(), ({ known }) => known)
   }
 
   /**
    * The calls about an object, in the order in which they were last registered.
    *
-   * @param about the object, as `formatRef` writes it
+   * @param about the object, as text: `formatRef` of `ipam-kit/crd/meta` writes it
    */
   of(about: string): readonly KnownCall[] {
     check('Calls.of', 'about', about, 'text')
@@ -101,24 +107,24 @@ export class Calls {
     return this.#known.get(about)?.get(`${operation} ${key}`)?.known
   }
 
-  /** Registers the call of a plan that is about to be carried out. */
+  /**
+   * Registers the call of a plan that is about to be carried out. Two plans may have one call: it
+   * is in flight until both have ended, and the table has the input of the later plan.
+   */
   begin(effect: Pick<ExternalEffect, 'call' | 'effectSeconds'>): void {
     check<unknown>('Calls.begin', 'effect', effect, ['open', { call: CALL, effectSeconds: 'number?' }])
     const { call, effectSeconds = Number.POSITIVE_INFINITY } = effect
     const before = this.#entryOf(call)
     const known = Object.freeze({ ...NEVER_SENT, ...before?.known, call })
-    const entry: Entry = Object.assign(before ?? {}, {
-      endedAtMs: known.endsAtMs,
-      known,
-      effectSeconds,
-      drops: undefined,
-    })
+    const entry: Entry = Object.assign(before ?? {}, { endedAtMs: known.endsAtMs, known, effectSeconds })
+    // a call that is registered after a drop stays known
+    if (entry.drops === 'calls') entry.drops = 'results'
     const about = formatRef(call.about)
     const others = this.#known.get(about) ?? new Map<string, Entry>()
     this.#known.set(about, others)
     others.delete(idOf(call))
     others.set(idOf(call), entry)
-    this.#inFlight.add(entry)
+    this.#inFlight.set(entry, (this.#inFlight.get(entry) ?? 0) + 1)
   }
 
   /** Notes that a call is sent now. */
@@ -127,30 +133,43 @@ export class Calls {
     check('Calls.sent', 'nowMs', nowMs, 'number')
     const entry = this.#entryOf(call)
     if (entry === undefined) return
-    entry.endedAtMs = entry.known.endsAtMs
-    const endsAtMs = Math.max(entry.endedAtMs, nowMs + entry.effectSeconds * 1000)
+    const before = entry.known.endsAtMs
+    const endsAtMs = Math.max(before, nowMs + entry.effectSeconds * 1000)
+    // of two calls in flight, a result does not tell which of them it is for
+    entry.endedAtMs = (this.#inFlight.get(entry) ?? 0) > 1 ? endsAtMs : before
     entry.known = Object.freeze({ ...entry.known, sentAtMs: nowMs, endsAtMs })
   }
 
-  /** Notes that a plan with this call has ended, with or without a result of it. */
+  /**
+   * Notes that a plan with this call has ended, with or without a result of it. Call it once for
+   * each {@link begin}.
+   */
   end(call: AnyCall): void {
     check<unknown>('Calls.end', 'call', call, CALL)
     const entry = this.#entryOf(call)
-    if (entry !== undefined && this.#inFlight.delete(entry) && entry.drops === 'calls') this.#delete(call)
+    const plans = entry && this.#inFlight.get(entry)
+    if (entry === undefined || plans === undefined) return
+    if (plans > 1) return void this.#inFlight.set(entry, plans - 1)
+    this.#inFlight.delete(entry)
+    if (entry.drops === 'calls') this.#delete(call)
+    entry.drops = undefined
   }
 
   /**
-   * Stores the result of a call that is in flight.
+   * Stores the result of a call that is in flight. Its input is the registered one: the same
+   * object, or equal as JSON.
    *
-   * @returns false: the result is stale, or the call is not in flight
+   * @returns false: the result is dropped. The call is not in flight, it was registered with
+   *   another input after that, or {@link drop} was called
    */
   answered(result: AnyResult): boolean {
     check<unknown>('Calls.answered', 'result', result, RESULT)
     const { call, answer, atMs } = result
+    if (!answer.ok) check<unknown>('Calls.answered', 'result.answer.failure', answer.failure, FAILURE)
     const entry = this.#entryOf(call)
     if (entry === undefined || !this.#inFlight.has(entry)) return false
-    this.end(call)
     const { known, drops } = entry
+    if (!isSame(call.input, known.call.input)) return false
     const isKnown = answer.ok || answer.failure.nothingDone === true
     const endsAtMs = isKnown ? entry.endedAtMs : known.endsAtMs
     const isStale = drops !== undefined && (drops !== 'failures' || !answer.ok)
@@ -165,9 +184,10 @@ export class Calls {
   }
 
   /**
-   * Drops what may not hold any more of the calls about an object, also what arrives later for the
-   * calls that are in flight.
+   * Drops results of the calls about an object, or the calls. For a call in flight it also drops
+   * the results that arrive later.
    *
+   * @param about the object, as in {@link of}
    * @param isMeant which calls. Left out: all
    */
   drop(about: string, what: Drop, isMeant: (known: KnownCall) => boolean = () => true): void {
@@ -200,6 +220,10 @@ export class Calls {
     const known = this.#known.get(about)
     if (known?.delete(idOf(call)) === true && known.size === 0) this.#known.delete(about)
   }
+}
+
+function isSame(left: unknown, right: unknown): boolean {
+  return left === right || sameJson(plainJson(left), plainJson(right))
 }
 
 function idOf({ operation, key }: AnyCall): string {

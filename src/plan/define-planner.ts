@@ -1,6 +1,6 @@
 import type { Ledger, LedgerEntry } from '../allocator/index.js'
 import { type KubeObject, kindKey, nameKey, type ObjectRef } from '../crd/meta/object.js'
-import { check, type Kind, type KindOf } from '../errors/check.js'
+import { check, isObject, type Kind, type KindOf } from '../errors/check.js'
 import { refuse } from '../errors/refuse.js'
 import type { AnyWatch, CachedObjects, Delta, Parsed, TrimmedWatch, Watch } from './cached-objects.js'
 import type { Calls } from './calls.js'
@@ -82,9 +82,9 @@ export interface PlannerDefinition<O extends Outcome, W extends Watches, S> {
   /** {@link Planner.resyncSeconds}. */
   readonly resyncSeconds?: number | undefined
   /**
-   * What the planner remembers in addition to the objects, for example results of an external
-   * system. Called when the planner is made, and at each `reset` and `share`. It lasts from one
-   * `runUntilQuiet` to the next.
+   * What the planner remembers in addition to the objects, for example the time at which an object
+   * was first missing. Called when the planner is made, and at each `reset` and `share`. It lasts
+   * from one `runUntilQuiet` to the next.
    *
    * @param objects the cache, for a state that follows some of its objects
    * @param before the state before the reset
@@ -113,8 +113,8 @@ export interface PlannerDefinition<O extends Outcome, W extends Watches, S> {
   readonly plan: (key: string, context: PlannerContext<W, S>, time: PlanTime) => Plan<O> | undefined
   /**
    * The table of its external calls, for a planner with such calls. Each call is registered in the
-   * turn in which its plan returns, and its time when it is sent. Pass the results in by
-   * `onResult`.
+   * turn in which its plan returns, and its time when it is sent. It requires `onResult`, which
+   * passes the results in.
    */
   readonly calls?: Calls | undefined
   /** {@link Planner.onResult}. */
@@ -143,7 +143,11 @@ const DEFINITION: KindOf<PlannerDefinition<Outcome, Watches, unknown>> = {
   wakes: ['record', 'function'],
   moved: 'function?',
   plan: 'function',
-  calls: 'object?',
+  // no instanceof: bundles of planners without calls have no code of the table
+  calls: [
+    'is?',
+    (given) => (isObject(given) && typeof given.answered === 'function' ? undefined : 'a Calls of ipam-kit/plan'),
+  ],
   onResult: 'function?',
   refused: 'function?',
   isAggregate: 'function?',
@@ -193,13 +197,18 @@ function assertWhole({
   holds,
   ledger,
   moved,
+  calls,
+  onResult,
 }: Pick<PlannerDefinition<Outcome, Watches, unknown>, 'watches'> & {
-  readonly [member in 'wakes' | 'holds' | 'ledger' | 'moved']?: unknown
+  readonly [member in 'wakes' | 'holds' | 'ledger' | 'moved' | 'calls' | 'onResult']?: unknown
 }): void {
   const missing = Object.keys(watches).find((name) => !Object.hasOwn(wakes as object, name))
   if (missing !== undefined) refuse('definePlanner', 'wakes', `a function for the watch ${missing}`, 'nothing')
   if (ledger !== undefined && holds === undefined) refuse('definePlanner', 'holds', 'what a ledger records', 'nothing')
   if (moved !== undefined && ledger === undefined) refuse('definePlanner', 'ledger', 'ledgers for `moved`', 'nothing')
+  if (calls !== undefined && onResult === undefined) {
+    refuse('definePlanner', 'onResult', 'a function that passes results to `calls`', 'nothing')
+  }
 }
 
 type HoldsOf<W extends Watches, S> = (entry: Parsed<unknown>, context: PlannerContext<W, S>) => Iterable<Holding>
@@ -317,10 +326,11 @@ class PlannerOf<O extends Outcome, W extends Watches, S> implements DefinedPlann
     const holdings = this.#holdings
     const end = holdings.begin(plan.effects)
     return (isDone = true) => {
-      for (const { call } of sent) calls?.end(call)
       if (isDone) this.#note(plan)
-      // what was known before a reset says nothing of what is free now
-      return holdings === this.#holdings ? [...this.#moved(end())] : []
+      // a reset has cleared the calls and the pending extents of this plan
+      if (holdings !== this.#holdings) return []
+      for (const { call } of sent) calls?.end(call)
+      return [...this.#moved(end())]
     }
   }
 

@@ -133,8 +133,8 @@ export interface Planner<O extends Outcome = Outcome> {
    */
   onResult?(answered: AnyResult): readonly string[]
   /**
-   * The plan for a key. `undefined`: there is nothing under the key. Pure: planned twice in one
-   * state and time, a key has equal plans, also if none of them is carried out.
+   * The plan for a key. `undefined`: there is nothing under the key. Pure: two
+   * plans of one key, in one state and at one time, are equal, also if neither is carried out.
    */
   plan(key: string, time: PlanTime): Plan<O> | undefined
   /**

@@ -1,4 +1,4 @@
-import { Calls, type ExternalResult } from 'ipam-kit/plan'
+import { type AnyResult, Calls, definePlanner, type ExternalResult } from 'ipam-kit/plan'
 import { beforeEach, describe, expect, test } from 'vitest'
 
 const ABOUT = 'IPAddressClaim default/a'
@@ -19,8 +19,11 @@ function begin(operation = 'allocate', effectSeconds?: number): void {
   calls.begin({ call: callOf(operation), effectSeconds })
 }
 
+/** The result of a call, and the end of its plan. */
 function answer(given: ExternalResult, operation = 'allocate', atMs = 0): boolean {
-  return calls.answered({ call: callOf(operation), answer: given, atMs })
+  const isNews = calls.answered({ call: callOf(operation), answer: given, atMs })
+  calls.end(callOf(operation))
+  return isNews
 }
 
 /** A call from its plan to its result. */
@@ -42,7 +45,7 @@ test('a call is known by its object, operation and key, with its result and the 
   expect([...calls.of(ABOUT)].map((known) => known.call.operation)).toEqual(['allocate', 'confirm'])
 })
 
-test('a call is in flight from its plan to its result, and has its time when it is sent', () => {
+test('a call is in flight from its plan to the end of the plan, and has its time when it is sent', () => {
   begin()
   expect([get()?.sentAtMs, [...calls.inFlight].length]).toEqual([undefined, 1])
   calls.sent(callOf('allocate'), 7)
@@ -66,6 +69,58 @@ test('the result of a call that is not in flight is dropped', () => {
   expect(get()?.last).toBeUndefined()
 })
 
+test('a result counts only for the input of the registered call', () => {
+  const other = { ...callOf('allocate'), input: { network: 'b', gateway: undefined } }
+  begin()
+  calls.end(callOf('allocate'))
+  calls.begin({ call: other })
+  expect(calls.answered({ call: callOf('allocate'), answer: GIVEN, atMs: 0 })).toBe(false)
+  expect(get()).toMatchObject({ last: undefined, value: undefined })
+  // equal as JSON
+  expect(calls.answered({ call: JSON.parse(JSON.stringify(other)), answer: GIVEN, atMs: 0 })).toBe(true)
+})
+
+test('a call of two plans is in flight until both have ended', () => {
+  begin()
+  begin()
+  calls.end(callOf('allocate'))
+  expect(calls.inFlight).toHaveLength(1)
+  expect(answer(GIVEN)).toBe(true)
+  expect(calls.inFlight).toEqual([])
+  expect(answer(GIVEN)).toBe(false)
+})
+
+test.each<[string, unknown]>([
+  ['failure: expected an object', { ok: false }],
+  ['failure.message: expected a text', { ok: false, failure: { retryable: true } }],
+])('a result whose %s is refused', (fault, given) => {
+  begin()
+  const result = { call: callOf('allocate'), answer: given, atMs: 0 } as AnyResult
+  expect(() => calls.answered(result)).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }))
+  expect(() => calls.answered(result)).toThrow(fault)
+})
+
+test.each<[string, string, object]>([
+  ['another object than a Calls', 'definition.calls: expected a Calls', { calls: {}, onResult: () => [] }],
+  ['a Calls without onResult', 'onResult: expected a function', { calls: new Calls() }],
+])('definePlanner refuses %s', (_, fault, more) => {
+  const define = () => definePlanner({ name: 'calling', watches: {}, wakes: {}, plan: () => undefined, ...more })
+  expect(define).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }))
+  expect(define).toThrow(fault)
+})
+
+test('the end of a plan from before a reset does not end the call of a later plan', () => {
+  const onResult = (result: AnyResult) => (calls.answered(result) ? ['a'] : [])
+  const planner = definePlanner({ name: 'calling', watches: {}, wakes: {}, plan: () => undefined, calls, onResult })
+  const effects = [{ kind: 'external', call: callOf('allocate'), why: 'a test' }] as const
+  const reserve = () => planner.reserve?.({ outcome: { kind: 'asking', message: '' }, effects })
+  const end = reserve()
+  planner.reset()
+  reserve()
+  end?.()
+  expect(planner.onResult?.({ call: callOf('allocate'), answer: GIVEN, atMs: 0 })).toEqual(['a'])
+})
+
 describe('the time after which a call has no effect any more', () => {
   const sendAt = (atMs: number) => {
     begin('allocate', 60)
@@ -87,6 +142,13 @@ describe('the time after which a call has no effect any more', () => {
     sendAt(52_000)
     answer(GIVEN)
     expect(get()?.endsAtMs).toBe(61_000)
+  })
+
+  test('stays when one of two calls in flight is answered', () => {
+    sendAt(1000)
+    sendAt(10_000)
+    answer(GIVEN, 'allocate', 11_000)
+    expect(get()?.endsAtMs).toBe(70_000)
   })
 
   test('counts for a call that was never answered', () => {
@@ -147,6 +209,24 @@ describe('drop', () => {
     expect([...calls.of(ABOUT)].map((known) => known.call.operation)).toEqual(['allocate'])
     expect(answer(GIVEN)).toBe(false)
     expect([...calls.of(ABOUT)]).toEqual([])
+  })
+
+  test('results: also those of calls in flight when the same call is registered again', () => {
+    begin()
+    calls.drop(ABOUT, 'results')
+    begin()
+    expect([answer(GIVEN), answer(GIVEN)]).toEqual([false, false])
+    begin()
+    expect(answer(GIVEN)).toBe(true)
+  })
+
+  test('calls: a call that is registered after the drop stays known', () => {
+    begin()
+    calls.drop(ABOUT, 'calls')
+    begin('allocate', 60)
+    calls.sent(callOf('allocate'), 1000)
+    for (const _ of [1, 2]) calls.end(callOf('allocate'))
+    expect(get()).toMatchObject({ sentAtMs: 1000, endsAtMs: 61_000 })
   })
 
   test('takes only the calls that are meant', () => {

@@ -54,6 +54,11 @@ export function readIndex(key: string, length: number): number | undefined {
   return index < 0 ? index + length : index
 }
 
+/** The value as a store returns it: without fields that are `undefined`. */
+export function plainJson(value: unknown): Json | undefined {
+  return value === undefined ? undefined : (JSON.parse(JSON.stringify(value)) as Json)
+}
+
 /** Whether two values are the same JSON; the order of keys does not count. */
 export function sameJson(left: Json | undefined, right: Json | undefined): boolean {
   if (left === right) return true

@@ -10,8 +10,7 @@ import type {
   ClusterNetworkStatus,
 } from '../../crd/ipam-kit/cluster-network.js'
 import { MAX_KNOWN_PREFIXES } from '../../crd/ipam-kit/names.js'
-import type { Json } from '../../crd/meta/object.js'
-import { sameJson } from '../../crd/meta/patch.js'
+import { plainJson, sameJson } from '../../crd/meta/patch.js'
 import type { Absences } from '../../plan/index.js'
 import { FLAG, listRanges } from './acceptance.js'
 import type { AssignerType } from './assigner.js'
@@ -103,11 +102,6 @@ function roughly({ families = [], conditions = [], observedGeneration, assigner,
       type === CONSISTENT ? { type, status, reason } : { type, status, reason, message },
     ),
   })
-}
-
-/** The value as a store returns it: without fields that are `undefined`. */
-function plainJson(value: unknown): Json | undefined {
-  return value === undefined ? undefined : (JSON.parse(JSON.stringify(value)) as Json)
 }
 
 /**

@@ -42,9 +42,10 @@ function started(planPool: (input: Input) => Result) {
     planner.observe({ kind: 'present', object: stored(object, metadata) })
   present(pool())
   /** Plans the pool, and sends the call of the plan. */
+  let end: ReturnType<NonNullable<typeof planner.reserve>> | undefined
   const plan = (nowMs: number) => {
     const made = planner.plan(POOL, { nowMs })
-    if (made !== undefined) planner.reserve?.(made)
+    end = made && planner.reserve?.(made)
     for (const effect of made?.effects ?? []) {
       if (effect.kind === 'external') planner.onSend?.(effect.call, { nowMs })
     }
@@ -54,8 +55,11 @@ function started(planPool: (input: Input) => Result) {
     const effect = plan(nowMs)?.effects.find(({ kind }) => kind === 'external')
     return effect?.kind === 'external' ? effect.call : undefined
   }
-  const onResult = (call: ExternalCall | undefined, answer: ExternalResult, atMs: number) =>
-    planner.onResult?.({ call: call as ExternalCall, answer, atMs }) ?? []
+  const onResult = (call: ExternalCall | undefined, answer: ExternalResult, atMs: number) => {
+    const keys = planner.onResult?.({ call: call as ExternalCall, answer, atMs }) ?? []
+    end?.()
+    return keys
+  }
   return { planner, present, plan, callOf, onResult }
 }
 

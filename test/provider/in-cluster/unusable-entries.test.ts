@@ -6,13 +6,13 @@ import { storeOver } from 'ipam-kit/testing'
 import { describe, expect, test } from 'vitest'
 import { claim, poolOf, World } from './world.js'
 
-// What of a stored pool is right is given, and what is wrong is told once. A part of which it is
-// unknown what it keeps back stops the pool.
+// A stored pool gives the addresses of its right entries, and reports each wrong entry once. An
+// exclusion that does not parse stops the pool.
 
 const NAMES = ['a', 'b', 'c']
 type Kind = Parameters<typeof poolOf>[0]
 
-/** A provider that goes on, with the Events that it sends. */
+/** One provider for all runs, with the Events that it sends. */
 function provider(world: World) {
   const planner = inCluster({ poolConditions: true })
   planner.share(new ObjectCache())
