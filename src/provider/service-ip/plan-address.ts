@@ -12,7 +12,7 @@ import {
 import type { EventCause } from '../../plan/sent-events.js'
 import type { ServiceIPOutcome } from './outcome.js'
 import { mayGetSecond } from './second-address.js'
-import { isInRange, keeperOf, problemKey, type ServiceContext } from './state.js'
+import { isInRange, isUsed, keeperOf, problemKey, type ServiceContext } from './state.js'
 import { addressesOf, KEYS, type SeenAddress, wantsAddress } from './watches.js'
 
 /** The use of an IPAddress. */
@@ -68,11 +68,11 @@ function findingOf(seen: SeenAddress, context: ServiceContext): Finding {
   if (address === undefined || text === undefined) {
     return wrong('IPAddressNotValid', `the name of IPAddress ${name} is not an IP address: delete it`)
   }
-  const { services } = context.cache
-  if (services.countBy('address', text) === 0) return unused(seen, context)
+  const entry = seen.service === undefined ? undefined : context.cache.services.entry(seen.service)
+  if (entry?.ok === false) return wrong('ServiceNotReadable', `${parent} cannot be read: ${entry.problem}`)
+  if (!isUsed(text, context)) return unused(seen, entry?.value, context)
   if (name !== text) return notCanonical(seen, text, context)
-  const own = seen.service === undefined ? undefined : services.get(seen.service)
-  if (own === undefined || !addressesOf(own).includes(text)) {
+  if (entry === undefined || !addressesOf(entry.value).includes(text)) {
     const has = `Service ${keeperOf(text, context)} has it`
     return wrong(
       'IPAddressWrongReference',
@@ -101,26 +101,23 @@ function notCanonical({ object }: SeenAddress, text: string, { cache }: ServiceC
 }
 
 /** An address that no Service uses. */
-function unused(seen: SeenAddress, context: ServiceContext): Finding {
-  const { cache } = context
+function unused(seen: SeenAddress, own: Service | undefined, context: ServiceContext): Finding {
   const { object, address, service, parent } = seen
   const { name } = object.metadata
   if (service === undefined) {
     return wrong('IPAddressWrongReference', `the parent of IPAddress ${name} is ${parent}, and no Service: delete it`)
   }
-  const entry = cache.services.entry(service)
-  if (entry === undefined) {
+  if (own === undefined) {
     const proof = proofOfAbsence({ ref: serviceRef(service) }, `${parent} would have the address`)
     return { is: 'surplus', why: `${parent} does not exist`, proof }
   }
-  if (!entry.ok) return wrong('ServiceNotReadable', `${parent} cannot be read: ${entry.problem}`)
   const isUsable = address !== undefined && isInRange(address, context.state)
-  if (isUsable && (wantsAddress(entry.value) || mayGetSecond(entry.value, address.family, context)))
+  if (isUsable && (wantsAddress(own) || mayGetSecond(own, address.family, context)))
     return { is: 'fine', outcome: { kind: 'waiting', message: `${parent} gets it` } }
   return {
     is: 'surplus',
     why: `${parent} does not use ${name}`,
-    proof: [guard(entry.value, 'it does not use the address')],
+    proof: [guard(own, 'it does not use the address')],
   }
 }
 

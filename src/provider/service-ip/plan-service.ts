@@ -17,7 +17,7 @@ import { namedServiceAddress, nextServiceAddress, type ServiceChoice, type Servi
 import type { ServiceIPOutcome } from './outcome.js'
 import { familyName, isReadyObject, type ServiceRange } from './ranges.js'
 import { type Annotations, allocatedFor, secondFamily } from './second-address.js'
-import { isInRange, keeperOf, problemKey, type ServiceContext } from './state.js'
+import { isInRange, isUsed, keeperOf, problemKey, type ServiceContext } from './state.js'
 import { clusterIPsOf, KEYS, readAddress, type SeenAddress, wantsAddress } from './watches.js'
 
 /**
@@ -37,7 +37,7 @@ export function planService(
   refused.delete(key)
   if (wantsAddress(service)) {
     const plan = planAllocation(service, context, seed)
-    const events = sent.newEvents(key, service, lackOf(plan))
+    const events = sent.newEvents(key, service, lackOf(plan), openOf(plan))
     return { ...plan, effects: [...events, ...plan.effects] }
   }
   const looks = clusterIPsOf(service).map((text) => lookAt(text, name, context))
@@ -62,9 +62,12 @@ export function planService(
   const outcome = outcomeOf(service, problems, missing)
   const second = outcome.kind === 'ready' ? secondFamily(service, context) : undefined
   const plan = second === undefined ? { outcome, effects: [] } : planSecond(service, second, context, seed)
-  const events = sent.newEvents(key, service, [...lasting, ...lackOf(plan)])
+  const events = sent.newEvents(key, service, [...lasting, ...lackOf(plan)], openOf(plan))
   return { requeueAfterSeconds, ...plan, effects: [...events, ...plan.effects] }
 }
+
+/** The reason of the Event of a Service that gets no address. */
+const LACK = 'ClusterIPNotAvailable'
 
 /**
  * What a Service without an address is told. Ranges that are not ready have an Event of their own,
@@ -72,7 +75,12 @@ export function planService(
  */
 function lackOf({ outcome: { kind, message } }: Plan<ServiceIPOutcome>): readonly EventCause[] {
   const isLacking = kind === 'full' || kind === 'allocated' || kind === 'notInRange' || kind === 'mismatchedNetwork'
-  return isLacking ? [{ reason: 'ClusterIPNotAvailable', message, cause: kind }] : []
+  return isLacking ? [{ reason: LACK, message, cause: kind }] : []
+}
+
+/** What may still be true: the lack ends when the address is written. */
+function openOf({ outcome }: Plan<ServiceIPOutcome>): readonly string[] {
+  return outcome.kind === 'assigned' ? [LACK] : []
 }
 
 function outcomeOf(service: Service, problems: readonly EventCause[], missing: readonly string[]): ServiceIPOutcome {
@@ -146,15 +154,15 @@ function createAddress(text: string, service: Service, why: string, annotations?
 function planAllocation(service: Service, context: ServiceContext, seed: number): Plan<ServiceIPOutcome> {
   const families = familiesOf(service, context)
   if ('message' in families) return { outcome: families, effects: [] }
-  const effects: Effect[] = []
-  const texts: string[] = []
-  for (const [index, family] of families.wanted.entries()) {
-    const named = index === 0 ? families.named : undefined
-    const given = giveAddress(service, { family, named, seed }, context)
-    if ('message' in given) return { outcome: given, effects: [] }
-    effects.push(...given.effects)
-    texts.push(given.text)
-  }
+  const given = families.wanted.map((family, index) =>
+    giveAddress(service, { family, named: index === 0 ? families.named : undefined, seed }, context),
+  )
+  const refusals = given.filter((each) => 'message' in each)
+  // an address that becomes used wakes no Service: what the ranges refuse is told first
+  const refusal = refusals.find(({ kind }) => kind !== 'full' && kind !== 'allocated') ?? refusals[0]
+  if (refusal !== undefined) return { outcome: refusal, effects: [] }
+  const free = given.filter((each) => 'text' in each)
+  const texts = free.map(({ text }) => text)
   const spec = {
     clusterIP: texts[0] as string,
     clusterIPs: texts,
@@ -164,7 +172,7 @@ function planAllocation(service: Service, context: ServiceContext, seed: number)
   const message = texts.join(' and ')
   return {
     outcome: { kind: 'assigned', message },
-    effects: [...effects, patchObject(service, { spec }, `it gets ${message}`)],
+    effects: [...free.flatMap(({ effects }) => effects), patchObject(service, { spec }, `it gets ${message}`)],
   }
 }
 
@@ -303,8 +311,9 @@ function ownAddress(
   service: Service,
   family: Family,
   named: Address.Address | undefined,
-  { cache, state }: ServiceContext,
+  context: ServiceContext,
 ): SeenAddress | undefined {
+  const { cache, state } = context
   const text = named && Address.format(named)
   return cache.addresses
     .by('service', nameKey(service.metadata))
@@ -315,7 +324,7 @@ function ownAddress(
         own.isManaged &&
         own.text === own.object.metadata.name &&
         own.object.metadata.deletionTimestamp === undefined &&
-        cache.services.countBy('address', own.text) === 0 &&
+        !isUsed(own.text, context) &&
         (text === undefined || own.text === text),
     )
 }

@@ -106,7 +106,8 @@ export function serviceIPs(options: ServiceIPOptions): ServiceIPPlanner {
     },
     plan(key, context, time) {
       const plan = planKey(key, context, time, { seed, reportSeconds })
-      if (plan === undefined || plan.effects.every(({ kind }) => kind === 'event')) context.state.denied.delete(key)
+      const isDone = isServed(key, context) && plan?.effects.every(({ kind }) => kind === 'event') !== false
+      if (isDone) context.state.denied.delete(key)
       return plan
     },
     refused(key, { effect, code, message }, context) {
@@ -135,10 +136,7 @@ export function serviceIPs(options: ServiceIPOptions): ServiceIPPlanner {
       const service = serviceOf(key, context)
       return service !== undefined && lacksRecord(service, context)
     },
-    isServed(key, context) {
-      const service = serviceOf(key, context)
-      return service === undefined || !(wantsAddress(service) || secondFamily(service, context) !== undefined)
-    },
+    isServed,
     isAggregate: (key) => KEYS.read(key)?.kind === 'ServiceCIDR',
   })
 }
@@ -169,6 +167,12 @@ function planKey(
     case undefined:
       return undefined
   }
+}
+
+/** Whether a key has the addresses that it requests. */
+function isServed(key: string, context: ServiceContext): boolean {
+  const service = serviceOf(key, context)
+  return service === undefined || !(wantsAddress(service) || secondFamily(service, context) !== undefined)
 }
 
 /** The object of a key. */

@@ -1,6 +1,6 @@
-import type { Address } from '../../cidr/index.js'
+import * as Address from '../../cidr/nouns/address.js'
 import type * as RangeSet from '../../cidr/nouns/range-set.js'
-import type { Service } from '../../crd/core/service.js'
+import { Service } from '../../crd/core/service.js'
 import { isDeleting, type KubeObject, nameKey } from '../../crd/meta/object.js'
 import type { ServiceCIDR } from '../../crd/networking/service-cidr.js'
 import type { Holding, Moved } from '../../plan/holdings.js'
@@ -29,7 +29,8 @@ export interface ServiceIPState {
   readonly unkept: Set<string>
   /**
    * Why the store has refused the last write of a key, and the addresses that it has refused since
-   * the key had nothing to write: the Service gets one of them if there is no other one.
+   * the key had nothing to write and its addresses: the Service gets one of them if there is no
+   * other one.
    */
   readonly denied: Map<string, { readonly code: string; readonly addresses: RangeSet.RangeSet }>
   /** The ranges of all ServiceCIDRs, the oldest first. */
@@ -93,11 +94,34 @@ export function wakesOfMoved({ touched, freed, others }: Moved, context: Service
 }
 
 /** The Service that keeps an address: that of its IPAddress, else the oldest one. */
-export function keeperOf(text: string, { cache }: ServiceContext): string | undefined {
+export function keeperOf(text: string, context: ServiceContext): string | undefined {
+  const { cache } = context
   const [object] = cache.addresses.by('address', text)
   const own = object?.service === undefined ? undefined : cache.services.get(object.service)
-  const [keeper] = own && addressesOf(own).includes(text) ? [own] : cache.services.by('address', text)
+  if (own && addressesOf(own).includes(text)) return nameKey(own.metadata)
+  const unreadable = unreadableUsers(text, context)
+  const isOwn = ({ metadata }: KubeObject) => nameKey(metadata) === object?.service
+  const [oldest] = [...cache.services.by('address', text).slice(0, 1), ...unreadable].sort(byAge)
+  const keeper = unreadable.find(isOwn) ?? oldest
   return keeper && nameKey(keeper.metadata)
+}
+
+/** Whether any Service has an address, also one that cannot be read. */
+export function isUsed(text: string, context: ServiceContext): boolean {
+  return context.cache.services.countBy('address', text) > 0 || unreadableUsers(text, context).length > 0
+}
+
+/**
+ * The Services that have an address and cannot be read: no index has them. O(1) if each Service can
+ * be read, else O(unreadable Services + holders of the address).
+ */
+function unreadableUsers(text: string, { cache: { services }, holdings }: ServiceContext): readonly KubeObject[] {
+  if (services.unreadable().length === 0) return []
+  return [...holdings.ledger().overlapping(hostPrefix(Address.parse(text)))].flatMap(({ reason, holder }) => {
+    const isService = reason === 'held' && holder.object !== undefined && Service.is(holder.object)
+    const entry = isService ? services.entry(holder.object) : undefined
+    return entry?.ok === false ? [entry.object] : []
+  })
 }
 
 /** The ServiceCIDRs that are being deleted. */
@@ -143,7 +167,7 @@ function addressKeysAt(text: string, { cache }: ServiceContext): readonly string
 }
 
 /** Whether any range can hold an address ({@link canHold}). O(ranges). */
-export function isInRange(address: Address, { ranges }: ServiceIPState): boolean {
+export function isInRange(address: Address.Address, { ranges }: ServiceIPState): boolean {
   return ranges.some(({ prefix }) => canHold(prefix)(address))
 }
 

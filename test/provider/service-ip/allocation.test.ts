@@ -5,7 +5,7 @@ import { runUntilQuiet } from 'ipam-kit/run'
 import { storeOver } from 'ipam-kit/testing'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { ALLOCATED_ANNOTATION } from '../../../src/provider/service-ip/second-address.js'
-import { address, range, service, using, World } from './world.js'
+import { address, READY, range, service, using, World } from './world.js'
 
 const FINALIZER = 'networking.k8s.io/service-cidr-finalizer'
 let world: World
@@ -68,6 +68,29 @@ describe('a Service without an address', () => {
     expect(await ipsOf('requires')).toBeUndefined()
     expect(world.outcomes.get('Service a/requires')).toBe('mismatchedNetwork: no ServiceCIDR has an IPv6 range')
     expect(await world.addresses()).toHaveLength(1)
+  })
+
+  test.each([
+    'mismatchedNetwork: no ServiceCIDR has an IPv6 range',
+    'notReady: no ServiceCIDR with an IPv6 range is ready (fd00::/112)',
+  ])('is told what its second family lacks, also when the first one becomes full: %s', async (outcome) => {
+    await world.create(range('kubernetes', '10.0.0.0/30'))
+    if (outcome.startsWith('notReady')) {
+      const six = range('six', 'fd00::/112')
+      await world.create(six)
+      const conditions = [{ ...READY, status: 'False', reason: 'Hold', message: 'no' }]
+      await world.patch(six, { status: { conditions } }, 'status')
+    }
+    await world.create(service('web', { ipFamilyPolicy: 'RequireDualStack' }))
+    world.start()
+    await world.pass(1)
+    expect(world.outcomes.get('Service a/web')).toBe(outcome)
+    await world.create(using('a', '10.0.0.1'), using('b', '10.0.0.2'))
+    await world.pass(1)
+    // any change of the Service plans it again
+    await world.patch(service('web'), { metadata: { labels: { plan: 'again' } } })
+    await world.pass(1)
+    expect(world.outcomes.get('Service a/web')).toBe(outcome)
   })
 
   test('is left alone if it is headless, an ExternalName, or being deleted', async () => {
@@ -307,14 +330,17 @@ describe('a ServiceCIDR whose finalizer is refused', () => {
 
 describe('a write for a Service that is refused', () => {
   /** A server that refuses the creation of some IPAddresses. */
-  const refusing = (isRefused: (name: string) => boolean) =>
-    new World((below) => ({
+  const refusing = (isRefused: (name: string) => boolean, latencyMs = 0): World => {
+    const made = new World((below) => ({
       ...below,
-      create: async (object) =>
-        object.kind === 'IPAddress' && isRefused(object.metadata.name)
-          ? fail('STORE_INVALID', { object: `IPAddress ${object.metadata.name}`, path: 'object', problem: 'no' })
-          : below.create(object),
+      create: async (object) => {
+        if (object.kind !== 'IPAddress' || !isRefused(object.metadata.name)) return below.create(object)
+        if (latencyMs > 0) await new Promise<void>((resolve) => made.timers.after(latencyMs, resolve))
+        return fail('STORE_INVALID', { object: `IPAddress ${object.metadata.name}`, path: 'object', problem: 'no' })
+      },
     }))
+    return made
+  }
 
   test('leads to another address, and is an Event of the Service', async () => {
     const refused = new Set<string>()
@@ -338,6 +364,26 @@ describe('a write for a Service that is refused', () => {
     await world.pass(5)
     expect((await ipsOf('web'))?.[0]).toMatch(/^10\.1\.0\./)
     expect(world.events).toEqual([expect.stringMatching(/^Warning Service web WriteRefused: /)])
+    world.problems.length = 0
+  })
+
+  test('is one Event of each Service that waits for the one free address', async () => {
+    // the other Services are planned while a creation is in flight
+    world = refusing((name) => name === '10.0.0.1', 100)
+    const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']
+    await world.create(
+      range('kubernetes', '10.0.0.0/30'),
+      using('old', '10.0.0.2'),
+      ...names.map((name) => service(name)),
+    )
+    world.start()
+    await world.pass(5)
+    const told = world.events.map((event) => event.split(' ').slice(2, 4).join(' ')).sort()
+    expect(told).toEqual([...new Set(told)])
+    for (const name of names) expect(told).toContain(`${name} WriteRefused:`)
+    // the creation in flight ends
+    void world.stop()
+    await world.pass(1)
     world.problems.length = 0
   })
 

@@ -1,3 +1,4 @@
+import type { KubeObject } from 'ipam-kit/crd/meta'
 import { fail, unwrap } from 'ipam-kit/errors'
 import type { Change } from 'ipam-kit/plan'
 import { serviceIPs } from 'ipam-kit/provider/service-ip'
@@ -351,6 +352,74 @@ describe('a Service', () => {
     expect(world.events).toEqual([
       expect.stringMatching(/^Warning IPAddress 10\.0\.0\.9 ServiceNotReadable: Service a\/web cannot be read/),
     ])
+  })
+})
+
+describe('a Service that becomes unreadable', () => {
+  const unreadable = (name: string) => service(name, { clusterIP: '10.0.0.9', clusterIPs: 42 })
+  let planner: ReturnType<typeof serviceIPs>
+  let nowMs = 0
+  /** Shows a new version of an object; a longer name is that of a younger object. */
+  const see = (object: KubeObject) => {
+    const { name } = object.metadata
+    const creationTimestamp = `2026-01-01T00:00:${10 + name.length}Z`
+    const metadata = { ...object.metadata, uid: name, creationTimestamp, resourceVersion: `${++nowMs}` }
+    return planner.observe({ kind: 'present', object: { ...object, metadata } })
+  }
+  /** What is wrong has to be wrong at a second look. */
+  const plan = (key: string) => {
+    const [, { outcome, effects } = {}] = [1, 2].map(() => planner.plan(key, { nowMs: ++nowMs }))
+    return `${outcome?.kind}: ${outcome?.message} (${effects?.map((each) => (each.kind === 'event' ? each.reason : each.kind))})`
+  }
+  beforeEach(() => {
+    planner = serviceIPs({ seed: 1, graceSeconds: 0 })
+    see(range('kubernetes', '10.0.0.0/24', 'fd00::/112'))
+  })
+
+  test.each(['with its IPAddress', 'without an IPAddress'])('keeps its address, %s', (which) => {
+    see(using('old', '10.0.0.9'))
+    if (which === 'with its IPAddress') see(address('10.0.0.9', 'old'))
+    const young = using('young', '10.0.0.9')
+    see({ ...young, spec: { ...(young.spec as object), ipFamilyPolicy: 'RequireDualStack' } })
+    const shared =
+      'problem: cluster IP 10.0.0.9 is also that of Service a/old, which keeps it: create this Service again (ClusterIPAlreadyAllocated)'
+    expect(plan('Service a/young')).toBe(shared)
+    see(unreadable('old'))
+    expect(plan('Service a/young')).toBe(shared)
+    const { apiVersion, kind } = young
+    const woken = planner.observe({
+      kind: 'absent',
+      ref: { apiVersion, kind, namespace: 'a', name: 'old' },
+      uid: 'old',
+    })
+    expect(woken).toContain('Service a/young')
+    expect(plan('Service a/young')).toMatch(/^(repaired|assigned): /)
+  })
+
+  test('keeps its IPAddress, also beside another Service that has the address', () => {
+    see(using('old', '10.0.0.9'))
+    see(using('young', '10.0.0.9'))
+    see(address('10.0.0.9', 'old'))
+    expect(plan('IPAddress 10.0.0.9')).toMatch(/^ready: /)
+    expect(see(unreadable('old'))).toContain('IPAddress 10.0.0.9')
+    expect(plan('IPAddress 10.0.0.9')).toMatch(/^problem: .* \(ServiceNotReadable\)$/)
+    see(using('young', '10.0.0.8'))
+    expect(plan('IPAddress 10.0.0.9')).toMatch(/^problem: .* \(ServiceNotReadable\)$/)
+  })
+
+  test('is a user of its address: the IPAddress of another Service is not deleted and not adopted', () => {
+    see(using('old', '10.0.0.9'))
+    see(using('other', '10.0.0.8'))
+    see(service('waits'))
+    see(address('10.0.0.9', 'other'))
+    const wrong =
+      /^problem: the parent .* Service a\/old has it: create that Service again \(IPAddressWrongReference\)$/
+    expect(plan('IPAddress 10.0.0.9')).toMatch(wrong)
+    see(unreadable('old'))
+    expect(plan('IPAddress 10.0.0.9')).toMatch(wrong)
+    see(address('10.0.0.9', 'waits'))
+    expect(plan('Service a/waits')).toMatch(/^assigned: (?!10\.0\.0\.9 )/)
+    expect(plan('IPAddress 10.0.0.9')).toMatch(wrong)
   })
 })
 
