@@ -74,6 +74,7 @@ export type OpenHoldings = (watches: ReadonlyMap<string, HeldObjects>) => Pick<O
 export const noHoldings: OpenHoldings = () => ({
   ledger: noLedger,
   entries: () => [],
+  forget: () => undefined,
   pending: () => 0,
   refresh: () => undefined,
   refreshed: () => [],
@@ -121,6 +122,8 @@ export interface Holdings {
   ledger(pool?: string): Ledger<Holder>
   /** All holders but `foreign` ones, by ledger, then as {@link Ledger.entries}. O(n log n). */
   entries(): readonly LedgerEntry<Holder>[]
+  /** Forgets the ledger of a pool that does not exist any more, if it has no entries. */
+  forget(pool: string): void
   /** How many extents of a pool running plans are about to write for it. O(running plans). */
   pending(pool?: string): number
   /**
@@ -194,6 +197,11 @@ export class ObservedHoldings implements Holdings {
       }),
     )
     return entries.filter(isOfPool).sort(inOrder)
+  }
+
+  forget(pool: string): void {
+    if (this.#ledgers.get(pool)?.overlapping(EVERYTHING[4]).next().done !== true) return
+    if (this.#ledgers.get(pool)?.overlapping(EVERYTHING[6]).next().done === true) this.#ledgers.delete(pool)
   }
 
   pending(pool = ''): number {
@@ -352,6 +360,12 @@ export class ObservedHoldings implements Holdings {
     }
     return left === 0n
   }
+}
+
+/** All addresses of a family. */
+const EVERYTHING: Readonly<Record<4 | 6, Prefix>> = {
+  4: { address: { family: 4, value: 0 }, length: 0 },
+  6: { address: { family: 6, w0: 0, w1: 0, w2: 0, w3: 0 }, length: 0 },
 }
 
 const IN_USE: readonly string[] = ['held', 'pending', 'foreign', 'cooldown']

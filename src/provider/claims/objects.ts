@@ -61,7 +61,7 @@ export class ClaimObjects {
   /** The IPAddress objects that refer to a pool. */
   addressesOf(pool: string, pending?: () => number): PoolObjects {
     const { addresses } = this
-    const isOfPool = (held: IPAddress | undefined) => this.poolKeyOf(held) === pool
+    const ofPool = (seen: SeenAddress | undefined) => seen?.held.find((held) => this.poolKeyOf(held) === pool)
     return {
       get size() {
         return addresses.countBy('pool', pool)
@@ -69,12 +69,9 @@ export class ClaimObjects {
       get pending() {
         return pending?.()
       },
-      get(name) {
-        const held = addresses.get(name)?.held
-        return isOfPool(held) ? held : undefined
-      },
+      get: (name) => ofPool(addresses.get(name)),
       *values() {
-        for (const { held } of addresses.each('pool', pool)) if (held !== undefined) yield held
+        for (const seen of addresses.each('pool', pool)) yield ofPool(seen) as IPAddress
       },
     }
   }

@@ -411,12 +411,13 @@ class ClaimWork {
 
   /** What an IPAddress holds of its pool, and for other pools that avoid it. */
   heldByAddress(entry: Parsed<SeenAddress>): readonly Holding[] {
-    const held = readable(entry)?.held
-    const pool = this.#objects.poolOf(held)
-    const extent = held && pool && this.record(pool).ledger.extentOf(held)
-    if (extent === undefined || pool === undefined) return []
-    const own = holdingOf(held as IPAddress, extent, pool)
-    return this.#rules.overlaps === 'avoid' ? [own, ...foreignOf(own, pool, this.#holdings)] : [own]
+    return (readable(entry)?.held ?? []).flatMap((held) => {
+      const pool = this.#objects.poolOf(held)
+      const extent = pool && this.record(pool).ledger.extentOf(held)
+      if (extent === undefined || pool === undefined) return []
+      const own = holdingOf(held, extent, pool)
+      return this.#rules.overlaps === 'avoid' ? [own, ...foreignOf(own, pool, this.#holdings)] : [own]
+    })
   }
 
   /** With `overlaps`: what a pool holds, its space. */
@@ -462,6 +463,7 @@ class ClaimWork {
     // whether it is Bound decides which of several claims gives way
     const others = isSameRival(before, claim) ? [] : this.#claimsWith(this.#objects.address(key))
     const left = hasLeft && pools[0] && this.#rules.reservedFor ? [formatRef(pools[0])] : []
+    if (pools[0] !== undefined) this.#forgetUnnamed([formatRef(pools[0])])
     return [key, ...left, ...this.#poolThatWaits(before ?? claim), ...this.#shared.afterClaim(key, others)]
   }
 
@@ -474,37 +476,37 @@ class ClaimWork {
   wakeForAddress({ ref, before: had, now: has }: Delta<SeenAddress>): readonly string[] {
     const key = formatRef({ ...ref, kind: IPAddressClaim.info.kind })
     const claim = this.#objects.claim(key)
-    const [before, now] = [readable(had)?.held, readable(has)?.held]
-    const [poolBefore, poolNow] = [this.#objects.poolOf(before), this.#objects.poolOf(now)]
-    const [keyBefore, keyNow] = [this.#objects.poolKeyOf(before), this.#objects.poolKeyOf(now)]
+    const [heldBefore, heldNow] = [readable(had)?.held ?? [], readable(has)?.held ?? []]
+    const [[before], [now]] = [heldBefore, heldNow]
+    const poolsOf = (held: readonly IPAddress[]) => held.flatMap((each) => this.#objects.poolKeyOf(each) ?? [])
+    const [keysBefore, keysNow] = [poolsOf(heldBefore), poolsOf(heldNow)]
     // results from before the address appeared or was deleted are stale
     if (readable(had)?.address?.metadata.uid !== readable(has)?.address?.metadata.uid) this.#calls.drop(key, 'calls')
     // the claim gets the same address again while it exists, or while its consumer holds it
     if (before && before.metadata.uid !== now?.metadata.uid && claim && isControlledBy(before, claim)) {
       this.#former.set(key, before)
     }
-    const wanted: string[] = [key]
-    if (now !== undefined && poolNow !== undefined && keyNow !== undefined) {
-      wanted.push(keyNow)
-    }
-    const isOther = before?.spec.address !== now?.spec.address || before?.spec.prefix !== now?.spec.prefix
-    if (poolBefore !== undefined && keyBefore !== undefined) {
-      const { exhausted } = this.record(poolBefore)
+    const wanted: string[] = [key, ...keysNow]
+    const partsOf = (held: readonly IPAddress[]) =>
+      held.map((each) => `${this.#objects.poolKeyOf(each)} ${each.spec.address} ${each.spec.prefix}`).join()
+    if (partsOf(heldBefore) !== partsOf(heldNow)) {
       // an address that was deleted or changed may have freed something
-      if (keyBefore !== keyNow || isOther) wanted.push(keyBefore, ...this.retry(exhausted))
+      for (const pool of keysBefore) wanted.push(pool, ...this.retry(this.record(pool).exhausted))
+      const others = [...heldNow, ...heldBefore].flatMap((each) => this.#claimsWith(each))
+      wanted.push(...this.#shared.afterAddress(key, others))
     }
-    if (isOther || keyBefore !== keyNow) {
-      wanted.push(...this.#shared.afterAddress(key, [...this.#claimsWith(now), ...this.#claimsWith(before)]))
+    const heldOf = (address: IPAddress | undefined) => {
+      const pool = this.#objects.poolOf(address)
+      return address && pool && { address, pool, ledger: this.record(pool).ledger }
     }
-    const heldOf = (address: IPAddress | undefined, pool: ObjectRef | undefined) =>
-      address && pool && { address, pool, ledger: this.record(pool).ledger }
-    const change = { before: heldOf(before, poolBefore), now: heldOf(now, poolNow), name: nameIn(key), claim }
+    const change = { before: heldOf(before), now: heldOf(now), name: nameIn(key), claim }
+    this.#forgetUnnamed(keysBefore)
     return [...wanted, ...this.#wakeAll(this.#rules.memory?.observeAddress(change) ?? [])]
   }
 
   /** The keys of pools, each with the claims that wait for its addresses. */
   #wakeAll(pools: readonly string[]): string[] {
-    return pools.flatMap((key) => [key, ...this.record(key).exhausted])
+    return pools.flatMap((key) => [key, ...(this.#pools.get(key)?.exhausted ?? [])])
   }
 
   wakeForPool({ ref, before: had, now: has }: Delta<KubeObject>): readonly string[] {
@@ -562,6 +564,17 @@ class ClaimWork {
     const [before, cluster] = [readable(had), readable(has)]
     const same = before !== undefined && cluster !== undefined && isClusterPaused(before) === isClusterPaused(cluster)
     return same ? [] : this.#objects.claimsBy('cluster', formatRef(ref))
+  }
+
+  /** Forgets pools that do not exist, and that no claim and no IPAddress names any more. */
+  #forgetUnnamed(pools: Iterable<string>): void {
+    const { claims, addresses } = this.#objects
+    for (const key of pools) {
+      if (this.#objects.poolEntry(key) !== undefined || claims.countBy('pool', key) > 0) continue
+      if (addresses.countBy('pool', key) > 0 || this.#holdings.pending(key) > 0) continue
+      this.#pools.delete(key)
+      this.#holdings.forget(key)
+    }
   }
 
   record(pool: ObjectRef | string): PoolRecord {

@@ -107,7 +107,8 @@ export function sharingOf(
 ): Sharing | string {
   if (address === undefined || others.length === 0) return key
   const pool = objects.poolKeyOf(address)
-  const isOfPool = (other: string) => objects.poolKeyOf(objects.addresses.get(nameIn(other))?.held) === pool
+  const isOfPool = (other: string) =>
+    objects.addresses.get(nameIn(other))?.held.some((held) => objects.poolKeyOf(held) === pool) === true
   return {
     key,
     own: { address, claim },

@@ -8,7 +8,7 @@ import { modelWatch, type Watch } from '../../plan/index.js'
 import { salvage } from './address-object.js'
 import { clusterRefOf, poolOfAddress, poolRefOf } from './references.js'
 import type { ProviderRules } from './rules.js'
-import { heldNow } from './salvage.js'
+import { hasAddress } from './salvage.js'
 
 /** An IPAddress object, as far as it can be read. */
 export interface SeenAddress {
@@ -17,10 +17,12 @@ export interface SeenAddress {
   /** Why it cannot be read. */
   readonly problem: string | undefined
   /**
-   * What it holds of which pool. For an unreadable object: the readable part, or what it held
-   * before.
+   * What it holds of which pools: itself. An object that cannot be read, or whose address cannot,
+   * holds what its last good version held, and what can be read of it.
    */
-  readonly held: IPAddress | undefined
+  readonly held: readonly IPAddress[]
+  /** The last version whose address could be read. */
+  readonly good: IPAddress | undefined
 }
 
 /** What a provider of Cluster API watches. */
@@ -48,7 +50,9 @@ export function claimWatches(rules: ProviderRules): ClaimWatches {
     addresses: {
       ...IPAddress.info,
       parse: parseAddress,
-      indexes: { pool: ({ held }) => keysOf(held && poolOfAddress(held, rules)) },
+      indexes: {
+        pool: ({ held }) => [...new Set(held.flatMap((each) => keysOf(poolOfAddress(each, rules))))],
+      },
     },
     clusters: modelWatch(Cluster),
     pools: Object.fromEntries(rules.pools.map((model) => [model.info.kind, modelWatch(model)])),
@@ -68,7 +72,12 @@ function parseAddress(object: KubeObject, before: SeenAddress | undefined): Pars
   const read = IPAddress.safeParse(object)
   const address = read.ok ? read.value : undefined
   const problem = read.ok ? undefined : describe(read.failure)
-  return { ok: true, value: { address, problem, held: heldNow(address ?? salvage(object), before?.held) } }
+  if (address !== undefined && hasAddress(address)) {
+    return { ok: true, value: { address, problem, held: [address], good: address } }
+  }
+  const good = before?.good?.metadata.uid === object.metadata.uid ? before?.good : undefined
+  const held = [good, address ?? salvage(object)].filter((each) => each !== undefined)
+  return { ok: true, value: { address, problem, held, good } }
 }
 
 function keysOf(ref: Parameters<typeof formatRef>[0] | undefined): readonly string[] {

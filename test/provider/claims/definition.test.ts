@@ -344,6 +344,37 @@ describe('leakPossible', () => {
   })
 })
 
+test('a pool that claims and IPAddress objects have named is forgotten when they do not exist any more', () => {
+  let made = 0
+  const planner = defineProvider({
+    name: 'forgetful',
+    pools: [InfobloxPool],
+    ledger: (holdings) => {
+      made++
+      return new AddressLedger<InfobloxPool>(holdings)
+    },
+    resolve: () => ({ kind: 'ready', offer: undefined }),
+    ensure: () => ({ kind: 'wait', reason: 'PoolExhausted', message: 'full' }),
+    planPool: () => ({ outcome: { kind: 'ready', message: '' }, effects: [] }),
+  })
+  const passBy = (name: string) => {
+    for (const object of [claim(name), address(name), pool()]) {
+      planner.observe({ kind: 'present', object: stored(object) })
+    }
+    for (const ref of [poolRef(), addressRef(name), claimRef(name)]) planner.observe({ kind: 'absent', ref })
+  }
+  passBy('a')
+  expect(made).toBe(1)
+  passBy('b')
+  expect(made).toBe(2)
+  // the pool of a claim is remembered as long as the claim
+  planner.observe({ kind: 'present', object: stored(claim('c')) })
+  passBy('d')
+  expect(made).toBe(3)
+  planner.observe({ kind: 'present', object: stored(claim('c', { metadata: { labels: { a: 'b' } } } as never)) })
+  expect(made).toBe(3)
+})
+
 describe('AddressLedger', () => {
   const WAITING = 'IPAddressClaim default/waiting'
   let version = 7

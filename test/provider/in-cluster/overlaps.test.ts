@@ -1,3 +1,4 @@
+import { Address } from 'ipam-kit/cidr'
 import type { KubeObject } from 'ipam-kit/crd/meta'
 import type { Plan } from 'ipam-kit/plan'
 import { type InClusterOptions, inCluster } from 'ipam-kit/provider/in-cluster'
@@ -64,7 +65,6 @@ test('a pool that could not be read for a while wakes those that overlap it when
 test('an IPAddress that moves to another pool wakes the claims there that have its address', () => {
   const { planner, show, range } = shown({})
   const held = (name: string, pool: string) => show(addressObject(name, { address: '10.0.0.5', poolRef: refIn(pool) }))
-  const refIn = (name: string) => ({ apiGroup: 'ipam.cluster.x-k8s.io', kind: 'InClusterIPPool', name })
   for (const name of ['one', 'two']) range(name, ['10.0.0.1-10.0.0.9'])
   show(claim('bound', { poolRef: { name: 'one' } }))
   held('bound', 'one')
@@ -86,3 +86,24 @@ test('entries tell pool, domain, object and owner, also of what is kept for a cl
     { reason: 'kept', holder: { ...common, object: { kind: 'InClusterIPPool' }, owner: 'default/later' } },
   ])
 })
+
+const refIn = (name: string) => ({ apiGroup: 'ipam.cluster.x-k8s.io', kind: 'InClusterIPPool', name })
+
+test.each([
+  ['another address', { claimRef: 7, address: '10.0.0.2' }, ['one 10.0.0.1', 'one 10.0.0.2']],
+  ['no address, and another pool', { poolRef: refIn('two'), address: 5 }, ['one 10.0.0.1']],
+  ['another pool', { claimRef: 7, poolRef: refIn('two'), address: '10.0.0.1' }, ['one 10.0.0.1', 'two 10.0.0.1']],
+  ['an address that is no address', { poolRef: refIn('one'), address: 'garbage' }, ['one 10.0.0.1']],
+])(
+  'an IPAddress that cannot be read any more and names %s holds what it held, and what can be read of it',
+  (_, spec, expected) => {
+    const { planner, show, range } = shown({})
+    for (const name of ['one', 'two']) range(name, ['10.0.0.1-10.0.0.3'])
+    show(addressObject('a', { address: '10.0.0.1', poolRef: refIn('one') }))
+    show(addressObject('a', { poolRef: refIn('one'), ...spec }))
+    const held = planner.entries().map(({ prefix, holder }) => `${holder.pool} ${Address.format(prefix.address)}`)
+    expect(held).toEqual(expected.map((each) => `InClusterIPPool default/${each}`))
+    show(claim('b', { poolRef: { name: 'one' } }))
+    expect(given(planner.plan('IPAddressClaim default/b', time))).not.toContain('10.0.0.1')
+  },
+)
