@@ -203,11 +203,13 @@ function assertWhole({
   readonly [member in 'wakes' | 'holds' | 'ledger' | 'moved' | 'calls' | 'onResult']?: unknown
 }): void {
   const missing = Object.keys(watches).find((name) => !Object.hasOwn(wakes as object, name))
-  if (missing !== undefined) refuse('definePlanner', 'wakes', `a function for the watch ${missing}`, 'nothing')
-  if (ledger !== undefined && holds === undefined) refuse('definePlanner', 'holds', 'what a ledger records', 'nothing')
-  if (moved !== undefined && ledger === undefined) refuse('definePlanner', 'ledger', 'ledgers for `moved`', 'nothing')
+  if (missing !== undefined) refuse('definePlanner', 'wakes', `a function for ${missing}`, 'nothing')
+  if (ledger !== undefined && holds === undefined)
+    refuse('definePlanner', 'holds', 'functions, with `ledger`', 'nothing')
+  if (moved !== undefined && ledger === undefined)
+    refuse('definePlanner', 'ledger', 'a function, with `moved`', 'nothing')
   if (calls !== undefined && onResult === undefined) {
-    refuse('definePlanner', 'onResult', 'a function that passes results to `calls`', 'nothing')
+    refuse('definePlanner', 'onResult', 'a function, with `calls`', 'nothing')
   }
 }
 

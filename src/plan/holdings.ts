@@ -1,6 +1,6 @@
 import type { HoldReason, Ledger, LedgerEntry, LedgerHolder } from '../allocator/index.js'
 import type { Prefix } from '../cidr/index.js'
-import { compare, contains, equals, format } from '../cidr/nouns/prefix.js'
+import { compare, contains, equals } from '../cidr/nouns/prefix.js'
 import { type Json, type KubeObject, kindKey, nameKey, type ObjectRef, refOf } from '../crd/meta/object.js'
 import { sameJson } from '../crd/meta/patch.js'
 import { refuse } from '../errors/refuse.js'
@@ -122,7 +122,7 @@ export interface Holdings {
   ledger(pool?: string): Ledger<Holder>
   /** All holders but `foreign` ones, by ledger, then as {@link Ledger.entries}. O(n log n). */
   entries(): readonly LedgerEntry<Holder>[]
-  /** Forgets the ledger of a pool that does not exist any more, if it has no entries. */
+  /** Forgets the ledger of a pool that does not exist, if it has no entries. O(entries). */
   forget(pool: string): void
   /** How many extents of a pool running plans are about to write for it. O(running plans). */
   pending(pool?: string): number
@@ -200,8 +200,7 @@ export class ObservedHoldings implements Holdings {
   }
 
   forget(pool: string): void {
-    if (this.#ledgers.get(pool)?.overlapping(EVERYTHING[4]).next().done !== true) return
-    if (this.#ledgers.get(pool)?.overlapping(EVERYTHING[6]).next().done === true) this.#ledgers.delete(pool)
+    if (this.#ledgers.get(pool)?.entries().length === 0) this.#ledgers.delete(pool)
   }
 
   pending(pool = ''): number {
@@ -362,12 +361,6 @@ export class ObservedHoldings implements Holdings {
   }
 }
 
-/** All addresses of a family. */
-const EVERYTHING: Readonly<Record<4 | 6, Prefix>> = {
-  4: { address: { family: 4, value: 0 }, length: 0 },
-  6: { address: { family: 6, w0: 0, w1: 0, w2: 0, w3: 0 }, length: 0 },
-}
-
 const IN_USE: readonly string[] = ['held', 'pending', 'foreign', 'cooldown']
 
 function extentOf({ pool = '', prefix }: Holding): Extent {
@@ -408,6 +401,7 @@ function without(holdings: readonly Holding[], others: readonly Holding[]): read
 const FEW = 64
 
 /** A text that two holdings have if they are {@link isSame}. */
-function idOf({ pool = '', key, prefix }: Pick<Holding, 'pool' | 'key' | 'prefix'>): string {
-  return `${format(prefix)} ${pool}\n${key}`
+function idOf({ pool = '', key, prefix: { address, length } }: Pick<Holding, 'pool' | 'key' | 'prefix'>): string {
+  const place = address.family === 4 ? address.value : [address.w0, address.w1, address.w2, address.w3].join('.')
+  return `${place}/${length} ${pool}\n${key}`
 }

@@ -140,7 +140,7 @@ function ledgerFrom(rules: ProviderRules, holdings: PoolHoldings): ClaimLedger<K
   const ledger = rules.ledger(holdings)
   check('defineProvider', 'ledger', ledger, ['open', { setPool: 'function', extentOf: 'function' }])
   if (rules.overlaps !== undefined && ledger.available === undefined) {
-    refuse('defineProvider', 'ledger', 'a ledger with `available`, for a definition with `overlaps`', 'one without')
+    refuse('defineProvider', 'ledger', 'a ledger with `available`, for `overlaps`', 'one without')
   }
   if (ledger.holdings === holdings) return ledger
   return refuse(
