@@ -110,8 +110,10 @@ export class Calls {
   /**
    * Registers the call of a plan that is about to be carried out. Two plans may have one call: it
    * is in flight until both have ended, and the table has the input of the later plan.
+   *
+   * @returns ends the call for this plan, as {@link end}. A second call has no effect
    */
-  begin(effect: Pick<ExternalEffect, 'call' | 'effectSeconds'>): void {
+  begin(effect: Pick<ExternalEffect, 'call' | 'effectSeconds'>): () => void {
     check<unknown>('Calls.begin', 'effect', effect, ['open', { call: CALL, effectSeconds: 'number?' }])
     const { call, effectSeconds = Number.POSITIVE_INFINITY } = effect
     const before = this.#entryOf(call)
@@ -125,6 +127,11 @@ export class Calls {
     others.delete(idOf(call))
     others.set(idOf(call), entry)
     this.#inFlight.set(entry, (this.#inFlight.get(entry) ?? 0) + 1)
+    let isOver = false
+    return () => {
+      if (!isOver) this.#end(entry, call)
+      isOver = true
+    }
   }
 
   /** Notes that a call is sent now. */
@@ -146,7 +153,11 @@ export class Calls {
    */
   end(call: AnyCall): void {
     check<unknown>('Calls.end', 'call', call, CALL)
-    const entry = this.#entryOf(call)
+    this.#end(this.#entryOf(call), call)
+  }
+
+  /** An entry that {@link clear} has removed is not that of a call that was registered since. */
+  #end(entry: Entry | undefined, call: AnyCall): void {
     const plans = entry && this.#inFlight.get(entry)
     if (entry === undefined || plans === undefined) return
     if (plans > 1) return void this.#inFlight.set(entry, plans - 1)

@@ -5,7 +5,7 @@ import { refuse } from '../errors/refuse.js'
 import type { AnyWatch, CachedObjects, Delta, Parsed, TrimmedWatch, Watch } from './cached-objects.js'
 import type { Calls } from './calls.js'
 import type { Change } from './change.js'
-import type { Refusal } from './effect.js'
+import type { PatchEffect, Refusal } from './effect.js'
 import {
   type Holder,
   type Holding,
@@ -324,15 +324,14 @@ class PlannerOf<O extends Outcome, W extends Watches, S> implements DefinedPlann
   #begin(plan: Plan): (isDone?: boolean) => readonly string[] {
     const { calls } = this.#definition
     const sent = plan.effects.filter((effect) => effect.kind === 'external')
-    for (const effect of sent) calls?.begin(effect)
+    const ends = sent.map((effect) => calls?.begin(effect))
     const holdings = this.#holdings
     const end = holdings.begin(plan.effects)
     return (isDone = true) => {
       if (isDone) this.#note(plan)
-      // a reset has cleared the calls and the pending extents of this plan
-      if (holdings !== this.#holdings) return []
-      for (const { call } of sent) calls?.end(call)
-      return [...this.#moved(end())]
+      for (const endCall of ends) endCall?.()
+      // what was pending before a reset says nothing of what is free now
+      return holdings === this.#holdings ? [...this.#moved(end())] : []
     }
   }
 
@@ -340,7 +339,7 @@ class PlannerOf<O extends Outcome, W extends Watches, S> implements DefinedPlann
   #note(plan: Plan): void {
     this.#sent.sendAll(plan)
     for (const effect of plan.effects) {
-      if (effect.kind !== 'patch' || effect.if.resourceVersion === undefined) continue
+      if (effect.kind !== 'patch' || effect.if.resourceVersion === undefined || isGuard(effect)) continue
       const object = this.#objectOf(effect.ref)
       if (object?.metadata.resourceVersion === effect.if.resourceVersion) this.#unchanged.add(object)
     }
@@ -365,8 +364,7 @@ class PlannerOf<O extends Outcome, W extends Watches, S> implements DefinedPlann
   }
 
   #open(before: S | undefined): PlannerContext<W, S> {
-    const { watches, state, calls } = this.#definition
-    calls?.clear()
+    const { watches, state } = this.#definition
     const holds: Holds<W, S> = this.#definition.holds ?? {}
     const opened = Object.entries(watches).map(([name, watch]) => [name, this.#objects.open(watch)] as const)
     const cache = Object.fromEntries(opened)
@@ -388,4 +386,9 @@ class PlannerOf<O extends Outcome, W extends Watches, S> implements DefinedPlann
     const floor = { cache: cache as Cache<W>, holdings, sent: this.#sent, isUnchanged }
     return { ...floor, state: state?.(this.#objects, before, floor) as S }
   }
+}
+
+/** Whether an effect changes nothing, and only stops a plan. */
+function isGuard({ patch }: PatchEffect): boolean {
+  return Array.isArray(patch) ? patch.every(({ op }) => op === 'test') : Object.keys(patch).length === 0
 }

@@ -121,6 +121,23 @@ test('the end of a plan from before a reset does not end the call of a later pla
   expect(planner.onResult?.({ call: callOf('allocate'), answer: GIVEN, atMs: 0 })).toEqual(['a'])
 })
 
+test.each([
+  ['keeps the table', 0, () => undefined],
+  ['clears it', 0, () => calls.clear()],
+])('a call that was in flight at a reset ends with its plan, where the state %s', (_, left, state) => {
+  const planner = definePlanner({
+    ...{ name: 'calling', watches: {}, wakes: {}, plan: () => undefined, calls, onResult: () => [] },
+    state: (_objects, before: unknown) => (before === undefined ? 'first' : state()),
+  })
+  const effects = [{ kind: 'external', call: callOf('allocate'), why: 'a test' }] as const
+  const reserve = () => planner.reserve?.({ outcome: { kind: 'asking', message: '' }, effects })
+  const [old, again] = [reserve(), planner.reset(), reserve()].filter((each) => each !== undefined)
+  old?.()
+  expect([...calls.inFlight]).toHaveLength(1)
+  again?.()
+  expect([...calls.inFlight]).toHaveLength(left)
+})
+
 describe('the time after which a call has no effect any more', () => {
   const sendAt = (atMs: number) => {
     begin('allocate', 60)

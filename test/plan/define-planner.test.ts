@@ -1,7 +1,9 @@
+import { Ledger } from 'ipam-kit/allocator'
+import { RangeSet } from 'ipam-kit/cidr'
 import { IPDomain, IPPool } from 'ipam-kit/crd/ipam-kit'
-import type { KubeObject } from 'ipam-kit/crd/meta'
+import { type KubeObject, refOf } from 'ipam-kit/crd/meta'
 import { unwrap } from 'ipam-kit/errors'
-import { definePlanner, modelWatch, ObjectCache } from 'ipam-kit/plan'
+import { definePlanner, type Effect, guard, modelWatch, ObjectCache, patchStatus } from 'ipam-kit/plan'
 import { allocate, blocksOperator, blocksWatch } from 'ipam-kit/provider/blocks'
 import { Controller, runTask, runUntilQuiet } from 'ipam-kit/run'
 import { memoryStore } from 'ipam-kit/store/memory'
@@ -81,4 +83,22 @@ test('what a task reads by way of a watch is no echo for the other planners of i
   expect(unwrap(await store.get({ apiVersion, kind, name: 'blue' })).status).toMatchObject({ ipv4: { allocated: '3' } })
   controller.stop()
   await ended
+})
+
+test('an object is unchanged after a patch that has changed nothing, and not after a guard', () => {
+  const planner = definePlanner({
+    name: 'patching',
+    watches,
+    holds: {},
+    ledger: () => new Ledger({ space: RangeSet.empty }),
+    wakes: { pools: () => [], domains: () => [] },
+    plan: () => undefined,
+  })
+  const pool = { ...IPPool.info, metadata: { name: 'a', uid: 'a', resourceVersion: '1' } } as KubeObject
+  planner.observe({ kind: 'present', object: pool })
+  const carryOut = (effect: Effect) => planner.reserve?.({ outcome: { kind: 'a', message: '' }, effects: [effect] })()
+  carryOut(guard(pool, 'it is read'))
+  expect(planner.context.isUnchanged(refOf(pool))).toBe(false)
+  carryOut(patchStatus(pool, { status: { ready: true } }, 'it is ready'))
+  expect(planner.context.isUnchanged(refOf(pool))).toBe(true)
 })

@@ -27,7 +27,9 @@ export class ClaimObjects {
   }
 
   claim(key: string): IPAddressClaim | undefined {
-    return this.claims.get(nameIn(key))
+    // a pool may have the name of a claim
+    const name = nameIn(key)
+    return key === claimKey(name) ? this.claims.get(name) : undefined
   }
 
   /** The IPAddress with the name of a claim. */

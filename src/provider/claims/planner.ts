@@ -177,6 +177,7 @@ class ClaimWork {
     this.#rules = rules
     this.#objects = objects
     this.#calls = calls
+    calls.clear()
     this.#floor = floor
     this.#holdings = floor.holdings
     this.#sent = floor.sent

@@ -375,6 +375,16 @@ test('a pool that claims and IPAddress objects have named is forgotten when they
   expect(made).toBe(3)
 })
 
+test('a refused write of a pool is not told to a claim that has its name', () => {
+  const planner = provider(undefined)
+  const name = pool().metadata.name
+  for (const object of [claim(name), pool()]) planner.observe({ kind: 'present', object: stored(object) })
+  const effect = { kind: 'patch', ref: poolRef(), patch: { status: {} }, if: {}, why: 'a test' } as const
+  const refusal = { effect, code: 'STORE_INVALID', message: 'a webhook says no' }
+  expect(planner.refused?.(`InfobloxPool default/${name}`, refusal, { nowMs: 0 })).toBeUndefined()
+  expect(planner.refused?.(`IPAddressClaim default/${name}`, refusal, { nowMs: 0 })).toBeDefined()
+})
+
 describe('AddressLedger', () => {
   const WAITING = 'IPAddressClaim default/waiting'
   let version = 7
