@@ -165,15 +165,15 @@ export class ParsedObjects<T> implements CachedObjects<T> {
   }
 
   by(index: string, key: string): readonly T[] {
-    return this.#indexes.get(index)?.get(key) ?? []
+    return this.#indexes.get(index)?.bucket(key)?.values() ?? []
   }
 
   each(index: string, key: string): Iterable<T> {
-    return this.#indexes.get(index)?.each(key) ?? []
+    return this.#indexes.get(index)?.bucket(key)?.each() ?? []
   }
 
   countBy(index: string, key: string): number {
-    return this.#indexes.get(index)?.count(key) ?? 0
+    return this.#indexes.get(index)?.bucket(key)?.size ?? 0
   }
 
   *names(): IterableIterator<string> {
@@ -203,7 +203,8 @@ export class ParsedObjects<T> implements CachedObjects<T> {
     if (object !== undefined && before !== undefined && isSameVersion(before.object, object)) {
       return { ref, before, wasKnown, now: before }
     }
-    const now = object && this.#parse(object, before)
+    const read = object && this.#watch.parse(object, before?.ok === true ? before.value : undefined)
+    const now = read && Object.freeze({ ...read, object } as Parsed<T>)
     if (now === undefined) this.#entries.delete(key)
     else this.#entries.set(key, now)
     if (now?.ok === false) this.#unreadable.set(key, now)
@@ -216,13 +217,6 @@ export class ParsedObjects<T> implements CachedObjects<T> {
     this.#entries.clear()
     this.#unreadable.clear()
     for (const index of this.#indexes.values()) index.clear()
-  }
-
-  #parse(object: KubeObject, before: Parsed<T> | undefined): Parsed<T> {
-    const read = this.#watch.parse(object, before?.ok === true ? before.value : undefined)
-    return Object.freeze(
-      read.ok ? { ok: true, value: read.value, object } : { ok: false, problem: read.problem, object },
-    )
   }
 }
 
@@ -257,16 +251,8 @@ class Index<T> {
     this.#keysOf = keysOf
   }
 
-  get(key: string): readonly T[] | undefined {
-    return this.#buckets.get(key)?.values()
-  }
-
-  each(key: string): Iterable<T> {
-    return this.#buckets.get(key)?.each() ?? []
-  }
-
-  count(key: string): number {
-    return this.#buckets.get(key)?.size ?? 0
+  bucket(key: string): Bucket<T> | undefined {
+    return this.#buckets.get(key)
   }
 
   replace(name: string, before: Parsed<T> | undefined, now: Parsed<T> | undefined): void {

@@ -111,7 +111,8 @@ export class Calls {
    * Registers the call of a plan that is about to be carried out. Two plans may have one call: it
    * is in flight until both have ended, and the table has the input of the later plan.
    *
-   * @returns ends the call for this plan, as {@link end}. A second call has no effect
+   * @returns ends the call for this plan, with or without a result of it. A second call has no
+   *   effect
    */
   begin(effect: Pick<ExternalEffect, 'call' | 'effectSeconds'>): () => void {
     check<unknown>('Calls.begin', 'effect', effect, ['open', { call: CALL, effectSeconds: 'number?' }])
@@ -129,7 +130,7 @@ export class Calls {
     this.#inFlight.set(entry, (this.#inFlight.get(entry) ?? 0) + 1)
     let isOver = false
     return () => {
-      if (!isOver) this.#end(entry, call)
+      if (!isOver) this.#end(entry)
       isOver = true
     }
   }
@@ -147,22 +148,13 @@ export class Calls {
     entry.known = Object.freeze({ ...entry.known, sentAtMs: nowMs, endsAtMs })
   }
 
-  /**
-   * Notes that a plan with this call has ended, with or without a result of it. Call it once for
-   * each {@link begin}.
-   */
-  end(call: AnyCall): void {
-    check<unknown>('Calls.end', 'call', call, CALL)
-    this.#end(this.#entryOf(call), call)
-  }
-
   /** An entry that {@link clear} has removed is not that of a call that was registered since. */
-  #end(entry: Entry | undefined, call: AnyCall): void {
-    const plans = entry && this.#inFlight.get(entry)
-    if (entry === undefined || plans === undefined) return
+  #end(entry: Entry): void {
+    const plans = this.#inFlight.get(entry)
+    if (plans === undefined) return
     if (plans > 1) return void this.#inFlight.set(entry, plans - 1)
     this.#inFlight.delete(entry)
-    if (entry.drops === 'calls') this.#delete(call)
+    if (entry.drops === 'calls') this.#delete(entry.known.call)
     entry.drops = undefined
   }
 
@@ -208,9 +200,9 @@ export class Calls {
     for (const entry of this.#known.get(about)?.values() ?? []) {
       const { known } = entry
       if (!isMeant(known)) continue
-      const isFailed = known.last?.answer.ok === false
-      if (what !== 'failures') entry.known = Object.freeze({ ...known, last: undefined, value: undefined })
-      else if (isFailed) entry.known = Object.freeze({ ...known, last: undefined })
+      const value = what === 'failures' ? known.value : undefined
+      const isKept = what === 'failures' && known.last?.answer.ok === true
+      entry.known = Object.freeze({ ...known, last: isKept ? known.last : undefined, value })
       if (this.#inFlight.has(entry)) {
         if (DROPS.indexOf(what) > DROPS.indexOf(entry.drops)) entry.drops = what
       } else if (what === 'calls') this.#delete(known.call)

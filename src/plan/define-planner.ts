@@ -191,27 +191,26 @@ export function defineWithoutHoldings<O extends Outcome, W extends Watches, S = 
 }
 
 /** @throws IpamError `INVALID_ARGUMENT` for a definition of which a part would never be called */
-function assertWhole({
-  watches,
-  wakes,
-  holds,
-  ledger,
-  moved,
-  calls,
-  onResult,
-}: Pick<PlannerDefinition<Outcome, Watches, unknown>, 'watches'> & {
-  readonly [member in 'wakes' | 'holds' | 'ledger' | 'moved' | 'calls' | 'onResult']?: unknown
-}): void {
-  const missing = Object.keys(watches).find((name) => !Object.hasOwn(wakes as object, name))
+function assertWhole(
+  definition: {
+    readonly [member in 'watches' | 'wakes' | 'holds' | 'ledger' | 'moved' | 'calls' | 'onResult']?: unknown
+  },
+): void {
+  const { watches, wakes } = definition
+  const missing = Object.keys(watches as object).find((name) => !Object.hasOwn(wakes as object, name))
   if (missing !== undefined) refuse('definePlanner', 'wakes', `a function for ${missing}`, 'nothing')
-  if (ledger !== undefined && holds === undefined)
-    refuse('definePlanner', 'holds', 'functions, with `ledger`', 'nothing')
-  if (moved !== undefined && ledger === undefined)
-    refuse('definePlanner', 'ledger', 'a function, with `moved`', 'nothing')
-  if (calls !== undefined && onResult === undefined) {
-    refuse('definePlanner', 'onResult', 'a function, with `calls`', 'nothing')
+  for (const [member, needed] of NEEDS) {
+    if (definition[member] === undefined || definition[needed] !== undefined) continue
+    refuse('definePlanner', needed, `a function, with \`${member}\``, 'nothing')
   }
 }
+
+/** Members of a definition, each with another that it needs. */
+const NEEDS = [
+  ['ledger', 'holds'],
+  ['moved', 'ledger'],
+  ['calls', 'onResult'],
+] as const
 
 type HoldsOf<W extends Watches, S> = (entry: Parsed<unknown>, context: PlannerContext<W, S>) => Iterable<Holding>
 type WakesOf<W extends Watches, S> = (delta: Delta<unknown>, context: PlannerContext<W, S>) => Iterable<string>
@@ -224,9 +223,10 @@ class PlannerOf<O extends Outcome, W extends Watches, S> implements DefinedPlann
   readonly onResult?: NonNullable<Planner<O>['onResult']>
   readonly refused?: NonNullable<Planner<O>['refused']>
   readonly reserve?: NonNullable<Planner<O>['reserve']>
-  readonly isRepair?: NonNullable<Planner<O>['isRepair']>
-  readonly isServed?: NonNullable<Planner<O>['isServed']>
-  readonly isBegun?: NonNullable<Planner<O>['isBegun']>
+  isAggregate!: Planner<O>['isAggregate']
+  isRepair!: Planner<O>['isAggregate']
+  isServed!: Planner<O>['isAggregate']
+  isBegun!: Planner<O>['isAggregate']
   readonly #definition: PlannerDefinition<O, W, S>
   readonly #openHoldings: OpenHoldings
   readonly #sent = new SentEvents()
@@ -240,7 +240,6 @@ class PlannerOf<O extends Outcome, W extends Watches, S> implements DefinedPlann
     check<unknown>('definePlanner', 'definition', definition, DEFINITION as Kind)
 
     const { name, watches, resyncSeconds, ledger, calls, onResult, refused } = definition
-    const { isRepair, isServed, isBegun } = definition
     if (resyncSeconds !== undefined && !(resyncSeconds >= 1 && resyncSeconds <= 86_400)) {
       refuse('definePlanner', 'resyncSeconds', 'seconds, 1 to 86400', resyncSeconds)
     }
@@ -257,9 +256,9 @@ class PlannerOf<O extends Outcome, W extends Watches, S> implements DefinedPlann
     }
     if (refused !== undefined) this.refused = (key, refusal, time) => refused(key, refusal, this.context, time)
     if (ledger !== undefined || calls !== undefined) this.reserve = (plan) => this.#begin(plan)
-    if (isRepair !== undefined) this.isRepair = (key) => isRepair(key, this.context)
-    if (isServed !== undefined) this.isServed = (key) => isServed(key, this.context)
-    if (isBegun !== undefined) this.isBegun = (key) => isBegun(key, this.context)
+    for (const is of ['isAggregate', 'isRepair', 'isServed', 'isBegun'] as const) {
+      this[is] = (key) => definition[is]?.(key, this.context) ?? false
+    }
   }
 
   get objects(): ObjectCache {
@@ -305,10 +304,6 @@ class PlannerOf<O extends Outcome, W extends Watches, S> implements DefinedPlann
 
   plan(key: string, time: PlanTime): Plan<O> | undefined {
     return this.#definition.plan(key, this.context, time)
-  }
-
-  isAggregate(key: string): boolean {
-    return this.#definition.isAggregate?.(key, this.context) ?? false
   }
 
   reset(): void {

@@ -196,7 +196,7 @@ export class ObservedHoldings implements Holdings {
         return entry === undefined ? [] : Array.from(holds(entry), (one) => entryOf(one, entry.object))
       }),
     )
-    return entries.filter(isOfPool).sort(inOrder)
+    return entries.filter(({ reason }) => reason !== 'foreign').sort(inOrder)
   }
 
   forget(pool: string): void {
@@ -238,13 +238,13 @@ export class ObservedHoldings implements Holdings {
     const uid = entry?.object.metadata.uid
     const read = entry === undefined ? [] : [...objects.holds(entry)]
     const isKept = entry?.ok === false && before?.uid === uid
-    const readable = isKept ? (before?.readable ?? []) : entry?.ok === true ? read : []
-    const holdings = [...read, ...without(readable, read)]
+    const kept = isKept ? (before?.readable ?? []) : []
+    const holdings = [...read, ...without(kept, read)]
     const had = before?.holdings ?? []
     const isSameAsBefore = before?.uid === uid && sameJson(had as unknown as Json, holdings as unknown as Json)
     // a readable version may hold the same as an unreadable one before it
     if (holdings.length === 0) this.#held.delete(id)
-    else this.#held.set(id, { uid, holdings, readable })
+    else this.#held.set(id, { uid, holdings, readable: entry?.ok === true ? read : kept })
     if (isSameAsBefore) return NOT_MOVED
     for (const [index, { pool }] of had.entries()) this.ledger(pool).delete(`${id} ${index}`)
     for (const [index, one] of holdings.entries()) {
@@ -299,7 +299,8 @@ export class ObservedHoldings implements Holdings {
   #moved(left: readonly Holding[], taken: readonly Holding[]): Moved {
     const touched = [...left, ...taken].map(extentOf)
     const own = new Set([...left, ...taken].map(({ key }) => key))
-    return { touched, freed: this.#freed(left), others: this.#othersAt(touched, own) }
+    const freed = left.map(extentOf).filter((extent) => !this.#isInUse(extent))
+    return { touched, freed, others: this.#othersAt(touched, own) }
   }
 
   #othersAt(extents: readonly Extent[], own: ReadonlySet<string>): ReadonlySet<string> {
@@ -324,7 +325,6 @@ export class ObservedHoldings implements Holdings {
     effect: Effect,
     written: Map<string, KubeObject>,
   ): readonly { readonly one: Holding; readonly object: KubeObject }[] {
-    if (effect.kind !== 'create' && effect.kind !== 'patch' && effect.kind !== 'external') return []
     const created = effect.kind === 'create' ? effect.object : effect.kind === 'external' ? effect.pending : undefined
     const ref = effect.kind === 'patch' ? effect.ref : created && refOf(created)
     if (ref === undefined) return []
@@ -340,10 +340,6 @@ export class ObservedHoldings implements Holdings {
       const entry = { ...watch.parse(object, undefined), object } as Parsed<unknown>
       return Array.from(held.holds(entry), (one) => ({ one, object }))
     })
-  }
-
-  #freed(left: readonly Holding[]): readonly Extent[] {
-    return left.map(extentOf).filter((extent) => !this.#isInUse(extent))
   }
 
   /** Whether each address of an extent is in use. O(entries in it). */
@@ -374,33 +370,20 @@ function entryOf(
   return { prefix, reason, sinceMs, untilMs, holder: { ...holder, object: refOf(object), uid: object.metadata.uid } }
 }
 
-function isOfPool({ reason }: LedgerEntry<Holder>): boolean {
-  return reason !== 'foreign'
-}
-
 /** The order of {@link Holdings.entries}. */
 function inOrder(left: LedgerEntry<Holder>, right: LedgerEntry<Holder>): number {
   const [{ pool = '', key }, { pool: otherPool = '', key: otherKey }] = [left.holder, right.holder]
   return compareText(pool, otherPool) || compare(left.prefix, right.prefix) || compareText(key, otherKey)
 }
 
-function isSame(left: Holding, right: Holding): boolean {
-  return (left.pool ?? '') === (right.pool ?? '') && left.key === right.key && equals(left.prefix, right.prefix)
-}
-
 /** Those that are not among others. O(n). */
 function without(holdings: readonly Holding[], others: readonly Holding[]): readonly Holding[] {
-  if (holdings.length * others.length <= FEW) {
-    return holdings.filter((one) => !others.some((other) => isSame(one, other)))
-  }
+  if (others.length === 0) return holdings
   const ids = new Set(others.map(idOf))
   return holdings.filter((one) => !ids.has(idOf(one)))
 }
 
-/** Up to this many comparisons cost less than texts. */
-const FEW = 64
-
-/** A text that two holdings have if they are {@link isSame}. */
+/** A text that two holdings of one pool, key and extent have. */
 function idOf({ pool = '', key, prefix: { address, length } }: Pick<Holding, 'pool' | 'key' | 'prefix'>): string {
   const place = address.family === 4 ? address.value : [address.w0, address.w1, address.w2, address.w3].join('.')
   return `${place}/${length} ${pool}\n${key}`

@@ -139,7 +139,8 @@ export class ObjectCache {
 
     // the cache keeps it, and each delta has it
     const ref = Object.freeze(change.kind === 'present' ? refOf(change.object) : { ...change.ref })
-    const collections = this.#of(ref, selection)
+    const collections =
+      selection === undefined ? [...(this.#kinds.get(kindKey(ref))?.values() ?? [])] : [this.#collection(selection)]
     const deltas = new Map<object, Delta<never>>()
     let isNewer = collections.length === 0
     let isStale = false
@@ -226,10 +227,7 @@ export class ObjectCache {
    * @param resourceVersion that of the list: the cache has what was stored at that version
    */
   complete(selection: Selection, resourceVersion?: string): void {
-    check('ObjectCache.complete', 'selection', selection, [
-      'open',
-      { apiVersion: 'text', kind: 'text', plural: 'text' },
-    ])
+    check('ObjectCache.complete', 'selection', selection, SELECTION)
     if (resourceVersion !== undefined) check('ObjectCache.complete', 'resourceVersion', resourceVersion, 'text')
 
     const collection = this.#collection(selection)
@@ -243,11 +241,6 @@ export class ObjectCache {
    */
   clear(): void {
     for (const collections of this.#kinds.values()) for (const collection of collections.values()) collection.clear()
-  }
-
-  #of(ref: ObjectRef, selection: Selection | undefined): readonly Collection[] {
-    if (selection !== undefined) return [this.#collection(selection)]
-    return [...(this.#kinds.get(kindKey(ref))?.values() ?? [])]
   }
 
   #collection(selection: Selection): Collection {
@@ -267,14 +260,7 @@ export class ObjectCache {
    * same part of them.
    */
   selectionKey(selection: Selection): string {
-    check('ObjectCache.selectionKey', 'selection', selection, [
-      'open',
-      {
-        apiVersion: 'text',
-        kind: 'text',
-        plural: 'text',
-      },
-    ])
+    check('ObjectCache.selectionKey', 'selection', selection, SELECTION)
 
     const { namespace, labels, labelExpressions, fields, keep } = selection
     const what = [namespace, sorted(labels), labelExpressions, sorted(fields), keep && this.#numberOf(keep)]
@@ -351,8 +337,8 @@ class Collection {
   /** Deleted objects, by name and uid, and when that was known. */
   readonly #deleted = new Map<string, number>()
   /** Those of which the store has said so when it was asked. */
-  readonly #proven = new Set<string>()
-  readonly #absent = new Set<string>()
+  readonly #proven = new Map<string, true>()
+  readonly #absent = new Map<string, true>()
   /** Objects that have left the selection, by name. */
   readonly #left = new Map<string, { readonly uid: string | undefined; readonly version: string | undefined }>()
   readonly #readers = new Map<object, ParsedObjects<unknown>>()
@@ -376,7 +362,7 @@ class Collection {
     if (known !== undefined) return known as ParsedObjects<T>
     const reader = new ParsedObjects(watch, {
       isKnownAbsent: (key) => this.#absent.has(key) || (this.isComplete && !isSelective(this.#selection)),
-      absentNames: () => this.#absent,
+      absentNames: () => this.#absent.keys(),
       isProvenAbsent: (key, uid) => this.#proven.has(`${key} ${uid}`),
       hasReached: (version) => this.#reached !== undefined && !isOlderVersion(this.#reached, version),
     })
@@ -410,7 +396,7 @@ class Collection {
     const isThere = seen?.object !== undefined
     const isOther = uid !== undefined && seen?.uid !== undefined && seen.uid !== uid
     const isSame = isThere && version !== undefined && version === seen.version && uid === seen.uid
-    if (isOther) this.#noteDeleted(key, seen.uid as string, options.at)
+    if (isOther) remember(this.#deleted, `${key} ${seen.uid}`, options.at)
     const keep = options.isKept ? undefined : this.#selection.keep
     const object =
       isSame && seen.object?.apiVersion === change.object.apiVersion
@@ -451,7 +437,7 @@ class Collection {
       if (deletedAt !== undefined && deletedAt <= since) return { kind: 'went-back', ref, how: 'deleted' }
       const isKnown =
         version === undefined
-          ? isSameContent(seen?.object, object)
+          ? JSON.stringify(seen?.object) === JSON.stringify(object)
           : seen?.object !== undefined && version === known && uid === seen.uid
       if (!isKnown && !(seen !== undefined && isOutdated(object, seen, since))) changed.push(object)
     }
@@ -487,21 +473,21 @@ class Collection {
     deltas: Map<object, Delta<never>>,
   ): Taken {
     const seen = this.#seen.get(key)
-    if (confirmed === true && uid !== undefined) remember(this.#proven, `${key} ${uid}`)
+    if (confirmed === true && uid !== undefined) remember(this.#proven, `${key} ${uid}`, true)
     const isOther = uid !== undefined && seen?.uid !== undefined && seen.uid !== uid
     if (isOwn && isSelective(this.#selection)) {
       return isOther ? 'echo' : this.#leave(key, seen?.object, ref, deltas)
     }
     // it came after it was looked for
     if (seen?.object !== undefined && seen.cameAt > since && !isOther) return 'stale'
-    if (uid !== undefined) this.#noteDeleted(key, uid, at)
+    if (uid !== undefined) remember(this.#deleted, `${key} ${uid}`, at)
     // the deletion of an earlier object says nothing of the one that has its name now
     if (isOther) return 'echo'
     const wasThere = seen?.object !== undefined
     if (uid !== undefined) this.#seen.delete(key)
     else if (seen !== undefined) this.#seen.set(key, { ...seen, toldAt: at, object: undefined })
     const wasKnown = wasThere || this.#absent.has(key)
-    if (!this.isComplete) remember(this.#absent, key)
+    if (!this.isComplete) remember(this.#absent, key, true)
     this.#show(key, ref, undefined, deltas, wasKnown)
     return wasThere ? 'newer' : 'echo'
   }
@@ -511,9 +497,7 @@ class Collection {
     const wasThere = this.#seen.delete(key)
     if (last !== undefined) {
       const { uid, resourceVersion: version } = last.metadata
-      this.#left.delete(key)
-      this.#left.set(key, { uid, version })
-      if (this.#left.size > MAX_DELETED) this.#left.delete(first(this.#left.keys()))
+      remember(this.#left, key, { uid, version })
     }
     this.#show(key, ref, undefined, deltas, wasThere)
     return wasThere ? 'newer' : 'echo'
@@ -529,30 +513,13 @@ class Collection {
     for (const [watch, reader] of this.#readers)
       deltas.set(watch, reader.set(key, ref, object, wasKnown) as Delta<never>)
   }
-
-  #noteDeleted(key: string, uid: string, at: number): void {
-    const name = `${key} ${uid}`
-    this.#deleted.delete(name)
-    this.#deleted.set(name, at)
-    if (this.#deleted.size > MAX_DELETED) this.#deleted.delete(first(this.#deleted.keys()))
-  }
 }
 
-/** Whether two objects without a version are alike. */
-function isSameContent(left: KubeObject | undefined, right: KubeObject): boolean {
-  return left !== undefined && JSON.stringify(left) === JSON.stringify(right)
-}
-
-/** Adds a name, and forgets the oldest one of too many. */
-function remember(names: Set<string>, name: string): void {
+/** Sets a name as the newest, and forgets the oldest one of too many. */
+function remember<V>(names: Map<string, V>, name: string, value: V): void {
   names.delete(name)
-  names.add(name)
-  if (names.size > MAX_DELETED) names.delete(first(names))
-}
-
-function first(keys: Iterable<string>): string {
-  for (const key of keys) return key
-  return ''
+  names.set(name, value)
+  if (names.size > MAX_DELETED) names.delete(names.keys().next().value as string)
 }
 
 function sorted(

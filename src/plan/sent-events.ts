@@ -19,8 +19,8 @@ export interface EventCause<R extends string = string> {
  */
 export class SentEvents<R extends string = string> {
   readonly #sent = new Map<string, Set<string>>()
-  /** What the Events of plans are sent for, until they are sent. */
-  readonly #planned = new WeakMap<EventEffect, { readonly key: string; readonly id: string }>()
+  /** By the Event of a plan: notes what it is sent for. */
+  readonly #planned = new WeakMap<EventEffect, () => void>()
 
   /**
    * The Events for those causes of an object that were not sent yet. All other causes of the key
@@ -36,22 +36,19 @@ export class SentEvents<R extends string = string> {
   ): readonly EventEffect[] {
     const { uid } = object.metadata
     const now = new Map(causes.map((cause) => [idOf(uid, cause), cause]))
-    this.#retain(key, (id) => now.has(id) || open.some((reason) => id.startsWith(`${reason} `)))
+    this.#retain(key, open, now)
     const sent = this.#sent.get(key)
     return [...now].flatMap(([id, { reason, message }]) => {
       if (sent?.has(id) === true) return []
       const event = eventAbout(object, { type: 'Warning', reason, message })
-      this.#planned.set(event, { key, id })
+      this.#planned.set(event, () => this.#note(key, id))
       return [event]
     })
   }
 
   /** Notes that the Events of a plan are sent. */
   sendAll({ effects }: Plan): void {
-    for (const effect of effects) {
-      const planned = effect.kind === 'event' ? this.#planned.get(effect) : undefined
-      if (planned !== undefined) this.#note(planned.key, planned.id)
-    }
+    for (const effect of effects) if (effect.kind === 'event') this.#planned.get(effect)?.()
   }
 
   /**
@@ -65,7 +62,7 @@ export class SentEvents<R extends string = string> {
 
   /** Forgets the Events about a key, except for those of some reasons. */
   forget(key: string, open: readonly R[] = []): void {
-    this.#retain(key, (id) => open.some((reason) => id.startsWith(`${reason} `)))
+    this.#retain(key, open)
   }
 
   #note(key: string, id: string): boolean {
@@ -75,9 +72,12 @@ export class SentEvents<R extends string = string> {
     return isNew
   }
 
-  #retain(key: string, isOpen: (id: string) => boolean): void {
+  /** Forgets those of a key but for some reasons, and some ids. */
+  #retain(key: string, open: readonly R[], now?: ReadonlyMap<string, unknown>): void {
     const sent = this.#sent.get(key)
-    for (const id of sent ?? []) if (!isOpen(id)) sent?.delete(id)
+    for (const id of sent ?? []) {
+      if (now?.has(id) !== true && !open.some((reason) => id.startsWith(`${reason} `))) sent?.delete(id)
+    }
     if (sent?.size === 0) this.#sent.delete(key)
   }
 }

@@ -211,7 +211,6 @@ export const specimens: Readonly<Record<string, Specimen>> = {
     get: (it) => it.get('Node a', 'allocate', 'k'),
     begin: (it) => it.begin({ call: CALL }),
     sent: (it) => it.sent(CALL, 3),
-    end: (it) => it.end(CALL),
     answered: (it) => it.answered({ call: CALL, answer: frozen({ ok: true, value: 'b' }), atMs: 4 }),
     drop: (it) => it.drop('Node a', 'failures'),
     clear: (it) => it.clear(),

@@ -8,21 +8,32 @@ const LOST: ExternalResult = { ok: false, failure: { message: 'timed out', retry
 const GIVEN: ExternalResult = { ok: true, value: '10.0.0.1' }
 
 let calls: Calls
+/** The ends of the plans in progress, by operation. */
+let ends: Map<string, readonly (() => void)[]>
 beforeEach(() => {
   calls = new Calls()
+  ends = new Map()
 })
 
 const callOf = (operation: string) => ({ operation, key: 'marker', about, input: null })
 const get = (operation = 'allocate') => calls.get(ABOUT, operation, 'marker')
 
 function begin(operation = 'allocate', effectSeconds?: number): void {
-  calls.begin({ call: callOf(operation), effectSeconds })
+  const end = calls.begin({ call: callOf(operation), effectSeconds })
+  ends.set(operation, [...(ends.get(operation) ?? []), end])
+}
+
+/** The end of the first plan with a call. */
+function end(operation = 'allocate'): void {
+  const [first, ...others] = ends.get(operation) ?? []
+  first?.()
+  ends.set(operation, others)
 }
 
 /** The result of a call, and the end of its plan. */
 function answer(given: ExternalResult, operation = 'allocate', atMs = 0): boolean {
   const isNews = calls.answered({ call: callOf(operation), answer: given, atMs })
-  calls.end(callOf(operation))
+  end(operation)
   return isNews
 }
 
@@ -64,7 +75,7 @@ test('a failure replaces the last result, and not the last value', () => {
 test('the result of a call that is not in flight is dropped', () => {
   expect(answer(GIVEN)).toBe(false)
   begin()
-  calls.end(callOf('allocate'))
+  end()
   expect(answer(GIVEN)).toBe(false)
   expect(get()?.last).toBeUndefined()
 })
@@ -72,7 +83,7 @@ test('the result of a call that is not in flight is dropped', () => {
 test('a result counts only for the input of the registered call', () => {
   const other = { ...callOf('allocate'), input: { network: 'b', gateway: undefined } }
   begin()
-  calls.end(callOf('allocate'))
+  end()
   calls.begin({ call: other })
   expect(calls.answered({ call: callOf('allocate'), answer: GIVEN, atMs: 0 })).toBe(false)
   expect(get()).toMatchObject({ last: undefined, value: undefined })
@@ -83,7 +94,7 @@ test('a result counts only for the input of the registered call', () => {
 test('a call of two plans is in flight until both have ended', () => {
   begin()
   begin()
-  calls.end(callOf('allocate'))
+  end()
   expect(calls.inFlight).toHaveLength(1)
   expect(answer(GIVEN)).toBe(true)
   expect(calls.inFlight).toEqual([])
@@ -170,7 +181,7 @@ describe('the time after which a call has no effect any more', () => {
 
   test('counts for a call that was never answered', () => {
     sendAt(1000)
-    calls.end(callOf('allocate'))
+    end()
     expect(get()).toMatchObject({ sentAtMs: 1000, endsAtMs: 61_000, last: undefined })
   })
 
@@ -242,7 +253,7 @@ describe('drop', () => {
     calls.drop(ABOUT, 'calls')
     begin('allocate', 60)
     calls.sent(callOf('allocate'), 1000)
-    for (const _ of [1, 2]) calls.end(callOf('allocate'))
+    for (const _ of [1, 2]) end()
     expect(get()).toMatchObject({ sentAtMs: 1000, endsAtMs: 61_000 })
   })
 
