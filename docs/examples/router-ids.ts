@@ -11,6 +11,7 @@ import {
   modelWatch,
   type Outcome,
   type Parsed,
+  type ParseResult,
   patchIfFields,
 } from 'ipam-kit/plan'
 
@@ -24,7 +25,7 @@ const PATH = `/metadata/annotations/${ROUTER_ID.replace('/', '~1')}`
  * @param range addresses, as a CIDR or `10.0.0.1-10.0.0.9`
  */
 export function routerIds(range: string) {
-  const watches = { nodes: modelWatch(Node) }
+  const watches = { nodes: { ...modelWatch(Node), parse: readNode } }
   return definePlanner<Outcome, typeof watches>({
     name: 'router-ids',
     watches,
@@ -37,8 +38,10 @@ export function routerIds(range: string) {
     moved: ({ freed, others }, { cache }) => (freed.length > 0 ? [...others, ...waiting(cache.nodes)] : others),
 
     plan(name, { cache, holdings }) {
-      const node = cache.nodes.get(name)
-      if (node === undefined) return undefined
+      const entry = cache.nodes.entry(name)
+      if (entry === undefined) return undefined
+      if (!entry.ok) return { outcome: { kind: 'unreadable', message: entry.problem }, effects: [] }
+      const node = entry.value
       const own = routerIdOf(node)
       if (own !== undefined) {
         const other = holdings
@@ -58,6 +61,13 @@ export function routerIds(range: string) {
       return { outcome: { kind: 'assigned', message: text(next) }, effects: [effect] }
     },
   })
+}
+
+/** A Node whose annotation is not an address cannot be read: it holds the address that it had. */
+function readNode(object: KubeObject): ParseResult<Node> {
+  const annotation = object.metadata.annotations?.[ROUTER_ID]
+  if (annotation === undefined || routerIdOf(object) !== undefined) return modelWatch(Node).parse(object, undefined)
+  return { ok: false, problem: `${ROUTER_ID} is not an address: ${annotation}` }
 }
 
 function heldBy({ object }: Parsed<KubeObject>): readonly Holding[] {

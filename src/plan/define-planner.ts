@@ -99,8 +99,8 @@ export interface PlannerDefinition<O extends Outcome, W extends Watches, S> {
    */
   readonly holds?: Holds<W, S> | undefined
   /**
-   * Makes the ledger of a pool, or the only one. With ledgers, plans are carried out side by side.
-   * Left out: there are none, plans are carried out one at a time, and `entries` reads the objects.
+   * Makes the ledger of a pool, or the only one. With ledgers, or with `calls`, plans are carried
+   * out side by side. Left out: there are no ledgers, and `entries` reads the objects.
    */
   readonly ledger?: ((pool: string) => Ledger<Holder>) | undefined
   readonly wakes: Wakes<W, S>

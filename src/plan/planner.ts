@@ -115,8 +115,10 @@ export interface Planner<O extends Outcome = Outcome> {
   observe(change: Change): readonly string[]
   /**
    * Marks a selection as complete: an object of it that was not observed does not exist. Call it
-   * after the first list of a selection. Until then a planner waits where it matters whether an
-   * object exists. With a shared cache, {@link ObjectCache.complete} is called instead.
+   * after the first list of a selection, and {@link plan} after that of all selections. An earlier
+   * plan waits where it depends on one object by name. It does not wait for holders of addresses:
+   * it may give an address whose IPAddress was not listed yet. With a shared cache,
+   * {@link ObjectCache.complete} is called instead.
    */
   complete?(selection: Selection): void
   /**
@@ -133,8 +135,9 @@ export interface Planner<O extends Outcome = Outcome> {
    */
   onResult?(answered: AnyResult): readonly string[]
   /**
-   * The plan for a key. `undefined`: there is nothing under the key. Pure: two
-   * plans of one key, in one state and at one time, are equal, also if neither is carried out.
+   * The plan for a key, after {@link complete} of all selections. `undefined`: there is nothing
+   * under the key. Pure: two plans of one key, in one state and at one time, are equal, also if
+   * neither is carried out.
    */
   plan(key: string, time: PlanTime): Plan<O> | undefined
   /**

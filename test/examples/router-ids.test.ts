@@ -60,6 +60,16 @@ describe('a planner without claims', () => {
     expect(outcomes.get('a')).toEqual({ kind: 'duplicate', message: '10.0.0.1 is also that of b' })
   })
 
+  test('keeps the address of a Node whose annotation cannot be read any more', async () => {
+    await nodes('a', 'b', 'c', 'd')
+    const planner = routerIds(RANGE)
+    await runUntilQuiet(store, [planner], { now: () => 0 })
+    await store.patch({ ...base, name: 'b' }, { metadata: { annotations: { [ROUTER_ID]: '10.0.0.x' } } })
+    const { outcomes } = await runUntilQuiet(store, [planner], { now: () => 0 })
+    expect(await idsOf()).toEqual(['10.0.0.1', '10.0.0.x', '10.0.0.3', undefined])
+    expect(outcomes.get('b')).toEqual({ kind: 'unreadable', message: `${ROUTER_ID} is not an address: 10.0.0.x` })
+  })
+
   test('runs in a controller, several Nodes at a time', async () => {
     const names = Array.from({ length: 20 }, (_, nth) => `node-${nth}`)
     await nodes(...names)

@@ -140,9 +140,10 @@ type Context = PlannerContext<NetworkWatches, NetworkState>
  *   again, as it would have no consumers: with `create` it is.
  * - An object that can no longer be read counts in its last readable state.
  *
- * A change of one Node costs O(ranges around its subnets), a plan O(prefixes of `known` + ranges),
- * whatever the number of Nodes. Any number of processes may run it: the status is written for the
- * version that was read.
+ * A change of a Node costs O(length of its prefixes), one of a range also O(subnets in it). A plan
+ * costs O(prefixes of `known` + ranges + n log n) for n subnets in no range, whatever the number of
+ * other Nodes. Any number of processes may run it: the status is written for the version that was
+ * read.
  *
  * @throws IpamError `INVALID_ARGUMENT` for invalid options
  */

@@ -55,7 +55,7 @@ export interface StatusInput {
 
 /**
  * The status of a ClusterNetwork from a view. Its size does not depend on the number of Nodes.
- * O(prefixes of `known` + ranges).
+ * O(prefixes of `known` + ranges + n log n) for n subnets in no range.
  */
 export function networkStatus(view: LedgerView, input: StatusInput): NetworkStatus {
   const { network, assigner, nowMs } = input
