@@ -1,37 +1,25 @@
 import { Ledger, type LedgerEntry } from '../../allocator/index.js'
-import { empty, equals, prefixes } from '../../cidr/nouns/range-set.js'
-import type { Cluster } from '../../crd/cluster-api/cluster.js'
-import { isClusterPaused } from '../../crd/cluster-api/cluster.js'
+import { empty } from '../../cidr/nouns/range-set.js'
+import { type Cluster, isClusterPaused } from '../../crd/cluster-api/cluster.js'
 import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
-import {
-  formatRef,
-  hasFinalizer,
-  isDeleting,
-  type KubeObject,
-  nameKey,
-  type ObjectRef,
-  refOf,
-} from '../../crd/meta/object.js'
-import { check } from '../../errors/check.js'
+import { formatRef, hasFinalizer, isDeleting, type KubeObject, type ObjectRef, refOf } from '../../crd/meta/object.js'
 import { refuse } from '../../errors/refuse.js'
 import { Calls } from '../../plan/calls.js'
 import type { PlannerContext, Watches } from '../../plan/define-planner.js'
 import type { Refusal } from '../../plan/effect.js'
-import type { Holder, Holding, Holdings, Moved } from '../../plan/holdings.js'
+import type { Holder } from '../../plan/holdings.js'
 import {
   type CallResult,
   type Delta,
   definePlanner,
   type ObjectCache,
   type Outcome,
-  type Parsed,
   type Plan,
   type Planner,
   type PlanTime,
 } from '../../plan/index.js'
 import type { Applied } from '../../plan/object-cache.js'
-import type { SentEvents } from '../../plan/sent-events.js'
 import { fulfils, isControlledBy } from './address-object.js'
 import {
   type CallSchemas,
@@ -42,17 +30,15 @@ import {
   type UnknownCalls,
 } from './call-schemas.js'
 import { planClaim } from './claim.js'
-import type { ClaimLedger, LastCall, PoolHoldings, ProviderDefinition, WaitingClaim } from './definition.js'
+import type { ClaimLedger, LastCall, ProviderDefinition, WaitingClaim } from './definition.js'
 import { markerOf } from './external.js'
-import { holdingOf } from './ledger.js'
 import { ClaimObjects, claimKey, nameIn, problemOf, readable } from './objects.js'
 import { Orphans } from './orphan.js'
 import type { ClaimOutcome, UnreadableOutcome } from './outcome.js'
 import { planRefused, waiting } from './outcomes.js'
-import { addressesIn, foreignOf, heldByPool, isIndex, poolsAt, poolsOver } from './overlaps.js'
 import { isGoing, isProtected, standsAsBefore } from './pool.js'
 import { dropUnread, poolResults, withPoolCall } from './pool-calls.js'
-import { PoolRecord } from './pool-record.js'
+import { type PoolRecord, PoolRecords } from './pool-records.js'
 import { claimReads } from './references.js'
 import { choosesByLedger, type ProviderRules, rulesOf } from './rules.js'
 import { isSameRival, SharedAddresses, sharingOf } from './shared-addresses.js'
@@ -107,11 +93,13 @@ export function defineProvider<
       new ClaimWork(rules, new ClaimObjects(rules, { ...common, pools }, objects), calls, floor),
     ledger: () => new Ledger({ space: empty }),
     holds: {
-      addresses: (entry, { state }) => state.heldByAddress(entry),
+      addresses: (entry, { state }) => state.pools.heldByAddress(entry),
       ...(rules.overlaps &&
-        Object.fromEntries(Object.keys(pools).map((kind) => [kind, (entry, { state }) => state.heldByPool(entry)]))),
+        Object.fromEntries(
+          Object.keys(pools).map((kind) => [kind, (entry, { state }) => state.pools.heldByPool(entry)]),
+        )),
     },
-    moved: (moved, { state }) => state.wakeForMoved(moved),
+    moved: (moved, { state }) => state.pools.afterMove(moved),
     wakes: {
       ...Object.fromEntries(Object.keys(pools).map((kind) => [kind, (delta, { state }) => state.wakeForPool(delta)])),
       claims: (delta, { state }) => state.wakeForClaim(delta),
@@ -129,26 +117,10 @@ export function defineProvider<
   })
   const work = () => planner.context.state
   return Object.assign(planner, {
-    ledgerOf: (pool: ObjectRef) => work().record(pool).ledger as ClaimLedger<KubeObject> as L,
-    retry: (pool: ObjectRef) => work().retry(work().record(pool).exhausted),
+    ledgerOf: (pool: ObjectRef) => work().pools.of(pool).ledger as ClaimLedger<KubeObject> as L,
+    retry: (pool: ObjectRef) => work().retry(work().pools.of(pool).exhausted),
     invalidate: (claims: readonly string[]) => work().invalidate(claims),
   })
-}
-
-/** @throws IpamError `INVALID_ARGUMENT` for a ledger that does not read what it is given */
-function ledgerFrom(rules: ProviderRules, holdings: PoolHoldings): ClaimLedger<KubeObject> {
-  const ledger = rules.ledger(holdings)
-  check('defineProvider', 'ledger', ledger, ['open', { setPool: 'function', extentOf: 'function' }])
-  if (rules.overlaps !== undefined && ledger.available === undefined) {
-    refuse('defineProvider', 'ledger', 'a ledger with `available`, for `overlaps`', 'one without')
-  }
-  if (ledger.holdings === holdings) return ledger
-  return refuse(
-    'defineProvider',
-    'ledger',
-    'a function that makes a ledger of the holdings that it is given',
-    'another',
-  )
 }
 
 /** Reason of the Events about what is wrong with a pool. */
@@ -163,15 +135,12 @@ class ClaimWork {
   readonly #rules: ProviderRules
   readonly #objects: ClaimObjects
   readonly #floor: Floor
-  readonly #holdings: Holdings
-  readonly #pools = new Map<string, PoolRecord>()
+  readonly pools: PoolRecords
   readonly #calls: Calls
   readonly #shared: SharedAddresses
   /** The addresses of existing claims whose IPAddress was deleted, by key. */
   readonly #former = new Map<string, IPAddress>()
   readonly #orphans: Orphans
-  /** What was told about pools in Events, by the keys of the pools. */
-  readonly #sent: SentEvents
 
   constructor(rules: ProviderRules, objects: ClaimObjects, calls: Calls, floor: Floor) {
     this.#rules = rules
@@ -179,8 +148,7 @@ class ClaimWork {
     this.#calls = calls
     calls.clear()
     this.#floor = floor
-    this.#holdings = floor.holdings
-    this.#sent = floor.sent
+    this.pools = new PoolRecords(rules, objects, floor.holdings)
     this.#shared = new SharedAddresses(rules)
     this.#orphans = new Orphans(rules, objects)
     rules.memory?.reset()
@@ -194,7 +162,7 @@ class ClaimWork {
       const claim = this.#objects.claim(key)
       return claim === undefined ? this.#orphans.plan(key, time) : this.#planClaim(key, claim, time)
     }
-    if (entry === undefined) this.#sent.forget(key)
+    if (entry === undefined) this.#floor.sent.forget(key)
     return entry && this.#planPool(key, entry.value as KubeObject, time)
   }
 
@@ -221,25 +189,22 @@ class ClaimWork {
 
   /** A pool whose reservations are refused: the claims that wait for one report it. */
   #refusedPool(key: string, { effect, message }: Refusal): Plan<ClaimOutcome> | undefined {
-    const record = this.#pools.get(key)
+    const record = this.pools.known(key)
     const isOfPool = effect.kind === 'patch' && effect.subresource === undefined && formatRef(effect.ref) === key
     if (record === undefined || this.#rules.reservedFor === undefined || !isOfPool) return undefined
     const isNew = record.refused === undefined
     record.refused = message
-    const { ref: about, if: precondition } = effect
-    const event = {
-      kind: 'event',
-      about,
-      uid: precondition.uid,
-      type: 'Warning',
-      reason: 'WriteRefused',
-      message,
-    } as const
-    return { outcome: waiting('PoolNotReady', message), effects: [event], wakes: isNew ? [...record.exhausted] : [] }
+    return {
+      outcome: waiting('PoolNotReady', message),
+      effects: [
+        { kind: 'event', about: effect.ref, uid: effect.if.uid, type: 'Warning', reason: 'WriteRefused', message },
+      ],
+      wakes: isNew ? [...record.exhausted] : [],
+    }
   }
 
   isAggregate(key: string): boolean {
-    const record = this.#pools.get(key)
+    const record = this.pools.known(key)
     const pool = record && this.#objects.pool(key)
     // the finalizer of a pool is written before its claims are served; the count of its claims,
     // after that
@@ -249,7 +214,7 @@ class ClaimWork {
 
   isRepair(key: string): boolean {
     const address = this.#objects.claim(key) && this.#objects.address(key)
-    return this.#othersWith(address).length > 0
+    return this.pools.othersWith(address).length > 0
   }
 
   isServed(key: string): boolean {
@@ -278,24 +243,21 @@ class ClaimWork {
   }
 
   #planPool(key: string, pool: KubeObject, { nowMs }: PlanTime): Plan {
-    const record = this.record(key)
+    const record = this.pools.of(key)
     record.planned = pool.metadata.uid
     record.left.clear()
     const claims = isDeleting(pool) ? this.#unreleased(key) : 0
-    const waitingClaims = () => this.#waitingFor(record, pool)
-    const claimOf = (name: string) => this.#objects.claim(this.#claimsOf(pool, [name])[0]!)
-    const hasReached = (version: string) => this.#objects.addresses.hasReached(version)
     const reads = new Set<string>()
     const made = this.#rules.planPool({
       pool,
       ledger: record.ledger,
       claims,
       calls: poolResults(this.#calls, pool, nowMs, reads),
-      waiting: waitingClaims,
+      waiting: () => this.#waitingFor(record, pool),
       isUnchanged: this.#floor.isUnchanged(refOf(pool)),
-      overlapping: () => this.#overlapping(refOf(pool)),
-      claimOf,
-      hasReached,
+      overlapping: () => this.pools.overlapping(refOf(pool)),
+      claimOf: (name) => this.#objects.claim(this.#claimsOf(pool, [name])[0]!),
+      hasReached: (version) => this.#objects.addresses.hasReached(version),
       nowMs,
     })
     if (made.call !== undefined && this.#rules.external === undefined) {
@@ -305,7 +267,7 @@ class ClaimWork {
     const causes = (made.problems ?? [])
       .slice(0, MOST_EVENTS)
       .map((each) => (typeof each === 'string' ? { reason: INVALID_POOL, message: each } : each))
-    const events = this.#sent.newEvents(key, pool, causes)
+    const events = this.#floor.sent.newEvents(key, pool, causes)
     dropUnread(this.#calls, pool, nowMs, reads)
     const wakes = made.concerns && this.#claimsOf(pool, made.concerns)
     return { ...planned, effects: [...planned.effects, ...events], ...(wakes && { wakes }) }
@@ -340,7 +302,7 @@ class ClaimWork {
 
   #planClaim(key: string, claim: IPAddressClaim, time: PlanTime): Plan<ClaimOutcome> {
     const reads = claimReads(claim, this.#rules)
-    const record = reads.pool && this.record(reads.pool)
+    const record = reads.pool && this.pools.of(reads.pool)
     const pool = reads.pool && this.#objects.poolEntry(formatRef(reads.pool))
     const seen = this.#objects.addresses.get(reads.address)
     const addressPool = this.#objects.poolOf(seen?.address)
@@ -353,7 +315,7 @@ class ClaimWork {
         address: seen?.address,
         addressPool: addressPool && this.#objects.pool(formatRef(addressPool)),
         rivals: this.#shared.rivalsOf(
-          sharingOf(this.#objects, key, seen?.address, claim, this.#othersWith(seen?.address)),
+          sharingOf(this.#objects, key, seen?.address, claim, this.pools.othersWith(seen?.address)),
           { ...time, mayGiveWay: choosesByLedger(this.#rules) },
         ),
         resultOf: (operation, marker) => this.#calls.get(key, operation, marker)?.last,
@@ -365,7 +327,7 @@ class ClaimWork {
         poolRefused: record?.refused,
         pool: readable(pool),
         isPoolUnknown: reads.pool && this.#objects.isPoolUnknown(formatRef(reads.pool)),
-        ledger: record?.ledger ?? this.#unserved(),
+        ledger: record?.ledger ?? this.pools.unserved(),
         poolCalls: pool?.ok === true ? poolResults(this.#calls, pool.value as KubeObject, time.nowMs) : undefined,
         former: former && fulfils(former, claim, this.#rules) ? former.spec : undefined,
       },
@@ -390,50 +352,12 @@ class ClaimWork {
     return isOfPool ? { ...plan, wakes: [formatRef(reads.pool)] } : plan
   }
 
-  /** The ledger for claims of pools that the provider does not serve. */
-  #unserved(): ClaimLedger<KubeObject> {
-    return ledgerFrom(this.#rules, { ledger: new Ledger({ space: empty }), objects: new Map() })
-  }
-
-  /** The keys of the claims whose IPAddress has addresses in common with this one. */
-  #othersWith(address: IPAddress | undefined): readonly string[] {
-    const pool = this.#objects.poolOf(address)
-    if (address === undefined || pool === undefined) return []
-    return this.record(pool).ledger.othersHolding(address).map(claimKey)
-  }
-
   /**
    * The same, of existing claims: an IPAddress without a claim is planned in the same way, even if
    * other claims have its address.
    */
   #claimsWith(address: IPAddress | undefined): readonly string[] {
-    return this.#othersWith(address).filter((key) => this.#objects.claim(key) !== undefined)
-  }
-
-  /** What an IPAddress holds of its pool, and for other pools that avoid it. */
-  heldByAddress(entry: Parsed<SeenAddress>): readonly Holding[] {
-    return (readable(entry)?.held ?? []).flatMap((held) => {
-      const pool = this.#objects.poolOf(held)
-      const extent = pool && this.record(pool).ledger.extentOf(held)
-      if (extent === undefined || pool === undefined) return []
-      const own = holdingOf(held, extent, pool)
-      return this.#rules.overlaps === 'avoid' ? [own, ...foreignOf(own, pool, this.#holdings)] : [own]
-    })
-  }
-
-  /** With `overlaps`: what a pool holds, its space. */
-  heldByPool({ object }: Parsed<KubeObject>): readonly Holding[] {
-    const ref = refOf(object)
-    return heldByPool(ref, this.record(ref).ledger.available ?? empty)
-  }
-
-  /** The pools whose addresses have other holders, and after a release the claims that wait. */
-  wakeForMoved({ touched, freed }: Moved): readonly string[] {
-    const pools = touched.map(({ pool }) => pool).filter((pool) => !isIndex(pool))
-    const released = new Set(freed.map(({ pool }) => pool))
-    const overlapping = touched.flatMap((extent) => [...poolsAt(extent, this.#holdings)])
-    for (const key of overlapping) released.add(key)
-    return [...new Set([...pools, ...overlapping])].flatMap((key) => (released.has(key) ? this.#wakeAll([key]) : [key]))
+    return this.pools.othersWith(address).filter((key) => this.#objects.claim(key) !== undefined)
   }
 
   /** How many claims of a pool have the finalizer of the provider, or are about to get it. */
@@ -453,8 +377,8 @@ class ClaimWork {
     const [before, claim] = [readable(had), readable(has)]
     const pools = [before, claim].map((each) => each && claimReads(each, this.#rules).pool)
     // the claim may be another one, or may have changed its pool
-    const hasLeft = pools[0] !== undefined && this.record(pools[0]).exhausted.delete(key) && claim === undefined
-    if (pools[1] !== undefined) this.record(pools[1])
+    const hasLeft = pools[0] !== undefined && this.pools.of(pools[0]).exhausted.delete(key) && claim === undefined
+    if (pools[1] !== undefined) this.pools.of(pools[1])
     if (before?.metadata.uid !== claim?.metadata.uid) {
       this.#calls.drop(key, 'calls')
       this.#former.delete(key)
@@ -464,7 +388,7 @@ class ClaimWork {
     // whether it is Bound decides which of several claims gives way
     const others = isSameRival(before, claim) ? [] : this.#claimsWith(this.#objects.address(key))
     const left = hasLeft && pools[0] && this.#rules.reservedFor ? [formatRef(pools[0])] : []
-    if (pools[0] !== undefined) this.#forgetUnnamed([formatRef(pools[0])])
+    if (pools[0] !== undefined) this.pools.forgetUnnamed([formatRef(pools[0])])
     return [key, ...left, ...this.#poolThatWaits(before ?? claim), ...this.#shared.afterClaim(key, others)]
   }
 
@@ -492,34 +416,29 @@ class ClaimWork {
       held.map((each) => `${this.#objects.poolKeyOf(each)} ${each.spec.address} ${each.spec.prefix}`).join()
     if (partsOf(heldBefore) !== partsOf(heldNow)) {
       // an address that was deleted or changed may have freed something
-      for (const pool of keysBefore) wanted.push(pool, ...this.retry(this.record(pool).exhausted))
+      for (const pool of keysBefore) wanted.push(pool, ...this.retry(this.pools.of(pool).exhausted))
       const others = [...heldNow, ...heldBefore].flatMap((each) => this.#claimsWith(each))
       wanted.push(...this.#shared.afterAddress(key, others))
     }
     const heldOf = (address: IPAddress | undefined) => {
       const pool = this.#objects.poolOf(address)
-      return address && pool && { address, pool, ledger: this.record(pool).ledger }
+      return address && pool && { address, pool, ledger: this.pools.of(pool).ledger }
     }
     const change = { before: heldOf(before), now: heldOf(now), name: nameIn(key), claim }
-    this.#forgetUnnamed(keysBefore)
-    return [...wanted, ...this.#wakeAll(this.#rules.memory?.observeAddress(change) ?? [])]
-  }
-
-  /** The keys of pools, each with the claims that wait for its addresses. */
-  #wakeAll(pools: readonly string[]): string[] {
-    return pools.flatMap((key) => [key, ...(this.#pools.get(key)?.exhausted ?? [])])
+    this.pools.forgetUnnamed(keysBefore)
+    return [...wanted, ...this.pools.withWaiting(this.#rules.memory?.observeAddress(change) ?? [])]
   }
 
   wakeForPool({ ref, before: had, now: has }: Delta<KubeObject>): readonly string[] {
     const key = formatRef(ref)
-    const { ledger } = this.record(key)
-    this.record(key).refused = undefined
+    const { ledger } = this.pools.of(key)
+    this.pools.of(key).refused = undefined
     const [before, pool, problem] = [readable(had), readable(has), problemOf(has)]
     const isSameProblem = problem === problemOf(had)
     const isSameSpec = this.#meaningOf(before) === this.#meaningOf(pool)
     let others: readonly string[] = []
     if (!isSameProblem || !isSameSpec) {
-      this.#setPool(ref, pool, problem === undefined ? [] : [problem.replace(NAMED, '')])
+      this.pools.setPool(ref, pool, problem === undefined ? [] : [problem.replace(NAMED, '')])
       others = this.#rules.memory?.observePool(ref, pool, ledger) ?? []
     }
     const isAsBefore = isSameProblem && isSameSpec && standsAsBefore(before, pool)
@@ -531,28 +450,7 @@ class ClaimWork {
     this.retry(claims)
     // results are about the earlier pool, except those about a reservation of one claim
     if (!isSameSpec && this.#rules.reservedFor === undefined) this.invalidate(claims)
-    return [key, ...claims, ...this.#claimsReserved(before, pool), ...this.#wakeAll(others)]
-  }
-
-  /** Sets a pool, and reads again what IPAddress objects hold of it, or keep from it. */
-  #setPool(ref: ObjectRef, pool: KubeObject | undefined, problems: readonly string[]): void {
-    const { ledger } = this.record(ref)
-    const before = ledger.available ?? empty
-    ledger.setPool(pool, problems)
-    const now = ledger.available ?? empty
-    const isMoved = this.#rules.overlaps !== undefined && !equals(before, now)
-    const extents = isMoved ? [...prefixes(before), ...prefixes(now)] : []
-    if (isMoved) this.#holdings.refresh(ref.kind, [nameKey(ref)])
-    // what an object holds may depend on its pool, and on those that overlap it
-    const own = Array.from(this.#objects.addressesOf(formatRef(ref)).values(), ({ metadata }) => nameKey(metadata))
-    const others = this.#rules.overlaps === 'avoid' ? addressesIn(ref, extents, this.#holdings).map(nameKey) : []
-    this.#holdings.refresh('addresses', new Set([...own, ...others]))
-  }
-
-  /** The keys of the pools that overlap one, in order. */
-  #overlapping(ref: ObjectRef): readonly string[] {
-    const space = this.record(ref).ledger.available ?? empty
-    return [...poolsOver(ref, prefixes(space), this.#holdings)].sort()
+    return [key, ...claims, ...this.#claimsReserved(before, pool), ...this.pools.withWaiting(others)]
   }
 
   /** What the ledger of a pool depends on, as a text. */
@@ -565,29 +463,5 @@ class ClaimWork {
     const [before, cluster] = [readable(had), readable(has)]
     const same = before !== undefined && cluster !== undefined && isClusterPaused(before) === isClusterPaused(cluster)
     return same ? [] : this.#objects.claimsBy('cluster', formatRef(ref))
-  }
-
-  /** Forgets pools that do not exist, and that no claim and no IPAddress names any more. */
-  #forgetUnnamed(pools: Iterable<string>): void {
-    const { claims, addresses } = this.#objects
-    for (const key of pools) {
-      if (this.#objects.poolEntry(key) !== undefined || claims.countBy('pool', key) > 0) continue
-      if (addresses.countBy('pool', key) > 0 || this.#holdings.pending(key) > 0) continue
-      this.#pools.delete(key)
-      this.#holdings.forget(key)
-    }
-  }
-
-  record(pool: ObjectRef | string): PoolRecord {
-    const key = typeof pool === 'string' ? pool : formatRef(pool)
-    const known = this.#pools.get(key)
-    if (known !== undefined) return known
-    const holdings = {
-      ledger: this.#holdings.ledger(key),
-      objects: this.#objects.addressesOf(key, () => this.#holdings.pending(key)),
-    }
-    const record = new PoolRecord(ledgerFrom(this.#rules, holdings))
-    this.#pools.set(key, record)
-    return record
   }
 }
