@@ -20,12 +20,13 @@ function linesOf(file) {
   const source = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true)
   const lines = new Set()
   const visit = (node) => {
+    // a comment with a tag or a link has children of its own
+    if (node.kind === ts.SyntaxKind.EndOfFileToken || ts.isJSDoc(node)) return
     const children = node.getChildren(source)
     if (children.length > 0) {
       for (const child of children) visit(child)
       return
     }
-    if (node.kind === ts.SyntaxKind.EndOfFileToken || ts.isJSDoc(node)) return
     const first = source.getLineAndCharacterOfPosition(node.getStart(source, false)).line
     const last = source.getLineAndCharacterOfPosition(node.getEnd()).line
     for (let line = first; line <= last; line++) lines.add(line)
