@@ -60,6 +60,11 @@ export class ClaimObjects {
     return pool && formatRef(pool)
   }
 
+  /** Whether the IPAddress with the name of a claim is from a pool. */
+  isOfPool(claimKey: string, pool: string | undefined): boolean {
+    return this.addresses.get(nameIn(claimKey))?.held.some((held) => this.poolKeyOf(held) === pool) === true
+  }
+
   /** The IPAddress objects that refer to a pool. */
   addressesOf(pool: string, pending?: () => number): PoolObjects {
     const { addresses } = this

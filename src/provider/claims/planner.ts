@@ -336,10 +336,13 @@ class ClaimWork {
     const reason = plan.outcome.kind === 'waiting' ? plan.outcome.reason : ''
     // a failed claim may succeed when an address is released: it may be the requested one; a call
     // in flight may report an exhausted pool in a moment
-    const other = this.#rules.external === undefined ? 'AllocationFailed' : 'ExternalCall'
+    const isExternal = this.#rules.external !== undefined
+    const other = isExternal ? 'ExternalCall' : 'AllocationFailed'
     // a claim that failed because another claim has its address does not wait for a free one
     const waitsForOthers = reason === 'AllocationFailed' && this.#shared.has(key)
-    const waits = reason === 'PoolExhausted' || (reason === other && !waitsForOthers)
+    // a claim that is held waits for the address that it has lost
+    const hasLost = !isExternal && plan.outcome.kind === 'held' && seen === undefined && former !== undefined
+    const waits = hasLost || reason === 'PoolExhausted' || (reason === other && !waitsForOthers)
     // pools with reservations see each waiting claim
     const isSeen = reason !== '' && reason !== 'ClusterNotFound' && this.#rules.reservedFor !== undefined
     if (waits || isSeen) {
@@ -353,11 +356,15 @@ class ClaimWork {
   }
 
   /**
-   * The same, of existing claims: an IPAddress without a claim is planned in the same way, even if
-   * other claims have its address.
+   * The claims whose plan depends on whether they share this address: those that are not Bound, and
+   * those of its pool. A Bound claim reports the others of its own pool alone.
    */
   #claimsWith(address: IPAddress | undefined): readonly string[] {
-    return this.pools.othersWith(address).filter((key) => this.#objects.claim(key) !== undefined)
+    const pool = this.#objects.poolKeyOf(address)
+    return this.pools.othersWith(address).filter((key) => {
+      const claim = this.#objects.claim(key)
+      return claim !== undefined && (!isBound(claim) || this.#objects.isOfPool(key, pool))
+    })
   }
 
   /** How many claims of a pool have the finalizer of the provider, or are about to get it. */

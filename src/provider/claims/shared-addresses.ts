@@ -107,8 +107,7 @@ export function sharingOf(
 ): Sharing | string {
   if (address === undefined || others.length === 0) return key
   const pool = objects.poolKeyOf(address)
-  const isOfPool = (other: string) =>
-    objects.addresses.get(nameIn(other))?.held.some((held) => objects.poolKeyOf(held) === pool) === true
+  const isOfPool = (other: string) => objects.isOfPool(other, pool)
   return {
     key,
     own: { address, claim },

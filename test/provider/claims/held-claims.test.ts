@@ -12,7 +12,7 @@ import { memoryStore } from 'ipam-kit/store/memory'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { infoblox } from '../../../docs/examples/external-provider/provider.js'
 import { Host } from '../in-cluster/host.js'
-import { addressRef, claim, claimRef, kinds, pool, poolOf, World } from '../in-cluster/world.js'
+import { addressObject, addressRef, claim, claimRef, kinds, pool, poolOf, World } from '../in-cluster/world.js'
 import {
   World as ExternalWorld,
   claim as externalClaim,
@@ -370,4 +370,22 @@ test('a provider that has seen an IPAddress which is removed by force makes it a
   expect(await world.bindings()).toEqual({ 'default/next': '10.0.0.5', 'default/old': '10.0.0.6' })
   expect((await world.address('old')).metadata.uid).not.toBe(before)
   expect(host.outcomeOf('old')).toMatchObject({ kind: 'held', message: expect.stringContaining('10.0.0.6') })
+})
+
+test('a claim that is held gets its address again when another IPAddress gives it back', async () => {
+  const world = new World()
+  await world.create(pool(['10.0.0.5']), claim('old'))
+  await world.patch(claimRef('old'), { metadata: { finalizers: [CONSUMER] } })
+  const host = new Host(world)
+  await host.run()
+  await world.delete('claim', 'old')
+  await host.run()
+  await world.patch(addressRef('old'), { metadata: { finalizers: [] } })
+  await world.delete('address', 'old')
+  await world.create(addressObject('by-hand', { address: '10.0.0.5' }), claim('next'))
+  await host.run()
+  expect(host.outcomeOf('old')).toMatchObject({ kind: 'held', message: expect.stringContaining('IPAddress is gone') })
+  await world.delete('address', 'by-hand')
+  await host.run()
+  expect(await world.bindings()).toEqual({ 'default/old': '10.0.0.5' })
 })

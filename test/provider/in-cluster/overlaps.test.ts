@@ -74,6 +74,26 @@ test('an IPAddress that moves to another pool wakes the claims there that have i
   expect(held('by-hand', 'two')).toContain('IPAddressClaim default/bound')
 })
 
+test('an IPAddress wakes the claims of other pools that are not Bound, and those of its own pool that are', () => {
+  const { planner, show, range } = shown({ overlaps: 'avoid' })
+  const wide = { ...refIn('wide'), kind: 'InClusterPrefixPool' }
+  const bind = (name: string, poolRef: object, address: string, addressRef?: object) => {
+    show({ ...claim(name, { poolRef }), status: { addressRef } })
+    show(addressObject(name, { address, prefix: 32, poolRef }))
+  }
+  range('one', ['10.0.0.1-10.0.0.200'])
+  show(poolOf(wide.kind, { prefixes: ['10.0.0.0/24'], allocationPrefixLength: 32 }, wide.name))
+  for (let nth = 1; nth <= 100; nth++) bind(`bound-${nth}`, refIn('one'), `10.0.0.${nth}`, { name: `bound-${nth}` })
+  bind('new', refIn('one'), '10.0.0.150')
+  bind('narrow', wide, '10.0.0.201', { name: 'narrow' })
+  for (const address of ['10.0.0.0', '10.0.1.0']) {
+    const woken = show(addressObject('by-hand', { address, prefix: 24, poolRef: wide }))
+    const claims = woken.filter((key) => key.startsWith('IPAddressClaim '))
+    expect(claims).toEqual(['by-hand', 'new', 'narrow'].map((name) => `IPAddressClaim default/${name}`))
+    for (const key of claims) planner.plan(key, time)
+  }
+})
+
 test('entries tell pool, domain, object and owner, also of what is kept for a claim', () => {
   const { planner, show } = shown({ preallocations: {} })
   const annotations = { 'ipam-kit.dev/preallocations': JSON.stringify({ later: '10.0.0.7' }) }
