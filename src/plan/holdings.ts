@@ -300,7 +300,7 @@ export class ObservedHoldings implements Holdings {
     const touched = [...left, ...taken].map(extentOf)
     const own = new Set([...left, ...taken].map(({ key }) => key))
     const freed = left.map(extentOf).filter((extent) => !this.#isInUse(extent))
-    return { touched, freed, others: this.#othersAt(touched, own) }
+    return new LazyMoved(touched, freed, () => this.#othersAt(touched, own))
   }
 
   #othersAt(extents: readonly Extent[], own: ReadonlySet<string>): ReadonlySet<string> {
@@ -357,17 +357,37 @@ export class ObservedHoldings implements Holdings {
   }
 }
 
+/** Other holders are searched for when they are read. */
+class LazyMoved implements Moved {
+  readonly #others: () => ReadonlySet<string>
+
+  constructor(
+    readonly touched: readonly Extent[],
+    readonly freed: readonly Extent[],
+    others: () => ReadonlySet<string>,
+  ) {
+    this.#others = others
+  }
+
+  get others(): ReadonlySet<string> {
+    return this.#others()
+  }
+}
+
 const IN_USE: readonly string[] = ['held', 'pending', 'foreign', 'cooldown']
 
 function extentOf({ pool = '', prefix }: Holding): Extent {
   return { pool, prefix }
 }
 
+/** Each member is named: a rest of an object is slow to make and to copy. */
 function entryOf(
-  { prefix, reason = 'held', sinceMs, untilMs, ...holder }: Holding,
+  { pool, prefix, key, reason = 'held', owner, ownerUid, domain, field, sinceMs, untilMs }: Holding,
   object: KubeObject,
 ): LedgerEntry<Holder> {
-  return { prefix, reason, sinceMs, untilMs, holder: { ...holder, object: refOf(object), uid: object.metadata.uid } }
+  const { uid } = object.metadata
+  const holder = { pool, key, owner, ownerUid, domain, field, object: refOf(object), uid }
+  return { prefix, reason, sinceMs, untilMs, holder }
 }
 
 /** The order of {@link Holdings.entries}. */

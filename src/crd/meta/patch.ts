@@ -22,10 +22,8 @@ export type JsonPatch = readonly JsonPatchOperation[]
 export function readPointer(pointer: string): readonly string[] | undefined {
   if (pointer === '') return []
   if (!pointer.startsWith('/') || /~(?![01])/.test(pointer)) return undefined
-  return pointer
-    .slice(1)
-    .split('/')
-    .map((key) => key.replaceAll('~1', '/').replaceAll('~0', '~'))
+  const keys = pointer.slice(1).split('/')
+  return pointer.includes('~') ? keys.map((key) => key.replaceAll('~1', '/').replaceAll('~0', '~')) : keys
 }
 
 /** A JSON pointer of these keys. */

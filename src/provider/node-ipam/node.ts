@@ -1,7 +1,8 @@
 import type { Prefix } from '../../cidr/index.js'
 import { Node, nodeSubnets } from '../../crd/core/index.js'
 import { keepNode } from '../../crd/core/node-subnets.js'
-import { isDeleting, type KubeObject } from '../../crd/meta/object.js'
+import { isDeleting, type Json, type KubeObject } from '../../crd/meta/object.js'
+import { sameJson } from '../../crd/meta/patch.js'
 import { describe } from '../../errors/index.js'
 import type { TrimmedWatch } from '../../plan/index.js'
 
@@ -29,7 +30,7 @@ export const nodeWatch: TrimmedWatch<NodeFacts> = {
     const { name, uid, labels, creationTimestamp, deletionTimestamp } = metadata
     // without the version and the addresses, which change with each heartbeat
     const source = { apiVersion, kind, metadata: { name, uid, labels, creationTimestamp, deletionTimestamp }, spec }
-    if (before !== undefined && JSON.stringify(before.source) === JSON.stringify(source)) {
+    if (before !== undefined && sameJson(before.source as Json, source as Json)) {
       return { ok: true, value: before }
     }
     const read = Node.safeParse(source)

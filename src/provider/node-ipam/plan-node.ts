@@ -98,14 +98,16 @@ function notAvailable(node: NodeFacts, ranges: readonly NodeRange[], context: No
  */
 function conflictsOf({ name, subnets, problems }: NodeFacts, context: NodeIPAMContext): readonly SubnetProblem[] {
   const ranges = serviceRanges(context)
-  const rangesAt = (subnet: Prefix) => ranges.filter(([prefix]) => Prefix.overlaps(prefix, subnet))
   const contradictions = problems.slice(0, 1).map((cause) => {
     const message = `Node ${name}: ${listed(problems, '; ')}`
     return { reason: 'CIDRConflict', message, subnets: [], cause } as const
   })
   return [
     ...subnets.flatMap((subnet) => overlapOf(name, subnet, 'Node', othersAt(subnet, name, context))),
-    ...subnets.flatMap((subnet) => overlapOf(name, subnet, 'service range', rangesAt(subnet))),
+    ...subnets.flatMap((subnet) => {
+      const others = ranges.filter(([prefix]) => Prefix.overlaps(prefix, subnet))
+      return overlapOf(name, subnet, 'service range', others)
+    }),
     ...contradictions,
   ]
 }

@@ -94,8 +94,6 @@ function nextOf({ name, spaces }: NodeRange, { holdings, state }: NodeIPAMContex
 /** The next search in the range of the subnets of a Node begins behind them. O(ranges). */
 export function advance(node: NodeFacts, context: NodeIPAMContext): void {
   const { cursors } = context.state
-  const isOf = ({ prefix, length }: SubnetSpace, subnet: Prefix | undefined) =>
-    subnet?.length === length && Prefix.contains(prefix, subnet)
   const range = rangesFor(node, context).find(({ spaces }) =>
     spaces.every((space, index) => isOf(space, node.subnets[index])),
   )
@@ -104,6 +102,10 @@ export function advance(node: NodeFacts, context: NodeIPAMContext): void {
     if (next === undefined) cursors.delete(`${range?.name} ${index}`)
     else cursors.set(`${range?.name} ${index}`, next)
   }
+}
+
+function isOf({ prefix, length }: SubnetSpace, subnet: Prefix | undefined): boolean {
+  return subnet?.length === length && Prefix.contains(prefix, subnet)
 }
 
 /**

@@ -28,8 +28,9 @@ export function wakesOfNode(
  * being deleted, also if a service range has what a Node has released.
  */
 export function wakesOfMoved({ touched, freed }: Moved, context: NodeIPAMContext): readonly string[] {
-  const isTouched = (range: Prefix) => touched.some(({ prefix }) => Prefix.overlaps(range, prefix))
-  const ending = endingRanges(context).filter(({ prefixes }) => prefixes.some(isTouched))
+  const ending = endingRanges(context).filter(({ prefixes }) =>
+    prefixes.some((range) => touched.some(({ prefix }) => Prefix.overlaps(range, prefix))),
+  )
   return [
     ...(freed.length > 0 ? waitingNodes(context) : []),
     ...ending.map(({ object }) => KEYS.format('ClusterCIDR', object.metadata)),
