@@ -201,6 +201,7 @@ export const specimens: Readonly<Record<string, Specimen>> = {
   }),
   Backoff: specimen(() => new Backoff(), {
     size: (it) => it.size,
+    has: (it) => it.has('a'),
     failed: (it) => it.failed('a'),
     succeeded: (it) => it.succeeded('a'),
   }),

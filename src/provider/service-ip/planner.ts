@@ -118,7 +118,9 @@ export function serviceIPs(options: ServiceIPOptions): ServiceIPPlanner {
       const range = isOfRange ? cache.ranges.get(effect.ref.name) : undefined
       if (range === undefined) {
         const before = denied.get(key)
-        const address = effect.kind === 'create' ? readAddress(effect.object.metadata.name) : undefined
+        // a Service whose address lacks its IPAddress gets no other address
+        const isNewAddress = effect.kind === 'create' && !isServed(key, context)
+        const address = isNewAddress ? readAddress(effect.object.metadata.name) : undefined
         const refused = RangeSet.fromPrefixes(address === undefined ? [] : [hostPrefix(address)])
         denied.set(key, { code, addresses: RangeSet.union(before?.addresses ?? RangeSet.empty, refused) })
         const object = objectOf(key, context)

@@ -1,5 +1,5 @@
 import * as Address from '../../cidr/nouns/address.js'
-import type * as RangeSet from '../../cidr/nouns/range-set.js'
+import * as RangeSet from '../../cidr/nouns/range-set.js'
 import { Service } from '../../crd/core/service.js'
 import { isDeleting, type KubeObject, nameKey } from '../../crd/meta/object.js'
 import type { ServiceCIDR } from '../../crd/networking/service-cidr.js'
@@ -79,7 +79,7 @@ export function heldByAddress(entry: Parsed<SeenAddress>): readonly Holding[] {
 /**
  * After an address has other holders: two of them, the Service that keeps it, its IPAddress
  * objects, and ServiceCIDRs that wait for its end. After it came free: Services that no address was
- * free for.
+ * free for, and Services to which the store has refused only others.
  */
 export function wakesOfMoved({ touched, freed, others }: Moved, context: ServiceContext): readonly string[] {
   const texts = touched.map(({ prefix }) => addressText(prefix))
@@ -90,7 +90,15 @@ export function wakesOfMoved({ touched, freed, others }: Moved, context: Service
     ...texts.flatMap((text) => addressKeysAt(text, context)),
     ...(texts.length > 0 ? endingKeys(context.cache.ranges) : []),
     ...(freed.length > 0 ? context.state.refused : []),
+    ...deniedKeys(freed, context.state),
   ]
+}
+
+/** The Services to which the store has refused addresses, but not all of those that came free. */
+function deniedKeys(freed: Moved['freed'], { denied }: ServiceIPState): readonly string[] {
+  const isOther = (addresses: RangeSet.RangeSet) =>
+    !RangeSet.isEmpty(addresses) && freed.some(({ prefix }) => !RangeSet.contains(addresses, prefix))
+  return [...denied].flatMap(([key, { addresses }]) => (isOther(addresses) ? [key] : []))
 }
 
 /** The Service that keeps an address: that of its IPAddress, else the oldest one. */

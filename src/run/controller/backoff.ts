@@ -64,6 +64,11 @@ export class Backoff {
     return this.#failures.size
   }
 
+  /** Whether a key has failed and not succeeded since. */
+  has(key: string): boolean {
+    return this.#failures.has(key)
+  }
+
   /** Notes a failure. @returns the wait, in whole milliseconds */
   failed(key: string): number {
     const failures = this.#failures.get(key) ?? 0

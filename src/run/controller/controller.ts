@@ -388,7 +388,9 @@ export class Controller<O extends Outcome = Outcome> {
     this.#pump()
   }
 
-  #add(planner: Planner<O>, key: string, by: Job<O> | undefined, { id, isNewer }: WakeCause): void {
+  #add(planner: Planner<O>, key: string, by: Job<O> | undefined, cause: WakeCause): void {
+    if (cause === UNDONE && this.#backoff.has(`${planner.name} ${key}`)) return
+    const { id, isNewer } = cause
     const isOwn = by?.planner === planner && by.key === key
     const ofOwn = isOwn && !isNewer ? id : undefined
     this.#queue.add(planner, key, { own: ofOwn, news: isNewer && !isOwn ? id : undefined })
@@ -496,7 +498,7 @@ export class Controller<O extends Outcome = Outcome> {
       })
       const { kind, outcome, attempts } = ended
       if (this.#state === 'running') this.#resyncs.get(planner)?.planned(key, outcome !== undefined)
-      this.#enqueue(planner, ended.wakes, job)
+      this.#enqueue(planner, ended.wakes, job, ended.kind === 'done' ? RELEASED : UNDONE)
       for (const event of events) this.#tell(job, () => onEvent?.(event))
       const tookMs = timers.now() - beganMs
       this.#tell(job, () => onResult?.({ planner: planner.name, key, kind, outcome, attempts, tookMs }))
@@ -505,7 +507,8 @@ export class Controller<O extends Outcome = Outcome> {
         end = seconds === undefined ? {} : { againMs: againMs(seconds) }
         // a requeue of 0 seconds would repeat without a pause
         if (end.againMs === 0) end = { againMs: this.#pauseMs(id) }
-        else this.#backoff.succeeded(id)
+        else if (outcome === undefined || !this.#isFailing(job)) this.#backoff.succeeded(id)
+        else end = { againMs: Math.min(end.againMs ?? DAY_MS, this.#pauseMs(id)) }
       } else if (identity !== undefined && ended.kind === 'failed' && ended.conflicts > 0) {
         end = { againMs: yieldMs(job.conflicts, rankOf(identity, `${id} ${job.conflicts}`)), isHeld: true }
       } else {
@@ -561,6 +564,14 @@ export class Controller<O extends Outcome = Outcome> {
       this.#wakeWaits({ isFinal: true })
     }
     return !this.#isWithheld
+  }
+
+  /**
+   * Whether a key has failed, and still lacks what it asks for: it has found no address while
+   * another plan was about to create the one that was refused. Such a key always has a timer.
+   */
+  #isFailing({ planner, key, id }: Job<O>): boolean {
+    return this.#backoff.has(id) && !planner.isAggregate(key) && planner.isServed?.(key) === false
   }
 
   /** The wait of a key that has failed once more. */
@@ -627,7 +638,7 @@ export class Controller<O extends Outcome = Outcome> {
       this.#unsettled--
       this.#running++
     }
-    this.#enqueue(job.planner, release(), job)
+    this.#enqueue(job.planner, release(), job, UNDONE)
   }
 
   #wakeWaits(which: { readonly isFinal: boolean }): void {
@@ -673,6 +684,11 @@ interface WakeCause {
 
 /** A reservation of another plan ended. */
 const RELEASED: WakeCause = { id: 'released', isNewer: true }
+/**
+ * The same of a plan that was not carried out: keys that have failed as well wait for their timers.
+ * Otherwise two keys that are refused one address would wake each other without end.
+ */
+const UNDONE: WakeCause = { id: 'undone', isNewer: false }
 
 /** Names a change: the response of a write and the event of that write have the same name. */
 function idOf(change: Change): string {

@@ -71,7 +71,9 @@ const RUN_KEY_OPTIONS: KindOf<RunKeyOptions> = {
 export type KeyResult<O extends Outcome = Outcome> = KeyEnd<O> & {
   /**
    * More keys to plan again. An address that was reserved and not created may be what they wait
-   * for, and the result of a call has to be planned. The key itself may be among them.
+   * for, and the result of a call has to be planned. The key itself may be among them. After
+   * `failed`, do not shorten the wait of keys that have failed as well by them: two keys that are
+   * refused one address would wake each other without end.
    */
   readonly wakes: readonly string[]
 }

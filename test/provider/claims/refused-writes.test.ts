@@ -284,4 +284,27 @@ describe('a controller', () => {
       await ended
     },
   )
+
+  test.each([2, 8])('growing delays also where %i claims wait for the one free address', async (count) => {
+    let creations = 0
+    const timers = new VirtualTimers()
+    const slow = storeOver(world.store, {
+      create: async (object) => {
+        if (object.kind !== 'IPAddress') return world.store.create(object)
+        creations++
+        // the other claims are planned while a creation is in flight
+        await new Promise<void>((resolve) => void timers.after(100, resolve))
+        return refusals['a webhook']()
+      },
+    })
+    await world.create(pool(['10.0.0.5']), ...Array.from({ length: count }, (_, index) => claim(`web-${index}`)))
+    const controller = new Controller<Outcome>({ store: slow, planners: [inCluster()], timers, onProblem: () => {} })
+    const ended = controller.run()
+    await timers.pass(3_600_000)
+    expect(creations).toBeGreaterThan(15)
+    expect(creations).toBeLessThan(25 * count)
+    controller.stop()
+    await timers.pass(1000)
+    await ended
+  })
 })

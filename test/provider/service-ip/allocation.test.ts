@@ -387,6 +387,30 @@ describe('a write for a Service that is refused', () => {
     world.problems.length = 0
   })
 
+  test.each([1, 2, 8])(
+    'is tried after growing delays by each of %i Services, and freed addresses are given at once',
+    async (count) => {
+      let creations = 0
+      // the other Services are planned while a creation is in flight
+      world = refusing((name) => name === '10.0.0.1' && ++creations > 0, 100)
+      const names = Array.from({ length: count }, (_, index) => `web-${index}`)
+      await world.create(range('kubernetes', '10.0.0.0/30'), using('old', '10.0.0.2'))
+      await world.create(...names.map((name) => service(name)))
+      world.start({ graceSeconds: 0 })
+      await world.pass(3600)
+      // 3,600 s have room for 20 tries from 5 ms on
+      expect(creations).toBeGreaterThan(15 * count ** 0.5)
+      expect(creations).toBeLessThan(25 * count)
+      await world.delete(service('old'))
+      await world.pass(2)
+      const given = await Promise.all(names.map(async (name) => (await ipsOf(name)) ?? []))
+      expect(given.flat()).toEqual(['10.0.0.2'])
+      void world.stop()
+      await world.pass(1)
+      world.problems.length = 0
+    },
+  )
+
   test('is one Event however often it is tried, and another one after it was done', async () => {
     let isRefused = true
     world = refusing(() => isRefused)

@@ -20,6 +20,7 @@ describe('Backoff', () => {
     backoff.failed('a')
     expect([backoff.failed('a'), backoff.failed('b'), backoff.size]).toEqual([20, 5, 2])
     backoff.succeeded('a')
+    expect([backoff.has('a'), backoff.has('b')]).toEqual([false, true])
     expect([backoff.failed('a'), backoff.size]).toEqual([5, 2])
   })
 
