@@ -193,7 +193,7 @@ function oneSubnet(count: number): Side {
     let sent = 0
     for (const key of keys) {
       const plan = planner.plan(key, { nowMs: 0 })
-      if (plan !== undefined) planner.reserve?.(plan)
+      if (plan !== undefined) planner.begin?.(plan)
       sent += plan?.effects.length ?? 0
     }
     return sent

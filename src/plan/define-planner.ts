@@ -222,7 +222,7 @@ class PlannerOf<O extends Outcome, W extends Watches, S> implements DefinedPlann
   readonly onSend?: NonNullable<Planner<O>['onSend']>
   readonly onResult?: NonNullable<Planner<O>['onResult']>
   readonly refused?: NonNullable<Planner<O>['refused']>
-  readonly reserve?: NonNullable<Planner<O>['reserve']>
+  readonly begin?: NonNullable<Planner<O>['begin']>
   isAggregate!: Planner<O>['isAggregate']
   isRepair!: Planner<O>['isAggregate']
   isServed!: Planner<O>['isAggregate']
@@ -255,7 +255,7 @@ class PlannerOf<O extends Outcome, W extends Watches, S> implements DefinedPlann
       this.onResult = (answered) => [...onResult(answered, this.context), ...this.#moved(NOT_MOVED)]
     }
     if (refused !== undefined) this.refused = (key, refusal, time) => refused(key, refusal, this.context, time)
-    if (ledger !== undefined || calls !== undefined) this.reserve = (plan) => this.#begin(plan)
+    if (ledger !== undefined || calls !== undefined) this.begin = (plan) => this.#begin(plan)
     for (const is of ['isAggregate', 'isRepair', 'isServed', 'isBegun'] as const) {
       this[is] = (key) => definition[is]?.(key, this.context) ?? false
     }

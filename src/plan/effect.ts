@@ -160,8 +160,8 @@ export interface ExternalEffect {
    */
   readonly effectSeconds?: number | undefined
   /**
-   * The object that will have what the call asks for. A planner reserves it, as if it were about to
-   * be created, until the call has ended.
+   * The object that will have what the call asks for. It is pending, as if it were about to be
+   * created, until the plan has ended.
    */
   readonly pending?: KubeObject | undefined
 }

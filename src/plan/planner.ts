@@ -123,13 +123,13 @@ export interface Planner<O extends Outcome = Outcome> {
   complete?(selection: Selection): void
   /**
    * Observes that the `external` effect of a plan is sent now. `runKey` calls it directly before
-   * the call, after `reserve` of the plan.
+   * the call, after {@link begin}.
    */
   onSend?(call: AnyCall, time: PlanTime): void
   /**
    * Observes the result of an `external` effect of one of its plans. `runKey` calls it. A planner
    * with this method needs a host that can carry out such effects. A planner without it has no such
-   * effects. The result of a call whose plan was not reserved is dropped.
+   * effects. The result of a call is dropped if its plan was not passed to {@link begin}.
    *
    * @returns the keys to plan again
    */
@@ -148,18 +148,17 @@ export interface Planner<O extends Outcome = Outcome> {
    */
   refused?(key: string, refusal: Refusal, time: PlanTime): Plan<O> | undefined
   /**
-   * Counts what a plan is about to create as in use, so that no concurrent plan for another key
-   * allocates it, and registers its external call. `runKey` calls it in the turn in which the plan
-   * returns. The plans of a planner without this method are carried out one
-   * at a time.
+   * Notes that a plan is about to be carried out. What it writes is pending until the plan has
+   * ended, so that no concurrent plan for another key allocates it, and its external call is
+   * registered. `runKey` calls it in the turn in which the plan returns. The plans of a planner
+   * without this method are carried out one at a time.
    *
-   * @returns a function that ends the reservation. Call it once, when the planner has observed all
-   *   changes of the plan and the outcome of each write is known. It returns the keys to plan
-   *   again, as `observe` does: an address that was not created may serve another claim. Pass false
-   *   if not all effects were carried out, so that the Events of the plan were not sent. Default
-   *   true
+   * @returns a function that ends the plan. Call it once, when the planner has observed all changes
+   *   of the plan and the outcome of each write is known. It returns the keys to plan again, as
+   *   `observe` does: an address that was not created may serve another claim. Pass false if not
+   *   all effects were carried out, so that the Events of the plan were not sent. Default true
    */
-  reserve?(plan: Plan): (isDone?: boolean) => readonly string[]
+  begin?(plan: Plan): (isDone?: boolean) => readonly string[]
   /**
    * The holders of extents, for a planner whose objects hold any: by the objects, and by the plans
    * that are being carried out. Ledger by ledger, in the order of extents. O(n log n).
@@ -180,8 +179,9 @@ export interface Planner<O extends Outcome = Outcome> {
    */
   isServed?(key: string): boolean
   /**
-   * Whether a process has begun with this key, and its object does not yet have what it asks for.
-   * With several processes, another one may be working on it. Left out: false for all keys. O(1).
+   * Whether the store shows that a process has begun with this key, and its object does not yet
+   * have what it asks for. With several processes, another one may be working on it. Left out:
+   * false for all keys. O(1).
    */
   isBegun?(key: string): boolean
   /**

@@ -16,7 +16,7 @@ export const PLANNER: KindOf<Planner> = [
     onResult: 'function?',
     plan: 'function',
     refused: 'function?',
-    reserve: 'function?',
+    begin: 'function?',
     isAggregate: 'function',
     isServed: 'function?',
     isBegun: 'function?',

@@ -122,12 +122,12 @@ export class NodeIPAMWorld {
 
   #start(): NodeIPAMPlanner {
     const planner = nodeIPAM(this.#options)
-    const reserve = planner.reserve?.bind(planner)
+    const begin = planner.begin?.bind(planner)
     return Object.assign(planner, {
-      reserve: (plan: Plan) => {
+      begin: (plan: Plan) => {
         const outcome = plan.outcome as NodeIPAMOutcome
         if (outcome.kind === 'assigned') this.given.set(outcome.node, outcome.choice)
-        return reserve?.(plan) ?? (() => [])
+        return begin?.(plan) ?? (() => [])
       },
     })
   }

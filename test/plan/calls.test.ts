@@ -124,10 +124,10 @@ test('the end of a plan from before a reset does not end the call of a later pla
   const onResult = (result: AnyResult) => (calls.answered(result) ? ['a'] : [])
   const planner = definePlanner({ name: 'calling', watches: {}, wakes: {}, plan: () => undefined, calls, onResult })
   const effects = [{ kind: 'external', call: callOf('allocate'), why: 'a test' }] as const
-  const reserve = () => planner.reserve?.({ outcome: { kind: 'asking', message: '' }, effects })
-  const end = reserve()
+  const start = () => planner.begin?.({ outcome: { kind: 'asking', message: '' }, effects })
+  const end = start()
   planner.reset()
-  reserve()
+  start()
   end?.()
   expect(planner.onResult?.({ call: callOf('allocate'), answer: GIVEN, atMs: 0 })).toEqual(['a'])
 })
@@ -141,8 +141,8 @@ test.each([
     state: (_objects, before: unknown) => (before === undefined ? 'first' : state()),
   })
   const effects = [{ kind: 'external', call: callOf('allocate'), why: 'a test' }] as const
-  const reserve = () => planner.reserve?.({ outcome: { kind: 'asking', message: '' }, effects })
-  const [old, again] = [reserve(), planner.reset(), reserve()].filter((each) => each !== undefined)
+  const start = () => planner.begin?.({ outcome: { kind: 'asking', message: '' }, effects })
+  const [old, again] = [start(), planner.reset(), start()].filter((each) => each !== undefined)
   old?.()
   expect([...calls.inFlight]).toHaveLength(1)
   again?.()

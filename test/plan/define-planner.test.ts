@@ -96,7 +96,7 @@ test('an object is unchanged after a patch that has changed nothing, and not aft
   })
   const pool = { ...IPPool.info, metadata: { name: 'a', uid: 'a', resourceVersion: '1' } } as KubeObject
   planner.observe({ kind: 'present', object: pool })
-  const carryOut = (effect: Effect) => planner.reserve?.({ outcome: { kind: 'a', message: '' }, effects: [effect] })()
+  const carryOut = (effect: Effect) => planner.begin?.({ outcome: { kind: 'a', message: '' }, effects: [effect] })()
   carryOut(guard(pool, 'it is read'))
   expect(planner.context.isUnchanged(refOf(pool))).toBe(false)
   carryOut(patchStatus(pool, { status: { ready: true } }, 'it is ready'))

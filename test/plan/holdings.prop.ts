@@ -174,7 +174,7 @@ class Trial {
     const effects = inputs.map((input) => this.#effect(input, written, all))
     const id = this.#plans.length
     const before = this.#used()
-    const end = this.planner.reserve!({ outcome: { kind: 'trial', message: '' }, effects })
+    const end = this.planner.begin!({ outcome: { kind: 'trial', message: '' }, effects })
     this.#plans.push({ id, end })
     this.model.plans.set(id, all)
     for (const address of before) expect(this.#used()).toContain(address)
@@ -322,7 +322,7 @@ property([fc.array(spec, { maxLength: 6 }), fc.nat(20)])(
     const given = new Set<string>()
     for (let index = 0; index < count; index++) {
       const plan = planner.plan(`p${index}`, { nowMs: 0 })!
-      ends.push(planner.reserve!(plan))
+      ends.push(planner.begin!(plan))
       for (const each of plan.effects) {
         const [one] = each.kind === 'create' ? heldBy(each.object as Thing) : []
         expect(given.has(Prefix.format(one!.prefix))).toBe(false)

@@ -30,7 +30,7 @@ const create = (name: string, spec: ThingSpec): Effect => ({
 const patch = (name: string, patch: object): Effect =>
   ({ kind: 'patch', ref: refOf(name), patch, if: {}, why: 'a test' }) as Effect
 const begin = (of: ReturnType<typeof planner>, ...effects: Effect[]) =>
-  of.reserve!({ outcome: { kind: 'test', message: '' }, effects })
+  of.begin!({ outcome: { kind: 'test', message: '' }, effects })
 const shown = (of: ReturnType<typeof planner>) => listed(of.entries().map(asModelEntry))
 const freed = () => moves.flatMap((moved) => moved.freed.map(({ prefix }) => Prefix.format(prefix)))
 
@@ -171,7 +171,7 @@ describe('what objects hold is read again', () => {
   test('for the plans in progress as well', () => {
     const place = { network: '10.0.0' }
     const one = moving(place)
-    one.reserve!({
+    one.begin!({
       outcome: { kind: 'test', message: '' },
       effects: [create('b', { extents: [], holder: 'k' })],
     })
@@ -181,7 +181,7 @@ describe('what objects hold is read again', () => {
 
   test('and what a plan is about to keep from another pool is no entry', () => {
     const one = moving({ network: '10.0.0', foreign: true })
-    one.reserve!({
+    one.begin!({
       outcome: { kind: 'test', message: '' },
       effects: [create('b', { extents: [], holder: 'k' })],
     })

@@ -16,7 +16,7 @@ function asker(): Planner<Outcome> {
     observe: (change) => (change.kind === 'present' ? [change.object.metadata.name] : []),
     isAggregate: () => false,
     reset: () => answered.clear(),
-    reserve: () => () => [],
+    begin: () => () => [],
     onResult: ({ call }) => {
       answered.add(call.key)
       return [call.key]
@@ -93,11 +93,11 @@ test('many calls need no deep stack, and a call that is thrown out of gives its 
   expect(problems).toMatchObject([{ kind: 'thrown' }])
 })
 
-test('what is reserved for a plan is free again when its call is thrown out of', async () => {
+test('what is pending of a plan is free again when its call is thrown out of', async () => {
   let reserved = 0
   const planner: Planner<Outcome> = {
     ...asker(),
-    reserve: () => {
+    begin: () => {
       reserved++
       return () => {
         reserved--

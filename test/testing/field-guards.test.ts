@@ -45,7 +45,7 @@ function numbering(guardOf: (name: string) => { readonly [path: string]: null | 
     },
   })
   return Object.assign(planner, {
-    reserve: ({ effects }: Plan) => {
+    begin: ({ effects }: Plan) => {
       const { state, cache } = planner.context
       const given = effects.flatMap((effect) =>
         effect.kind === 'patch' ? (effect.patch as readonly { value: number }[]).map(({ value }) => String(value)) : [],

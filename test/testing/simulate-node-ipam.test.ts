@@ -45,7 +45,7 @@ function systemWith(
       watches: real.watches,
       observe: real.observe.bind(real),
       plan: real.plan.bind(real),
-      reserve: real.reserve?.bind(real),
+      begin: real.begin?.bind(real),
       isAggregate: real.isAggregate.bind(real),
       reset: real.reset.bind(real),
       ...(changed.observe === undefined && shared),
@@ -103,7 +103,7 @@ describe('a simulation finds a planner that', () => {
   })
 
   test('does not reserve what it is about to write', async () => {
-    const system = systemWith(() => ({ reserve: () => () => [] }))
+    const system = systemWith(() => ({ begin: () => () => [] }))
     const found = await problems(share(160), { system, faults: [], concurrency: 4 })
     expect(found.join('\n')).toMatch(/was given what Node node-\d was given/)
   })

@@ -41,7 +41,7 @@ export type ControllerProblem =
   | { readonly kind: 'informer'; readonly of: KindInfo; readonly failure: StoreFailure }
   /**
    * A planner, an {@link ExternalCaller} or a callback of the host has thrown: a defect in that
-   * function. After a throw of a planner, the reservation of the plan stays. A throw of `onEvent`
+   * function. After a throw of a planner, what the plan writes stays pending. A throw of `onEvent`
    * or `onResult`, or a promise of them that rejects, has no effect on the run.
    */
   | { readonly kind: 'thrown'; readonly planner: string; readonly key: string; readonly error: unknown }
@@ -116,7 +116,7 @@ export interface ControllerOptions<O extends Outcome = Outcome> {
   readonly canWrite?: CanWrite | undefined
   /**
    * The number of plans that are carried out at a time, from 1. Default 8. For a planner without
-   * `reserve`: 1. Plans that wait for an external call are not counted. Up to 8 times as many wait,
+   * `begin`: 1. Plans that wait for an external call are not counted. Up to 8 times as many wait,
    * for all planners together, and continue when they are answered.
    *
    * With an `identity`, one in 8 of the waiting keys is begun at a time, calls included, but from 1
@@ -590,7 +590,7 @@ export class Controller<O extends Outcome = Outcome> {
     }
   }
 
-  /** Other keys are planned while a call is not answered: what it asks for is reserved. */
+  /** Other keys are planned while a call is not answered: what it asks for is pending. */
   async #call(external: ExternalCaller, call: ExternalCall): Promise<ExternalResult> {
     this.#calling++
     this.#running--
@@ -607,8 +607,8 @@ export class Controller<O extends Outcome = Outcome> {
   }
 
   /**
-   * Finds out the outcome of a write. Other keys are planned meanwhile, if the planner reserves
-   * what may have been created.
+   * Finds out the outcome of a write. Other keys are planned meanwhile, if the planner counts what
+   * may have been created as pending.
    */
   async #settle(job: Job<O>, { unsettled, release }: Extract<KeyResult, { kind: 'unsettled' }>): Promise<void> {
     const { store, timers, onProblem, serverLimitMs = 600_000 } = this.#options
@@ -682,7 +682,7 @@ interface WakeCause {
   readonly isNewer: boolean
 }
 
-/** A reservation of another plan ended. */
+/** Another plan has ended. */
 const RELEASED: WakeCause = { id: 'released', isNewer: true }
 /**
  * The same of a plan that was not carried out: keys that have failed as well wait for their timers.

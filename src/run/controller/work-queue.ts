@@ -193,8 +193,8 @@ export class WorkQueue<O extends Outcome> {
    */
   take(): Job<O> | undefined {
     for (const [planner, line] of this.#lines) {
-      // a planner that reserves nothing must observe the result of a plan before the next plan
-      if (planner.reserve === undefined && line.busy > 0) continue
+      // a planner without `begin` must observe the result of a plan before the next plan
+      if (planner.begin === undefined && line.busy > 0) continue
       const job = this.#shift(line)
       if (job === undefined) continue
       this.#ready--

@@ -70,7 +70,7 @@ const RUN_KEY_OPTIONS: KindOf<RunKeyOptions> = {
  */
 export type KeyResult<O extends Outcome = Outcome> = KeyEnd<O> & {
   /**
-   * More keys to plan again. An address that was reserved and not created may be what they wait
+   * More keys to plan again. An address that was pending and not created may be what they wait
    * for, and the result of a call has to be planned. The key itself may be among them. After
    * `failed`, do not shorten the wait of keys that have failed as well by them: two keys that are
    * refused one address would wake each other without end.
@@ -103,10 +103,9 @@ export type KeyEnd<O extends Outcome> =
       readonly failure: StoreFailure
       readonly attempts: number
       /**
-       * Ends the reservation of the plan, and returns the keys to plan again. Call it when `settle`
-       * has answered and the planner has observed its change. Until then the planner offers no
-       * address that may have been created. A planner that reserves nothing
-       * ({@link Planner.reserve}) must make no plan until then.
+       * Ends the plan, and returns the keys to plan again. Call it when `settle` has answered and
+       * the planner has observed its change. Until then the planner offers no address that may have
+       * been created. A planner without {@link Planner.begin} must make no plan until then.
        */
       readonly release: () => readonly string[]
     }
@@ -150,7 +149,7 @@ export async function runKey<O extends Outcome>(
     const plan = planner.plan(key, { nowMs: now() })
     onPlan?.(plan)
     if (plan === undefined) return { kind: 'done', outcome: undefined, attempts, wakes }
-    const end = planner.reserve?.(plan)
+    const end = planner.begin?.(plan)
     const release = (isDone: boolean) => [...(plan.wakes ?? []), ...(end?.(isDone) ?? [])]
     const events: EventEffect[] = []
     const answered: string[] = []
@@ -167,7 +166,7 @@ export async function runKey<O extends Outcome>(
     const { outcome, requeueAfterSeconds } = plan
     if (ended.kind === 'unsettled') return { ...ended, outcome, attempts, wakes, release: () => release(false) }
     wakes.push(...release(ended.kind === 'done'))
-    // when the reservation has ended: a callback may throw
+    // when the plan has ended: a callback may throw
     for (const event of events) onEvent?.(event)
     if (ended.kind === 'done' && isAnswered) continue
     if (ended.kind === 'done') return { kind: 'done', outcome, requeueAfterSeconds, attempts, wakes }
@@ -211,8 +210,8 @@ async function tellRefusal<O extends Outcome>(
 }
 
 /**
- * Tells the planner when its call is sent, and ends the reservation of the plan if the call throws:
- * it is made again, for the address that is chosen then.
+ * Tells the planner when its call is sent, and ends the plan if the call throws: it is made again,
+ * for the address that is chosen then.
  */
 function sending(
   planner: Planner,

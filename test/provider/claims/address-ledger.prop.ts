@@ -41,7 +41,7 @@ const text = fc.constantFrom(...MEANINGS.keys())
 const step = fc.oneof(
   { weight: 5, arbitrary: fc.record({ do: fc.constant('observe' as const), holder, text }) },
   { weight: 3, arbitrary: fc.record({ do: fc.constant('forget' as const), holder }) },
-  { weight: 4, arbitrary: fc.record({ do: fc.constant('reserve' as const), holder, text }) },
+  { weight: 4, arbitrary: fc.record({ do: fc.constant('begin' as const), holder, text }) },
   { weight: 4, arbitrary: fc.record({ do: fc.constant('end' as const), which: fc.nat() }) },
   {
     weight: 1,
@@ -157,11 +157,11 @@ test('the ledger of addresses answers what plain lists do, whatever comes, goes 
             model.forget(keyOf(it.holder))
             planner.observe({ kind: 'absent', ref: { ...IPAddress.info, ...it.holder } })
             break
-          case 'reserve': {
+          case 'begin': {
             const hold = { holder: keyOf(it.holder), text: it.text }
             if (model.isPending(hold)) model.reserved.push(hold)
             const effects = [{ kind: 'create', object: object(it.holder, it.text), why: 'it is free' }] as const
-            ends.push({ hold, end: planner.reserve!({ outcome: { kind: 'bound', message: '' }, effects }) })
+            ends.push({ hold, end: planner.begin!({ outcome: { kind: 'bound', message: '' }, effects }) })
             break
           }
           case 'end': {

@@ -45,7 +45,7 @@ function after(answer: unknown, key = KEY, planner = provider()) {
   for (const object of [pool('10.20.0.0/30'), claim('a')]) planner.observe({ kind: 'present', object: stored(object) })
   const external = planner.plan(key, { nowMs: 0 })?.effects.find(({ kind }) => kind === 'external')
   const { call } = external as unknown as { readonly call: ExternalCall }
-  planner.reserve?.(planner.plan(key, { nowMs: 0 })!)
+  planner.begin?.(planner.plan(key, { nowMs: 0 })!)
   planner.onResult?.({ call, answer: answer as ExternalResult, atMs: 0 })
   return planner.plan(key, { nowMs: 0 })!
 }

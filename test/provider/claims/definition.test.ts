@@ -393,9 +393,9 @@ describe('AddressLedger', () => {
       ...address(name, { resourceVersion: `${++version}`, ...metadata }),
       spec: { ...(address(name).spec as object), address: text },
     })
-  const reserve = (planner: Planner, object: IPAddress) => {
+  const begin = (planner: Planner, object: IPAddress) => {
     const effects = [{ kind: 'create', object, why: 'it is free' }] as const
-    return planner.reserve!({ outcome: { kind: 'bound', message: '' }, effects })
+    return planner.begin!({ outcome: { kind: 'bound', message: '' }, effects })
   }
   /** A planner that observes IPAddress objects, and a claim that waits until an address is free. */
   const watching = (...objects: readonly IPAddress[]) => {
@@ -431,7 +431,7 @@ describe('AddressLedger', () => {
 
   test('holds what is about to be written, once for each running plan', () => {
     const { planner, ledger } = watching()
-    const ends = [reserve(planner, held('a', '10.0.0.1')), reserve(planner, held('a', '10.0.0.1'))]
+    const ends = [begin(planner, held('a', '10.0.0.1')), begin(planner, held('a', '10.0.0.1'))]
     expect([ledger.size, ledger.othersHolding(held('b', '10.0.0.1'))]).toEqual([2, ['default/a']])
     // not in the way of itself
     expect(ledger.othersHolding(held('a', '10.0.0.1'))).toEqual([])
@@ -444,7 +444,7 @@ describe('AddressLedger', () => {
   test('lists which object holds what, since when and for which claim, also before it is written', () => {
     const old = held('a', '10.0.0.1', { uid: 'u1', creationTimestamp: '2026-01-01T00:00:00Z' })
     const { planner, ledger } = watching(old)
-    reserve(planner, held('b', '10.0.0.2'))
+    begin(planner, held('b', '10.0.0.2'))
     expect(ledger.holdings.ledger.entries()).toMatchObject([
       {
         prefix: { address: { value: 0x0a000001 }, length: 32 },
@@ -466,7 +466,7 @@ describe('AddressLedger', () => {
 
   test('frees nothing at the end of a plan whose object was written', () => {
     const { planner, ledger } = watching()
-    const end = reserve(planner, held('a', '10.0.0.1'))
+    const end = begin(planner, held('a', '10.0.0.1'))
     show(planner, held('a', '10.0.0.1'))
     expect([end().includes(WAITING), ledger.size]).toEqual([false, 1])
   })

@@ -66,7 +66,7 @@ function started(unused?: string) {
     effects.flatMap((effect) => (effect.kind === 'external' ? [effect.call] : []))[0]
   const begin = (key: string) => {
     const made = plan(key)
-    return { call: callIn(made)!, end: planner.reserve!(made) }
+    return { call: callIn(made)!, end: planner.begin!(made) }
   }
   return { planner, plan, callIn, begin }
 }
@@ -97,7 +97,7 @@ describe('an address that a call in flight asks for', () => {
     end()
     const plan = run.plan(keyOf('a'))
     expect(plan.outcome).toMatchObject({ kind: 'bound', address: '10.20.0.1' })
-    run.planner.reserve!(plan)
+    run.planner.begin!(plan)
     expect(run.begin(keyOf('b')).call.input).toBe('10.20.0.2/32')
   })
 

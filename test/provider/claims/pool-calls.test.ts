@@ -42,10 +42,10 @@ function started(planPool: (input: Input) => Result) {
     planner.observe({ kind: 'present', object: stored(object, metadata) })
   present(pool())
   /** Plans the pool, and sends the call of the plan. */
-  let end: ReturnType<NonNullable<typeof planner.reserve>> | undefined
+  let end: ReturnType<NonNullable<typeof planner.begin>> | undefined
   const plan = (nowMs: number) => {
     const made = planner.plan(POOL, { nowMs })
-    end = made && planner.reserve?.(made)
+    end = made && planner.begin?.(made)
     for (const effect of made?.effects ?? []) {
       if (effect.kind === 'external') planner.onSend?.(effect.call, { nowMs })
     }

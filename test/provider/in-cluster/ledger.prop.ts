@@ -44,7 +44,7 @@ const name = fc.constantFrom('u', 'v', 'w', 'x', 'y')
 const step = fc.oneof(
   { weight: 5, arbitrary: fc.record({ do: fc.constant('observe' as const), name, place }) },
   { weight: 3, arbitrary: fc.record({ do: fc.constant('forget' as const), name }) },
-  { weight: 2, arbitrary: fc.record({ do: fc.constant('reserve' as const), name, place }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('begin' as const), name, place }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('end' as const), which: fc.nat(3) }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('avoid' as const), name, place: fc.option(place) }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('foreign' as const), name, place: fc.option(place) }) },
@@ -189,10 +189,10 @@ describe.each(Object.entries(forms))('the ledger of a pool of %s', (_, form) => 
               model.objects.delete(it.name)
               forget(it.name)
               break
-            case 'reserve': {
+            case 'begin': {
               model.running.set(id, it)
               const effects = [{ kind: 'create', object: objectOf(it.name, it.place), why: 'it is free' }] as const
-              ends.push({ id, end: planner.reserve!({ outcome: { kind: 'bound', message: '' }, effects }) })
+              ends.push({ id, end: planner.begin!({ outcome: { kind: 'bound', message: '' }, effects }) })
               break
             }
             case 'end': {

@@ -213,7 +213,7 @@ describe('pools with addresses in common', () => {
       planner.observe({ kind: 'present', object: withUid(claim(`of-${name}`, { poolRef: { name } })) })
       const plan = planner.plan(`IPAddressClaim default/of-${name}`, { nowMs: 0 })!
       const created = plan.effects.find((effect) => effect.kind === 'create')!
-      return { end: planner.reserve!(plan), address: IPAddress.parse(created.object).spec.address }
+      return { end: planner.begin!(plan), address: IPAddress.parse(created.object).spec.address }
     })
     expect(given.map(({ address }) => address)).toEqual(['10.0.0.5', '10.0.0.6'])
     const other = planner.ledgerOf(poolRef('two'))

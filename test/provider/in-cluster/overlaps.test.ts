@@ -25,7 +25,7 @@ test('what is about to be written is in use for a pool that comes to have it in 
   show(claim('a', { poolRef: { name: 'one' } }))
   show(claim('b', { poolRef: { name: 'two' } }))
   const first = planner.plan(keyOf('a'), time) as Plan
-  const end = planner.reserve?.(first) as () => readonly string[]
+  const end = planner.begin?.(first) as () => readonly string[]
   expect(given(first)).toEqual(['10.0.0.5'])
 
   show(two(['10.0.0.5', '10.0.0.7']))

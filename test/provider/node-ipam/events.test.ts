@@ -155,7 +155,7 @@ describe('what wakes Nodes', () => {
   test('a patch that is refused wakes a Node for which nothing was free meanwhile', () => {
     const { planner } = new Host().put(small)
     for (const name of ['n1', 'n2']) planner.observe(present(node(name)))
-    const release = planner.reserve!(planner.plan('Node n1', { nowMs: 0 })!)
+    const release = planner.begin!(planner.plan('Node n1', { nowMs: 0 })!)
     expect(planner.plan('Node n2', { nowMs: 0 })?.outcome.kind).toBe('waiting')
     expect(release()).toEqual(['Node n2'])
     expect(planner.plan('Node n2', { nowMs: 0 })?.outcome.kind).toBe('assigned')

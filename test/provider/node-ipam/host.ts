@@ -86,7 +86,7 @@ export class Host {
     const plan = this.planner.plan(key, { nowMs: 0 })
     if (plan === undefined) return
     this.planned++
-    const release = this.planner.reserve?.(plan) ?? (() => [])
+    const release = this.planner.begin?.(plan) ?? (() => [])
     for (const effect of plan.effects) {
       if (effect.kind === 'event') this.events.push(effect)
       else if (effect.kind === 'create') this.#store(effect.object)

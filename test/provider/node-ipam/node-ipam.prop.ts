@@ -135,7 +135,7 @@ class World {
     const key = keys[at % keys.length]
     const plan = key === undefined ? undefined : this.#planner.plan(key, { nowMs: 0 })
     if (key === undefined || plan === undefined) return
-    const release = this.#planner.reserve?.(plan)
+    const release = this.#planner.begin?.(plan)
     for (const effect of isLost ? [] : plan.effects) this.#carryOut(key, effect)
     release?.()
     if (plan.outcome.kind === 'assigned' && !isLost) this.#noteGiven(key, plan.outcome.choice)

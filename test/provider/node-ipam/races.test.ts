@@ -21,7 +21,7 @@ function planOf(planner: NodeIPAMPlanner, key: string): Plan {
 /** The reasons of the Events that a key leads to. */
 function eventsOf(planner: NodeIPAMPlanner, key: string): readonly string[] {
   const plan = planOf(planner, key)
-  planner.reserve?.(plan)()
+  planner.begin?.(plan)()
   return plan.effects.flatMap((effect) => (effect.kind === 'event' ? [effect.reason] : []))
 }
 
@@ -71,7 +71,7 @@ describe('subnets that were chosen for a Node which people gave others meanwhile
 
   test('are free for the Nodes that wait, which are woken', () => {
     const planner = plannerOf(node('n1'), node('n2'), range('a', SMALL))
-    const release = planner.reserve?.(planOf(planner, 'Node n1'))
+    const release = planner.begin?.(planOf(planner, 'Node n1'))
     expect(planOf(planner, 'Node n2').outcome.kind).toBe('waiting')
     planner.observe(present(node('n1', { podCIDRs: others, version: '2' })))
     expect(release?.()).toContain('Node n2')
@@ -80,7 +80,7 @@ describe('subnets that were chosen for a Node which people gave others meanwhile
 
   test('keep no ClusterCIDR that is being deleted', () => {
     const planner = plannerOf(node('n1'), range('a', SMALL, { version: '1' }))
-    const release = planner.reserve?.(planOf(planner, 'Node n1'))
+    const release = planner.begin?.(planOf(planner, 'Node n1'))
     planner.observe(present(range('a', SMALL, { version: '2', isDeleting: true })))
     expect(planOf(planner, 'ClusterCIDR a').outcome.kind).toBe('blocked')
     planner.observe(present(node('n1', { podCIDRs: others, version: '2' })))
@@ -94,7 +94,7 @@ test('a subnet that the API server refuses is tried again after all others', () 
   const tried = [1, 2, 3].map(() => {
     const plan = planOf(planner, 'Node n1')
     const [effect] = plan.effects
-    planner.reserve?.(plan)(false)
+    planner.begin?.(plan)(false)
     planner.refused?.('Node n1', { effect: effect!, code: 'STORE_INVALID', message: 'no' }, TIME)
     return plan.outcome
   })
@@ -108,7 +108,7 @@ test('an Event of a plan that was not carried out is in the next plan as well', 
   for (let tries = 0; tries < 2; tries++) {
     const plan = planOf(planner, 'Node n1')
     expect(plan.effects).toMatchObject([{ kind: 'event', reason: 'CIDRNotAvailable' }])
-    planner.reserve?.(plan)(false)
+    planner.begin?.(plan)(false)
   }
 })
 

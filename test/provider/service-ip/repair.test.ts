@@ -225,7 +225,7 @@ describe('a Service', () => {
     planner.observe({ kind: 'present', object: { ...service, metadata: { ...service.metadata, uid: 'u' } } })
     const told = [0, 1000, 2000, 3000].map((nowMs) => {
       const plan = planner.plan('Service a/web', { nowMs })!
-      planner.reserve?.(plan)(nowMs !== 1000)
+      planner.begin?.(plan)(nowMs !== 1000)
       return plan.effects.length
     })
     expect(told).toEqual([0, 1, 1, 0])
@@ -250,7 +250,7 @@ describe('a Service', () => {
         const plans = [1, 2].map(() => {
           nowMs += 1000
           const plan = planner.plan(key, { nowMs })
-          if (plan !== undefined) planner.reserve?.(plan)()
+          if (plan !== undefined) planner.begin?.(plan)()
           return plan
         })
         const effects = plans.flatMap((plan) => plan?.effects ?? [])

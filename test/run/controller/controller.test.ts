@@ -57,7 +57,7 @@ class CountTo implements Planner {
 
 /** As above; what it is about to write is nobody else's affair. */
 class CountSideBySide extends CountTo {
-  reserve(): () => readonly string[] {
+  begin(): () => readonly string[] {
     return () => []
   }
 }
@@ -179,7 +179,7 @@ describe('a controller', () => {
     await stop()
   })
 
-  test('keeps nothing reserved for a plan whose events the host could not take', async () => {
+  test('keeps nothing pending of a plan whose events the host could not take', async () => {
     let isFull = true
     const onEvent = () => {
       if (isFull) throw new Error('disk full')
@@ -340,7 +340,7 @@ describe('a controller', () => {
     await stop()
   })
 
-  test('makes one plan at a time for a planner that reserves nothing, and serves others meanwhile', async () => {
+  test('makes one plan at a time for a planner without begin, and serves others meanwhile', async () => {
     const single = new CountTo()
     const other = new CountTo()
     Object.assign(other, { name: 'other', goal: 0 })

@@ -193,7 +193,7 @@ describe('a host that carries plans out', () => {
     await store.create(thing)
     const answered = new Set<string>()
     const planner: Planner = {
-      ...{ name: 'many', watches: [kind], isAggregate: () => false, reset: () => {}, reserve: () => () => [] },
+      ...{ name: 'many', watches: [kind], isAggregate: () => false, reset: () => {}, begin: () => () => [] },
       observe: () => Array.from({ length: 64 }, (_, nth) => `${nth}`),
       onResult: ({ call: { key } }) => {
         answered.add(key)

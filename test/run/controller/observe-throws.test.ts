@@ -38,7 +38,7 @@ class CountOne implements Planner {
     return { outcome, effects: [{ kind: 'patch', ref: ref(key), patch, if: { uid, resourceVersion }, why: '' }] }
   }
 
-  reserve = () => () => []
+  begin = () => () => []
   isAggregate = () => false
   reset = () => this.#seen.clear()
 }

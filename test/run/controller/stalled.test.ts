@@ -46,7 +46,7 @@ class Any implements Planner {
     return { outcome, effects: [], ...this.#plan(name, this) }
   }
 
-  reserve(): () => readonly string[] {
+  begin(): () => readonly string[] {
     return () => []
   }
 
@@ -59,7 +59,7 @@ class Any implements Planner {
 
 /** The same as {@link Any}, one plan at a time. */
 class OneAtATime extends Any {
-  override reserve = undefined as unknown as () => () => readonly string[]
+  override begin = undefined as unknown as () => () => readonly string[]
 }
 
 function start(planners: readonly Planner[], options: Partial<ControllerOptions> = {}) {

@@ -70,7 +70,7 @@ class Slow implements Planner {
     return { outcome: { kind: 'planned', message: '' }, effects: [] }
   }
 
-  reserve(): () => readonly string[] {
+  begin(): () => readonly string[] {
     return () => []
   }
 

@@ -12,7 +12,7 @@ function plannerOf(served = NONE, begun = NONE, repairs = NONE): Planner {
     watches: [],
     observe: () => [],
     plan: () => undefined,
-    reserve: () => () => [],
+    begin: () => () => [],
     isAggregate: () => false,
     isRepair: (key) => repairs.has(key),
     isServed: (key) => served.has(key),

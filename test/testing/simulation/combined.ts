@@ -43,9 +43,9 @@ export class Combined implements Planner {
   }
 
   /** Only the planner that has made a plan counts what it is about to write, as in a controller. */
-  reserve(plan: Plan): (isDone?: boolean) => readonly string[] {
+  begin(plan: Plan): (isDone?: boolean) => readonly string[] {
     const planner = this.#madeBy.get(plan)
-    const end = planner?.reserve?.(plan)
+    const end = planner?.begin?.(plan)
     return (isDone) => (end?.(isDone) ?? []).map((key) => `${this.#planners.indexOf(planner!)} ${key}`)
   }
 

@@ -256,8 +256,8 @@ class BlockClaimProvider<P extends KubeObject, L extends ClaimLedger<P>, R exten
     return plan
   }
 
-  reserve(plan: Plan): (isDone?: boolean) => readonly string[] {
-    return this.#provider.reserve?.(plan) ?? (() => [])
+  begin(plan: Plan): (isDone?: boolean) => readonly string[] {
+    return this.#provider.begin?.(plan) ?? (() => [])
   }
 
   refused(key: string, refusal: Refusal, time: PlanTime): Plan<ClaimOutcome | UnreadableOutcome | R> | undefined {

@@ -102,7 +102,7 @@ test('a claim whose row was deleted while it was confirmed is asked for again', 
   const claims = blockClaims()
   await show(claims)
   const plan = claims.plan(key, { nowMs: now() }) as Plan
-  const end = claims.reserve?.(plan)
+  const end = claims.begin?.(plan)
   const call = callOf(plan)
   const answer = await taskCaller({ store, now, tasks: claims.tasks })(call)
   expect(answer.ok).toBe(true)
