@@ -132,17 +132,18 @@ export class Ledger<H extends LedgerHolder = LedgerHolder> {
 
   /**
    * Records a copy of an entry and of its holder. It replaces an entry with the same id. Methods
-   * that return entries return this copy, which is frozen.
+   * that return entries return this copy, which is frozen. A holder that is frozen is not copied.
    */
   set(id: string, entry: LedgerEntry<H>): void {
     check('Ledger.set', 'id', id, 'text')
     check<LedgerEntry>('Ledger.set', 'entry', entry, ENTRY)
     assertPrefix('Ledger.set', 'entry.prefix', entry.prefix)
+    const { reason, sinceMs, untilMs } = entry
+    const prefix = frozenPrefix(Prefix.masked(entry.prefix))
     // what `get` and `entries` return is this record
-    const holder = Object.freeze({ ...entry.holder })
-    const own: LedgerEntry<H> = Object.freeze({ ...entry, prefix: frozenPrefix(Prefix.masked(entry.prefix)), holder })
+    const holder = Object.isFrozen(entry.holder) ? entry.holder : Object.freeze({ ...entry.holder })
+    const own: LedgerEntry<H> = Object.freeze({ prefix, reason, holder, sinceMs, untilMs })
     this.delete(id)
-    const { prefix, reason, untilMs } = own
     if (reason === 'held') this.#meetOthers(own)
     if (this.#isOnlyOutOfRange(own)) this.#counts.outOfRange++
     this.#entries.set(id, own)
