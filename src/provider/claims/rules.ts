@@ -68,7 +68,8 @@ export function rulesOf<P extends KubeObject, L extends ClaimLedger<P>, O, R ext
 
 const OF = 'defineProvider'
 const COMMON_KINDS = [IPAddressClaim, IPAddress, Cluster].map(({ info }) => info.kind)
-const OPTIONAL: readonly string[] = ['confirm', 'release', 'holdsAddress', 'reservedFor']
+const REQUIRED = ['ledger', 'resolve', 'ensure', 'planPool'] as const
+const OPTIONAL = ['confirm', 'release', 'holdsAddress', 'reservedFor'] as const
 const EXTERNAL: KindOf<ExternalOptions | undefined> = [
   'options?',
   {
@@ -91,20 +92,8 @@ function assertDefinition(definition: AnyDefinition): void {
   // keys contain no group
   const kinds = [...COMMON_KINDS, ...pools.map(({ info }) => info.kind)]
   if (new Set(kinds).size < kinds.length) refuseIn(OF, 'pools', 'kinds of different names', kinds.join(', '))
-  for (const verb of [
-    'ledger',
-    'resolve',
-    'ensure',
-    'planPool',
-    'confirm',
-    'release',
-    'holdsAddress',
-    'reservedFor',
-  ] as const) {
-    const isOptional = OPTIONAL.includes(verb)
-    const own = definition[verb]
-    if (typeof own !== 'function' && !(isOptional && own === undefined)) refuseIn(OF, verb, 'a function', own)
-  }
+  for (const verb of REQUIRED) check<unknown>(OF, verb, definition[verb], 'function')
+  for (const verb of OPTIONAL) check<unknown>(OF, verb, definition[verb], 'function?')
   for (const [of, finalizer] of Object.entries(finalizers ?? {})) {
     if (finalizer !== undefined && !isText(finalizer)) refuseIn(OF, `finalizers.${of}`, 'a text', finalizer)
   }
