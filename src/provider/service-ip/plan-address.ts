@@ -11,7 +11,7 @@ import {
 } from '../../plan/index.js'
 import type { EventCause } from '../../plan/sent-events.js'
 import type { ServiceIPOutcome } from './outcome.js'
-import { mayGetSecond } from './second-address.js'
+import { isAllocatedFor, mayGetSecond } from './second-address.js'
 import { isInRange, isUsed, keeperOf, problemKey, type ServiceContext } from './state.js'
 import { addressesOf, KEYS, type SeenAddress, wantsAddress } from './watches.js'
 
@@ -112,7 +112,9 @@ function unused(seen: SeenAddress, own: Service | undefined, context: ServiceCon
     return { is: 'surplus', why: `${parent} does not exist`, proof }
   }
   const isUsable = address !== undefined && isInRange(address, context.state)
-  if (isUsable && (wantsAddress(own) || mayGetSecond(own, address.family, context)))
+  // a writer that sees other ranges may be about to give it to this version of the Service
+  const isGiven = isAllocatedFor(object, own)
+  if (isGiven || (isUsable && (wantsAddress(own) || mayGetSecond(own, address.family, context))))
     return { is: 'fine', outcome: { kind: 'waiting', message: `${parent} gets it` } }
   return {
     is: 'surplus',

@@ -48,3 +48,8 @@ export function secondFamily(service: Service, context: ServiceContext): Family 
   if (service.spec.ipFamilyPolicy === 'RequireDualStack') return family
   return context.state.ranges.some(({ prefix }) => prefix.address.family === family) ? family : undefined
 }
+
+/** Whether an IPAddress was created or adopted for a Service as it is now. */
+export function isAllocatedFor({ metadata }: KubeObject, service: Service): boolean {
+  return metadata.annotations?.[ALLOCATED_ANNOTATION] === allocatedFor(service)[ALLOCATED_ANNOTATION]
+}

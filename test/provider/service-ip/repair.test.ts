@@ -95,6 +95,22 @@ describe('an IPAddress', () => {
     ])
   })
 
+  test('that was made for the present version of its Service is kept: another writer may be about to write it', async () => {
+    await started()
+    await world.create(using('web', '10.0.0.9'), address('10.0.0.9', 'web'))
+    await world.pass(50)
+    // no range has room for a second address, as far as this writer knows
+    const { uid = '', resourceVersion = '' } = (await world.service('web'))?.metadata ?? {}
+    const given = address('fd00::9', 'web')
+    const annotations = { 'ipam-kit.dev/allocated-for': `${uid}/${resourceVersion}` }
+    await world.create({ ...given, metadata: { ...given.metadata, annotations } })
+    await world.pass(3600)
+    expect(await world.addresses()).toEqual(['10.0.0.9 web', 'fd00::9 web'])
+    await world.patch(service('web'), { metadata: { labels: { changed: 'yes' } } })
+    await world.pass(61)
+    expect(await world.addresses()).toEqual(['10.0.0.9 web'])
+  })
+
   test('whose Service was changed while it is being deleted is kept', async () => {
     // the Service is given the address between the plan and its first write
     let isDone = false
