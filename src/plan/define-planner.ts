@@ -7,6 +7,7 @@ import type { Calls } from './calls.js'
 import type { Change } from './change.js'
 import type { PatchEffect, Refusal } from './effect.js'
 import {
+  HOLDING,
   type Holder,
   type Holding,
   type Holdings,
@@ -15,6 +16,7 @@ import {
   noHoldings,
   ObservedHoldings,
   type OpenHoldings,
+  returned,
 } from './holdings.js'
 import { type Applied, ObjectCache } from './object-cache.js'
 import type { Outcome, Plan } from './plan.js'
@@ -74,7 +76,8 @@ export type DeltaOf<X> =
 
 /**
  * The definition of a planner, for {@link definePlanner}. All functions are pure, except for
- * changes of the state, and do not throw.
+ * changes of the state, and do not throw. What `wakes`, `holds`, `moved` and `ledger` return is
+ * checked: `INVALID_ARGUMENT`.
  */
 export interface PlannerDefinition<O extends Outcome, W extends Watches, S> {
   readonly name: string
@@ -292,7 +295,8 @@ class PlannerOf<O extends Outcome, W extends Watches, S> implements DefinedPlann
       const delta = applied.deltaFor(watches[name]!)
       if (delta === undefined) continue
       const moved = this.#holdings.take(name, nameKey(delta.ref), delta.now)
-      for (const key of (wakes[name] as WakesOf<W, S>)(delta, this.context)) keys.add(key)
+      const woken = (wakes[name] as WakesOf<W, S>)(delta, this.context)
+      for (const key of returned(`wakes.${name}`, woken, 'text')) keys.add(key)
       for (const key of this.#moved(moved)) keys.add(key)
     }
     return [...keys]
@@ -353,7 +357,9 @@ class PlannerOf<O extends Outcome, W extends Watches, S> implements DefinedPlann
     const { moved } = this.#definition
     const all = [first]
     for (const each of all) {
-      if (each.touched.length > 0) yield* moved?.(each, this.context) ?? each.others
+      if (each.touched.length > 0) {
+        yield* moved === undefined ? each.others : returned('moved', moved(each, this.context), 'text')
+      }
       all.push(...this.#holdings.refreshed())
     }
   }
@@ -367,9 +373,9 @@ class PlannerOf<O extends Outcome, W extends Watches, S> implements DefinedPlann
       opened.flatMap(([name, objects]) => {
         const holdsOf = holds[name] as HoldsOf<W, S> | undefined
         const watch = watches[name] as Watch<unknown>
-        return holdsOf === undefined
-          ? []
-          : [[name, { watch, objects, holds: (entry: Parsed<unknown>) => holdsOf(entry, this.context) }] as const]
+        if (holdsOf === undefined) return []
+        const read = (entry: Parsed<unknown>) => returned(`holds.${name}`, holdsOf(entry, this.context), HOLDING)
+        return [[name, { watch, objects, holds: read }] as const]
       }),
     )
     const holdings = this.#openHoldings(held)

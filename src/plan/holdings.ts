@@ -3,6 +3,7 @@ import type { Prefix } from '../cidr/index.js'
 import { compare, contains, equals } from '../cidr/nouns/prefix.js'
 import { type Json, type KubeObject, kindKey, nameKey, type ObjectRef, refOf } from '../crd/meta/object.js'
 import { sameJson } from '../crd/meta/patch.js'
+import { check, type Kind, type KindOf } from '../errors/check.js'
 import { refuse } from '../errors/refuse.js'
 import { type CachedObjects, compareText, type Parsed, type Watch } from './cached-objects.js'
 import type { Effect } from './effect.js'
@@ -63,6 +64,30 @@ export interface Moved {
   readonly freed: readonly Extent[]
   /** The first two other holders of each touched extent. */
   readonly others: ReadonlySet<string>
+}
+
+/** What is checked of a holding. The ledger checks the rest. */
+export const HOLDING = [
+  'open',
+  {
+    pool: 'text?',
+    prefix: 'object',
+    // plans in progress are pending, and the state keeps addresses
+    reason: ['one?', { held: 1, cooldown: 1, former: 1, foreign: 1 }],
+    key: 'text',
+    field: 'text',
+  },
+] satisfies KindOf<Holding> as Kind
+
+/**
+ * What a function of a definition has returned, as a list.
+ *
+ * @throws IpamError `INVALID_ARGUMENT`
+ */
+export function returned<T>(by: string, given: Iterable<T>, kind: Kind): readonly T[] {
+  const list = Symbol.iterator in Object(given) ? [...given] : given
+  check<unknown>('definePlanner', `${by}()`, list, ['list', kind])
+  return list as readonly T[]
 }
 
 export const NOT_MOVED: Moved = { touched: [], freed: [], others: new Set() }
@@ -155,6 +180,8 @@ export class ObservedHoldings implements Holdings {
   readonly #ledgers = new Map<string, Ledger<Holder>>()
   /** What each object holds, by watch and `namespace/name`. */
   readonly #held = new Map<string, Held>()
+  /** All ledgers that were made. */
+  readonly #made = new WeakSet<object>()
   readonly #refreshed: Moved[] = []
   readonly #running = new Set<RunningPlan>()
   #plans = 0
@@ -173,6 +200,9 @@ export class ObservedHoldings implements Holdings {
     if (known !== undefined) return known
     if (this.#newLedger === undefined) return noLedger()
     const ledger = this.#newLedger(pool)
+    check<unknown>('definePlanner', 'ledger()', ledger, ['open', { set: 'function' }])
+    if (this.#made.has(ledger)) refuse('definePlanner', 'ledger()', 'a new ledger', 'that of another pool')
+    this.#made.add(ledger)
     this.#ledgers.set(pool, ledger)
     return ledger
   }

@@ -236,6 +236,36 @@ test.each([
   expect(() => definePlanner(definition as never)).toThrow(`definePlanner: argument ${argument}`)
 })
 
+const one = { prefix: Prefix.parse('10.0.0.1/32'), key: 'k', field: 'spec' }
+const shared = new Ledger<never>({ space: RangeSet.empty })
+test.each([
+  ['wakes.seats()', { wakes: { seats: () => undefined } }],
+  ['wakes.seats()[0]', { wakes: { seats: () => [5] } }],
+  ['moved()', { moved: () => undefined }],
+  ['ledger()', { ledger: () => undefined }],
+  ['ledger().set', { ledger: () => ({}) }],
+  ['ledger()', { ledger: () => shared, holds: { seats: () => ['a', 'b'].map((pool) => ({ ...one, pool })) } }],
+  ['holds.seats()', { holds: { seats: () => undefined } }],
+  ['holds.seats()[0]', { holds: { seats: () => [undefined] } }],
+  ['holds.seats()[1].prefix', { holds: { seats: () => [one, { ...one, prefix: '10.0.0.2/32' }] } }],
+  ['holds.seats()[0].pool', { holds: { seats: () => [{ ...one, pool: 5 }] } }],
+  ['holds.seats()[0].reason', { holds: { seats: () => [{ ...one, reason: 'pending' }] } }],
+  ['holds.seats()[0].reason', { holds: { seats: () => [{ ...one, reason: 'kept' }] } }],
+])('what a function of a definition returns is checked: %s', (argument, part) => {
+  const definition = {
+    name: 'a',
+    watches: { seats: thingPlanner([]).watches[0] as Watch<Thing> },
+    holds: { seats: () => [one] },
+    ledger: () => new Ledger({ space: RangeSet.empty }),
+    wakes: { seats: () => [] },
+    plan: () => undefined,
+    ...part,
+  }
+  const object = stored('a', { extents: [], holder: 'k' })
+  const observe = () => definePlanner(definition as never).observe({ kind: 'present', object })
+  expect(observe).toThrow(`definePlanner: argument ${argument}: expected `)
+})
+
 test('an entry follows each field of what its object holds', () => {
   const one = planner()
   show(one, stored('a', { extents: ['10.0.0.1/32'], holder: 'k', domain: 'd' }))
