@@ -109,11 +109,15 @@ export interface FaultSource {
   readonly stands?: (() => void) | undefined
   /** Told of each fault. */
   readonly happened: () => void
+  /** How many changes the plan that makes a call was made from. Left out: rules do not ask. */
+  readonly knows?: (() => number) | undefined
   /**
-   * After each call that may have written. @param isHeldBack whether the writer stood still between
-   * its check that it may write and the write
+   * After each call that may have written.
+   *
+   * @param isHeldBack whether the writer stood still between its check that it may write and the write
+   * @param knew `knows` when the call was made. The write may arrive when its plan has ended
    */
-  readonly written: (isHeldBack: boolean) => Promise<void>
+  readonly written: (isHeldBack: boolean, knew: number) => Promise<void>
 }
 
 /** A call: what can happen to it, and the object that it writes, if it writes. */
@@ -143,9 +147,9 @@ export function faultyStore(
     scheduler.note(actor, `  ${words}`)
     source.happened()
   }
-  const done = async <T>(action: () => Promise<T>, isWrite: boolean, isHeldBack = false): Promise<T> => {
+  const done = async <T>(action: () => Promise<T>, isWrite: boolean, knew: number, isHeldBack = false): Promise<T> => {
     const answer = await action()
-    if (isWrite) await source.written(isHeldBack)
+    if (isWrite) await source.written(isHeldBack, knew)
     return answer
   }
   const call = async <T>(
@@ -155,6 +159,7 @@ export function faultyStore(
   ): Promise<Result<T, StoreErrorCode>> => {
     await scheduler.turn(actor, label)
     if (source.isDead()) throw new SimulatedCrash(`was dead before ${label}`)
+    const knew = source.knows?.() ?? 0
     const fault = draw(possible)
     if (fault !== undefined) tell(fault)
     switch (fault) {
@@ -167,7 +172,7 @@ export function faultyStore(
       case 'refused':
         return fail('STORE_INVALID', { object: label, path: 'spec', problem: 'a webhook denies it' })
       case 'late-call':
-        network.delay({ actor, object: object ?? '', label, arrive: async () => void (await done(action, true)) })
+        network.delay({ actor, object: object ?? '', label, arrive: async () => void (await done(action, true, knew)) })
         return fail('STORE_OUTCOME_UNKNOWN', { operation: label, object: label, problem: 'timed out' })
       case 'lost-call':
         return fail('STORE_OUTCOME_UNKNOWN', { operation: label, object: label, problem: 'timed out' })
@@ -177,7 +182,7 @@ export function faultyStore(
         if (source.isDead()) throw new SimulatedCrash(`was dead before ${label}`)
     }
     if (object !== undefined) await network.passes(object)
-    const answer = await done(action, object !== undefined, fault === 'stand-still')
+    const answer = await done(action, object !== undefined, knew, fault === 'stand-still')
     if (fault === 'crash-after') throw new SimulatedCrash(`crashed after ${label}`)
     if (fault === 'lost-answer') {
       return fail('STORE_OUTCOME_UNKNOWN', { operation: label, object: label, problem: 'timed out' })

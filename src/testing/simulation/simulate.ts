@@ -84,7 +84,7 @@ export interface ObservedWriter {
   readonly name: string
   /**
    * How many changes, counted from the first one that was observed, the writer had been told of
-   * when it made the oldest of the plans that it is carrying out. It may have been told of later
+   * when it made the write: by the oldest of the plans that it carried out. It may have been told of later
    * ones as well. What follows from these changes it has to respect; what contradicts a later one
    * is no mistake.
    */
@@ -256,7 +256,8 @@ class Simulation {
         if (this.#ruler === writer) this.#ruler = undefined
       },
       happened: () => void this.#faults++,
-      written: (isHeldBack: boolean) => this.#check({ isHeldBack, by: { name, knows: writer.knows } }),
+      knows: () => writer.knows,
+      written: (isHeldBack: boolean, knows: number) => this.#check({ isHeldBack, by: { name, knows } }),
     }
     const store = faultyStore(this.#truth, name, parts, source)
     const planner = system.planner()
