@@ -80,11 +80,13 @@ function plan(count: number): Side {
     planner.observe({ kind: 'present', object: claim })
     planner.plan(formatRef(refOf(claim)), { nowMs: NOW_MS })
   }
-  const reserve = () => reserving.plan(formatRef(refOf(pool)), { nowMs: NOW_MS })
+  // plans of one moment are equal, so each of them compares the status
+  let laterMs = NOW_MS
+  const reserve = () => reserving.plan(formatRef(refOf(pool)), { nowMs: ++laterMs })
   const metadata = { ...pool.metadata, resourceVersion: '2', annotations: annotationsIn(reserve()?.effects ?? []) }
   binding.observe({ kind: 'present', object: { ...pool, metadata } as OpenStackFloatingIPPool })
   binding.plan(formatRef(refOf(pool)), { nowMs: NOW_MS })
-  const run = () => [reserve(), binding.plan(formatRef(refOf(claim)), { nowMs: NOW_MS })?.outcome] as const
+  const run = () => [reserve(), binding.plan(formatRef(refOf(claim)), { nowMs: laterMs })?.outcome] as const
   const answer = () => {
     const [reserved, outcome] = run()
     if (outcome?.kind !== 'bound')
