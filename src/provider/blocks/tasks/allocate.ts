@@ -15,7 +15,7 @@ import { interfaceKey, OwnerHandle } from './handle.js'
 import { assertKnown, type KnownBlocks, type PlacedRow } from './known-blocks.js'
 import type { AllocationOutcome } from './outcome.js'
 import { differingFrom, ownRow, unseenBlocks } from './owner-rows.js'
-import { type AdoptionRequest, type AllocationRequest, assertRequest, type TaskRequest } from './request.js'
+import { type AdoptionRequest, type AllocationRequest, assertRequest, isAdoption, type TaskRequest } from './request.js'
 import { SentWrites } from './sent-writes.js'
 import { blockRef, listStep, lockStep, writeStep } from './steps.js'
 import { TaskView } from './task-view.js'
@@ -161,6 +161,9 @@ class AllocateTask implements GroupedTask {
     if (failed !== undefined) {
       // the handle may name blocks with rows of the owner
       if (this.#handle?.isKnown === false) return this.#handle.reading
+      // the claim of an IPAddress that is not adopted gets another address: an old block is no reason
+      const denied = isAdoption(this.#request) ? unseenBlocks(this.#request, this.#view) : []
+      if (denied.length > 0) return { kind: 'get', refs: denied, why: 'to check that another owner has the address' }
       const again = this.#lookAgain(failed.outcome)
       if (again !== undefined) return again
       this.#failed = this.#writes.reasonOf(failed.outcome, missing[choices.indexOf(failed)])

@@ -51,6 +51,19 @@ async function blue(spec: Partial<IPPoolSpec> & Pick<IPPoolSpec, 'subnets'>, gri
   return poolIn(store, 'blue', spec, grids)
 }
 
+test('an adoption that an old block denies reads the block, and has the address when it is free by then', async () => {
+  await blue({ subnets: [{ cidr: '10.0.0.0/26', gateway: '10.0.0.1' }] })
+  const known = new KnownBlocks({ isComplete: true })
+  await give(request('a'))
+  for (const kind of ['IPPool', 'IPDomain', 'IPBlock'] as const) {
+    const { items } = unwrap(await store.list({ apiVersion: IPBlock.info.apiVersion, kind }))
+    for (const object of items) known.observe({ kind: 'present', object }, { nowMs })
+  }
+  // the process has not seen yet that the owner has given it back
+  await giveBack({ owner: { uid: 'a' } })
+  expect(await take(request('b'), '10.0.0.2', known)).toMatchObject({ kind: 'allocated', message: 'ns/b has 10.0.0.2' })
+})
+
 describe('an allocation', () => {
   test('is the lowest address that is free, and the same again for the same owner', async () => {
     await blue({ subnets: [{ cidr: '10.0.0.0/26', gateway: '10.0.0.1' }] })
