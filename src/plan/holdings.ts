@@ -85,9 +85,22 @@ export const HOLDING = [
  * @throws IpamError `INVALID_ARGUMENT`
  */
 export function returned<T>(by: string, given: Iterable<T>, kind: Kind): readonly T[] {
+  // each object that is observed comes here
+  if (Array.isArray(given) && given.every(kind === 'text' ? isText : isHolding)) return given
   const list = Symbol.iterator in Object(given) ? [...given] : given
   check<unknown>('definePlanner', `${by}()`, list, ['list', kind])
   return list as readonly T[]
+}
+
+function isText(each: unknown): boolean {
+  return typeof each === 'string'
+}
+
+/** Whether a holding of the common form is right: {@link HOLDING} decides on the others. */
+function isHolding(each: Partial<Holding> | undefined): boolean {
+  const { pool = '', prefix, key, field, reason = 'held' } = each ?? {}
+  const areTexts = typeof pool === 'string' && typeof key === 'string' && typeof field === 'string'
+  return areTexts && typeof prefix === 'object' && prefix !== null && (reason === 'held' || reason === 'foreign')
 }
 
 export const NOT_MOVED: Moved = { touched: [], freed: [], others: new Set() }

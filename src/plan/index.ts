@@ -80,4 +80,5 @@ export type {
   PlanTime,
 } from './planner.js'
 export type { Selection, TrimmedObject, WholeObject } from './selection.js'
+export type { EventCause, SentEvents } from './sent-events.js'
 export type { Step, Task, TaskQuery, TaskTime } from './task.js'

@@ -114,7 +114,8 @@ export interface FaultSource {
   /**
    * After each call that may have written.
    *
-   * @param isHeldBack whether the writer stood still between its check that it may write and the write
+   * @param isHeldBack whether the writer stood still between its check that it may write and the
+   *   write
    * @param knew `knows` when the call was made. The write may arrive when its plan has ended
    */
   readonly written: (isHeldBack: boolean, knew: number) => Promise<void>

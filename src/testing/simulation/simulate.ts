@@ -84,9 +84,9 @@ export interface ObservedWriter {
   readonly name: string
   /**
    * How many changes, counted from the first one that was observed, the writer had been told of
-   * when it made the write: by the oldest of the plans that it carried out. It may have been told of later
-   * ones as well. What follows from these changes it has to respect; what contradicts a later one
-   * is no mistake.
+   * when it made the write: by the oldest of the plans that it carried out. It may have been told
+   * of later ones as well. What follows from these changes it has to respect; what contradicts a
+   * later one is no mistake.
    */
   readonly knows: number
 }

@@ -221,7 +221,18 @@ const DELETION = { metadata: { deletionTimestamp: '2026-01-01T00:00:00Z' } }
 
 function withoutEvents(planner: NodeIPAMPlanner, key: string): Plan<NodeIPAMOutcome> | undefined {
   const plan = planner.plan(key, { nowMs: 0 })
-  return plan && { ...plan, effects: plan.effects.filter(({ kind }) => kind !== 'event') }
+  const told = plan && { ...plan, effects: plan.effects.filter(({ kind }) => kind !== 'event') }
+  // messages name other Nodes in the order in which they were seen
+  return told && inAnyOrder(told)
+}
+
+function inAnyOrder<T>(plan: T): T {
+  const sorted = (key: string, value: unknown) =>
+    key === 'message' ? `${value}`.split(/; |: /).sort().join('; ') : value
+  return JSON.parse(
+    JSON.stringify(plan, (_, value) => (typeof value === 'bigint' ? `${value}` : value)),
+    sorted,
+  )
 }
 
 function isValid({ spec: { ipv4, ipv6, perNodeHostBits } }: ClusterCIDR): boolean {

@@ -161,7 +161,7 @@ class AllocateTask implements GroupedTask {
     if (failed !== undefined) {
       // the handle may name blocks with rows of the owner
       if (this.#handle?.isKnown === false) return this.#handle.reading
-      // the claim of an IPAddress that is not adopted gets another address: an old block is no reason
+      // a claim whose IPAddress is not adopted gets another address: an old block is no reason
       const denied = isAdoption(this.#request) ? unseenBlocks(this.#request, this.#view) : []
       if (denied.length > 0) return { kind: 'get', refs: denied, why: 'to check that another owner has the address' }
       const again = this.#lookAgain(failed.outcome)
