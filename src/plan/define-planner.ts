@@ -226,10 +226,10 @@ class PlannerOf<O extends Outcome, W extends Watches, S> implements DefinedPlann
   readonly onResult?: NonNullable<Planner<O>['onResult']>
   readonly refused?: NonNullable<Planner<O>['refused']>
   readonly begin?: NonNullable<Planner<O>['begin']>
-  isAggregate!: Planner<O>['isAggregate']
-  isRepair!: Planner<O>['isAggregate']
-  isServed!: Planner<O>['isAggregate']
-  isBegun!: Planner<O>['isAggregate']
+  readonly isAggregate: Planner<O>['isAggregate']
+  isRepair?: NonNullable<Planner<O>['isRepair']>
+  isServed?: NonNullable<Planner<O>['isServed']>
+  isBegun?: NonNullable<Planner<O>['isBegun']>
   readonly #definition: PlannerDefinition<O, W, S>
   readonly #openHoldings: OpenHoldings
   readonly #sent = new SentEvents()
@@ -259,8 +259,11 @@ class PlannerOf<O extends Outcome, W extends Watches, S> implements DefinedPlann
     }
     if (refused !== undefined) this.refused = (key, refusal, time) => refused(key, refusal, this.context, time)
     if (ledger !== undefined || calls !== undefined) this.begin = (plan) => this.#begin(plan)
-    for (const is of ['isAggregate', 'isRepair', 'isServed', 'isBegun'] as const) {
-      this[is] = (key) => definition[is]?.(key, this.context) ?? false
+    this.isAggregate = (key) => definition.isAggregate?.(key, this.context) ?? false
+    for (const is of ['isRepair', 'isServed', 'isBegun'] as const) {
+      const own = definition[is]
+      // a host tells a planner that answers no from one that does not say
+      if (own !== undefined) this[is] = (key) => own(key, this.context)
     }
   }
 

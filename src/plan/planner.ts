@@ -175,7 +175,8 @@ export interface Planner<O extends Outcome = Outcome> {
   /**
    * Whether the object of this key has what it asks for, as a claim that is Bound. Keys that still
    * wait are planned before it. In a `Controller`, the delays of a key that has failed grow until
-   * it is true, or there is nothing under the key. Left out: false for all keys. O(1).
+   * it is true, or there is nothing under the key. Left out: not known, and a key that was carried
+   * out has it. O(1).
    */
   isServed?(key: string): boolean
   /**

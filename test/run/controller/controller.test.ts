@@ -1,6 +1,6 @@
 import type { KubeObject } from 'ipam-kit/crd/meta'
 import { fail, unwrap } from 'ipam-kit/errors'
-import type { Change, Plan, Planner } from 'ipam-kit/plan'
+import { type Change, definePlanner, type Plan, type Planner } from 'ipam-kit/plan'
 import { inCluster } from 'ipam-kit/provider/in-cluster'
 import { Controller, type ControllerProblem, type ControllerResult } from 'ipam-kit/run'
 import type { Store, WatchEvent } from 'ipam-kit/store'
@@ -117,6 +117,37 @@ describe('a controller', () => {
     await timers.pass(10)
     expect(await storedValue('c')).toBe(0)
     expect(problems).toEqual([])
+  })
+
+  test('plans a key no more once its write is done that had failed, where the planner has no `isServed`', async () => {
+    await store.create(counter('a'))
+    const planned: string[] = []
+    let failures = 2
+    const failing = storeOver(store, {
+      patch: async (...args) => (failures-- > 0 ? down : store.patch(...args)),
+    })
+    const planner = definePlanner({
+      name: 'once',
+      watches: { counters: { ...counterKind, parse: (object) => ({ ok: true, value: object }) as const } },
+      wakes: { counters: ({ ref: { name } }) => [name] },
+      plan(key, { cache }): Plan | undefined {
+        planned.push(key)
+        const object = cache.counters.get(`default/${key}`)
+        if (object === undefined) return undefined
+        const outcome = { kind: 'counted', message: '' }
+        const { uid, resourceVersion } = object.metadata
+        if ((object.spec as { value: number }).value === 1) return { outcome, effects: [] }
+        const effect = { kind: 'patch', ref: ref(key), patch: { spec: { value: 1 } }, why: '' } as const
+        return { outcome, effects: [{ ...effect, if: { uid, resourceVersion } }] }
+      },
+    })
+    const { stop } = start([planner], { store: failing })
+    await timers.pass(60_000)
+    expect(await storedValue('a')).toBe(1)
+    const before = planned.length
+    await timers.pass(86_400_000)
+    expect(planned.slice(before)).toEqual([])
+    await stop()
   })
 
   test('plans what sums up others soon after a change, whenever it was to be planned again', async () => {
