@@ -96,7 +96,14 @@ module.exports = {
     // answers of OpenStack are read as objects are
     packageOnlyFrom('zod', '^src/(crd|provider/openstack/neutron)/'),
     packageOnlyFrom('ip-address', '^src/cidr/forms/ip-address\\.ts$'),
-    packageOnlyFrom('fast-check', '^src/testing/'),
+    packageOnlyFrom('fast-check', '^src/testing/arbitraries/'),
+    {
+      name: 'testing-without-fast-check',
+      comment: 'The suites load without fast-check, which only ipam-kit/testing/arbitraries needs.',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/testing/arbitraries/' },
+      to: { path: '^src/testing/arbitraries/' },
+    },
     {
       name: 'package-other',
       comment:

@@ -2,7 +2,7 @@
 // has come, and what goes wrong at once.
 import type { SimulationResult } from '../src/testing/simulation/simulate.js'
 import { digestOf, sumOfDigests } from './simulate-digest.js'
-import { type System, systems } from './simulate-systems.js'
+import { type ChosenFaults, type System, systems } from './simulate-systems.js'
 
 export interface Share {
   readonly system: string
@@ -11,6 +11,7 @@ export interface Share {
   readonly step: number
   readonly count: number
   readonly writers: number | undefined
+  readonly faults: ChosenFaults
 }
 
 /** How far a share has come. */
@@ -31,14 +32,14 @@ export type ShareMessage =
 
 const TELL_EVERY_MS = 1000
 
-async function runShare({ system, first, step, count, writers }: Share): Promise<void> {
+async function runShare({ system, first, step, count, writers, faults: chosen }: Share): Promise<void> {
   const { run } = systems[system] as System
   let turns = 0
   let faults = 0
   let digest = ''
   let toldMs = performance.now()
   for (let schedules = 1; schedules <= count; schedules++) {
-    const result = await run(first + (schedules - 1) * step, writers)
+    const result = await run(first + (schedules - 1) * step, writers, chosen)
     turns += result.schedule.filter(isTurn).length
     faults += result.faults
     digest = sumOfDigests([digest, digestOf(result)])

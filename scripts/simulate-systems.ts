@@ -6,7 +6,8 @@ import type { SimulationResult } from '../src/testing/simulation/simulate.js'
 import { simulateBlocks } from '../src/testing/simulation/simulate-blocks.js'
 import { callsOf, problemsOf, runSlowly } from '../test/slow/slow-cluster.js'
 import { blockClaimsSystem } from '../test/testing/simulation/block-claims-system.js'
-import { floatingIPsSystem } from '../test/testing/simulation/floating-ips-system.js'
+import { FAULT_KINDS } from '../test/testing/simulation/floating-ips/faults.js'
+import { simulateFloatingIPs } from '../test/testing/simulation/floating-ips/index.js'
 import { inClusterBlocksSystem } from '../test/testing/simulation/in-cluster-blocks-system.js'
 import { nodeIPAMSystem } from '../test/testing/simulation/node-ipam-system.js'
 import { serviceIPSystem } from '../test/testing/simulation/service-ip-system.js'
@@ -17,7 +18,17 @@ export interface System {
    * through.
    */
   readonly schedules: { readonly full: number; readonly short: number }
-  run(seed: number, writers: number | undefined): Promise<SimulationResult>
+  /** The kinds of fault that can be chosen. Left out: none can. */
+  readonly faults?: readonly string[] | undefined
+  run(seed: number, writers: number | undefined, faults?: ChosenFaults): Promise<SimulationResult>
+}
+
+/** The kinds of fault that a command line names. */
+export interface ChosenFaults {
+  /** Exactly these. */
+  readonly faults?: readonly string[] | undefined
+  /** The seed picks from the others. */
+  readonly without?: readonly string[] | undefined
 }
 
 export const systems: { readonly [name: string]: System } = {
@@ -60,16 +71,9 @@ export const systems: { readonly [name: string]: System } = {
     },
   },
   'floating-ips': {
-    schedules: { full: 10_000, short: 150 },
-    run: (seed, writers = 1 + (seed % 3)) => {
-      // all mixes of what a cloud can do
-      const marker = pickBySeed(['atomic', 'after', 'none'] as const, seed)
-      const system = floatingIPsSystem({ marker, choosesAddress: seed % 4 === 1, listsByMarker: seed % 2 === 0 })
-      const faults = [...ALL_FAULTS, 'external-late-answer', 'external-no-answer', 'external-stale-list'] as const
-      const mayWrite = seed % 5 < 2 ? 'one' : 'all'
-      const size = { actions: 24, maxTurns: 60_000, maxJumps: 300 }
-      return simulate({ system, seed, writers, mayWrite, faults, concurrency: 2 ** (seed % 3), ...size })
-    },
+    schedules: { full: 5000, short: 100 },
+    faults: FAULT_KINDS,
+    run: (seed, processes, faults) => simulateFloatingIPs({ seed, processes, ...faults }),
   },
   'service-ip': {
     schedules: { full: 10_000, short: 500 },

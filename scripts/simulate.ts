@@ -1,4 +1,5 @@
 // npm run simulate [-- --short] [--system NAME] [--schedules N] [--seed N] [--writers N] [--jobs N]
+//   [--faults KIND,KIND|none] [--without KIND,KIND]
 //
 // Writers over one store, with faults at every call: as many schedules as wanted, each from a seed
 // of its own. One that goes wrong is printed whole, with the command that runs it again. --short
@@ -9,8 +10,12 @@
 //   block-claims   claims of Cluster API on blocks, 2 to 5 writers, all at once
 //   in-cluster-blocks   the in-cluster provider on blocks, 2 to 5 writers, all at once
 //   node-ipam      subnets of Nodes from ClusterCIDRs and from flags, 1 to 3 writers of whom one rules, each with up to eight plans at a time
-//   floating-ips   pools of two namespaces in one project of a cloud, for all mixes of what a cloud can do, 1 to 3 writers, one at a time or all at once
+//   floating-ips   pools and servers of one or two clusters in one project of a cloud, 2 processes that elect a leader; --writers N: that many
 //   service-ip     addresses of Services and the end of their ranges, 1 to 3 writers, all at once or one that rules
+//
+// Each schedule of floating-ips has some kinds of fault, which its seed picks and its first line
+// names. --faults runs exactly the kinds that are named, to find the cause of what goes wrong, and
+// --without picks from the others.
 //
 // A long run says every minute how far it is, and from which seed on it can be taken up again. The
 // last line of a system has a digest of all that its writers did: a change that must not change any
@@ -26,7 +31,7 @@ import { build } from 'esbuild'
 import type { SimulationResult } from '../src/testing/simulation/simulate.js'
 import { sumOfDigests } from './simulate-digest.js'
 import type { Share, ShareMessage, Tally } from './simulate-share.js'
-import { type System, systems } from './simulate-systems.js'
+import { type ChosenFaults, type System, systems } from './simulate-systems.js'
 
 const NIGHTLY_SCHEDULES = 100_000
 /**
@@ -44,6 +49,7 @@ interface Job {
   readonly schedules: number
   readonly writers: number | undefined
   readonly jobs: number
+  readonly faults: ChosenFaults
 }
 
 /** A run of a system, in several processes. */
@@ -61,11 +67,11 @@ class Run {
 
   /** @returns whether nothing went wrong */
   async run(program: string): Promise<boolean> {
-    const { system, first, schedules, writers } = this.#job
+    const { system, first, schedules, writers, faults } = this.#job
     const jobs = Math.min(this.#job.jobs, schedules)
     const shares = Array.from({ length: jobs }, (_, index): Share => {
       const count = Math.floor(schedules / jobs) + (index < schedules % jobs ? 1 : 0)
-      return { system, first: first + index, count, step: jobs, writers }
+      return { system, first: first + index, count, step: jobs, writers, faults }
     })
     this.#tallies.push(...shares.map(() => NONE))
     const progress = setInterval(() => console.log(this.#progress()), PROGRESS_MS)
@@ -135,9 +141,10 @@ class Run {
   }
 
   #report(): void {
-    const { system, first, schedules } = this.#job
+    const { system, first, schedules, writers, faults } = this.#job
+    const same = `${writers === undefined ? '' : ` --writers ${writers}`}${flagsOf(faults)}`
     for (const { seed, problems, schedule } of this.#failed) {
-      const again = `npm run simulate -- --system ${system} --seed ${seed}`
+      const again = `npm run simulate -- --system ${system} --seed ${seed}${same}`
       console.log(`${schedule.join('\n')}\n\nseed ${seed}:\n${problems.join('\n')}\nagain: ${again}\n`)
     }
     const figures = `${this.#sum('turns')} turns, ${this.#sum('faults')} faults, ${this.#seconds()} s`
@@ -145,7 +152,9 @@ class Run {
     console.log(
       `${system}: ${schedules} schedules from seed ${first}: ${figures}, digest ${digest}, wrong: ${this.#wrong}`,
     )
-    if (this.#sum('faults') === 0 && schedules > 10) throw new Error('there was no fault: nothing was tested')
+    const wantsFaults = faults.faults?.length !== 0
+    if (wantsFaults && this.#sum('faults') === 0 && schedules > 10)
+      throw new Error('there was no fault: nothing was tested')
   }
 }
 
@@ -170,6 +179,8 @@ async function main(): Promise<number> {
       seed: { type: 'string' },
       writers: { type: 'string' },
       jobs: { type: 'string' },
+      faults: { type: 'string' },
+      without: { type: 'string' },
     },
   })
   const first = Number(values.seed ?? 1)
@@ -178,11 +189,12 @@ async function main(): Promise<number> {
   const jobs = Number(values.jobs ?? availableParallelism())
   const names = values.system === undefined ? Object.keys(systems) : [values.system]
   const numbers = [first, Number(values.schedules ?? 1), writers ?? 1, jobs]
+  const faults = chosenFaults(names, values)
   const areNumbers = numbers.every((value) => Number.isSafeInteger(value) && value >= 0) && jobs > 0
-  if (!areNumbers || !names.every((name) => Object.hasOwn(systems, name))) {
+  if (!areNumbers || faults === undefined || !names.every((name) => Object.hasOwn(systems, name))) {
     const known = Object.keys(systems).join(', ')
     console.error(
-      `usage: npm run simulate [-- --short] [--system NAME] [--schedules N] [--seed N] [--writers N] [--jobs N]\nsystems: ${known}`,
+      `usage: npm run simulate [-- --short] [--system NAME] [--schedules N] [--seed N] [--writers N] [--jobs N] [--faults KIND,KIND|none] [--without KIND,KIND]\nsystems: ${known}\nkinds of fault of floating-ips: ${systems['floating-ips']?.faults?.join(', ')}`,
     )
     return 2
   }
@@ -195,9 +207,31 @@ async function main(): Promise<number> {
     const { full, short } = (systems[system] as System).schedules
     const wanted = process.env.NIGHTLY ? NIGHTLY_SCHEDULES : values.short ? short : full
     const schedules = isOne ? 1 : Number(values.schedules ?? wanted)
-    if (!(await new Run({ system, first, schedules, writers, jobs }).run(program))) code = 1
+    if (!(await new Run({ system, first, schedules, writers, jobs, faults }).run(program))) code = 1
   }
   return code
+}
+
+/**
+ * The kinds of fault that the command line names. `undefined`: a system does not know one of them.
+ */
+function chosenFaults(
+  names: readonly string[],
+  values: { readonly faults?: string | undefined; readonly without?: string | undefined },
+): ChosenFaults | undefined {
+  if (values.faults === undefined && values.without === undefined) return {}
+  const known = names.length === 1 ? (systems[names[0] as string]?.faults ?? []) : []
+  const kindsIn = (text: string | undefined) => (text === undefined || text === 'none' ? [] : text.split(','))
+  const [wanted, without] = [kindsIn(values.faults), kindsIn(values.without)]
+  if (known.length === 0 || ![...wanted, ...without].every((kind) => known.includes(kind))) return undefined
+  if (values.faults === undefined) return { without }
+  return { faults: wanted.filter((kind) => !without.includes(kind)) }
+}
+
+/** The flags that choose the same kinds of fault. */
+function flagsOf({ faults, without }: ChosenFaults): string {
+  if (faults !== undefined) return ` --faults ${faults.length === 0 ? 'none' : faults.join(',')}`
+  return without === undefined ? '' : ` --without ${without.join(',')}`
 }
 
 process.exitCode = await main()

@@ -37,7 +37,7 @@ unwrap(
 )
 
 const [ofPools, ofServers] = [cloudCaller(cloud), serverCloudCaller(cloud)]
-const planners: Planner<Outcome>[] = [floatingIPPools({ identity: 'process-1' }), floatingServers()]
+const planners: Planner<Outcome>[] = [floatingIPPools(), floatingServers()]
 const { outcomes } = await runUntilQuiet(store, planners, {
   now,
   external: (call) => (isCloudCall(call) ? ofPools(call) : ofServers(call)),

@@ -28,6 +28,14 @@ export interface KnownCall {
   readonly last: LastResult | undefined
   /** The value of its last success. */
   readonly value: CallValue | undefined
+  /** How long after it was sent it can have an effect, in seconds. `Infinity`: not known. */
+  readonly effectSeconds: number
+}
+
+/** A call of a group, as {@link Calls.inGroup} lists it. */
+export interface GroupedCall extends KnownCall {
+  /** Whether a plan in progress has it. */
+  readonly isInFlight: boolean
 }
 
 /** The value of a call that has succeeded, and when it was sent and answered. */
@@ -42,7 +50,7 @@ export interface CallValue {
 interface Entry {
   /** Frozen. */
   known: KnownCall
-  effectSeconds: number
+  group: string
   /** `endsAtMs` before it was last sent. */
   endedAtMs: number
   /** What was dropped while it was in flight. */
@@ -83,7 +91,16 @@ export class Calls {
   readonly #known = new Map<string, Map<string, Entry>>()
   /** The number of plans in progress that have the call. */
   readonly #inFlight = new Map<Entry, number>()
+  /** By group. */
+  readonly #groups = new Map<string, Set<Entry>>()
+  readonly #groupOf: (call: AnyCall) => string
   #results = 0
+
+  /** @param groupOf names the group of a call when it is registered. Left out: its object */
+  constructor(groupOf: (call: AnyCall) => string = ({ about }) => formatRef(about)) {
+    check('Calls', 'groupOf', groupOf, 'function')
+    this.#groupOf = groupOf
+  }
 
   /** The calls of the plans in progress. */
   get inFlight(): readonly KnownCall[] {
@@ -98,6 +115,15 @@ export class Calls {
   of(about: string): readonly KnownCall[] {
     check('Calls.of', 'about', about, 'text')
     return Array.from(this.#known.get(about)?.values() ?? [], ({ known }) => known)
+  }
+
+  /** The calls of a group that were sent, or are in flight, in the order of {@link of}. */
+  inGroup(group: string): readonly GroupedCall[] {
+    check('Calls.inGroup', 'group', group, 'text')
+    return Array.from(this.#groups.get(group) ?? [], (entry) => ({
+      ...entry.known,
+      isInFlight: this.#inFlight.has(entry),
+    })).filter(({ sentAtMs, isInFlight }) => isInFlight || sentAtMs !== undefined)
   }
 
   get(about: string, operation: string, key: string): KnownCall | undefined {
@@ -118,8 +144,12 @@ export class Calls {
     check<unknown>('Calls.begin', 'effect', effect, ['open', { call: CALL, effectSeconds: 'number?' }])
     const { call, effectSeconds = Number.POSITIVE_INFINITY } = effect
     const before = this.#entryOf(call)
-    const known = Object.freeze({ ...NEVER_SENT, ...before?.known, call })
-    const entry: Entry = Object.assign(before ?? {}, { endedAtMs: known.endsAtMs, known, effectSeconds })
+    const known = Object.freeze({ ...NEVER_SENT, ...before?.known, call, effectSeconds })
+    const group = before?.group ?? this.#groupOf(call)
+    const entry: Entry = Object.assign(before ?? {}, { endedAtMs: known.endsAtMs, known, group })
+    const entries = this.#groups.get(group) ?? new Set()
+    entries.delete(entry)
+    this.#groups.set(group, entries.add(entry))
     // a call that is registered after a drop stays known
     if (entry.drops === 'calls') entry.drops = 'results'
     const about = formatRef(call.about)
@@ -142,7 +172,7 @@ export class Calls {
     const entry = this.#entryOf(call)
     if (entry === undefined) return
     const before = entry.known.endsAtMs
-    const endsAtMs = Math.max(before, nowMs + entry.effectSeconds * 1000)
+    const endsAtMs = Math.max(before, nowMs + entry.known.effectSeconds * 1000)
     // of two calls in flight, a result does not tell which of them it is for
     entry.endedAtMs = (this.#inFlight.get(entry) ?? 0) > 1 ? endsAtMs : before
     entry.known = Object.freeze({ ...entry.known, sentAtMs: nowMs, endsAtMs })
@@ -211,6 +241,7 @@ export class Calls {
 
   clear(): void {
     this.#known.clear()
+    this.#groups.clear()
     this.#inFlight.clear()
   }
 
@@ -221,7 +252,13 @@ export class Calls {
   #delete(call: AnyCall): void {
     const about = formatRef(call.about)
     const known = this.#known.get(about)
-    if (known?.delete(idOf(call)) === true && known.size === 0) this.#known.delete(about)
+    const entry = known?.get(idOf(call))
+    if (known === undefined || entry === undefined) return
+    known.delete(idOf(call))
+    if (known.size === 0) this.#known.delete(about)
+    const entries = this.#groups.get(entry.group)
+    entries?.delete(entry)
+    if (entries?.size === 0) this.#groups.delete(entry.group)
   }
 }
 

@@ -23,6 +23,7 @@ import type { Outcome, Plan } from './plan.js'
 import type { AnyResult, Planner, PlanTime } from './planner.js'
 import type { Selection, TrimmedObject } from './selection.js'
 import { SentEvents } from './sent-events.js'
+import { steadyClock } from './steady-clock.js'
 
 /** The watches of a planner, by the names under which it reads them. */
 // biome-ignore lint/suspicious/noExplicitAny: what each watch reads its objects as differs
@@ -232,6 +233,7 @@ class PlannerOf<O extends Outcome, W extends Watches, S> implements DefinedPlann
   isBegun?: NonNullable<Planner<O>['isBegun']>
   readonly #definition: PlannerDefinition<O, W, S>
   readonly #openHoldings: OpenHoldings
+  #timeOf = (nowMs: number) => nowMs
   readonly #sent = new SentEvents()
   /** The objects of the cache that a plan has patched without a change. */
   readonly #unchanged = new WeakSet<KubeObject>()
@@ -253,11 +255,18 @@ class PlannerOf<O extends Outcome, W extends Watches, S> implements DefinedPlann
     this.watches = Object.values(watches)
     this.resyncSeconds = resyncSeconds
     this.context = this.#open(undefined)
-    if (calls !== undefined) this.onSend = (call, { nowMs }) => calls.sent(call, nowMs)
+    // the times of calls and those of plans are compared
+    if (calls !== undefined) this.#timeOf = steadyClock()
+    if (calls !== undefined) this.onSend = (call, { nowMs }) => calls.sent(call, this.#timeOf(nowMs))
     if (onResult !== undefined) {
-      this.onResult = (answered) => [...onResult(answered, this.context), ...this.#moved(NOT_MOVED)]
+      this.onResult = (answered) => {
+        const result = calls === undefined ? answered : { ...answered, atMs: this.#timeOf(answered.atMs) }
+        return [...onResult(result, this.context), ...this.#moved(NOT_MOVED)]
+      }
     }
-    if (refused !== undefined) this.refused = (key, refusal, time) => refused(key, refusal, this.context, time)
+    if (refused !== undefined) {
+      this.refused = (key, refusal, time) => refused(key, refusal, this.context, this.#planTimeOf(time))
+    }
     if (ledger !== undefined || calls !== undefined) this.begin = (plan) => this.#begin(plan)
     this.isAggregate = (key) => definition.isAggregate?.(key, this.context) ?? false
     for (const is of ['isRepair', 'isServed', 'isBegun'] as const) {
@@ -310,7 +319,11 @@ class PlannerOf<O extends Outcome, W extends Watches, S> implements DefinedPlann
   }
 
   plan(key: string, time: PlanTime): Plan<O> | undefined {
-    return this.#definition.plan(key, this.context, time)
+    return this.#definition.plan(key, this.context, this.#planTimeOf(time))
+  }
+
+  #planTimeOf(time: PlanTime): PlanTime {
+    return { ...time, nowMs: this.#timeOf(time.nowMs) }
   }
 
   reset(): void {

@@ -22,7 +22,7 @@ export {
   type Watch,
 } from './cached-objects.js'
 export type { CallGroup, CallSeat, CallTasks } from './call-tasks.js'
-export { Calls, type CallValue, type Drop, type KnownCall, type LastResult } from './calls.js'
+export { Calls, type CallValue, type Drop, type GroupedCall, type KnownCall, type LastResult } from './calls.js'
 export type { Change } from './change.js'
 export {
   type Cache as PlannerCache,

@@ -1,15 +1,8 @@
 import type { Json } from '../crd/meta/object.js'
-import { refuse } from '../errors/refuse.js'
 import type { ExternalFailure, ExternalResult } from '../plan/index.js'
-import type { Cloud, CloudAddress, CloudAddresses, CloudFacts, CloudNetwork } from '../provider/external/cloud.js'
+import type { Cloud, CloudAddress, CloudAddresses, CloudNetwork, SeenAddress } from '../provider/external/cloud.js'
 import type { ServerCloud } from '../provider/openstack/index.js'
-import {
-  MAX_DESCRIPTION,
-  markerIn,
-  mayReplace,
-  newDescription,
-  withMarker,
-} from '../provider/openstack/neutron/description.js'
+import { fitsMarker, markerIn, newDescription, withMarker } from '../provider/openstack/neutron/description.js'
 import type { FloatingIP, ServerNetwork } from '../provider/openstack/server-cloud.js'
 import type { FakeFloatingIP } from './cloud/objects.js'
 import { FakeCloudError, type FakeCloudErrorCode } from './cloud/troubles.js'
@@ -17,8 +10,8 @@ import { FakeCloudWorld, type FakeCloudWorldOptions } from './cloud/world.js'
 
 /** The options of a {@link FakeCloud}. */
 export interface FakeCloudOptions extends FakeCloudWorldOptions {
-  /** Default as Neutron: marker `atomic`, no choice of addresses, no list by marker. */
-  readonly facts?: Partial<CloudFacts> | undefined
+  /** Whether a list has only the addresses that its input names. Default false, as Neutron. */
+  readonly limitsLists?: boolean | undefined
   /** The project of the pools and servers with this `access`. Default `project` for all. */
   readonly projectOf?: ((access: Json) => string) | undefined
 }
@@ -27,8 +20,8 @@ type Input<K extends keyof Cloud> = Cloud[K] extends (input: infer I) => unknown
 type ServerInput<K extends keyof ServerCloud> = Parameters<ServerCloud[K]>[0]
 
 /**
- * A cloud in memory, modelled on Neutron, for any values of the three facts. It is deterministic:
- * the time comes from `now`, the delay from `latency`, and faults from `inject`.
+ * A cloud in memory, modelled on Neutron. It is deterministic: the time comes from `now`, the delay
+ * from `latency`, and faults from `inject`.
  *
  * Create, change and inspect its objects through {@link FakeCloudWorld}. Markers are in the
  * description of a floating IP, as those of `neutron`: both can use the same cloud.
@@ -39,12 +32,12 @@ type ServerInput<K extends keyof ServerCloud> = Parameters<ServerCloud[K]>[0]
  * cloud.inject('createAddress', 'lostAnswer')
  */
 export class FakeCloud extends FakeCloudWorld implements Cloud, ServerCloud {
-  readonly facts: CloudFacts
+  readonly #limitsLists: boolean
   readonly #projectOf: (access: Json) => string
 
   constructor(options: FakeCloudOptions) {
     super(options)
-    this.facts = { marker: 'atomic', choosesAddress: false, listsByMarker: false, ...options.facts }
+    this.#limitsLists = options.limitsLists === true
     this.#projectOf = options.projectOf ?? (() => 'project')
   }
 
@@ -71,55 +64,48 @@ export class FakeCloud extends FakeCloudWorld implements Cloud, ServerCloud {
     addresses,
   }: Input<'listAddresses'>): Promise<ExternalResult<CloudAddresses>> {
     const isWanted = (found: CloudAddress) =>
-      !this.facts.listsByMarker ||
-      (this.facts.marker === 'after' && found.marker === '') ||
+      !this.#limitsLists ||
       markers.some((marker) => found.marker.startsWith(marker)) ||
       found.tags?.some((tag) => tags.includes(tag)) ||
       addresses.includes(found.address)
     return this.#answer('listAddresses', () => {
       const listed = this.listed({ network, project: this.#projectOf(access) })
-      const addresses = listed.filter((it) => this.isInside(it)).map((it) => this.#seen(it))
+      const addresses = listed.filter((it) => this.isInside(it)).map(cloudAddressOf)
       const problems = listed.filter((it) => !this.isInside(it)).map((it) => `${it.address} is in no subnet`)
       return { addresses: addresses.filter(isWanted), ...(problems.length > 0 && { problems }) }
     })
   }
 
-  createAddress(input: Input<'createAddress'>): Promise<ExternalResult<CloudAddress>> {
-    const { pool, access, network, marker } = input
-    const address = this.facts.choosesAddress ? input.address : null
-    const description = this.facts.marker === 'atomic' ? newDescription(pool, marker) : ''
+  createAddress({ pool, access, network, marker }: Input<'createAddress'>): Promise<ExternalResult<CloudAddress>> {
     return this.#answer('createAddress', (trouble) => {
-      const created = this.create({ network, project: this.#projectOf(access), description, address }, trouble)
-      if (this.isInside(created)) return this.#seen(created)
+      const description = describedAs(newDescription(pool, marker), marker)
+      const created = this.create({ network, project: this.#projectOf(access), description }, trouble)
+      const hasMarker = markerIn(created.description) === marker
+      if (hasMarker && this.isInside(created)) return cloudAddressOf(created)
       this.delete(created.id)
+      if (!hasMarker) throw new FakeCloudError('invalid', `the cloud does not keep the marker ${marker}`)
       throw new FakeCloudError('outside', `${created.address} is in no subnet of network ${network}`)
     })
   }
 
-  markAddress({ id, marker }: Input<'markAddress'>): Promise<ExternalResult<CloudAddress>> {
-    if (this.facts.marker === 'none') refuse('FakeCloud', 'markAddress', 'a cloud that keeps markers', id)
+  markAddress({ seen, marker }: Input<'markAddress'>): Promise<ExternalResult<CloudAddress>> {
     return this.#answer('markAddress', () => {
-      const { description: before } = this.show(id)
-      const has = markerIn(before)
-      if (!mayReplace(has, marker)) {
-        throw new FakeCloudError('inUse', `${id} has the marker of another pool: ${has}`)
-      }
-      const description = withMarker(before, marker)
-      if (description.length > MAX_DESCRIPTION) {
-        throw new FakeCloudError('invalid', `the description of ${id} has no room for a marker`)
-      }
-      return this.#seen(this.update(id, { description }))
+      const before = this.show(seen.id)
+      checkSeen(before, seen)
+      const description = describedAs(withMarker(before.description, marker), marker)
+      return cloudAddressOf(this.update(seen.id, { description }))
     })
   }
 
-  deleteAddress({ id }: Input<'deleteAddress'>): Promise<ExternalResult<Json>> {
+  deleteAddress({ seen }: Input<'deleteAddress'>): Promise<ExternalResult<Json>> {
     return this.#answer('deleteAddress', () => {
-      const floatingIP = this.find(id)
+      const floatingIP = this.find(seen.id)
       if (floatingIP === undefined) return {}
+      checkSeen(floatingIP, seen)
       if (floatingIP.port !== '') {
         throw new FakeCloudError('attached', `${floatingIP.address} is attached to port ${floatingIP.port}`)
       }
-      this.delete(id)
+      this.delete(seen.id)
       return {}
     })
   }
@@ -130,22 +116,28 @@ export class FakeCloud extends FakeCloudWorld implements Cloud, ServerCloud {
       const ports = this.ports.filter(({ device }) => device === server)
       const fixed = ports.flatMap(({ fixedIPs }) => fixedIPs.map((it) => it.address))
       const floating = listed.filter(({ port }) => ports.some(({ id }) => id === port)).map((it) => it.address)
-      const found = listed.find((it) => it.address === address)
+      const found = listed.filter((it) => it.address === address)
       return {
         addresses: [...fixed, ...floating],
-        ports: ports.map(({ id, fixedIPs }) => ({ id, subnets: fixedIPs.map(({ subnet }) => subnet) })),
+        ports: ports.map(({ id, fixedIPs }) => ({ id, fixedIPs })),
         routers: this.routersIn(ports.map(({ network }) => network)).map(({ id, subnets, gatewayNetwork }) => ({
           id,
           subnets,
           ...(gatewayNetwork !== '' && { gatewayNetwork }),
         })),
-        ...(found && { floatingIP: floatingIPOf(found) }),
+        floatingIPs: found.map(floatingIPOf),
       }
     })
   }
 
-  attachFloatingIP({ id, port, revision }: ServerInput<'attachFloatingIP'>): Promise<ExternalResult<Json>> {
+  attachFloatingIP({
+    id,
+    port,
+    fixedAddress,
+    revision,
+  }: ServerInput<'attachFloatingIP'>): Promise<ExternalResult<Json>> {
     return this.#answer('attachFloatingIP', () => {
+      this.checkFixed(port, fixedAddress)
       this.update(id, { port }, revision)
       return {}
     })
@@ -158,14 +150,8 @@ export class FakeCloud extends FakeCloudWorld implements Cloud, ServerCloud {
     })
   }
 
-  /** A floating IP as the facts let a pool see it. */
-  #seen({ id, address, network, description, port, createdAtMs, tags }: FakeFloatingIP): CloudAddress {
-    const marker = this.facts.marker === 'none' ? '' : markerIn(description)
-    return { id, address, network, marker, isAttached: port !== '', createdAtMs, tags }
-  }
-
   async #answer<T>(
-    operation: Exclude<keyof Cloud, 'facts'> | keyof ServerCloud,
+    operation: keyof Cloud | keyof ServerCloud,
     action: Parameters<FakeCloudWorld['perform']>[1] extends (trouble: infer R) => unknown ? (trouble: R) => T : never,
   ): Promise<ExternalResult<T>> {
     try {
@@ -175,6 +161,26 @@ export class FakeCloud extends FakeCloudWorld implements Cloud, ServerCloud {
       throw error
     }
   }
+}
+
+function cloudAddressOf({ id, address, network, description, port, revision, tags }: FakeFloatingIP): CloudAddress {
+  const marker = markerIn(description)
+  return { id, address, network, marker, isAttached: port !== '', revision: String(revision), tags }
+}
+
+/** @throws FakeCloudError `revision` for an address that was changed since it was seen */
+function checkSeen({ description, revision }: FakeFloatingIP, { id, marker, revision: seen }: SeenAddress): void {
+  const has = markerIn(description)
+  if (has !== marker) throw new FakeCloudError('revision', `${id} has the marker ${has}, and not ${marker}`)
+  if (seen !== '' && seen !== String(revision)) {
+    throw new FakeCloudError('revision', `${id} has revision ${revision}, and not ${seen}`)
+  }
+}
+
+/** The description, if it can have the marker. @throws FakeCloudError `invalid` */
+function describedAs(description: string, marker: string): string {
+  if (fitsMarker(description, marker)) return description
+  throw new FakeCloudError('invalid', `the description has no room for the marker ${marker}`)
 }
 
 function floatingIPOf({ id, address, network, port, revision }: FakeFloatingIP): FloatingIP {

@@ -1,26 +1,23 @@
 /**
  * Tools for your own tests: conformance suites for stores and clouds, a deterministic simulation
- * with faults, arbitraries for fast-check, and a cloud in memory. It needs the peer dependency
- * fast-check.
+ * with faults, and a cloud in memory.
  *
  * @module ipam-kit/testing
  */
 
-export type { Address4, Address6, AddressValue, PrefixValue, RangeSetValue, RangeValue } from '../cidr/index.js'
 export type { Json, KindInfo } from '../crd/meta/index.js'
 export type { ExternalResult } from '../plan/index.js'
 export type {
   Cloud,
   CloudAddress,
   CloudAddresses,
-  CloudFacts,
   CloudInput,
   CloudNetwork,
+  SeenCloudAddress,
 } from '../provider/external/index.js'
 export type { ServerCloud, ServerNetwork } from '../provider/openstack/index.js'
 export type { AnyCaller, ObjectLocks } from '../run/index.js'
 export type { Store } from '../store/index.js'
-export { address, prefix, range, rangeSetIn } from './arbitraries.js'
 export { type NeutronHandler, neutronHandler } from './cloud/neutron-handler.js'
 export type { FakeUser, NeutronHandlerOptions } from './cloud/neutron-options.js'
 export type { FakeAct, FakeFloatingIP, FakeNetwork, FakePort, FakeRouter } from './cloud/objects.js'

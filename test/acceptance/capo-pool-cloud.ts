@@ -1,9 +1,14 @@
 import { Address, Prefix } from 'ipam-kit/cidr'
 import { FakeCloud } from 'ipam-kit/testing'
 
-/** A cloud that gives the addresses of a case first, each when a call has got it. */
+/**
+ * A cloud that gives the addresses of a case first, each when a call has got it. Its lists have what
+ * the case has twice, twice.
+ */
 export class CaseCloud extends FakeCloud {
   readonly #next: string[]
+  /** How often a list has an address; left out: once. */
+  readonly times = new Map<string, number>()
 
   constructor(now: () => number, next: readonly string[]) {
     super({ now })
@@ -14,6 +19,14 @@ export class CaseCloud extends FakeCloud {
     const created = super.create({ ...wanted, address: this.#next[0] ?? wanted.address ?? null }, trouble)
     this.#next.shift()
     return created
+  }
+
+  override listed(wanted: Parameters<FakeCloud['listed']>[0]): ReturnType<FakeCloud['listed']> {
+    const all = super.listed(wanted)
+    const most = Math.max(1, ...this.times.values())
+    return Array.from({ length: most }, (_, nth) =>
+      all.filter(({ address }) => nth < (this.times.get(address) ?? 1)),
+    ).flat()
   }
 }
 

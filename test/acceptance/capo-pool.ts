@@ -4,7 +4,7 @@ import type { Condition, KubeObject } from 'ipam-kit/crd/meta'
 import { OpenStackFloatingIPPool, poolTag } from 'ipam-kit/crd/openstack'
 import { fail, unwrap } from 'ipam-kit/errors'
 import type { ExternalCall, ExternalResult } from 'ipam-kit/plan'
-import { cloudCaller, RESERVATIONS_ANNOTATION, reservationsOf } from 'ipam-kit/provider/external'
+import { cloudCaller, IDENTITY_ANNOTATION } from 'ipam-kit/provider/external'
 import { floatingIPPools, neutron } from 'ipam-kit/provider/openstack'
 import { runUntilQuiet } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
@@ -100,7 +100,9 @@ export class CapoPool {
   #nowMs = Date.UTC(2026, 0, 1)
   readonly #store: Store = memoryStore({ now: () => this.#nowMs, kinds })
   readonly #cloud: CaseCloud
-  readonly #planner = floatingIPPools({ identity: 'acceptance', callSeconds: 10 })
+  /** The uid of the pool in the store. */
+  #uid = ''
+  readonly #planner = floatingIPPools({ callSeconds: 10 })
   /** The claims of the case that were Bound to an IPAddress before. */
   readonly #boundBefore = new Set<string>()
   readonly #writes: string[] = []
@@ -206,29 +208,21 @@ export class CapoPool {
     return this.#given.addresses.filter(({ deleting }) => deleting === true).map(({ name }) => name)
   }
 
-  /** The names of those that are held because the cloud does not take them back. */
+  /** The names of those whose address the cloud does not take back, as the pool says. */
   async releaseFailed(): Promise<readonly string[]> {
-    const claims = await this.#list(IPAddressClaim)
-    const isStuck = (name: string) =>
-      claims.some((claim) => {
-        const ready = claim.status?.conditions?.find(({ type }) => type === 'Ready')
-        return claim.metadata.name === name && ready?.message?.startsWith('not released') === true
-      })
-    return this.#going.filter(isStuck)
+    const said = (await this.pool())?.status?.conditions?.map(({ message }) => message ?? '').join() ?? ''
+    return this.#given.addresses
+      .filter(({ name, address }) => this.#going.includes(name) && said.includes(`${address} is not deleted: `))
+      .map(({ name }) => name)
   }
 
   /** Addresses that the pool has created, and that nothing in the cluster knows. */
   async leaked(): Promise<readonly string[]> {
     const pool = await this.pool()
     const live = (await this.#list(IPAddress)).map(({ spec }) => spec.address)
-    const read = pool && reservationsOf(pool)
-    const reserved = read?.ok ? read.value.entries.flatMap(({ address }) => address ?? []) : []
-    const known = new Set([...live, ...(pool?.status?.availableIPs ?? []), ...reserved])
-    const { pool: given } = this.#given
-    const isOurs = (description: string) =>
-      description.includes(`${given.uid}/`) || (pool !== undefined && description.includes(`${pool.metadata.uid}/`))
+    const known = new Set([...live, ...(pool?.status?.availableIPs ?? [])])
     return this.#cloud.floatingIPs
-      .filter(({ address, description }) => isOurs(description) && !known.has(address))
+      .filter(({ address, description }) => description.includes(`${this.#uid}/`) && !known.has(address))
       .map(({ address }) => address)
   }
 
@@ -249,6 +243,7 @@ export class CapoPool {
       const cidrs = nth === 0 ? networkOf(named) : [`100.127.${nth % 256}.0/24`]
       this.#cloud.addNetwork({ name: `public-${nth}`, cidrs, isExternal: true })
     }
+    this.#uid = await this.#createPool()
     const [network] = this.#cloud.networks
     const tag = poolTag(pool.name)
     for (const { ip, tag: given, description, usedBy, ...rest } of network === undefined ? [] : inCloud(outside)) {
@@ -256,18 +251,21 @@ export class CapoPool {
       const isOurs = given === tag || isNamed
       const uid =
         usedBy == null || usedBy === `${pool.namespace}/${pool.name}`
-          ? pool.uid
+          ? this.#uid
           : `uid of ${usedBy}`.replace(/\W/g, '-')
-      const marked = isOurs ? `ipam-kit ${uid}/spare-of-${ip.replace(/\W/g, '-')}` : (description ?? '')
+      // upstream deletes it while its IPAddress is being deleted, and this library after that
+      const isGoing = pool.spec.reclaimPolicy === 'Delete' && addresses.some((it) => it.deleting && it.address === ip)
+      const part = isGoing ? 'deleting' : `spare-of-${ip.replace(/\W/g, '-')}`
+      const marked = isOurs ? `ipam-kit ${uid}/${part}` : (description ?? '')
       const id = this.#cloud.byHand.create({ network: network!.id, address: ip, description: marked })
       if (given != null) this.#cloud.byHand.tag(id, given)
+      this.#cloud.times.set(ip, outside.filter((it) => it.ip === ip).length)
       const holder = rest.attachedTo || rest.port
       if (holder) {
         this.#cloud.addPort({ id: holder, device: holder, network: network!.id, fixedIPs: [] })
         this.#cloud.byHand.attach(id, holder)
       }
     }
-    await this.#createPool()
     for (const claim of claims) await this.#createClaim(claim)
     for (const address of addresses) await this.#createAddress(address)
     for (const { name } of claims.filter(({ deleting }) => deleting)) await this.#delete(IPAddressClaim.info, name)
@@ -276,26 +274,20 @@ export class CapoPool {
     if (faults?.tag != null) this.#cloud.inject('tagAddress', ...Array.from({ length: 500 }, () => 'down' as const))
   }
 
-  async #createPool(): Promise<void> {
-    const { name, namespace, uid, spec, status } = this.#given.pool
+  /** @returns its uid */
+  async #createPool(): Promise<string> {
+    const { name, namespace, spec, status } = this.#given.pool
     const { apiVersion, kind } = OpenStackFloatingIPPool.info
     const { reclaimPolicy, preAllocatedFloatingIPs, maxIPs } = spec
     const listed = (status?.availableIPs ?? []).filter((ip) => {
       const found = this.#given.outside.find((each) => each.ip === ip)
       return !preAllocatedFloatingIPs?.includes(ip) && found?.tag !== poolTag(name)
     })
-    const written = { pool: `${namespace}/${name}`, uids: [uid], entries: [], adopted: listed }
-    const annotations = { [RESERVATIONS_ANNOTATION]: JSON.stringify(written) }
     const { identityRef } = this.#identity
-    await this.#create({
+    const uid = await this.#create({
       apiVersion,
       kind,
-      metadata: {
-        namespace,
-        name,
-        finalizers: ['openstackfloatingippool.infrastructure.cluster.x-k8s.io'],
-        annotations,
-      },
+      metadata: { namespace, name, finalizers: ['openstackfloatingippool.infrastructure.cluster.x-k8s.io'] },
       spec: {
         identityRef,
         reclaimPolicy,
@@ -306,6 +298,11 @@ export class CapoPool {
     const { availableIPs, failedIPs } = status ?? {}
     const before = { claimedIPs: [], availableIPs: availableIPs ?? [], failedIPs: failedIPs ?? [] }
     await this.#patchStatus(OpenStackFloatingIPPool.info, name, before)
+    // the case's pool was served before
+    const written = { pool: `${namespace}/${name}`, ids: [uid], adopted: listed }
+    const annotations = { [IDENTITY_ANNOTATION]: JSON.stringify(written) }
+    unwrap(await this.#store.patch({ apiVersion, kind, namespace, name }, { metadata: { annotations } }))
+    return uid
   }
 
   async #createClaim(claim: PoolCase['claims'][number]): Promise<string> {

@@ -277,16 +277,16 @@ class CaseCloud implements ServerCloud {
     // an instance has a port, also where a case does not name it
     const { serverAddresses = [], ports = ['a port'] } = this.#given
     const all = this.hasInstance ? ports.map((port) => (typeof port === 'string' ? { id: port } : port)) : []
-    const floatingIP = this.#floatingIPs.find((each) => each.address === address)
+    const floatingIPs = this.#floatingIPs.filter((each) => each.address === address)
     const routers: RouterLinks[] = all.map((port) => ({
       ...{ id: `router of ${port.id}`, subnets: [`subnet of ${port.id}`] },
       gatewayNetwork: 'routerGatewayNetwork' in port ? port.routerGatewayNetwork : undefined,
     }))
     const network = {
       addresses: this.hasInstance ? serverAddresses : [],
-      ports: all.map(({ id }) => ({ id, subnets: [`subnet of ${id}`] })),
+      ports: all.map(({ id }) => ({ id, fixedIPs: [{ subnet: `subnet of ${id}`, address: '10.0.0.4' }] })),
       routers,
-      ...(floatingIP && { floatingIP }),
+      floatingIPs,
     }
     return this.#answer('describeServer', network)
   }

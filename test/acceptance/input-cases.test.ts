@@ -333,6 +333,22 @@ describe('floating IPs of a pool', () => {
     )
     expect(got).toEqual({ bound })
   })
+
+  test('a list that has one of them twice gives it once', async () => {
+    const [first, second] = [{ ip: '203.0.113.10' }, { ip: '203.0.113.11' }]
+    const { pool, ...rest } = input([first, second, first])
+    const bound = { c1: '203.0.113.10', c2: '203.0.113.11' }
+    const claims = ['c1', 'c2', 'c3'].map((name) => ({ name }))
+    const got = await ask('consumer-capo-fip', { pool, ...rest, claims }, { bound }, { function: 'poolReconcile' })
+    expect(got).toEqual({ bound })
+  })
+
+  test('a pool that ends while a claim waits gives it nothing, and stays until the claim is deleted', async () => {
+    const { pool, ...rest } = input([{ ip: '203.0.113.10' }])
+    const expected = { bound: {}, claimPhase: { c1: ['Pending', 'PoolNotReady'] }, poolFinalizerRemoved: false }
+    const given = { pool: { ...pool, deleting: true }, ...rest }
+    expect(await ask('consumer-capo-fip', given, expected, { function: 'poolReconcile' })).toEqual(expected)
+  })
 })
 
 test('a machine that is not running reports no addresses', async () => {

@@ -68,13 +68,8 @@ const WORLDS: Readonly<Record<string, (count: number) => World | Promise<World>>
 const EXCEPTIONS: Readonly<Record<string, readonly string[]>> = {
   // to find the subnets in no range, all Nodes would have to be read
   'network view of Nodes in no range': ['provider/network-view/family.ts'],
-  // the list of the cloud; the addresses of IPAddress objects stay beside the cache until external
-  // pools read their ledgers from holdings
-  'external pools': [
-    'provider/external/inventory.ts',
-    'provider/external/ledger.ts',
-    'provider/external/pools-by-address.ts',
-  ],
+  // the list of the cloud, in the order in which a pool uses it
+  'external pools': ['provider/external/view.ts'],
 }
 
 /** A pool, Bound claims, and their IPAddress objects. */

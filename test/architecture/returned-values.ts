@@ -209,6 +209,7 @@ export const specimens: Readonly<Record<string, Specimen>> = {
   Calls: specimen(callTable, {
     inFlight: (it) => it.inFlight,
     of: (it) => it.of('Node a'),
+    inGroup: (it) => it.inGroup('Node a'),
     get: (it) => it.get('Node a', 'allocate', 'k'),
     begin: (it) => it.begin({ call: CALL }),
     sent: (it) => it.sent(CALL, 3),

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { Address, Range, RangeSet } from 'ipam-kit/cidr'
-import { address, range } from 'ipam-kit/testing'
+import { address, range } from 'ipam-kit/testing/arbitraries'
 import { expect } from 'vitest'
 
 const value = Address.toBigInt

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { Address } from 'ipam-kit/cidr'
-import { address } from 'ipam-kit/testing'
+import { address } from 'ipam-kit/testing/arbitraries'
 
 type Fields = { readonly [key: string]: unknown }
 

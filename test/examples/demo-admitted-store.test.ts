@@ -482,6 +482,17 @@ describe('a store that asks the rules', () => {
     expect(await api.patch(refOf(claim), operations)).toMatchObject({ ok: false, failure: { code: 'STORE_INVALID' } })
   })
 
+  test('asks nothing of a patch that only tests fields', async () => {
+    const { api } = world()
+    const { metadata } = unwrap(await api.create(claim))
+    const test = (value: string) => [{ op: 'test', path: '/metadata/uid', value }] as const
+    expect(await api.patch(refOf(claim), test(`${metadata.uid}`))).toMatchObject({ ok: true, value: { metadata } })
+    expect(await api.patch(refOf(claim), test('another'))).toMatchObject({
+      ok: false,
+      failure: { code: 'STORE_INVALID' },
+    })
+  })
+
   test('takes an update of a stored object that cannot be read for a creation, and lets it be deleted', async () => {
     const { api, store } = world()
     const whole = { ...metal3, kind: 'IPClaim', spec: { pool: { name: 'blue' } } }

@@ -211,9 +211,9 @@ test('the metrics tell how addresses and pools are, and how calls end', async ()
   expect(told('ipam_floating_ip_addresses')).toEqual([
     `ipam_floating_ip_addresses{${labels},state="claimed"} 2`,
     `ipam_floating_ip_addresses{${labels},state="free"} 0`,
-    `ipam_floating_ip_addresses{${labels},state="created"} 1`,
     `ipam_floating_ip_addresses{${labels},state="failed"} 1`,
-    `ipam_floating_ip_addresses{${labels},state="quarantined"} 0`,
+    `ipam_floating_ip_addresses{${labels},state="missing"} 0`,
+    `ipam_floating_ip_addresses{${labels},state="inherited"} 0`,
   ])
   expect(told('ipam_floating_ip_pools')).toEqual(['ipam_floating_ip_pools{outcome="ready"} 1'])
   expect(told('ipam_cloud_calls_total{operation="createAddress"')).toEqual([

@@ -56,6 +56,17 @@ test('a call is known by its object, operation and key, with its result and the 
   expect([...calls.of(ABOUT)].map((known) => known.call.operation)).toEqual(['allocate', 'confirm'])
 })
 
+test('the calls of an object and of a group are in the order in which they were last registered', () => {
+  for (const operation of ['delete', 'mark', 'delete']) call(REFUSED, operation)
+  const orders = [calls.of(ABOUT), calls.inGroup(ABOUT)].map((known) =>
+    known.map(({ call: { operation } }) => operation),
+  )
+  expect(orders).toEqual([
+    ['mark', 'delete'],
+    ['mark', 'delete'],
+  ])
+})
+
 test('a call is in flight from its plan to the end of the plan, and has its time when it is sent', () => {
   begin()
   expect([get()?.sentAtMs, [...calls.inFlight].length]).toEqual([undefined, 1])

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { Address, Range, RangeSet } from 'ipam-kit/cidr'
 import { asciiMap, svgMap } from 'ipam-kit/render'
-import { rangeSetIn } from 'ipam-kit/testing'
+import { rangeSetIn } from 'ipam-kit/testing/arbitraries'
 import { describe, expect, test } from 'vitest'
 import type { MapLabel } from '../../src/render/grid.js'
 import { escapeXml } from '../../src/render/xml.js'

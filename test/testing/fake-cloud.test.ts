@@ -1,6 +1,6 @@
 import { FakeCloud } from 'ipam-kit/testing'
 import { describe, expect, test } from 'vitest'
-import { markerText } from '../../src/provider/external/cloud.js'
+import { markerText } from '../../src/provider/external/view.js'
 import type { CloudTrouble, CloudTroubleKind } from '../../src/testing/cloud/troubles.js'
 import type { FakeCloudOptions } from '../../src/testing/fake-cloud.js'
 
@@ -12,7 +12,7 @@ function cloudWith(options: Partial<FakeCloudOptions> = {}) {
   const clock = { nowMs: 1_000_000 }
   const cloud = new FakeCloud({ now: () => clock.nowMs, ...options })
   const network = cloud.addNetwork({ name: 'public', cidrs: ['203.0.113.0/28'] }).id
-  const create = (text = marker) => cloud.createAddress({ ...base, network, marker: text, address: null })
+  const create = (text = marker) => cloud.createAddress({ ...base, network, marker: text })
   const list = async () => {
     const listed = await cloud.listAddresses({ ...base, network, markers: ['pool-uid/'], tags: [], addresses: [] })
     if (!listed.ok) throw new Error(listed.failure.message)
@@ -98,8 +98,8 @@ describe('lists', () => {
     }).toThrow('listLagMs')
   })
 
-  test('by marker: the addresses of the pool, those with a tag, and those that are named', async () => {
-    const { cloud, network, create } = cloudWith({ facts: { listsByMarker: true } })
+  test('limited: the addresses of the pool, those with a tag, and those that are named', async () => {
+    const { cloud, network, create } = cloudWith({ limitsLists: true })
     await create()
     await create(markerText('pool-uid-2', 'claim-uid'))
     const tagged = cloud.byHand.create({ network, tags: ['t'] })
@@ -141,9 +141,9 @@ describe('operators', () => {
     const theirs = cloud.byHand.create({ network })
     const ours = await create()
     if (!ours.ok) throw new Error(ours.failure.message)
-    await cloud.deleteAddress({ ...base, id: ours.value.id, address: '' })
+    await cloud.deleteAddress({ ...base, seen: { id: ours.value.id, marker, revision: '' }, address: '' })
     expect(cloud.foreignDeletions).toEqual([])
-    await cloud.deleteAddress({ ...base, id: theirs, address: '' })
+    await cloud.deleteAddress({ ...base, seen: { id: theirs, marker: '', revision: '' }, address: '' })
     expect(cloud.foreignDeletions).toMatchObject([{ id: theirs, by: 'call' }])
     expect(cloud.created).toMatchObject([{ by: 'hand' }, { by: 'call', marker }])
   })

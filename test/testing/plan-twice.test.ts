@@ -12,7 +12,6 @@ describe('plans each key twice in one state, and the plans are equal', () => {
   const quick = Object.entries(systems).filter(([name]) => !name.startsWith('slow'))
 
   test.each(quick)('%s', async (_, { run }) => {
-    // three in a row have all kinds of markers of a cloud
     for (let seed = 1; seed <= share(30); seed++) expect((await run(seed, undefined)).problems).toEqual([])
   })
 

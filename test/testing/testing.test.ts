@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { Address, Prefix, Range, RangeSet } from 'ipam-kit/cidr'
 import { memoryStore } from 'ipam-kit/store/memory'
-import { address, crashingStore, prefix, range, rangeSetIn, SimulatedCrash } from 'ipam-kit/testing'
+import { crashingStore, SimulatedCrash } from 'ipam-kit/testing'
+import { address, prefix, range, rangeSetIn } from 'ipam-kit/testing/arbitraries'
 import { describe, expect, test } from 'vitest'
 import { ModelPool } from '../allocator/pool/model-pool.js'
 

@@ -61,6 +61,8 @@ export class AdmittedStore implements Store {
 
   patch: Store['patch'] = async (ref, patch, options = {}) => {
     if (!isAsked(ref, options)) return this.#store.patch(ref, patch, options)
+    // the object stays as it is
+    if (isGuard(patch)) return this.#store.patch(ref, patch, options)
     if (!isMergePatch(patch)) return refuse(ref, 'the demo asks its rules about merge patches only')
     for (let attempt = 1; ; attempt++) {
       const written = await this.#patchOnce(ref, patch, options)
@@ -138,6 +140,11 @@ function refuse(
 export function reasonIn(failure: Extract<StoreFailure, { readonly code: 'STORE_INVALID' }>): string {
   const { path, problem } = failure.context
   return path === WHOLE ? problem : `${path}: ${problem}`
+}
+
+/** Whether a patch only tests fields. */
+function isGuard(patch: MergePatch | JsonPatch): boolean {
+  return !isMergePatch(patch) && patch.every(({ op }) => op === 'test')
 }
 
 function isMergePatch(patch: MergePatch | JsonPatch): patch is MergePatch {

@@ -1,18 +1,13 @@
 // An IPAM product in memory, shaped like Infoblox's: networks, and host records in them, each with
 // one address and the marker of its creator.
 import { Address, Prefix } from 'ipam-kit/cidr'
+import { type AddressRecord, type Api, ApiError } from './your-cloud.js'
 
-export interface HostRecord {
-  /** Of this record alone: no other one ever has it. */
-  readonly id: string
-  /** Empty: nobody has marked it. */
-  readonly marker: string
+export interface HostRecord extends AddressRecord {
   readonly name: string
-  readonly network: string
-  readonly address: string
 }
 
-export type NewRecord = Omit<HostRecord, 'id' | 'address'>
+export type NewRecord = Pick<HostRecord, 'network' | 'marker' | 'name'>
 
 /** What goes wrong with the next call. */
 export type Trouble =
@@ -21,16 +16,7 @@ export type Trouble =
   /** It is done, and nobody learns of it. */
   | 'lost-answer'
 
-export class ApiError extends Error {
-  readonly code: 'down' | 'timeout' | 'no-such-network' | 'network-full' | 'no-such-record' | 'marked'
-
-  constructor(code: ApiError['code'], message: string) {
-    super(message)
-    this.code = code
-  }
-}
-
-export class FakeIpam {
+export class FakeIpam implements Api {
   readonly #networks = new Map<string, Prefix>()
   /** By id. */
   readonly #records = new Map<string, HostRecord>()
@@ -86,23 +72,28 @@ export class FakeIpam {
     })
   }
 
-  /**
-   * Sets the marker of a record, or removes it if that is empty. The owner, which stands before the
-   * slash, has to be the same.
-   */
-  mark(id: string, marker: string): Promise<HostRecord> {
-    return this.#call(`mark ${id}`, () => {
-      const record = this.#records.get(id)
-      if (record === undefined) throw new ApiError('no-such-record', `there is no record ${id}`)
-      const isOfOther = marker !== '' && record.marker !== '' && ownerOf(record.marker) !== ownerOf(marker)
-      if (isOfOther) throw new ApiError('marked', `${record.address} is of another owner`)
-      return this.#set({ ...record, marker })
+  hasNetwork(network: string): Promise<boolean> {
+    return this.#call(`find ${network}`, () => this.#networks.has(network))
+  }
+
+  get(id: string): Promise<HostRecord | undefined> {
+    return this.#call(`get ${id}`, () => this.#records.get(id))
+  }
+
+  /** Changes a record of this version. */
+  update(id: string, version: number, change: Partial<HostRecord>): Promise<HostRecord> {
+    return this.#call(`update ${id}`, () => {
+      const record = this.#versionOf(id, version)
+      return this.#set({ ...record, ...change, version: version + 1 })
     })
   }
 
-  /** Removes a record. @returns whether there was one */
-  remove(id: string): Promise<boolean> {
-    return this.#call(`remove ${id}`, () => this.#records.delete(id))
+  /** Removes a record of this version. */
+  remove(id: string, version: number): Promise<void> {
+    return this.#call(`remove ${id}`, () => {
+      this.#versionOf(id, version)
+      this.#records.delete(id)
+    })
   }
 
   /** What an administrator does in the product itself. @returns whether there was a record */
@@ -112,7 +103,7 @@ export class FakeIpam {
   }
 
   addByHand(network: string, address: string, marker = ''): HostRecord {
-    return this.#set({ id: `${++this.#ids}`, marker, name: 'by-hand', network, address })
+    return this.#set({ id: `${++this.#ids}`, marker, name: 'by-hand', network, address, version: 1, server: '' })
   }
 
   #recordOf(marker: string): HostRecord | undefined {
@@ -121,7 +112,13 @@ export class FakeIpam {
 
   #add(request: NewRecord): HostRecord {
     const address = this.#lowestFree(request.network)
-    return this.#set({ ...request, id: `${++this.#ids}`, address })
+    return this.#set({ ...request, id: `${++this.#ids}`, address, version: 1, server: '' })
+  }
+
+  #versionOf(id: string, version: number): HostRecord {
+    const record = this.#records.get(id)
+    if (record?.version === version) return record
+    throw new ApiError('changed', `there is no record ${id} of version ${version}`)
   }
 
   #set(record: HostRecord): HostRecord {
@@ -156,5 +153,3 @@ export class FakeIpam {
     throw new ApiError('network-full', `no free address in ${cidr}`)
   }
 }
-
-const ownerOf = (marker: string) => marker.split('/')[0]

@@ -1,6 +1,6 @@
 import type { Meta } from 'ipam-kit/crd'
 import { OpenStackFloatingIPPool, OpenStackServer } from 'ipam-kit/crd/openstack'
-import type { ExternalLedger } from 'ipam-kit/provider/external'
+import type { ExternalPoolLedger } from 'ipam-kit/provider/external'
 import { Histogram, type Metric } from 'ipam-kit/render'
 import type { ControllerResult, ExternalCaller } from 'ipam-kit/run'
 import type { Figures } from '../program/metrics.js'
@@ -9,15 +9,12 @@ import type { Figures } from '../program/metrics.js'
 type Samples = Extract<Metric, { readonly type: 'counter' | 'gauge' }>['samples']
 
 const BOUNDS_SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
-const NOTHING_RESERVED: ReadonlySet<string> = new Set()
 const { kind: POOL, apiVersion } = OpenStackFloatingIPPool.info
 const { kind: SERVER } = OpenStackServer.info
 
 /** Where the ledgers of pools are. */
 export interface Ledgers {
-  ledgerOf(
-    pool: Meta.ObjectRef,
-  ): Pick<ExternalLedger<OpenStackFloatingIPPool>, 'size' | 'created' | 'failed' | 'quarantined' | 'free'>
+  ledgerOf(pool: Meta.ObjectRef): Pick<ExternalPoolLedger<OpenStackFloatingIPPool>, 'size' | 'report'>
 }
 
 /** How pools and servers are, and how the calls to the cloud end. */
@@ -76,20 +73,19 @@ export class CloudFigures implements Figures {
   }
 
   /**
-   * As of the last list. `created`: by the pool, and in one of the other states as well. `free`:
-   * also those that are reserved and not given yet.
+   * As of the last plan that was compared with the status.
    */
   #addresses(): Samples {
     const pools = [...this.#outcomes.keys()].filter((key) => key.startsWith(`${POOL} `))
     return pools.flatMap((key) => {
       const [namespace = '', name = ''] = key.slice(POOL.length + 1).split('/')
-      const ledger = this.#ledgers.ledgerOf({ apiVersion, kind: POOL, namespace, name })
+      const { size, report } = this.#ledgers.ledgerOf({ apiVersion, kind: POOL, namespace, name })
       const counts = {
-        claimed: ledger.size,
-        free: ledger.free(Number.POSITIVE_INFINITY, NOTHING_RESERVED).length,
-        created: [...ledger.created].length,
-        failed: ledger.failed().length,
-        quarantined: ledger.quarantined.length,
+        claimed: size,
+        free: report?.available.length ?? 0,
+        failed: report?.failed.length ?? 0,
+        missing: report?.missing.length ?? 0,
+        inherited: report?.inherited.length ?? 0,
       }
       return Object.entries(counts).map(([state, value]) => ({ labels: { namespace, pool: name, state }, value }))
     })

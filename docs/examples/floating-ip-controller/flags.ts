@@ -1,10 +1,12 @@
 import { FlagError, type FlagOptions, type FlagValues, isWhole, numberOf } from '../program/flags.js'
 
 export const FLAGS = {
+  /** Pools have one leader. Off: no other process may run. */
+  'leader-elect': { type: 'boolean', default: true },
   /** Which of pools and servers it looks after. */
   controllers: { type: 'string', default: 'pools,servers' },
   /**
-   * How long a call to OpenStack may take. After a crash an open call is waited for twice as long.
+   * How long a call to OpenStack may take. After a start pools wait so long for open calls.
    */
   'call-seconds': { type: 'string', default: '60' },
   /** After how long the floating IPs of a pool are listed again. */

@@ -5,13 +5,13 @@
 //   KUBECONFIG=... tsx main.ts [--controllers pools,servers] [--call-seconds S] [--list-seconds S]
 //   [--on-exhausted wait|fail]
 //       [--release-when detached|instanceGone] [--cluster-identities] [--metrics PORT]
-//       [--concurrency N] [--leader-elect [--namespace NS] [--lease-duration S] [--renew-deadline
-//       S] [--retry-period S]]
+//       [--concurrency N] [--leader-elect=false] [--namespace NS] [--lease-duration S]
+//       [--renew-deadline S] [--retry-period S]
 //
-// With --leader-elect any number of processes may run, and one of them works. Ends on SIGTERM and
+// Any number of processes may run, and one of them works: the leader. Ends on SIGTERM and
 // SIGINT when everything that it has begun is ended; with status 1 when it has lost its lease or
 // cannot start, with 2 for wrong flags. rbac.yaml is what it may do.
-import { now, uid } from 'ipam-kit/node'
+import { now } from 'ipam-kit/node'
 import { floatingIPPools, floatingServers, neutron } from 'ipam-kit/provider/openstack'
 import { runProgram } from '../program/program.js'
 import { callerOf } from './caller.js'
@@ -27,8 +27,7 @@ await runProgram({
   flags: FLAGS,
   work(values) {
     const { controllers, callSeconds, listSeconds, onExhausted, releaseWhen, clusterIdentities } = optionsOf(values)
-    // of this process and no other: what it has reserved, only it has made calls for
-    const pools = floatingIPPools({ identity: uid(), callSeconds, listSeconds })
+    const pools = floatingIPPools({ callSeconds, listSeconds })
     const servers = floatingServers({ onExhausted, releaseWhen, callSeconds })
     const figures = new CloudFigures(pools)
     return {

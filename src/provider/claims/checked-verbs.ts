@@ -36,9 +36,8 @@ export function checkedVerbs(definition: Verbs & { readonly name: string }): Ver
       check(planning, 'answer.outcome', plan.outcome, ['open', { kind: 'text' }])
       assertSeconds(planning, 'requeueAfterSeconds', plan.requeueAfterSeconds)
       if (plan.call !== undefined) check(planning, 'answer.call', plan.call, ['open', { operation: 'text' }])
-      if (plan.concerns !== undefined && !Array.isArray(plan.concerns)) {
-        refuseIn(planning, 'answer.concerns', 'a list of names', plan.concerns)
-      }
+      check(planning, 'answer', plan, ['open', { shownMs: 'number?' }])
+      if (plan.wakes !== undefined) check(planning, 'answer.wakes', plan.wakes, ['list', 'text'])
       const texts = plan.problems?.map((each) => (typeof each === 'object' ? each?.message : each))
       if (texts !== undefined) check(planning, 'answer.problems', texts, ['list', 'text'])
       return plan
@@ -85,7 +84,6 @@ const ENSURED = {
     check(of, 'answer', answer, ['open', { reason: 'text', message: 'text' }])
     assertSeconds(of, 'retryAfterSeconds', answer.retryAfterSeconds)
   },
-  reserve: message,
   call,
 }
 const CONFIRMED = { yes: nothing, no: message, stale: message, call }

@@ -4,18 +4,26 @@ import type { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import { formatRef, hasFinalizer, isDeleting, type ObjectRef, refOf } from '../../crd/meta/object.js'
 import { listedInOrder } from '../../errors/listed.js'
 import { refuse } from '../../errors/refuse.js'
-import { addFinalizer, type Effect, guard, type Plan, type PlanTime, patchObject } from '../../plan/index.js'
+import {
+  addFinalizer,
+  type Effect,
+  guard,
+  type Plan,
+  type PlanTime,
+  patchIfFields,
+  patchObject,
+} from '../../plan/index.js'
 import { fulfils, isControlledBy, isStale, newIPAddress, repairOf } from './address-object.js'
 import type { UnknownCalls } from './call-schemas.js'
-import type { Confirmed, Ensured, PoolCallResults } from './definition.js'
+import type { Confirmed, Ensured } from './definition.js'
 import { type Asked, markerOf } from './external.js'
 import { planHeld } from './held-claim.js'
 import type { ClaimOutcome } from './outcome.js'
-import { bound, paused, RETRY_SECONDS, type SoFar, startOf, step, wait, waiting } from './outcomes.js'
-import { askVerb, type ClaimInput, callPlan, giveBack, type Planning, whyUnavailable } from './planning.js'
+import { bound, notReadyEffects, paused, RETRY_SECONDS, type SoFar, startOf, step, wait, waiting } from './outcomes.js'
+import { askVerb, type ClaimInput, callPlan, giveBack, type Planning, poolInputOf, whyUnavailable } from './planning.js'
 import { type ClaimReads, claimReads } from './references.js'
 import { planBeforeRelease, planRelease } from './release.js'
-import { choosesByLedger, type ProviderRules } from './rules.js'
+import { areOrphansLeft, choosesByLedger, type ProviderRules } from './rules.js'
 import { isBound } from './status.js'
 
 /**
@@ -117,7 +125,11 @@ function planAddress(planning: Planning, start: SoFar): Plan<ClaimOutcome> {
 
   const unconfirmed = unconfirmedOf(planning, address)
   if (unconfirmed?.kind === 'ask') return callPlan(planning, intent(planning, soFar), unconfirmed)
-  if (unconfirmed?.kind === 'stale' && isNew) return removeStale(planning, address, soFar)
+  if (unconfirmed?.kind === 'stale' && isNew) return removeStale(planning, address, soFar, unconfirmed.message)
+  if (unconfirmed?.kind === 'stale') {
+    const effects = notReadyEffects(claim, 'AddressMissing', unconfirmed.message, planning.time)
+    return { outcome: waiting('AllocationFailed', unconfirmed.message), effects: [...soFar.effects, ...effects] }
+  }
   const isKnown = unconfirmed?.kind !== 'unknown'
   if (unconfirmed !== undefined && (isNew || isKnown)) {
     const lost = isNew || isLost ? soFar : step(soFar, 'AddressLost')
@@ -127,8 +139,9 @@ function planAddress(planning: Planning, start: SoFar): Plan<ClaimOutcome> {
   if (repair !== undefined) {
     soFar.effects.push(patchObject(address, repair, 'the address belongs to claim and pool, and is protected'))
   }
-  // a provider with `confirm` knows more than IPAddress objects, and decides who has an address
-  const others = isNew || rules.confirm !== undefined ? [] : (input.rivals?.names ?? ledger.othersHolding(address))
+  // a provider whose `confirm` says which claim has an address knows more than IPAddress objects
+  const decides = rules.confirm !== undefined && !choosesByLedger(rules)
+  const others = isNew || decides ? [] : (input.rivals?.names ?? ledger.othersHolding(address))
   const plan = bound(soFar, address, others)
   return isKnown ? plan : { ...plan, requeueAfterSeconds: unconfirmed.retryAfterSeconds ?? RETRY_SECONDS }
 }
@@ -153,13 +166,12 @@ function planShared(planning: Planning, address: IPAddress, soFar: SoFar, why: s
 /** Gives an address to a claim without one. */
 function planNewAddress(planning: Planning, soFar: SoFar): Plan<ClaimOutcome> {
   const found = findAddress(planning)
+  const { poolRefused } = planning.input
+  if (found.kind === 'wait' && found.reason === 'PoolNotReady' && poolRefused !== undefined) {
+    return wait(soFar, 'PoolNotReady', poolRefused)
+  }
   if (found.kind === 'wait') return wait(soFar, found.reason, found.message, found.retryAfterSeconds)
   if (found.kind === 'ask') return callPlan(planning, intent(planning, soFar), found)
-  if (found.kind === 'reserve') {
-    const { poolRefused } = planning.input
-    if (poolRefused !== undefined) return wait(soFar, 'PoolNotReady', poolRefused)
-    return { outcome: waiting('Reservation', found.message), effects: soFar.effects }
-  }
   guarded(planning, soFar).push({ kind: 'create', object: found.address, why: found.why })
   return bound(soFar.state.phase === 'Error' ? step(soFar, 'PoolHasRoom') : soFar, found.address)
 }
@@ -176,23 +188,35 @@ function guarded({ input }: Planning, { effects }: SoFar): Effect[] {
 /**
  * The effects before a call. An external system that keeps addresses without a claim needs a
  * durable intent: the finalizer on the claim. Where such addresses are swept, the finalizer is
- * written with the IPAddress.
+ * written with the IPAddress. Where they are those of the pool, the pool has to allow the call.
  */
 function intent(planning: Planning, soFar: SoFar): readonly Effect[] {
-  return planning.rules.external?.orphans === 'swept' ? [] : guarded(planning, soFar)
+  const { pool } = planning.input
+  if (!areOrphansLeft(planning.rules) && planning.rules.external?.marker !== 'pool') return []
+  if (planning.rules.external?.marker !== 'pool' || pool === undefined) return guarded(planning, soFar)
+  const { generation } = pool.metadata
+  const why = 'the pool allows what it did'
+  return [
+    generation === undefined ? guard(pool, why) : patchIfFields(pool, { 'metadata.generation': generation }, [], why),
+  ]
 }
 
 /**
  * Deletes the IPAddress that an earlier claim of the name has left. The claim gets an address after
  * that.
  */
-function removeStale(planning: Planning, address: IPAddress, soFar: SoFar): Plan<ClaimOutcome> {
+function removeStale(
+  planning: Planning,
+  address: IPAddress,
+  soFar: SoFar,
+  why = 'an earlier claim of this name has left it',
+): Plan<ClaimOutcome> {
   const { effects } = soFar
   const isHeld = hasFinalizer(address, planning.rules.finalizers.address)
   const before = isHeld ? planBeforeRelease(planning, address, { isStale: true }) : undefined
   if (before !== undefined) return { ...before, effects: [...effects, ...before.effects] }
-  const removal = giveBack(planning, address, 'an earlier claim of this name has left it')
-  const message = `${formatRef(refOf(address))} is left from an earlier claim of this name`
+  const removal = giveBack(planning, address, why)
+  const message = `${formatRef(refOf(address))} is deleted: ${why}`
   if (removal.length === 0)
     return wait(soFar, 'AllocationFailed', `${message}, and finalizers of other controllers hold it`)
   return { outcome: waiting('AllocationFailed', message), effects: [...effects, ...removal] }
@@ -211,12 +235,12 @@ interface Unconfirmed {
  * `undefined`: it may be Bound.
  */
 function unconfirmedOf(planning: Planning, address: IPAddress): Asked | Unconfirmed | undefined {
-  const { rules, input, time } = planning
-  const { claim, pool, ledger } = input
+  const { rules, input } = planning
+  const { claim, pool } = input
   if (rules.confirm === undefined || pool === undefined) return undefined
   const key = markerOf(rules.external, claim, { pool }) ?? ''
   const confirmed = askVerb<Confirmed<UnknownCalls>>(planning, key, (results) =>
-    rules.confirm!({ claim, pool, address, ledger, isBound: isBound(claim), key, results, nowMs: time.nowMs }),
+    rules.confirm!({ ...poolInputOf(planning, pool), claim, address, isBound: isBound(claim), key, results }),
   )
   if (confirmed.kind === 'ask') return confirmed
   if (confirmed.kind === 'failed') {
@@ -227,37 +251,33 @@ function unconfirmedOf(planning: Planning, address: IPAddress): Asked | Unconfir
   return value.kind === 'no' || value.kind === 'stale' ? value : undefined
 }
 
-const NO_RESULTS: PoolCallResults<UnknownCalls> = { of: () => undefined, sentAtMs: () => undefined }
-
 type Found =
   | { readonly kind: 'found'; readonly address: IPAddress; readonly why: string }
-  | Extract<Ensured, { readonly kind: 'wait' | 'reserve' }>
+  | Extract<Ensured, { readonly kind: 'wait' }>
   | Asked
 
 /** The IPAddress that the provider makes for a claim, or the reason why it makes no IPAddress. */
 function findAddress(planning: Planning): Found {
-  const { rules, input, reads, time } = planning
-  const { claim, pool, ledger, former, poolCalls = NO_RESULTS } = input
+  const { rules, input, reads } = planning
+  const { claim, pool, former } = input
   const unavailable = whyUnavailable(input)
   if (unavailable !== undefined || pool === undefined) {
     return { kind: 'wait', reason: 'PoolNotReady', message: `${formatRef(reads.pool as ObjectRef)} ${unavailable}` }
   }
-  const resolved = rules.resolve({ claim, pool, ledger, poolCalls })
+  const scope = poolInputOf(planning, pool)
+  const resolved = rules.resolve({ ...scope, claim })
   if (resolved.kind === 'notReady') return { kind: 'wait', reason: 'PoolNotReady', message: resolved.message }
   const key = markerOf(rules.external, claim, { pool }) ?? ''
   const { offer } = resolved
   const ensured = askVerb<Ensured<UnknownCalls>>(planning, key, (results) =>
     rules.ensure({
+      ...scope,
       claim,
-      pool,
-      ledger,
-      poolCalls,
       offer,
       key,
       results,
       former,
       callOf: (operation) => input.callOf?.(operation, key),
-      nowMs: time.nowMs,
     }),
   )
   if (ensured.kind === 'ask') return ensured
@@ -267,8 +287,9 @@ function findAddress(planning: Planning): Found {
   }
   const { value, hasAsked } = ensured
   if (value.kind !== 'address') return value
-  // with the marker `claim` the uid of the claim is enough; the IPAddress needs no annotation
-  const marker = hasAsked && rules.external?.marker !== 'claim' ? key : undefined
+  // with the marker `claim` the uid of the claim is enough, and with `pool` the pool finds it
+  const isNoted = rules.external?.marker === 'kept' || rules.external?.marker === 'none'
+  const marker = hasAsked && isNoted ? key : undefined
   const address = newIPAddress(claim, pool, value, rules.finalizers.address, marker)
   // the external system may give an address again before its IPAddress is deleted
   const shared = hasAsked ? whyShared(address, input) : undefined

@@ -11,11 +11,17 @@ export class ClaimsByAge implements Iterable<string> {
   #isSorted = true
   #hasLeft = false
 
-  add(key: string, { metadata }: IPAddressClaim): void {
+  get size(): number {
+    return this.#ages.size
+  }
+
+  /** @returns whether the key is new, or of another age */
+  add(key: string, { metadata }: IPAddressClaim): boolean {
     const age = metadata.creationTimestamp ?? ''
-    if (this.#ages.get(key) === age) return
+    if (this.#ages.get(key) === age) return false
     this.#ages.set(key, age)
     this.#isSorted = false
+    return true
   }
 
   /** @returns whether the key was present */

@@ -6,8 +6,9 @@ import type { IPAddress, IPAddressSpec } from '../../crd/cluster-api/ip-address.
 import type { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import type { Model } from '../../crd/meta/model.js'
 import type { Json, KubeObject, ObjectRef } from '../../crd/meta/object.js'
+import type { GroupedCall } from '../../plan/calls.js'
 import type { Holder } from '../../plan/holdings.js'
-import type { CachedObjects, ExternalFailure, ExternalResult, Outcome, Plan } from '../../plan/index.js'
+import type { ExternalFailure, ExternalResult, Outcome, Plan } from '../../plan/index.js'
 import type { EventCause } from '../../plan/sent-events.js'
 import type { CallSchemas, CallTypes, JsonCalls, OperationOf } from './call-schemas.js'
 
@@ -105,14 +106,6 @@ export interface ProviderDefinition<
    * make one call at a time, and is called again with the result.
    */
   planPool(input: PoolPlanInput<P, L, C>): PoolPlan<R, C>
-  /**
-   * The claims for which the annotations or the status of a pool reserve something, by their names
-   * in the namespace of the pool. When that changes, the waiting ones are planned again. Such a
-   * provider keeps the results of calls for claims also when the spec of the pool changes, because
-   * objects that were created for a claim belong to it. Left out: pools reserve nothing, and
-   * `ensure` cannot return `reserve`. O(reservations).
-   */
-  readonly reservedFor?: ((pool: P) => readonly string[]) | undefined
   /** The annotations of a pool that its ledger and its claims depend on, as on its spec. */
   readonly poolAnnotations?: readonly string[] | undefined
   /** State of the provider beyond one claim and one pool. Belongs to one planner. */
@@ -120,7 +113,7 @@ export interface ProviderDefinition<
   /**
    * After how many seconds an IPAddress of this provider without a claim is deleted. The time
    * begins when the planner first sees it so. Left out: never, unless a user deletes the IPAddress.
-   * Has no effect with `external`, unless that sets `orphans`.
+   * Has no effect with `external`, unless orphans are `swept`.
    */
   readonly sweepAfterSeconds?: number | undefined
 }
@@ -165,17 +158,20 @@ export interface ExternalOptions {
    *   changed. Nothing is given twice and nothing is lost
    * - `claim`: as `kept`, by the uid of the claim alone: the uid is the marker, and the IPAddress
    *   has no annotation for it. Everything can be released also after the pool was deleted
+   * - `pool`: what a call has allocated belongs to the pool, whose own calls find it again. Every
+   *   address of the pool does for every claim. Nothing is kept on the claim or the IPAddress. A
+   *   call for a claim is made only while the pool has the generation that was read
    * - `none`: a call whose answer was lost may have allocated an address that is never released.
    *   Outcomes report it as `leakPossible`
    */
-  readonly marker: 'kept' | 'claim' | 'none'
+  readonly marker: 'kept' | 'claim' | 'pool' | 'none'
   /**
    * What happens with an IPAddress without a claim. `left`: it stays, because only its claim tells
    * what to release in the external system. `swept`: it is deleted as with other providers. Its
    * object in the external system is found there by other means, after the IPAddress is deleted.
    * Then a call needs no finalizer on the claim before it: addresses given to a claim that is
    * deleted meanwhile are found as well, and the finalizer is written with the IPAddress. Default
-   * `left`.
+   * `left`, and `swept` with the marker `pool`.
    */
   readonly orphans?: 'left' | 'swept' | undefined
   /**
@@ -208,6 +204,12 @@ export type AskedOf<C extends CallTypes> = {
      */
     readonly operation: K
     readonly input: C[K]['input']
+    /**
+     * How long after it was sent the call can have an effect, in seconds. Such a call stays in
+     * {@link PoolCallResults.all} until `shownMs` of a plan for the pool says that its effect is
+     * known. 0: it only reads. Left out: not known, and results follow the rules above.
+     */
+    readonly effectSeconds?: number | undefined
   }
 }[OperationOf<C>]
 
@@ -258,6 +260,12 @@ export interface ClaimLedger<P extends KubeObject> {
   readonly problems: readonly string[]
   /** The addresses of the pool, in use or not: for a provider with `overlaps`. */
   readonly available?: RangeSet | undefined
+  /**
+   * Where the addresses of the pool are unique, for a provider with `overlaps`: pools of different
+   * domains have no address in common. Left out: the namespace of the pool. null: not known: it
+   * may have addresses in common with all.
+   */
+  readonly domain?: string | null | undefined
   /** Sets the pool. `undefined`: it does not exist, or cannot be read, and `problems` says why. */
   setPool(pool: P | undefined, problems?: readonly string[]): void
   /** Whether this is the ledger of that pool. */
@@ -268,15 +276,29 @@ export interface ClaimLedger<P extends KubeObject> {
   othersHolding(address: HeldFields): readonly string[]
 }
 
-export interface ResolveInput<P, L, C extends CallTypes = JsonCalls> {
-  readonly claim: IPAddressClaim
+/** What every verb is given of a pool. */
+export interface PoolInput<P, L, C extends CallTypes = JsonCalls> {
   readonly pool: P
   readonly ledger: L
   /**
-   * The results of the calls of `planPool`: an inventory that all claims of the pool share. New
+   * The calls of the pool and their results: an inventory that all claims of the pool share. New
    * results have waiting claims planned again.
    */
-  readonly poolCalls: PoolCallResults<C>
+  readonly calls: PoolCallResults<C>
+  /** With the marker `pool`: whether the claim with this uid waits for an address. O(1) */
+  isWaiting(uid: string): boolean
+  /**
+   * With `overlaps`: how another pool of the same domain has an address. O(pools that have it)
+   *
+   * - `holds`: an IPAddress of it has the address, or is about to be written
+   * - `names`: it is older, is not being deleted, and has the address in its space
+   */
+  otherPoolAt(address: string): 'holds' | 'names' | undefined
+  readonly nowMs: number
+}
+
+export interface ResolveInput<P, L, C extends CallTypes = JsonCalls> extends PoolInput<P, L, C> {
+  readonly claim: IPAddressClaim
 }
 
 /** What a pool offers to a claim. */
@@ -302,7 +324,6 @@ export interface EnsureInput<P, L, O, C extends CallTypes = JsonCalls> extends R
    * appeared, or since its IPAddress appeared or was deleted.
    */
   callOf<K extends OperationOf<C>>(operation: K): LastCall<C[K]['answer']> | undefined
-  readonly nowMs: number
 }
 
 /** The last call of an operation. Times are in milliseconds since 1970. */
@@ -313,13 +334,6 @@ export interface LastCall<V = Json> {
   readonly answer?: ExternalResult<V> | undefined
   /** When the result arrived. */
   readonly answeredAtMs?: number | undefined
-}
-
-/** A claim without an address, as its pool sees it. */
-export interface WaitingClaim<C extends CallTypes = JsonCalls> {
-  readonly claim: IPAddressClaim
-  /** As {@link EnsureInput.callOf}. */
-  callOf<K extends OperationOf<C>>(operation: K): LastCall<C[K]['answer']> | undefined
 }
 
 /** What an IPAddress holds, as its spec says it. */
@@ -343,11 +357,6 @@ export type Ensured<C extends CallTypes = JsonCalls> =
       readonly message: string
       readonly retryAfterSeconds?: number | undefined
     }
-  /**
-   * The pool has to reserve something first: it is planned next, with this claim among the waiting
-   * ones. Nothing is written to the claim.
-   */
-  | { readonly kind: 'reserve'; readonly message: string }
   | CallRequest<C>
 
 /** Why a claim has no address: the reason of the condition Ready. */
@@ -362,12 +371,9 @@ export interface Offer {
   readonly gateway?: string | undefined
 }
 
-export interface ConfirmInput<P, L, C extends CallTypes = JsonCalls> {
-  readonly claim: IPAddressClaim
-  readonly pool: P
+export interface ConfirmInput<P, L, C extends CallTypes = JsonCalls> extends ResolveInput<P, L, C> {
   /** The IPAddress of the name of the claim. */
   readonly address: IPAddress
-  readonly ledger: L
   /**
    * Whether the claim is Bound to it already. Then a call that fails changes nothing, and is made
    * again later.
@@ -376,7 +382,6 @@ export interface ConfirmInput<P, L, C extends CallTypes = JsonCalls> {
   /** The marker of the calls for this claim. */
   readonly key: string
   readonly results: CallValues<C>
-  readonly nowMs: number
 }
 
 /** Whether an existing IPAddress belongs to the claim. */
@@ -385,8 +390,8 @@ export type Confirmed<C extends CallTypes = JsonCalls> =
   /** The claim waits, with the reason AllocationFailed, until something changes. */
   | { readonly kind: 'no'; readonly message: string }
   /**
-   * An earlier claim has left the IPAddress, and that claim no longer has the address: it is
-   * deleted. For a Bound claim the same as `no`.
+   * The claim does not have the address: an earlier claim has left the IPAddress, or the address
+   * does not exist. The IPAddress is deleted. A Bound claim keeps it, and its condition says so.
    */
   | { readonly kind: 'stale'; readonly message: string }
   | CallRequest<C>
@@ -421,21 +426,14 @@ export type Released<C extends CallTypes = JsonCalls> =
   | { readonly kind: 'later' }
   | CallRequest<C>
 
-export interface PoolPlanInput<P, L, C extends CallTypes = JsonCalls> {
-  readonly pool: P
-  readonly ledger: L
+export interface PoolPlanInput<P, L, C extends CallTypes = JsonCalls> extends PoolInput<P, L, C> {
   /**
    * How many claims of the pool have the finalizer of the provider. Counted while the pool is being
    * deleted, else 0.
    */
   readonly claims: number
-  /** The results of the calls that were made for the pool. */
-  readonly calls: PoolCallResults<C>
-  /**
-   * The claims of the pool that wait for an address, for a reservation, or for an external system,
-   * the oldest first. O(n log n) in their number after a change.
-   */
-  waiting(): Iterable<WaitingClaim<C>>
+  /** How many claims wait for an address of the pool. With the marker `pool` also at its start. */
+  readonly waiting: number
   /**
    * Whether a patch of the pool as it is has changed nothing: its CRD lacks the fields. Leave them
    * out, or they are written without end.
@@ -443,14 +441,6 @@ export interface PoolPlanInput<P, L, C extends CallTypes = JsonCalls> {
   readonly isUnchanged: boolean
   /** With `overlaps`: the keys of other pools that have addresses in common with this one. */
   overlapping(): readonly string[]
-  /** A claim by its name in the namespace of the pool, of any pool. `undefined`: not known. */
-  claimOf(name: string): IPAddressClaim | undefined
-  /**
-   * Whether the watch of IPAddress objects has reached a resourceVersion
-   * ({@link CachedObjects.hasReached}): for pools in which several processes reserve.
-   */
-  hasReached(version: string): boolean
-  readonly nowMs: number
 }
 
 /** A plan for a pool, with the call that follows its effects. */
@@ -462,8 +452,11 @@ export interface PoolPlan<R extends Outcome, C extends CallTypes = JsonCalls> ex
    * Until then the plan is executed without it.
    */
   readonly call?: PoolCall<C> | undefined
-  /** Claims of the pool to plan again after this plan, by their names in its namespace. */
-  readonly concerns?: readonly string[] | undefined
+  /**
+   * The effects of calls up to this time are known to the pool, in milliseconds since 1970: they
+   * leave {@link PoolCallResults.all}. Left out: none.
+   */
+  readonly shownMs?: number | undefined
   /**
    * What is wrong with the pool: sentences without counts, or what an Event says. The first 20 are
    * told in an Event each, once while they last: while the `cause` of an Event is the same.
@@ -501,10 +494,10 @@ export interface PoolCallResults<C extends CallTypes = JsonCalls> {
   /** The result of the last call of an operation and id; `undefined`: none has a result. */
   of<K extends OperationOf<C>>(operation: K, id?: string): PoolCallResult<C[K]['answer']> | undefined
   /**
-   * When the last call of an operation and id was sent, in milliseconds since 1970, also if it has
-   * no result. It stays known when the spec of the pool changes. `undefined`: it was not sent.
+   * The calls of the pool and of its claims that say how long they may have an effect, as far as
+   * `shownMs` of the plans for the pool has not ended them. O(these)
    */
-  sentAtMs(operation: OperationOf<C>, id?: string): number | undefined
+  all(): readonly GroupedCall[]
 }
 
 export interface PoolCallResult<V = Json> {

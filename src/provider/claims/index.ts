@@ -18,7 +18,7 @@ export type { PrefixValue, RangeSetValue } from '../../cidr/index.js'
 export type { NotReadyReason } from '../../claim/index.js'
 export type { IPAddress, IPAddressSpec } from '../../crd/cluster-api/index.js'
 export type { CrdModel, Json, KubeObject, ObjectMeta } from '../../crd/meta/index.js'
-export type { ExternalCall, ExternalResult, Holder, LastResult, Outcome, Plan } from '../../plan/index.js'
+export type { ExternalCall, ExternalResult, GroupedCall, Holder, LastResult, Outcome, Plan } from '../../plan/index.js'
 export type { EventCause } from '../../plan/sent-events.js'
 export {
   type AnySchema,
@@ -67,7 +67,6 @@ export type {
   ReleaseInput,
   Resolved as ResolveResult,
   ResolveInput,
-  WaitingClaim,
   WaitReason,
 } from './definition.js'
 export { MARKER_ANNOTATION, type ResultOf } from './external.js'

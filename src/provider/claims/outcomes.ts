@@ -113,9 +113,13 @@ function statusEffects(
 
 /** Says in the status why a claim that is being deleted is still there. */
 export function stuckEffects(claim: IPAddressClaim, message: string, time: PlanTime): Effect[] {
+  return notReadyEffects(claim, 'ReleaseFailed', message, time)
+}
+
+/** Says in the status, and in an Event, what is wrong with a claim that keeps what it has. */
+export function notReadyEffects(claim: IPAddressClaim, reason: string, message: string, time: PlanTime): Effect[] {
   const status = withReady(claim.status, claim, 'AllocationFailed', message, timeText(time))
-  const event = { type: 'Warning', reason: 'ReleaseFailed', message } as const
-  return statusEffects(claim, status, 'says why the claim is not deleted yet', event)
+  return statusEffects(claim, status, message, { type: 'Warning', reason, message })
 }
 
 /**

@@ -5,7 +5,7 @@ import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import { formatRef, hasFinalizer, isDeleting, type KubeObject, type ObjectRef, refOf } from '../../crd/meta/object.js'
 import { refuse } from '../../errors/refuse.js'
-import { Calls } from '../../plan/calls.js'
+import { Calls, type KnownCall } from '../../plan/calls.js'
 import type { PlannerContext, Watches } from '../../plan/define-planner.js'
 import type { Refusal } from '../../plan/effect.js'
 import type { Holder } from '../../plan/holdings.js'
@@ -21,24 +21,17 @@ import {
 } from '../../plan/index.js'
 import type { Applied } from '../../plan/object-cache.js'
 import { fulfils, isControlledBy } from './address-object.js'
-import {
-  type CallSchemas,
-  type JsonCalls,
-  readResult,
-  type SchemasOf,
-  type TypesOf,
-  type UnknownCalls,
-} from './call-schemas.js'
+import { type CallSchemas, type JsonCalls, readResult, type SchemasOf, type TypesOf } from './call-schemas.js'
 import { planClaim } from './claim.js'
-import type { ClaimLedger, LastCall, ProviderDefinition, WaitingClaim } from './definition.js'
-import { markerOf } from './external.js'
+import type { ClaimLedger, LastCall, ProviderDefinition } from './definition.js'
 import { ClaimObjects, claimKey, nameIn, problemOf, readable } from './objects.js'
 import { Orphans } from './orphan.js'
 import type { ClaimOutcome, UnreadableOutcome } from './outcome.js'
 import { planRefused, waiting } from './outcomes.js'
+import type { ClaimInput } from './planning.js'
 import { isGoing, isProtected, standsAsBefore } from './pool.js'
-import { dropUnread, poolResults, withPoolCall } from './pool-calls.js'
-import { type PoolRecord, PoolRecords } from './pool-records.js'
+import { dropRefused, dropShown, dropUnread, isFree, poolResults, withPoolCall } from './pool-calls.js'
+import { PoolRecords } from './pool-records.js'
 import { claimReads } from './references.js'
 import { choosesByLedger, type ProviderRules, rulesOf } from './rules.js'
 import { isSameRival, SharedAddresses, sharingOf } from './shared-addresses.js'
@@ -85,7 +78,7 @@ export function defineProvider<
 >(definition: ProviderDefinition<P, L, O, R, TypesOf<S>> & { readonly calls?: S | undefined }): Provider<P, L, R> {
   const rules = rulesOf(definition)
   const { pools, ...common } = claimWatches(rules)
-  const calls = new Calls()
+  const calls = new Calls(({ about }) => planner.context.state.poolOf(about))
   const planner = definePlanner<ClaimOutcome | UnreadableOutcome | R, Watches, ClaimWork>({
     name: rules.name,
     watches: { ...common, ...pools },
@@ -175,8 +168,24 @@ class ClaimWork {
       return [key, ...this.#objects.claimsBy('pool', key).filter((claim) => !this.isServed(claim))]
     }
     const claim = this.#objects.claim(key)
-    // a pool that is being deleted stays while a call for one of its claims is in flight
-    return claim === undefined ? [] : [key, ...this.#poolThatWaits(claim)]
+    // a pool that is being deleted stays while a call for one of its claims is in flight; another
+    // one finds out what the call has done
+    const { effectSeconds } = this.#calls.get(key, result.call.operation, result.call.key) ?? {}
+    const pool = this.poolOf(result.call.about)
+    const isFollowed = effectSeconds !== undefined && Number.isFinite(effectSeconds)
+    return claim === undefined
+      ? isFollowed
+        ? [pool]
+        : []
+      : [key, ...(isFollowed ? [pool] : this.#poolThatWaits(claim))]
+  }
+
+  /** The pool of the object of a call, as its key. */
+  poolOf(about: ObjectRef): string {
+    const key = formatRef(about)
+    const claim = IPAddressClaim.is(about) ? this.#objects.claim(key) : undefined
+    const pool = claim && claimReads(claim, this.#rules).pool
+    return pool === undefined ? key : formatRef(pool)
   }
 
   refused(key: string, refusal: Refusal, { nowMs }: PlanTime): Plan<ClaimOutcome> | undefined {
@@ -187,11 +196,11 @@ class ClaimWork {
     return planRefused(claim, refusal, { nowMs, isLost })
   }
 
-  /** A pool whose reservations are refused: the claims that wait for one report it. */
+  /** A pool that is not prepared, as a write of it is refused: the claims that wait report it. */
   #refusedPool(key: string, { effect, message }: Refusal): Plan<ClaimOutcome> | undefined {
     const record = this.pools.known(key)
     const isOfPool = effect.kind === 'patch' && effect.subresource === undefined && formatRef(effect.ref) === key
-    if (record === undefined || this.#rules.reservedFor === undefined || !isOfPool) return undefined
+    if (record === undefined || this.#rules.external?.marker !== 'pool' || !isOfPool) return undefined
     const isNew = record.refused === undefined
     record.refused = message
     return {
@@ -239,29 +248,34 @@ class ClaimWork {
   }
 
   invalidate(claims: readonly string[]): void {
-    for (const key of claims) this.#calls.drop(key, 'results')
+    for (const key of claims) this.#calls.drop(key, 'results', isFree)
   }
 
   #planPool(key: string, pool: KubeObject, { nowMs }: PlanTime): Plan {
     const record = this.pools.of(key)
     record.planned = pool.metadata.uid
-    record.left.clear()
     const claims = isDeleting(pool) ? this.#unreleased(key) : 0
     const reads = new Set<string>()
+    dropRefused(this.#calls, key, (call) => this.#isRepeated(call))
     const made = this.#rules.planPool({
       pool,
       ledger: record.ledger,
       claims,
-      calls: poolResults(this.#calls, pool, nowMs, reads),
-      waiting: () => this.#waitingFor(record, pool),
+      waiting: record.exhausted.size,
+      ...this.#scopeOf(pool, nowMs, reads),
       isUnchanged: this.#floor.isUnchanged(refOf(pool)),
       overlapping: () => this.pools.overlapping(refOf(pool)),
-      claimOf: (name) => this.#objects.claim(this.#claimsOf(pool, [name])[0]!),
-      hasReached: (version) => this.#objects.addresses.hasReached(version),
       nowMs,
     })
     if (made.call !== undefined && this.#rules.external === undefined) {
       refuse('defineProvider', 'external', 'what external systems can do: planPool makes calls', 'nothing')
+    }
+    if (made.shownMs !== undefined) {
+      dropShown(this.#calls, key, { shownMs: made.shownMs, nowMs }, (known) =>
+        IPAddressClaim.is(known.call.about)
+          ? this.#isRepeated(known)
+          : reads.has(`${known.call.operation} ${known.call.key}`),
+      )
     }
     const planned = withPoolCall(this.#calls, pool, nowMs, made, reads)
     const causes = (made.problems ?? [])
@@ -269,35 +283,35 @@ class ClaimWork {
       .map((each) => (typeof each === 'string' ? { reason: INVALID_POOL, message: each } : each))
     const events = this.#floor.sent.newEvents(key, pool, causes)
     dropUnread(this.#calls, pool, nowMs, reads)
-    const wakes = made.concerns && this.#claimsOf(pool, made.concerns)
-    return { ...planned, effects: [...planned.effects, ...events], ...(wakes && { wakes }) }
+    return { ...planned, effects: [...planned.effects, ...events] }
   }
 
-  *#waitingFor(record: PoolRecord, pool: KubeObject): Iterable<WaitingClaim<UnknownCalls>> {
-    for (const key of record.exhausted) {
-      const claim = this.#objects.claim(key)
-      if (claim === undefined) continue
-      const marker = markerOf(this.#rules.external, claim, { pool }) ?? ''
-      yield { claim, callOf: (operation) => this.#callOf(key, operation, marker) }
+  /** What verbs are given of a pool. */
+  #scopeOf(pool: KubeObject, nowMs: number, reads?: Set<string>): NonNullable<ClaimInput['scope']> {
+    const key = formatRef(refOf(pool))
+    return {
+      calls: poolResults(this.#calls, pool, nowMs, reads),
+      isWaiting: (uid) =>
+        this.#objects.claims
+          .by('uid', uid)
+          .some(
+            (claim) =>
+              this.poolOf(refOf(claim)) === key && !isDeleting(claim) && !this.isServed(formatRef(refOf(claim))),
+          ),
+      otherPoolAt: (address) => this.pools.otherPoolAt(pool, address),
     }
+  }
+
+  /** Whether the claim of a call still is the one that it was made for. */
+  #isRepeated({ call }: KnownCall): boolean {
+    if (!IPAddressClaim.is(call.about)) return true
+    const claim = this.#objects.claim(formatRef(call.about))
+    return claim !== undefined && call.key.endsWith(`/${claim.metadata.uid}`)
   }
 
   #callOf(claim: string, operation: string, marker: string): LastCall<unknown> | undefined {
     const { sentAtMs, last } = this.#calls.get(claim, operation, marker) ?? {}
     return sentAtMs === undefined ? undefined : { sentAtMs, answer: last?.answer, answeredAtMs: last?.atMs }
-  }
-
-  /** The keys of claims of a pool, by their names in its namespace. */
-  #claimsOf({ metadata: { namespace } }: KubeObject, names: readonly string[]): readonly string[] {
-    return names.map((name) => claimKey(`${namespace}/${name}`))
-  }
-
-  /** The waiting claims whose reservation in a pool has changed. */
-  #claimsReserved(before: KubeObject | undefined, pool: KubeObject | undefined): readonly string[] {
-    const { reservedFor } = this.#rules
-    if (reservedFor === undefined) return []
-    const names = new Set([before, pool].flatMap((each) => (each ? this.#claimsOf(each, reservedFor(each)) : [])))
-    return [...names].filter((key) => this.#objects.claim(key) !== undefined && !this.isServed(key))
   }
 
   #planClaim(key: string, claim: IPAddressClaim, time: PlanTime): Plan<ClaimOutcome> {
@@ -328,7 +342,7 @@ class ClaimWork {
         pool: readable(pool),
         isPoolUnknown: reads.pool && this.#objects.isPoolUnknown(formatRef(reads.pool)),
         ledger: record?.ledger ?? this.pools.unserved(),
-        poolCalls: pool?.ok === true ? poolResults(this.#calls, pool.value as KubeObject, time.nowMs) : undefined,
+        scope: pool?.ok === true ? this.#scopeOf(pool.value as KubeObject, time.nowMs) : undefined,
         former: former && fulfils(former, claim, this.#rules) ? former.spec : undefined,
       },
       time,
@@ -340,19 +354,18 @@ class ClaimWork {
     const other = isExternal ? 'ExternalCall' : 'AllocationFailed'
     // a claim that failed because another claim has its address does not wait for a free one
     const waitsForOthers = reason === 'AllocationFailed' && this.#shared.has(key)
+    const isOfPool = this.#rules.external?.marker === 'pool'
     // a claim that is held waits for the address that it has lost
     const hasLost = !isExternal && plan.outcome.kind === 'held' && seen === undefined && former !== undefined
-    const waits = hasLost || reason === 'PoolExhausted' || (reason === other && !waitsForOthers)
-    // pools with reservations see each waiting claim
-    const isSeen = reason !== '' && reason !== 'ClusterNotFound' && this.#rules.reservedFor !== undefined
-    if (waits || isSeen) {
-      record?.exhausted.add(key, claim)
-      record?.left.delete(key)
-    }
-    if (!waits && !isSeen && record?.exhausted.delete(key) === true) record.left.add(key)
-    const isLeft = record?.left.has(key) === true && this.#rules.reservedFor !== undefined
-    const isOfPool = reads.pool !== undefined && (reason === 'Reservation' || isLeft)
-    return isOfPool ? { ...plan, wakes: [formatRef(reads.pool)] } : plan
+    const waits =
+      hasLost ||
+      reason === 'PoolExhausted' ||
+      (reason === other && !waitsForOthers) ||
+      (isOfPool && reason === 'PoolNotReady')
+    if (waits) record?.exhausted.add(key, claim)
+    else record?.exhausted.delete(key)
+    // the pool counts the claims that wait
+    return isOfPool && waits ? { ...plan, wakes: [formatRef(reads.pool!)] } : plan
   }
 
   /**
@@ -384,19 +397,21 @@ class ClaimWork {
     const [before, claim] = [readable(had), readable(has)]
     const pools = [before, claim].map((each) => each && claimReads(each, this.#rules).pool)
     // the claim may be another one, or may have changed its pool
-    const hasLeft = pools[0] !== undefined && this.pools.of(pools[0]).exhausted.delete(key) && claim === undefined
+    const hasWaited = pools[0] !== undefined && this.pools.of(pools[0]).exhausted.delete(key)
     if (pools[1] !== undefined) this.pools.of(pools[1])
     if (before?.metadata.uid !== claim?.metadata.uid) {
-      this.#calls.drop(key, 'calls')
+      this.#calls.drop(key, 'calls', isFree)
       this.#former.delete(key)
     }
     if (claim === undefined) this.#shared.forget(key)
     else this.#orphans.forget(key)
     // whether it is Bound decides which of several claims gives way
     const others = isSameRival(before, claim) ? [] : this.#claimsWith(this.#objects.address(key))
-    const left = hasLeft && pools[0] && this.#rules.reservedFor ? [formatRef(pools[0])] : []
     if (pools[0] !== undefined) this.pools.forgetUnnamed([formatRef(pools[0])])
-    return [key, ...left, ...this.#poolThatWaits(before ?? claim), ...this.#shared.afterClaim(key, others)]
+    // the pool counts the claims that wait
+    const isGone = hasWaited && (claim === undefined || isDeleting(claim))
+    const pool = isGone && this.#rules.external?.marker === 'pool' ? [formatRef(pools[0]!)] : []
+    return [key, ...pool, ...this.#poolThatWaits(before ?? claim), ...this.#shared.afterClaim(key, others)]
   }
 
   /** The pool of a claim, if it is being deleted and waits for its claims. */
@@ -413,7 +428,8 @@ class ClaimWork {
     const poolsOf = (held: readonly IPAddress[]) => held.flatMap((each) => this.#objects.poolKeyOf(each) ?? [])
     const [keysBefore, keysNow] = [poolsOf(heldBefore), poolsOf(heldNow)]
     // results from before the address appeared or was deleted are stale
-    if (readable(had)?.address?.metadata.uid !== readable(has)?.address?.metadata.uid) this.#calls.drop(key, 'calls')
+    const isAnother = readable(had)?.address?.metadata.uid !== readable(has)?.address?.metadata.uid
+    if (isAnother) this.#calls.drop(key, 'calls', isFree)
     // the claim gets the same address again while it exists, or while its consumer holds it
     if (before && before.metadata.uid !== now?.metadata.uid && claim && isControlledBy(before, claim)) {
       this.#former.set(key, before)
@@ -451,13 +467,13 @@ class ClaimWork {
     const isAsBefore = isSameProblem && isSameSpec && standsAsBefore(before, pool)
     const claims = isAsBefore ? [] : this.#objects.claimsBy('pool', key)
     // what the pool has called stays known: it is no property of its spec
-    if (before?.metadata.uid !== pool?.metadata.uid) this.#calls.drop(key, 'calls')
-    else if (!isSameSpec) this.#calls.drop(key, 'results')
+    if (before?.metadata.uid !== pool?.metadata.uid) this.#calls.drop(key, 'calls', isFree)
+    else if (!isSameSpec) this.#calls.drop(key, 'results', isFree)
     else if (!isAsBefore) this.#calls.drop(key, 'failures')
     this.retry(claims)
-    // results are about the earlier pool, except those about a reservation of one claim
-    if (!isSameSpec && this.#rules.reservedFor === undefined) this.invalidate(claims)
-    return [key, ...claims, ...this.#claimsReserved(before, pool), ...this.pools.withWaiting(others)]
+    // results are about the earlier pool
+    if (!isSameSpec) this.invalidate(claims)
+    return [key, ...claims, ...this.pools.withWaiting(others)]
   }
 
   /** What the ledger of a pool depends on, as a text. */

@@ -7,7 +7,15 @@ import { refuse } from '../../errors/refuse.js'
 import { type Effect, guard, type Plan, type PlanTime, removeFinalizer } from '../../plan/index.js'
 import { deletionOf, newIPAddress } from './address-object.js'
 import type { UnknownCalls } from './call-schemas.js'
-import type { AddressAndPrefix, CallRequest, CallValues, ClaimLedger, LastCall, PoolCallResults } from './definition.js'
+import type {
+  AddressAndPrefix,
+  CallRequest,
+  CallValues,
+  ClaimLedger,
+  LastCall,
+  PoolInput,
+  ResolveInput,
+} from './definition.js'
 import { type Asked, type ResultOf, resolveCalls, type VerbResult } from './external.js'
 import type { ClaimOutcome } from './outcome.js'
 import type { ClaimReads } from './references.js'
@@ -39,16 +47,16 @@ export interface ClaimInput<P extends KubeObject = KubeObject, L extends ClaimLe
    */
   readonly isPoolUnknown?: boolean | undefined
   /**
-   * Why the store has refused a write of the pool, if it has. A claim that waits for a reservation
-   * in the pool reports it. Left out: no write was refused.
+   * Why the store has refused a write of the pool, if it has. A claim that waits for its pool
+   * reports it. Left out: no write was refused.
    */
   readonly poolRefused?: string | undefined
   /** The Cluster that the claim names, if it exists. */
   readonly cluster?: Cluster | undefined
   /** The ledger of the pool. */
   readonly ledger: L
-  /** The results of the calls for the pool. Left out: none. */
-  readonly poolCalls?: PoolCallResults<UnknownCalls> | undefined
+  /** What verbs are given of the pool, beside itself and its ledger. Left out: nothing is known. */
+  readonly scope?: Pick<ResolveInput<P, L, UnknownCalls>, 'calls' | 'isWaiting' | 'otherPoolAt'> | undefined
   /** The pool of the IPAddress, if it is not the one of the claim. */
   readonly addressPool?: P | undefined
   /**
@@ -72,6 +80,20 @@ export interface Planning {
   readonly time: PlanTime
 }
 
+const NO_SCOPE: NonNullable<ClaimInput['scope']> = {
+  calls: { of: () => undefined, all: () => [] },
+  isWaiting: () => false,
+  otherPoolAt: () => undefined,
+}
+
+/** What each verb is given of the pool. */
+export function poolInputOf(
+  { input: { ledger, scope = NO_SCOPE }, time: { nowMs } }: Planning,
+  pool: KubeObject,
+): PoolInput<KubeObject, ClaimLedger<KubeObject>, UnknownCalls> {
+  return { pool, ledger, ...scope, nowMs }
+}
+
 /** Calls a verb for the claim. @param key the marker of its calls */
 export function askVerb<T extends { readonly kind: string }>(
   { input, time }: Planning,
@@ -90,7 +112,7 @@ export function callPlan(
   effects: readonly Effect[],
   { request, key }: Asked,
 ): Plan<ClaimOutcome> {
-  const { operation, input, why, pending } = request
+  const { operation, input, why, pending, effectSeconds } = request
   if (rules.external === undefined)
     refuse('defineProvider', 'external', 'external in a definition whose verbs make calls', 'undefined')
   const message = `waiting for the external system to ${operation}`
@@ -99,7 +121,14 @@ export function callPlan(
   const address = pending && pool && newIPAddress(claim, pool, pending, rules.finalizers.address)
   return {
     outcome: { kind: 'waiting', reason: 'ExternalCall', message, ...leak },
-    effects: [...effects, { kind: 'external', call, why, ...(address && { pending: address }) }],
+    effects: [
+      ...effects,
+      {
+        ...{ kind: 'external', call, why },
+        ...(effectSeconds !== undefined && { effectSeconds }),
+        ...(address && { pending: address }),
+      },
+    ],
   }
 }
 

@@ -22,7 +22,7 @@ export function poolResults(
   }
   return {
     of: (operation, id) => resultOf(read(operation, id), nowMs),
-    sentAtMs: (operation, id) => read(operation, id)?.sentAtMs,
+    all: () => calls.inGroup(about).filter(changes),
   }
 }
 
@@ -35,7 +35,7 @@ export function withPoolCall<R extends Outcome>(
   calls: Calls,
   pool: KubeObject,
   nowMs: number,
-  { call, concerns: _, problems: __, ...plan }: PoolPlan<R, UnknownCalls>,
+  { call, shownMs: _, problems: __, ...plan }: PoolPlan<R, UnknownCalls>,
   reads: Set<string>,
 ): Plan<R> {
   if (plan.effects.some(({ kind }) => kind === 'external')) {
@@ -44,7 +44,7 @@ export function withPoolCall<R extends Outcome>(
   }
   if (call === undefined) return plan
   assertCall(call)
-  const { operation, id, input, why, maxAgeSeconds, pending } = call
+  const { operation, id, input, why, maxAgeSeconds, pending, effectSeconds } = call
   const key = markerOf(pool, id)
   const about = refOf(pool)
   reads.add(`${operation} ${key}`)
@@ -57,9 +57,12 @@ export function withPoolCall<R extends Outcome>(
     kind: 'external',
     call: { operation, key, about, input },
     why,
+    ...(effectSeconds !== undefined && { effectSeconds }),
     ...(pending && { pending: pendingFor(pool, pending) }),
   }
-  return { ...plan, effects: [...plan.effects, ...checked(plan.effects, pool), ask] }
+  // a call that only reads does no harm if the pool has changed
+  const checks = effectSeconds === 0 ? [] : checked(plan.effects, pool)
+  return { ...plan, effects: [...plan.effects, ...checks, ask] }
 }
 
 /**
@@ -67,10 +70,63 @@ export function withPoolCall<R extends Outcome>(
  * call may be made again.
  */
 export function dropUnread(calls: Calls, pool: KubeObject, nowMs: number, reads: ReadonlySet<string>): void {
-  calls.drop(formatRef(refOf(pool)), 'calls', ({ call, last, value }) => {
+  calls.drop(formatRef(refOf(pool)), 'calls', (known) => {
+    const { call, last, value, endsAtMs } = known
+    const hasNoEffect = !changes(known) || (last?.answer.ok === false && endsAtMs === Number.NEGATIVE_INFINITY)
     const mayBeMade = last === undefined ? value !== undefined : last.answer.ok || retryAfter(last, nowMs) === 0
-    return mayBeMade && !reads.has(`${call.operation} ${call.key}`)
+    return mayBeMade && !reads.has(`${call.operation} ${call.key}`) && hasNoEffect
   })
+}
+
+/** Whether a call says how long it may have an effect. It stays until a plan ends it. */
+function changes({ effectSeconds }: KnownCall): boolean {
+  return effectSeconds > 0 && effectSeconds < Number.POSITIVE_INFINITY
+}
+
+/** The same of a call that stays no longer: it only reads, or its effect is not followed. */
+export function isFree(known: KnownCall): boolean {
+  return !changes(known)
+}
+
+/**
+ * Drops the calls of a pool and of its claims whose effect the pool knows. A failure stays while
+ * the external system has asked for a pause, and while its call is repeated: the waits get longer.
+ *
+ * @param isRepeated whether a call that has failed may be made again
+ */
+export function dropShown(
+  calls: Calls,
+  pool: string,
+  { shownMs, nowMs }: { readonly shownMs: number; readonly nowMs: number },
+  isRepeated: (known: KnownCall) => boolean,
+): void {
+  dropFrom(calls, pool, (known) => {
+    const { last, endsAtMs } = known
+    const untilMs = last?.answer.ok === true ? last.atMs : endsAtMs
+    const isPaused = last?.answer.ok === false && (retryAfter(last, nowMs) ?? 0) > 0
+    const isFailed = last?.answer.ok === false && isRepeated(known)
+    return untilMs <= shownMs && untilMs !== Number.NEGATIVE_INFINITY && !isPaused && !isFailed
+  })
+}
+
+/**
+ * Drops the calls of a pool and of its claims that were refused and have done nothing, and that are
+ * not repeated: before a plan, which must not read them.
+ *
+ * @param isRepeated whether the object of a call still exists, so that it may be made again
+ */
+export function dropRefused(calls: Calls, pool: string, isRepeated: (known: KnownCall) => boolean): void {
+  dropFrom(calls, pool, (known) => {
+    const hasDone = known.last?.answer.ok === true || known.endsAtMs !== Number.NEGATIVE_INFINITY
+    return !hasDone && !isRepeated(known)
+  })
+}
+
+function dropFrom(calls: Calls, pool: string, isMeant: (known: KnownCall) => boolean): void {
+  for (const known of calls.inGroup(pool)) {
+    if (known.isInFlight || !changes(known) || !isMeant(known)) continue
+    calls.drop(formatRef(known.call.about), 'calls', ({ call }) => call === known.call)
+  }
 }
 
 /** After how many seconds a call may be made; `undefined`: not before the pool changes. */

@@ -1,16 +1,16 @@
 import { Ledger } from '../../allocator/index.js'
 import { empty, equals, prefixes } from '../../cidr/nouns/range-set.js'
 import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
-import { formatRef, type KubeObject, nameKey, type ObjectRef, refOf } from '../../crd/meta/object.js'
+import { formatRef, isDeleting, type KubeObject, nameKey, type ObjectRef, refOf } from '../../crd/meta/object.js'
 import { check } from '../../errors/check.js'
 import { refuse } from '../../errors/refuse.js'
 import type { Holding, Holdings, Moved } from '../../plan/holdings.js'
-import type { Parsed } from '../../plan/index.js'
+import { byAge, type Parsed } from '../../plan/index.js'
 import { ClaimsByAge } from './claims-by-age.js'
-import type { ClaimLedger, PoolHoldings } from './definition.js'
+import type { ClaimLedger, HeldFields, PoolHoldings } from './definition.js'
 import { holdingOf } from './ledger.js'
 import { type ClaimObjects, claimKey, readable } from './objects.js'
-import { addressesIn, foreignOf, heldByPool, isIndex, poolsAt, poolsOver } from './overlaps.js'
+import { foreignOf, heldByPool, holdersIn, isIndex, type PlacedPool, poolsAt, poolsOver } from './overlaps.js'
 import type { ProviderRules } from './rules.js'
 import type { SeenAddress } from './watches.js'
 
@@ -21,8 +21,6 @@ export interface PoolRecord {
   planned?: string | undefined
   /** Keys of the claims that wait for a free address. */
   readonly exhausted: ClaimsByAge
-  /** Keys of the claims that wait no more since the pool was planned. */
-  readonly left: Set<string>
   /** Why the store has refused a write of the pool, until the pool changes. */
   refused?: string | undefined
 }
@@ -50,7 +48,7 @@ export class PoolRecords {
     if (known !== undefined) return known
     const objects = this.#objects.addressesOf(key, () => this.#holdings.pending(key))
     const ledger = this.#ledgerFrom({ ledger: this.#holdings.ledger(key), objects })
-    const record = { ledger, exhausted: new ClaimsByAge(), left: new Set<string>() }
+    const record = { ledger, exhausted: new ClaimsByAge() }
     this.#records.set(key, record)
     return record
   }
@@ -75,15 +73,18 @@ export class PoolRecords {
   /** Sets a pool, and reads again what IPAddress objects hold of it, or keep from it. */
   setPool(ref: ObjectRef, pool: KubeObject | undefined, problems: readonly string[]): void {
     const { ledger } = this.of(ref)
-    const before = ledger.available ?? empty
+    const [before, domain] = [ledger.available ?? empty, ledger.domain]
     ledger.setPool(pool, problems)
     const now = ledger.available ?? empty
-    const isMoved = this.#rules.overlaps !== undefined && !equals(before, now)
+    const isMoved = this.#rules.overlaps !== undefined && (!equals(before, now) || ledger.domain !== domain)
     const extents = isMoved ? [...prefixes(before), ...prefixes(now)] : []
     if (isMoved) this.#holdings.refresh(ref.kind, [nameKey(ref)])
     // what an object holds may depend on its pool, and on those that overlap it
     const own = Array.from(this.#objects.addressesOf(formatRef(ref)).values(), ({ metadata }) => nameKey(metadata))
-    const others = this.#rules.overlaps === 'avoid' ? addressesIn(ref, extents, this.#holdings).map(nameKey) : []
+    const others =
+      this.#rules.overlaps === 'avoid'
+        ? holdersIn(this.#placed(ref), extents, this.#holdings).flatMap(({ object }) => (object ? nameKey(object) : []))
+        : []
     this.#holdings.refresh('addresses', new Set([...own, ...others]))
   }
 
@@ -105,14 +106,14 @@ export class PoolRecords {
       const extent = pool && this.of(pool).ledger.extentOf(held)
       if (extent === undefined || pool === undefined) return []
       const own = holdingOf(held, extent, pool)
-      return this.#rules.overlaps === 'avoid' ? [own, ...foreignOf(own, pool, this.#holdings)] : [own]
+      return this.#rules.overlaps === 'avoid' ? [own, ...foreignOf(own, this.#placed(pool), this.#holdings)] : [own]
     })
   }
 
   /** With `overlaps`: what a pool holds, its space. */
   heldByPool({ object }: Parsed<KubeObject>): readonly Holding[] {
     const ref = refOf(object)
-    return heldByPool(ref, this.of(ref).ledger.available ?? empty)
+    return heldByPool(this.#placed(ref), this.of(ref).ledger.available ?? empty)
   }
 
   /** The keys of the claims whose IPAddress has addresses in common with this one. */
@@ -125,7 +126,34 @@ export class PoolRecords {
   /** The keys of the pools that overlap one, in order. */
   overlapping(ref: ObjectRef): readonly string[] {
     const space = this.of(ref).ledger.available ?? empty
-    return [...poolsOver(ref, prefixes(space), this.#holdings)].sort()
+    return [...poolsOver(this.#placed(ref), prefixes(space), this.#holdings)].sort()
+  }
+
+  /** How another pool has an address: `otherPoolAt` of the input of a verb. */
+  otherPoolAt(pool: KubeObject, address: HeldFields['spec']['address']): 'holds' | 'names' | undefined {
+    const ref = refOf(pool)
+    const placed = this.#placed(ref)
+    const extent = this.of(ref).ledger.extentOf({ metadata: { name: '' }, spec: { address } })
+    if (extent === undefined) return undefined
+    const own = new Set(
+      this.#holdings
+        .ledger(formatRef(ref))
+        .holders(extent)
+        .map(({ holder }) => holder.key),
+    )
+    if (holdersIn(placed, [extent], this.#holdings).some(({ key }) => !own.has(key))) return 'holds'
+    const isNamed = [...poolsOver(placed, [extent], this.#holdings)].some((key) => {
+      const other = this.#objects.pool(key)
+      return other !== undefined && !isDeleting(other) && byAge(other, pool) < 0
+    })
+    return isNamed ? 'names' : undefined
+  }
+
+  #placed(ref: ObjectRef): PlacedPool {
+    const { domain } = this.of(ref).ledger
+    // no namespace has such a name
+    if (domain === null) return { ref, domain: undefined }
+    return { ref, domain: domain === undefined ? ref.namespace : `/${domain}` }
   }
 
   /** The pools whose addresses have other holders, and after a release the claims that wait. */

@@ -28,11 +28,11 @@ export interface ProviderRules extends PoolKinds, Omit<AnyDefinition, 'emptyGrou
 }
 
 /**
- * Whether a provider chooses addresses by its ledger alone, without an external system or
- * `confirm`.
+ * Whether a provider gives a claim another address if it gives one back: it chooses addresses by
+ * its ledger, and neither an external system nor `confirm` says which address is that of a claim.
  */
 export function choosesByLedger({ external, confirm }: ProviderRules): boolean {
-  return external === undefined && confirm === undefined
+  return external === undefined ? confirm === undefined : external.marker === 'pool'
 }
 
 /**
@@ -40,7 +40,7 @@ export function choosesByLedger({ external, confirm }: ProviderRules): boolean {
  * system.
  */
 export function areOrphansLeft({ external }: ProviderRules): boolean {
-  return external !== undefined && external.orphans !== 'swept'
+  return external !== undefined && external.marker !== 'pool' && external.orphans !== 'swept'
 }
 
 /** The kinds of pools of a provider. */
@@ -69,11 +69,11 @@ export function rulesOf<P extends KubeObject, L extends ClaimLedger<P>, O, R ext
 const OF = 'defineProvider'
 const COMMON_KINDS = [IPAddressClaim, IPAddress, Cluster].map(({ info }) => info.kind)
 const REQUIRED = ['ledger', 'resolve', 'ensure', 'planPool'] as const
-const OPTIONAL = ['confirm', 'release', 'holdsAddress', 'reservedFor'] as const
+const OPTIONAL = ['confirm', 'release', 'holdsAddress'] as const
 const EXTERNAL: KindOf<ExternalOptions | undefined> = [
   'options?',
   {
-    marker: ['one', { kept: 1, claim: 1, none: 1 }],
+    marker: ['one', { kept: 1, claim: 1, pool: 1, none: 1 }],
     orphans: ['one?', { left: 1, swept: 1 }],
     isBegun: 'function?',
   },

@@ -45,6 +45,8 @@ export function claimWatches(rules: ProviderRules): ClaimWatches {
         // claims with the finalizer of the provider
         unreleased: (claim) => (hasFinalizer(claim, rules.finalizers.claim) ? poolOf(claim) : []),
         cluster: (claim) => keysOf(clusterRefOf(claim)),
+        // markers in an external system name claims by their uid
+        ...(rules.external?.marker === 'pool' && { uid: ({ metadata: { uid = '' } }: IPAddressClaim) => [uid] }),
       },
     },
     addresses: {

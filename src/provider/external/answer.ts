@@ -1,25 +1,22 @@
 import { plain } from '../../errors/quote.js'
 import type { CallResult, ExternalFailure } from '../../plan/index.js'
-import type { CloudAddress } from './cloud.js'
 import { canonical } from './ledger.js'
 import { isCloudAddress, isCloudNetwork, isRecord, valueText } from './well-formed.js'
 
-/** The created address, or why the answer of the cloud cannot be used. */
-export type Created =
-  | { readonly ok: true; readonly address: string; readonly object: CloudAddress }
-  | { readonly ok: false; readonly problem: string }
-
-/** Reads the answer to a call that creates an address in a network. */
-export function readCreated(value: unknown, network: string): Created {
+/** Why the answer to a call that creates or marks an address cannot be used. */
+function problemOfAddress(
+  value: unknown,
+  asked: { readonly network?: string; readonly marker: string },
+): string | undefined {
   const address = isCloudAddress(value) ? canonical(value.address) : undefined
   if (!isCloudAddress(value) || address === undefined) {
-    return { ok: false, problem: `the cloud says that it has created ${valueText(value)}, which is not an address` }
+    return `the cloud has answered ${valueText(value)}, which is not an address`
   }
-  if (value.network !== network) {
-    const problem = `the cloud has created ${address} in the network ${value.network.slice(0, 80)}, and not in ${network}`
-    return { ok: false, problem }
+  if (asked.network !== undefined && value.network !== asked.network) {
+    return `the cloud has created ${address} in the network ${value.network.slice(0, 80)}, and not in ${asked.network}`
   }
-  return { ok: true, address, object: value }
+  if (value.marker === asked.marker) return undefined
+  return `the cloud has not kept the marker ${asked.marker} of ${address}: it has ${valueText(value.marker)}`
 }
 
 /** How much of the message of a failure is kept, in characters. */
@@ -51,11 +48,11 @@ export function checkedResult(result: CallResult<unknown, unknown>): CallResult<
 }
 
 function checkedFailure({ operation }: CallResult<unknown>['call'], failure: ExternalFailure): ExternalFailure {
-  const { message, retryable, retryAfterSeconds: seconds = 0, nothingDone, reason } = failure
+  const { message, retryable, retryAfterSeconds: seconds, nothingDone, reason } = failure
   const checked: ExternalFailure = {
     message: plain(message, MAX_MESSAGE),
     retryable: retryable !== false,
-    ...(seconds > 0 && { retryAfterSeconds: Math.min(Number(seconds), MAX_WAIT_SECONDS) }),
+    ...(typeof seconds === 'number' && seconds > 0 && { retryAfterSeconds: Math.min(seconds, MAX_WAIT_SECONDS) }),
     ...(nothingDone === true && { nothingDone }),
     ...(REASONS.includes(reason) && { reason }),
   }
@@ -77,10 +74,9 @@ function problemOf({ operation, input }: CallResult<unknown>['call'], answer: un
       return isRecord(value) && Array.isArray(value.addresses)
         ? undefined
         : `the cloud has answered ${valueText(value)}, which is not a list of addresses`
-    case 'createAddress': {
-      const created = readCreated(value, (input as { readonly network: string }).network)
-      return created.ok ? undefined : created.problem
-    }
+    case 'createAddress':
+    case 'markAddress':
+      return problemOfAddress(value, input as { readonly network?: string; readonly marker: string })
     default:
       return value === undefined ? `${operation} was answered without a value` : undefined
   }

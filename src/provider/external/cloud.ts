@@ -1,28 +1,7 @@
 import type { Json } from '../../crd/meta/object.js'
 import { check } from '../../errors/check.js'
+import { refuse } from '../../errors/refuse.js'
 import type { ExternalCall, ExternalResult } from '../../plan/index.js'
-
-/** The facts about a cloud that decide how a pool tracks its addresses. */
-export interface CloudFacts {
-  /**
-   * When an address gets the marker of its pool and its claim:
-   *
-   * - `atomic`: in the call that creates it. Whatever happens to the answer, the address is found
-   *   again
-   * - `after`: in a separate call. An address whose answer was lost is found as one without a
-   *   marker that was created in the meantime
-   * - `none`: never. An address whose answer was lost leaks, unless the pool has requested exactly
-   *   that address; plans report it as `leakPossible`
-   */
-  readonly marker: 'atomic' | 'after' | 'none'
-  /** Whether a given address can be requested. A pool then chooses from its own ranges. */
-  readonly choosesAddress: boolean
-  /**
-   * Whether a list can be limited to the addresses of a pool. Else all addresses of the network are
-   * listed.
-   */
-  readonly listsByMarker: boolean
-}
 
 /** An address in the cloud. */
 export interface CloudAddress {
@@ -40,10 +19,10 @@ export interface CloudAddress {
    */
   readonly isAttached: boolean
   /**
-   * When it was created, in milliseconds since 1970, by the clock of the cloud. Required if the
-   * marker is set afterwards.
+   * A text that differs after each change of the address, if the cloud has one: a revision, a
+   * fingerprint. Left out: the cloud compares the marker alone.
    */
-  readonly createdAtMs?: number | undefined
+  readonly revision?: string | undefined
   /** Texts that other tools have set. */
   readonly tags?: readonly string[] | undefined
 }
@@ -76,18 +55,40 @@ export interface CloudInput {
 }
 
 /**
- * The interface of a cloud for pools. Each method returns a result and does not throw. A failure of
- * a call that changes something has `nothingDone` if that is certain: the call is then repeated
- * when it is due. Without it, the pool first looks for the effect of the call.
+ * The address that a call changes, as the pool has last seen it. The cloud changes nothing if the
+ * address has another marker now, or another revision: a failure with `nothingDone`.
+ */
+export interface SeenAddress {
+  readonly id: string
+  readonly marker: string
+  /** Empty: the cloud has none. */
+  readonly revision: string
+}
+
+/**
+ * The interface of a cloud for pools. Each method returns a result and does not throw.
+ *
+ * A marker is a text that the cloud stores with an address, in the call that creates it: in a
+ * description, in tags, in labels, in a name. It has up to {@link MAX_MARKER} letters of ASCII,
+ * digits, `-`, `/`, `.` and `_`. Whatever happens to the answer of a creation, the next list finds
+ * the address by its marker. A cloud that cannot do that cannot be used: a pool would lose
+ * addresses.
+ *
+ * A failure of a call that changes something:
+ *
+ * - has `nothingDone` if it is certain that nothing was changed and that nothing will be. The call
+ *   is then repeated when it is due. Without it, the pool first looks for the effect of the call
+ * - has `retryable: false` only if the same call cannot succeed before the pool changes: a network
+ *   that does not exist, a marker that the cloud does not keep. Quotas, refused credentials, limits
+ *   of rate, time-outs, and attached addresses are retryable
  *
  * An answer of another form counts as a failure of a call that may have had an effect. An item of a
  * list that is no address is left out, and named in the report of the pool.
  *
  * A call that has no answer within `callSeconds` of the definition must return a failure, and must
- * have no effect later than that.
+ * have no effect later than that. `cloudConformance` of ipam-kit/testing checks these rules.
  */
 export interface Cloud {
-  readonly facts: CloudFacts
   /**
    * Finds the network of a pool. `network` is what the pool specifies. It is null if the pool may
    * leave it out: then the only matching network is meant. No match or several are a failure; the
@@ -95,13 +96,12 @@ export interface Cloud {
    */
   findNetwork(input: CloudInput & { readonly network: Json }): Promise<ExternalResult<CloudNetwork>>
   /**
-   * Lists the addresses of the network. With {@link CloudFacts.listsByMarker} the list may be
-   * limited to addresses:
+   * Lists the addresses of the network. A list is whole, or it is a failure: an address that a list
+   * lacks counts as deleted. A cloud may limit the list to addresses:
    *
-   * - whose marker begins with one of `markers` (the uids of the pool so far, each with a slash)
+   * - whose marker begins with one of `markers` (the ids of the pool so far, each with a slash)
    * - that have one of `tags`
-   * - that are named in `addresses`, in canonical form
-   * - without a marker, if the marker is set afterwards
+   * - that are in `addresses`: those that the pool names, and those of IPAddress objects. Canonical
    */
   listAddresses(
     input: CloudInput & {
@@ -112,32 +112,34 @@ export interface Cloud {
     },
   ): Promise<ExternalResult<CloudAddresses>>
   /**
-   * Creates an address, also if another one has this marker. `marker` is ignored unless the marker
-   * is atomic; `address` is the requested one, and set only if the cloud can choose it.
+   * Creates an address with a marker, also if another one has this marker. If the cloud has not
+   * stored the marker, it deletes the address again, and answers with a failure that is not
+   * retryable.
    */
   createAddress(
-    input: CloudInput & { readonly network: string; readonly marker: string; readonly address: string | null },
+    input: CloudInput & { readonly network: string; readonly marker: string },
   ): Promise<ExternalResult<CloudAddress>>
-  /**
-   * Sets the marker, or removes it if the text is empty. Texts of other tools stay. An address with
-   * the marker of another pool keeps it: a failure with `nothingDone`. Never called if the marker
-   * is `none`.
-   */
+  /** Sets the marker, or removes it if the text is empty. Texts of other tools stay. */
   markAddress(
-    input: CloudInput & { readonly id: string; readonly marker: string },
+    input: CloudInput & { readonly seen: SeenAddress; readonly marker: string },
   ): Promise<ExternalResult<CloudAddress>>
   /**
    * Deletes an address; a missing one counts as deleted. An attached one is not deleted: a
    * retryable failure with `nothingDone`.
    */
-  deleteAddress(input: CloudInput & { readonly id: string; readonly address: string }): Promise<ExternalResult<Json>>
+  deleteAddress(
+    input: CloudInput & { readonly seen: SeenAddress; readonly address: string },
+  ): Promise<ExternalResult<Json>>
 }
+
+/** The greatest length of a marker, in characters. */
+export const MAX_MARKER = 80
 
 /** How long a call of a {@link Cloud} may take, in seconds. */
 export const MAX_CALL_SECONDS = 60
 
 /** The operations of a pool, by the names of its calls. */
-export type CloudOperation = Exclude<keyof Cloud, 'facts'>
+export type CloudOperation = keyof Cloud
 
 /** The inputs and answers of the calls of a pool, as in {@link Cloud}. */
 export type CloudCalls = {
@@ -166,20 +168,17 @@ export function isCloudCall(call: Pick<ExternalCall, 'operation'>): boolean {
 /**
  * Executes the calls of pools: the caller for a host (`ExternalCaller` of ipam-kit/run).
  *
- * @throws Error for a call that is not one of a pool: see {@link isCloudCall}
+ * @throws IpamError `INVALID_ARGUMENT` for a cloud without one of the operations, and for a call
+ *   that is not one of a pool: see {@link isCloudCall}
  */
 export function cloudCaller(cloud: Cloud): (call: ExternalCall) => Promise<ExternalResult> {
+  check<unknown>('cloudCaller', 'cloud', cloud, [
+    'open',
+    Object.fromEntries(OPERATIONS.map((operation) => [operation, 'function'])),
+  ])
   return async (call) => {
-    if (!isCloudCall(call)) throw new Error(`not a call of a pool of external addresses: ${call.operation}`)
+    if (!isCloudCall(call)) refuse('cloudCaller', 'call', OPERATIONS.join(', '), call.operation)
     const ask = cloud[call.operation as CloudOperation] as unknown as (input: Json) => Promise<ExternalResult>
     return ask.call(cloud, call.input)
   }
-}
-
-/**
- * The marker of an address: the uid of its pool, and of its claim, or `spare`. A move to another
- * cluster changes neither.
- */
-export function markerText(pool: string, claim: string): string {
-  return `${pool}/${claim}`
 }

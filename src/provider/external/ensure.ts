@@ -1,128 +1,84 @@
 import * as Address from '../../cidr/nouns/address.js'
+import { findCondition, stateOf as stateOfClaim } from '../../claim/index.js'
+import type { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import type { KubeObject } from '../../crd/meta/object.js'
 import type * as Claims from '../claims/definition.js'
-import { readCreated } from './answer.js'
-import { type CloudCalls, markerText } from './cloud.js'
+import type { CloudCalls } from './cloud.js'
 import type { ExternalRules } from './definition.js'
-import type { ExternalLedger } from './ledger.js'
-import type { ExternalPolicy } from './pool-kind.js'
-import { type Reservation, reservationsOf } from './reservations.js'
-import { about } from './situation.js'
-import { unknownSince } from './unknown.js'
+import { canonical, type ExternalLedger } from './ledger.js'
+import type { ExternalPolicy, Shortage } from './pool-kind.js'
+import { aboutOf, invalid, type PoolState, stateOf } from './state.js'
 
-type Input<P extends KubeObject> = Claims.EnsureInput<P, ExternalLedger<P>, ExternalPolicy, CloudCalls>
+type EnsureInput<P extends KubeObject> = Claims.EnsureInput<P, ExternalLedger<P>, ExternalPolicy, CloudCalls>
 type Ensured = Claims.Ensured<CloudCalls>
-type Released = Claims.Released<CloudCalls>
 
-/** The address that the pool has reserved for a claim, or the call that creates it. */
-export function ensure<P extends KubeObject>(rules: ExternalRules<P>, input: Input<P>): Ensured {
-  const { claim, pool, ledger } = input
-  const reserved = reservationsOf(pool)
-  const entry = reserved.ok ? reserved.value.entries.find(({ uid }) => uid === claim.metadata.uid) : undefined
-  if (entry === undefined) {
-    const { shortage } = ledger
-    if (shortage === undefined) return { kind: 'reserve', message: 'waits for a reservation' }
-    const { reason, message } = shortage
-    return { kind: 'wait', reason, message }
+/** An address that the pool has, or the call that creates one. */
+export function ensure<P extends KubeObject>(rules: ExternalRules<P>, input: EnsureInput<P>): Ensured {
+  const { claim } = input
+  const { uid = '' } = claim.metadata
+  const state = stateOf(rules, input)
+  if (!state.isKnown) return state.shortage === undefined ? waitAsBefore(claim, LISTING) : wait(state.shortage)
+  const marker = state.marker(uid)
+  const created = state.createdFor(marker)
+  if (created !== undefined) return offer(input, created, 'it was created for the claim')
+  const found = state.addressFor(uid)
+  if (found !== undefined) return offer(input, found, 'the pool has it, and it is free')
+  if (!state.isFenced) return waitAsBefore(claim, STARTING)
+  const open = state.openCreation(marker)
+  if (open !== undefined) {
+    const message = `it is not known yet whether an address was created: ${open.failure?.message ?? 'the call has no answer'}`
+    return wait({ kind: 'cloud', reason: 'AllocationFailed', message }, AGAIN_SECONDS)
   }
-  const { network, inventory } = ledger
-  // after a start the pool first lists its addresses
-  if (network === undefined || inventory === undefined) return { kind: 'reserve', message: 'waits for its pool' }
-  if (entry.address === undefined) return create(rules, input, entry, network)
-  if (entry.isNew !== true) {
-    // the entry may have been edited, or the address deleted
-    if (!ledger.isUsable(entry.address)) return { kind: 'reserve', message: `waits for ${entry.address}` }
-    return offer(input, entry.address, 'it is reserved, and was free')
-  }
-  return confirmNew(rules, input, entry, network)
-}
-
-/** The call that creates an address for an entry, or its result. */
-function create<P extends KubeObject>(
-  rules: ExternalRules<P>,
-  input: Input<P>,
-  entry: Reservation,
-  network: string,
-): Ensured {
-  const { ledger, results, nowMs } = input
-  // an own answer is read as one in each plan, also when the ledger has learned of it
-  const isAnswered = entry.by === ledger.identity && input.callOf('createAddress')?.answer?.ok === true
-  const found = isAnswered ? undefined : ledger.inventory?.markedFor(entry.uid)
-  if (found !== undefined && ledger.isUsable(found) && !ledger.isOfOthers(found, input.claim.metadata))
-    return offer(input, found, 'it was created for the claim')
-  if (results.createAddress !== undefined) {
-    const created = readCreated(results.createAddress, network)
-    if (!created.ok) return wait('AllocationFailed', created.problem)
-    const isOther = ledger.isReserved(created.address, entry.uid)
-    if (isOther) return wait('AllocationFailed', `the cloud has given ${created.address}, which another claim has`)
-    if (rules.facts.marker !== 'atomic') return { kind: 'reserve', message: `${created.address} is noted` }
-    // the address can be released before a list shows it
-    ledger.answered(created.address, created.object, nowMs)
-    return offer(input, created.address, 'it was created for the claim')
-  }
-  return creation(rules, input, entry, { network, address: null })
-}
-
-/** Confirms an address of the pool: it was chosen, answered, or found in a list. */
-function confirmNew<P extends KubeObject>(
-  rules: ExternalRules<P>,
-  input: Input<P>,
-  entry: Reservation,
-  network: string,
-): Ensured {
-  const { ledger, results, nowMs } = input
-  const { marker: mode } = rules.facts
-  const { address = '', uid } = entry
-  const call = input.callOf('createAddress')
-  const result = call?.answer
-  const object = (result?.ok === true ? result.value : undefined) ?? ledger.inventory?.get(address)
-  if (object === undefined) {
-    if (rules.facts.choosesAddress) return creation(rules, input, entry, { network, address })
-    return { kind: 'reserve', message: `waits for a list that shows ${address}` }
-  }
-  const marker = markerText(input.pool.metadata.uid ?? '', uid)
-  const isMarked = object.marker === marker && input.callOf('markAddress')?.answer?.ok !== true
-  if (mode === 'after' && !isMarked && results.markAddress === undefined) {
-    const marked = { ...about(input.pool, input.offer), id: object.id, marker }
-    return { kind: 'call', operation: 'markAddress', input: marked, why: 'sets the marker of the claim' }
-  }
-  // the address can be released before a list shows it
-  if (mode === 'after' && !isMarked) ledger.answered(address, { ...object, marker }, nowMs)
-  else if ((call?.answeredAtMs ?? 0) >= (ledger.inventory?.askedAtMs ?? 0)) ledger.answered(address, object, nowMs)
-  return offer(input, address, 'it was created for the claim')
+  // a list shows the last creation by now, and the pool drops its result
+  if (input.results.createAddress !== undefined) return wait(LISTING, 1)
+  const shortage = state.shortage(marker)
+  return shortage === undefined
+    ? creation(rules, input, state, marker)
+    : wait(shortage, shortage.kind === 'max' ? undefined : AGAIN_SECONDS)
 }
 
 /**
- * The call that creates an address, if this process has to make it, and no earlier call may still
- * be in flight.
+ * After how many seconds a claim is planned again that waits for a list, or for other creations.
  */
-function creation<P extends KubeObject>(
-  rules: ExternalRules<P>,
-  input: Input<P>,
-  entry: Reservation,
-  wanted: { readonly network: string; readonly address: string | null },
-): Ensured {
-  const { pool, offer: policy, ledger, nowMs } = input
-  if (entry.by !== ledger.identity) return { kind: 'reserve', message: 'another process has begun' }
-  if (ledger.quarantined.length > 0) {
-    const message = `it is not known which of these addresses was created for the claim: ${ledger.quarantined.join(', ')}`
-    return { kind: 'wait', reason: 'AllocationFailed', message }
-  }
-  const call = input.callOf('createAddress')
-  const sinceMs = unknownSince(entry, call, ledger.identity)
-  if (sinceMs !== undefined) {
-    return unsettled(rules, input, sinceMs, call?.answer?.ok === false ? call.answer.failure.message : undefined)
-  }
-  if (call?.answer?.ok !== true && nowMs > entry.atMs + rules.callMs)
-    return { kind: 'reserve', message: 'its reservation is renewed' }
-  const marker = markerText(pool.metadata.uid ?? '', entry.uid)
-  const asked = { ...about(pool, policy), ...wanted, marker }
-  return { kind: 'call', operation: 'createAddress', input: asked, why: 'no address of the pool is free' }
+const AGAIN_SECONDS = 30
+const LISTING: Shortage = {
+  kind: 'invalid',
+  reason: 'PoolNotReady',
+  message: 'waiting for a list of addresses from the cloud: see the status of the pool',
+}
+const STARTING: Shortage = {
+  kind: 'invalid',
+  reason: 'PoolNotReady',
+  message: 'waiting for a list that shows all calls of the process before this one',
 }
 
-function offer<P extends KubeObject>({ offer: policy, ledger, claim }: Input<P>, text: string, why: string): Ensured {
-  if (ledger.isOfOthers(text, claim.metadata)) {
-    return wait('AllocationFailed', `the cloud has given ${text}, which another IPAddress has`)
+/** The call that creates an address. */
+function creation<P extends KubeObject>(
+  { callSeconds }: ExternalRules<P>,
+  { pool }: EnsureInput<P>,
+  { facts }: PoolState<P>,
+  marker: string,
+): Ensured {
+  const input = { ...aboutOf(pool, facts.policy), network: facts.identity.network, marker }
+  return {
+    kind: 'call',
+    operation: 'createAddress',
+    input,
+    effectSeconds: callSeconds,
+    why: 'no address of the pool is free',
+  }
+}
+
+function offer<P extends KubeObject>(
+  { offer: policy, ledger, claim, otherPoolAt }: EnsureInput<P>,
+  text: string,
+  why: string,
+): Ensured {
+  const { namespace, name } = claim.metadata
+  const others = ledger.othersHolding({ metadata: { namespace, name }, spec: { address: text } })
+  if (others.length > 0 || otherPoolAt(text) === 'holds') {
+    // a list shows it, and then another one is created
+    return wait(invalid(`the cloud has given ${text}, which another IPAddress has`), AGAIN_SECONDS)
   }
   const address = Address.parse(text)
   const prefix = policy.prefix ?? Address.bitsOf(address.family)
@@ -130,57 +86,27 @@ function offer<P extends KubeObject>({ offer: policy, ledger, claim }: Input<P>,
 }
 
 /**
- * Waits until a list shows the effect of a call. The claim is planned again with that list, or
- * after a time at the latest.
+ * Whether an IPAddress may stay, as far as the cloud is concerned: it gives back an address that
+ * the cloud does not have. A claim that is Bound keeps it, and says so.
  */
-function unsettled<P extends KubeObject>(
-  { settleMs }: ExternalRules<P>,
-  { nowMs }: Input<P>,
-  sinceMs: number,
-  message = 'another process has begun',
-): Ensured {
-  const leftSeconds = Math.ceil((sinceMs + settleMs - nowMs) / 1000)
-  return {
-    kind: 'wait',
-    reason: 'AllocationFailed',
-    message: `it is not known yet whether an address was created: ${message}`,
-    retryAfterSeconds: Math.max(0, leftSeconds) + 30,
-  }
-}
-
-function wait(reason: Claims.WaitReason, message: string): Ensured {
-  return { kind: 'wait', reason, message }
-}
-
-/**
- * The release of an address that its claim does not need any more: an address that the pool has
- * created is deleted, unless the pool retains it.
- */
-export function release<P extends KubeObject>(
+export function confirm<P extends KubeObject>(
   rules: ExternalRules<P>,
-  { pool, address, ledger, results, claim, nowMs }: Claims.ReleaseInput<P, ExternalLedger<P>, CloudCalls>,
-): Released {
-  if (pool === undefined || address === undefined || results.deleteAddress !== undefined) return { kind: 'done' }
-  const read = rules.kind.policyOf(pool)
-  if (!read.ok || read.policy.reclaim === 'Retain') return { kind: 'done' }
-  const { inventory, network } = ledger
-  if (inventory === undefined || network === undefined) return { kind: 'wait', remainingSeconds: 1 }
-  const text = ledger.textOf(address)
-  const object = text === undefined ? undefined : inventory.get(text)
-  if (text === undefined || object === undefined) {
-    const createdMs = Date.parse(address.metadata.creationTimestamp ?? '')
-    const isListed = !(createdMs + 1000 + rules.lagMs >= inventory.askedAtMs)
-    if (isListed) return { kind: 'done' }
-    return wantsList(ledger, nowMs)
-  }
-  if (!ledger.isCreated(text) || ledger.isOfOthers(text, claim.metadata)) return { kind: 'done' }
-  if (object.isAttached) return wantsList(ledger, nowMs)
-  const input = { ...about(pool, read.policy), id: object.id, address: text }
-  return { kind: 'call', operation: 'deleteAddress', input, why: 'its claim no longer needs it' }
+  input: Claims.ConfirmInput<P, ExternalLedger<P>, CloudCalls>,
+): Claims.Confirmed<CloudCalls> {
+  const state = stateOf(rules, input)
+  const text = canonical(input.address.spec.address)
+  if (!state.isKnown || text === undefined || !state.isMissing(text)) return { kind: 'yes' }
+  return { kind: 'stale', message: `the cloud does not have the address ${text} in the network of the pool` }
 }
 
-/** Waits for the next list. */
-function wantsList<P extends KubeObject>(ledger: ExternalLedger<P>, nowMs: number): Released {
-  ledger.wantsListMs = Math.max(ledger.wantsListMs, nowMs)
-  return { kind: 'wait', remainingSeconds: 15 }
+/** A claim that has said what it waits for says it until the pool knows more. */
+function waitAsBefore({ status }: IPAddressClaim, shortage: Shortage): Ensured {
+  const before = stateOfClaim({ status })
+  if (before.phase !== 'Error') return wait(shortage)
+  const { message = '' } = findCondition(status?.conditions, 'Ready') ?? {}
+  return wait({ ...shortage, reason: before.reason, message })
+}
+
+function wait({ reason, message }: Shortage, retryAfterSeconds?: number): Ensured {
+  return { kind: 'wait', reason, message, retryAfterSeconds }
 }

@@ -1,6 +1,6 @@
 /**
- * Pools whose addresses live in an external system such as a cloud: `externalPools` reserves,
- * creates and releases them. A cloud is described by three facts.
+ * Pools whose addresses live in an external system such as a cloud: `externalPools` creates,
+ * gives and deletes them. A cloud is a {@link Cloud}.
  *
  * @module ipam-kit/provider/external
  */
@@ -23,27 +23,15 @@ export {
   type Cloud,
   type CloudAddress,
   type CloudAddresses,
-  type CloudFacts,
   type CloudInput,
   type CloudNetwork,
   type CloudOperation,
   cloudCaller,
   isCloudCall,
+  MAX_MARKER,
+  type SeenAddress as SeenCloudAddress,
 } from './cloud.js'
-export type { ExternalPoolOutcome, ExternalPoolsDefinition } from './definition.js'
-export type { Inventory, InventoryOptions } from './inventory.js'
-export type {
-  ExternalLedger,
-  LedgerOptions as ExternalLedgerOptions,
-  Neighbours,
-  PoolNow,
-} from './ledger.js'
+export type { ExternalPoolLedger, ExternalPoolOutcome, ExternalPoolsDefinition } from './definition.js'
+export { IDENTITY_ANNOTATION, identityOf, type PoolIdentity, type ReadIdentity } from './identity.js'
 export type { ExternalPolicy, ExternalPoolKind, FailedAddress, PoolReport, Shortage } from './pool-kind.js'
 export { externalPools } from './provider.js'
-export {
-  RESERVATIONS_ANNOTATION,
-  type ReadReservations,
-  type Reservation,
-  type Reservations,
-  reservationsOf,
-} from './reservations.js'

@@ -1,5 +1,4 @@
 import type { Address } from '../../cidr/nouns/address.js'
-import type { RangeSet } from '../../cidr/nouns/range-set.js'
 import type { Model } from '../../crd/meta/model.js'
 import type { Json, KubeObject } from '../../crd/meta/object.js'
 import type { MergePatch } from '../../plan/effect.js'
@@ -36,8 +35,6 @@ export interface ExternalPolicy {
   /** The prefix length in an IPAddress. Left out: that of a single address, 32 or 128. */
   readonly prefix?: number | undefined
   readonly gateway?: string | undefined
-  /** The ranges to choose new addresses from, if the cloud can create a requested address. */
-  readonly ranges?: RangeSet | undefined
   /**
    * Addresses to adopt from another controller of this pool; they are never deleted. `listed`: the
    * addresses in the status when the pool is planned for the first time. `tags`: addresses with one
@@ -57,11 +54,13 @@ export interface PoolReport {
    * attached elsewhere, or given by another pool. Checked with each inventory.
    */
   readonly failed: readonly FailedAddress[]
+  /** Addresses of claims that the cloud does not have any more. */
+  readonly missing: readonly string[]
   /**
-   * Addresses of which it is not known whether the pool has created them. Remove them in the cloud,
-   * or set the marker of the pool on them.
+   * Addresses that an earlier id of the pool has created, and no claim has. They are neither given
+   * nor deleted before the operator confirms that the pool was moved.
    */
-  readonly quarantined: readonly string[]
+  readonly inherited: readonly string[]
   /** Unusable entries of the pool, and unusable items of lists of the cloud, as sentences. */
   readonly problems: readonly string[]
   /** Why a new claim has to wait; left out: it does not. */

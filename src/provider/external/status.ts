@@ -3,18 +3,17 @@ import { plain } from '../../errors/quote.js'
 import { type Effect, patchStatus } from '../../plan/index.js'
 import type { ExternalRules } from './definition.js'
 import { inOrder } from './ledger.js'
-import type { PoolReport } from './pool-kind.js'
-import { reservationsOf } from './reservations.js'
-import type { Input } from './situation.js'
+import type { FailedAddress, PoolReport, Shortage } from './pool-kind.js'
+import type { PlanInput as Input, PoolState } from './state.js'
+import { DELETING, type Kind } from './view.js'
 import { isRecord, valueText } from './well-formed.js'
 
 /**
- * A pool with more addresses compares the lists in its status at most once in {@link PAUSE_MS},
- * because that costs O(n).
+ * A pool with more addresses, of IPAddress objects and listed ones, compares the lists in its
+ * status at most once in {@link PAUSE_SECONDS}, because that costs O(n).
  */
 const MANY = 1000
-/** In milliseconds. */
-const PAUSE_MS = 5000
+const PAUSE_SECONDS = 5
 /** How much of a text from the cloud is kept in the status, in characters. */
 const MAX_PROBLEM = 500
 
@@ -25,43 +24,62 @@ const MAX_PROBLEM = 500
 export function statusEffects<P extends KubeObject>(
   rules: ExternalRules<P>,
   input: Input<P>,
-  network: string | undefined,
-): { readonly effects: Effect[]; readonly againMs?: number } {
+  state: PoolState<P> | undefined,
+  shortage: Shortage | undefined,
+): { readonly effects: readonly Effect[]; readonly againMs?: number } {
   const { pool, ledger, nowMs } = input
-  const againMs = ledger.statusMs + PAUSE_MS
-  if (ledger.size > MANY && nowMs < againMs && nowMs !== ledger.statusMs) return { effects: [], againMs }
-  ledger.statusMs = nowMs
-  const patch = rules.kind.statusPatch(pool, reportOf(rules, input, network), { nowMs })
-  return {
-    effects: patch === undefined ? [] : [patchStatus(pool, patch, 'the state of the pool has changed')],
-  }
+  const count = ledger.size + (state?.facts.view.size ?? 0)
+  const pauseSeconds = count > MANY ? PAUSE_SECONDS : 0
+  const report = ledger.makeReport(nowMs, pauseSeconds, () => reportOf(rules, input, state, shortage))
+  if (report === undefined) return { effects: [], againMs: nowMs + PAUSE_SECONDS * 1000 }
+  const patch = rules.kind.statusPatch(pool, report, { nowMs })
+  return { effects: patch === undefined ? [] : [patchStatus(pool, patch, 'the state of the pool has changed')] }
 }
 
 function reportOf<P extends KubeObject>(
   rules: ExternalRules<P>,
-  { pool, ledger, calls }: Input<P>,
-  network: string | undefined,
+  { pool, ledger, calls, otherPoolAt }: Input<P>,
+  state: PoolState<P> | undefined,
+  shortage: Shortage | undefined,
 ): PoolReport {
-  const reserved = reservationsOf(pool)
   const read = rules.kind.policyOf(pool)
-  const entries = reserved.ok ? reserved.value.entries : []
-  const taken = new Set(entries.flatMap(({ address }) => address ?? []))
-  const isKnown = network !== undefined
-  const found = calls.of('findNetwork')?.value
-  const available = isKnown ? [...ledger.allFree(taken)] : []
+  const used = ledger.used()
+  const unused = (state?.unused() ?? []).map(({ text }) => text)
+  const failed = [...ledger.named.keys()].flatMap((address): readonly FailedAddress[] => {
+    const reason = used.has(address) ? undefined : state?.whyNot(address)
+    return reason === undefined ? [] : [{ address, reason }]
+  })
+  const idle = (kind: Kind) => [...(state?.idle(kind) ?? [])]
+  const inherited = idle('inherited').map(({ text }) => text)
+  const refused = [...idle('spare'), ...idle('deleting')].flatMap((item) => {
+    const {
+      text,
+      kind,
+      object: { id },
+    } = item
+    // it is not tried again before it is free
+    if (state?.isInUse(item)) return []
+    const call = kind === 'deleting' ? calls.of('deleteAddress', id) : calls.of('markAddress', `${id}:${DELETING}`)
+    const { failure } = call ?? {}
+    return failure === undefined ? [] : [`${text} is not deleted: ${failure.message}`]
+  })
+  const elsewhere = idle('spare').filter(({ text }) => otherPoolAt(text) === 'holds')
   return {
-    network: found?.id === network ? found : undefined,
-    claimed: [...ledger.live].sort(inOrder),
-    available: available.sort(inOrder),
-    failed: isKnown ? ledger.failed() : [],
-    quarantined: ledger.quarantined,
+    network: state?.isMoving === false ? state.facts.found : undefined,
+    claimed: [...used].sort(inOrder),
+    available: unused.sort(inOrder),
+    failed,
+    missing: (state?.facts.view.missing ?? []).filter((text) => used.has(text) && state?.isMissing(text)).sort(inOrder),
+    inherited: inherited.sort(inOrder),
     problems: [
       ...(read.ok ? (read.problems ?? []) : []),
-      ...(ledger.inventory?.problems ?? []),
+      ...refused,
+      ...elsewhere.map(({ text }) => `an IPAddress of another pool has ${text}, which this pool has created`),
+      ...(state?.facts.view.problems ?? []),
       ...problemsIn(calls.of('listAddresses')?.value),
     ],
-    shortage: ledger.shortage,
-    isKnown,
+    shortage,
+    isKnown: state?.isFenced === true,
   }
 }
 

@@ -6,12 +6,12 @@ import type { CloudAddress, CloudNetwork } from './cloud.js'
  */
 export function isCloudAddress(value: unknown): value is CloudAddress {
   if (!isRecord(value)) return false
-  const { id, address, network, marker, isAttached, createdAtMs, tags } = value
+  const { id, address, network, marker, isAttached, revision, tags } = value
   return (
     [id, address, network].every(isText) &&
     typeof marker === 'string' &&
     typeof isAttached === 'boolean' &&
-    (createdAtMs === undefined || typeof createdAtMs === 'number') &&
+    (revision === undefined || typeof revision === 'string') &&
     isTags(tags)
   )
 }

@@ -134,7 +134,8 @@ function planBound(
   const found = attachment(address, look.network)
   if (found.kind === 'attach') {
     const { id, revision = null } = found.floatingIP
-    const step = change(view, address, 'attachFloatingIP', { id, port: found.port.id, revision })
+    const { port, fixedAddress } = found
+    const step = change(view, address, 'attachFloatingIP', { id, port: port.id, fixedAddress, revision })
     const outcome = outcomeOf('attaching', found.message)
     // the claim must still have this address
     const held =

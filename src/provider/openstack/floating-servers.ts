@@ -17,6 +17,8 @@ import {
   type Planner,
   type PlannerContext,
   type PlanTime,
+  proofOfAbsence,
+  removeFinalizer,
 } from '../../plan/index.js'
 import { plannerKeys } from '../../plan/planner-keys.js'
 import { capoServerOf, dialects } from '../consumer/dialects.js'
@@ -188,7 +190,7 @@ function planServer(
   const entry = entryOf(key, context.cache)
   if (entry === undefined) {
     context.state.drop(key, 'calls')
-    return undefined
+    return planOrphan(key, context)
   }
   if (!entry.ok) return nothing('unreadable', entry.problem)
   const server = entry.value
@@ -208,6 +210,25 @@ function planServer(
   return { ...release, outcome: { kind: 'failed', message: failure } }
 }
 
+/**
+ * A process that was suspended may create the claim of a server that has ended. Nothing else
+ * removes its finalizer when the garbage collector deletes it.
+ */
+function planOrphan(key: string, { cache }: ServerContext): Plan<FloatingServerOutcome> | undefined {
+  const [namespace, name = ''] = KEYS.read(key)?.name.split('/') ?? []
+  const claim = cache.claims.get({ namespace, name: claimNameOf(name) })
+  const { finalizer = '' } = dialects.capo
+  if (claim === undefined || !isDeleting(claim) || !hasFinalizer(claim, finalizer)) return undefined
+  if (!serverOwners(claim).includes(name)) return undefined
+  const why = 'its server does not exist'
+  const { apiVersion, kind } = OpenStackServer.info
+  const ref = { apiVersion, kind, namespace, name }
+  return {
+    outcome: { kind: 'released', message: why },
+    effects: [...proofOfAbsence({ ref }, why), removeFinalizer(claim, finalizer, why)],
+  }
+}
+
 function nothing(kind: FloatingServerOutcome['kind'], message: string): Plan<FloatingServerOutcome> {
   return { outcome: { kind, message }, effects: [] }
 }
@@ -225,6 +246,14 @@ function pausedBy({ server, cluster }: ServerView): ObjectRef | undefined {
   return cluster !== undefined && isClusterPaused(cluster) ? refOf(cluster) : undefined
 }
 
+/** The name of the claim of a server. */
+function claimNameOf(server: string): string {
+  return dialects.capo.claimName({
+    ...{ owner: server, deviceIndex: 0, deviceName: '0', poolIndex: 0, annotations: {} },
+    pool: { apiGroup: '', kind: '', name: '' },
+  })
+}
+
 /** The objects of a server, or the one that cannot be read. */
 function viewOf(
   server: OpenStackServer,
@@ -233,10 +262,7 @@ function viewOf(
   rules: ServerRules,
 ): ServerView | string {
   const { namespace, name, uid = '' } = server.metadata
-  const claimName = dialects.capo.claimName({
-    ...{ owner: name, deviceIndex: 0, deviceName: '0', poolIndex: 0, annotations: {} },
-    pool: { apiGroup: '', kind: '', name: '' },
-  })
+  const claimName = claimNameOf(name)
   const named = cache.claims.entry({ namespace, name: claimName })
   const cluster = clusterNameOf(server)
   const clusterEntry = cluster === undefined ? undefined : cache.clusters.entry({ namespace, name: cluster })

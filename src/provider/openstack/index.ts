@@ -28,18 +28,11 @@ export type { ResolvedClaim } from '../consumer/index.js'
 export type {
   Cloud,
   CloudAddress,
-  CloudFacts,
-  ExternalLedger,
-  ExternalLedgerOptions,
   ExternalPolicy,
+  ExternalPoolLedger,
   ExternalPoolOutcome,
   FailedAddress,
-  Inventory,
-  InventoryOptions,
-  Neighbours,
-  PoolNow,
-  Reservation,
-  Reservations,
+  PoolIdentity,
   Shortage,
 } from '../external/index.js'
 export { type FloatingServersOptions, type FloatingServersPlanner, floatingServers } from './floating-servers.js'

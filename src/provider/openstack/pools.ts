@@ -19,14 +19,14 @@ import {
   READY_REASON,
 } from '../../crd/openstack/names.js'
 import { check, type KindOf } from '../../errors/check.js'
+import { listedInOrder } from '../../errors/listed.js'
 import type { MergePatch } from '../../plan/effect.js'
 import type { PlanTime } from '../../plan/index.js'
 import type { Provider } from '../claims/index.js'
 import type { ExternalPoolsDefinition } from '../external/definition.js'
 import {
-  type CloudFacts,
-  type ExternalLedger,
   type ExternalPoolKind,
+  type ExternalPoolLedger,
   type ExternalPoolOutcome,
   externalPools,
 } from '../external/index.js'
@@ -35,22 +35,15 @@ import type { PoolReport, Shortage } from '../external/pool-kind.js'
 /** Options of {@link floatingIPPools}: those of {@link externalPools}. */
 export type FloatingIPPoolsOptions = Pick<
   ExternalPoolsDefinition<OpenStackFloatingIPPool>,
-  'identity' | 'callSeconds' | 'listLagSeconds' | 'listSeconds' | 'holdsAddress'
-> & {
-  /** The abilities of the cloud. Default: those of Neutron with the adapter `neutron`. */
-  readonly facts?: CloudFacts | undefined
-}
+  'callSeconds' | 'listLagSeconds' | 'listSeconds' | 'holdsAddress'
+>
 
 const FLOATING_IP_POOLS_OPTIONS: KindOf<FloatingIPPoolsOptions> = {
-  identity: 'text',
-  facts: 'object?',
   callSeconds: 'number?',
   listLagSeconds: 'number?',
   listSeconds: 'number?',
   holdsAddress: 'function?',
 }
-
-const NEUTRON: CloudFacts = { marker: 'atomic', choosesAddress: false, listsByMarker: false }
 
 /**
  * The provider of OpenStackFloatingIPPool objects: floating IPs of OpenStack for claims of Cluster
@@ -60,16 +53,15 @@ const NEUTRON: CloudFacts = { marker: 'atomic', choosesAddress: false, listsByMa
  * @throws IpamError `INVALID_ARGUMENT`
  */
 export function floatingIPPools(
-  options: FloatingIPPoolsOptions,
-): Provider<OpenStackFloatingIPPool, ExternalLedger<OpenStackFloatingIPPool>, ExternalPoolOutcome> {
+  options: FloatingIPPoolsOptions = {},
+): Provider<OpenStackFloatingIPPool, ExternalPoolLedger<OpenStackFloatingIPPool>, ExternalPoolOutcome> {
   check('floatingIPPools', 'options', options, FLOATING_IP_POOLS_OPTIONS)
 
-  const { facts = NEUTRON, ...rest } = options
-  return externalPools({ ...rest, name: 'openstack-floating-ip', kind: floatingIPPoolKind, facts })
+  return externalPools({ ...options, name: 'openstack-floating-ip', kind: floatingIPPoolKind })
 }
 
 /** How an OpenStackFloatingIPPool is read, and how its status is written. */
-export const floatingIPPoolKind: ExternalPoolKind<OpenStackFloatingIPPool> = {
+const floatingIPPoolKind: ExternalPoolKind<OpenStackFloatingIPPool> = {
   model: OpenStackFloatingIPPool,
   finalizers: { address: ADDRESS_FINALIZER },
   poolFinalizer: POOL_FINALIZER,
@@ -146,7 +138,9 @@ function statusPatch(pool: OpenStackFloatingIPPool, report: PoolReport, { nowMs 
   return { status: { ...(pool.status === undefined && required), ...Object.fromEntries(changed) } } as MergePatch
 }
 
-function conditionsOf({ shortage, quarantined, problems, isKnown }: PoolReport): ConditionUpdate[] {
+function conditionsOf(report: PoolReport): ConditionUpdate[] {
+  const { shortage, isKnown } = report
+  const problems = problemsOf(report)
   const isDenied = shortage?.reason === 'BackendDenied'
   const isKnowing = isKnown || shortage?.kind === 'cloud'
   const authenticated: ConditionUpdate[] = isDenied
@@ -162,10 +156,6 @@ function conditionsOf({ shortage, quarantined, problems, isKnown }: PoolReport):
     : isKnowing
       ? [{ type: AUTHENTICATION_CONDITION, status: 'True', reason: READY_REASON, message: '' }]
       : []
-  if (shortage === undefined && quarantined.length > 0) {
-    const message = `It is not known whether the pool has created these: ${quarantined.slice(0, 20).join(', ')}`
-    return [...authenticated, { type: POOL_READY_CONDITION, status: 'False', reason: OPENSTACK_ERROR_REASON, message }]
-  }
   if (shortage === undefined) {
     const message = problems.slice(0, 20).join('; ')
     return [...authenticated, { type: POOL_READY_CONDITION, status: 'True', reason: READY_REASON, message }]
@@ -179,16 +169,27 @@ function conditionsOf({ shortage, quarantined, problems, isKnown }: PoolReport):
   ]
 }
 
+/** What is wrong beside a shortage, as sentences. */
+function problemsOf({ problems, missing, inherited }: PoolReport): readonly string[] {
+  const named = (texts: readonly string[]) => listedInOrder(texts, ', ')
+  return [
+    ...(missing.length > 0 ? [`The cloud does not have these addresses of claims: ${named(missing)}`] : []),
+    ...(inherited.length > 0
+      ? [`An earlier pool has created these, see ipam-kit.dev/earlier-uid: ${named(inherited)}`]
+      : []),
+    ...problems,
+  ]
+}
+
 function reasonOf({ kind, operation }: Shortage): string {
   if (kind === 'max') return MAX_IPS_REACHED_REASON
   return operation === 'findNetwork' ? NETWORK_NOT_FOUND_REASON : OPENSTACK_ERROR_REASON
 }
 
-/** Upstream's text, if it has one, and what is wrong with entries of the pool. */
+/** Upstream's text, if it has one, and what else is wrong. */
 function messageOf({ kind, message }: Shortage, problems: readonly string[]): string {
-  if (kind !== 'max') return message
   const reached = 'Maximum number of IPs reached, we will not allocate more IPs for this pool'
-  return [reached, ...problems.slice(0, 20)].join('; ')
+  return [kind === 'max' ? reached : message, ...problems.slice(0, 20)].join('; ')
 }
 
 function isSame(left: unknown, right: unknown): boolean {

@@ -102,13 +102,14 @@ export function suffixOf({ id, port, revision }: ChangeInput): string {
 export interface ChangeInput {
   readonly id: string
   readonly port: string
+  readonly fixedAddress?: string | undefined
   readonly revision?: number | null | undefined
 }
 
 function isServerNetwork(value: unknown): value is ServerNetwork {
-  const { addresses, ports, routers, floatingIP } = asObject(value) ?? {}
-  const haveSubnets = [ports, routers].every(
-    (list) => Array.isArray(list) && list.every((each) => Array.isArray(asObject(each)?.subnets)),
-  )
-  return Array.isArray(addresses) && haveSubnets && (floatingIP === undefined || asObject(floatingIP) !== undefined)
+  const { addresses, ports, routers, floatingIPs } = asObject(value) ?? {}
+  const has = (list: unknown, member: string) =>
+    Array.isArray(list) && list.every((each) => Array.isArray(asObject(each)?.[member]))
+  const areObjects = Array.isArray(floatingIPs) && floatingIPs.every((each) => asObject(each) !== undefined)
+  return Array.isArray(addresses) && has(ports, 'fixedIPs') && has(routers, 'subnets') && areObjects
 }

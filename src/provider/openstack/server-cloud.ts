@@ -1,10 +1,11 @@
 import type { Json } from '../../crd/meta/object.js'
 import type { ExternalResult } from '../../plan/index.js'
 
-/** A port of a server, with the subnets of its fixed addresses. */
+/** A port of a server. */
 export interface ServerPort {
   readonly id: string
-  readonly subnets: readonly string[]
+  /** Its fixed addresses, each with the id of its subnet. */
+  readonly fixedIPs: readonly { readonly subnet: string; readonly address: string }[]
 }
 
 /** A router that connects subnets with an external network. */
@@ -29,14 +30,14 @@ export interface FloatingIP {
   readonly revision?: number | undefined
 }
 
-/** One server in the cloud, with the floating IP that it wants. */
+/** One server in the cloud, with the floating IPs that have the address that it wants. */
 export interface ServerNetwork {
   /** All addresses that the server shows, floating ones included. */
   readonly addresses: readonly string[]
   readonly ports: readonly ServerPort[]
   readonly routers: readonly RouterLinks[]
-  /** Left out: the cloud does not know the address. */
-  readonly floatingIP?: FloatingIP | undefined
+  /** Several: networks can have the same addresses. */
+  readonly floatingIPs: readonly FloatingIP[]
 }
 
 /**
@@ -50,11 +51,15 @@ export interface ServerCloud {
     readonly server: string
     readonly address: string
   }): Promise<ExternalResult<ServerNetwork>>
-  /** Attaches a floating IP to a port, if it still has the revision that was read. */
+  /**
+   * Attaches a floating IP to a port, if it still has the revision that was read. `fixedAddress` is
+   * the address of the port that it is for: a port can have several.
+   */
   attachFloatingIP(input: {
     readonly access: Json
     readonly id: string
     readonly port: string
+    readonly fixedAddress: string
     readonly revision: number | null
   }): Promise<ExternalResult<Json>>
   /**

@@ -116,24 +116,20 @@ export function neutronHandler(cloud: FakeCloudWorld, options: NeutronHandlerOpt
   }
 
   function create({ body }: ParsedRequest, project: string): Promise<Answer> {
-    const { floating_network_id: network, description, floating_ip_address: address } = memberOf(body, 'floatingip')
+    const { floating_network_id: network, description } = memberOf(body, 'floatingip')
     return cloud.perform('createAddress', (trouble) => {
-      const wanted = {
-        network: String(network),
-        project,
-        description: textOf(description),
-        address: address ? String(address) : null,
-      }
+      const wanted = { network: String(network), project, description: textOf(description) }
       return [201, { floatingip: floatingIPJson(cloud.create(wanted, trouble)) }]
     })
   }
 
   function update(id: string, { body, headers }: ParsedRequest, user: FakeUser): Promise<Answer> {
-    const { description, port_id: port } = memberOf(body, 'floatingip')
+    const { description, port_id: port, fixed_ip_address: fixed } = memberOf(body, 'floatingip')
     const operation: FakeOperation =
       port === undefined ? 'markAddress' : port === null ? 'detachFloatingIP' : 'attachFloatingIP'
     return cloud.perform(operation, () => {
       owned(id, user)
+      cloud.checkFixed(textOf(port), textOf(fixed))
       const change = {
         ...(description !== undefined && { description: textOf(description) }),
         ...(port !== undefined && { port: textOf(port) }),
@@ -201,7 +197,10 @@ export function neutronHandler(cloud: FakeCloudWorld, options: NeutronHandlerOpt
     const limit = Math.min(Number(query.get('limit')?.[0] ?? maxPageSize), maxPageSize)
     const shown = sorted.slice(at + 1, at + 1 + limit)
     const isLast = at + 1 + limit >= sorted.length
-    return [200, { [collection]: shown, ...(!isLast && { [`${collection}_links`]: [{ rel: 'next', href: '' }] }) }]
+    // as Neutron, which links the first page to one before, too
+    const links = [...(isLast ? [] : ['next']), ...(shown.length === 0 ? [] : ['previous'])]
+    const linked = links.length > 0 && { [`${collection}_links`]: links.map((rel) => ({ rel, href: '' })) }
+    return [200, { [collection]: shown, ...linked }]
   }
 }
 

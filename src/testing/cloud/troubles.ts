@@ -39,6 +39,8 @@ export type CloudTroubleKind =
   | 'sameAddress'
   /** A defect of the cloud: the call that creates gives an address outside of the network. */
   | 'otherNetwork'
+  /** A defect of the cloud: the call that creates stores no description, so no marker. */
+  | 'noMarker'
 
 /** Why a {@link FakeCloud} has not done a call, or why its answer did not arrive. */
 export class FakeCloudError extends Error {

@@ -298,6 +298,18 @@ export class FakeCloudWorld {
     return next
   }
 
+  /**
+   * Checks a fixed address for a floating IP: a port with several needs one of them. @throws
+   * FakeCloudError `invalid`
+   */
+  checkFixed(port: string, fixed: string): void {
+    const { fixedIPs = [] } = this.#ports.get(port) ?? {}
+    const isOne = fixedIPs.some(({ address }) => address === fixed)
+    if (fixed === '' ? fixedIPs.length < 2 : isOne) return
+    const problem = fixed === '' ? 'has several fixed addresses, and none was named' : `does not have ${fixed}`
+    throw new FakeCloudError('invalid', `port ${port} ${problem}`)
+  }
+
   /** Adds tags to those that a floating IP has. */
   tag(id: string, tags: readonly string[]): void {
     const before = this.show(id).tags
@@ -324,7 +336,7 @@ export class FakeCloudWorld {
       address: this.#addressFor(network, wanted.address ?? null, trouble),
       network: network.id,
       project: wanted.project,
-      description: wanted.description ?? '',
+      description: trouble?.kind === 'noMarker' ? '' : (wanted.description ?? ''),
       tags: wanted.tags ?? [],
       port: wanted.port ?? '',
       revision: 1,

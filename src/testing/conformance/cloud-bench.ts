@@ -1,13 +1,6 @@
 import type { Json } from '../../crd/meta/object.js'
 import type { ExternalFailure, ExternalResult } from '../../plan/index.js'
-import {
-  type Cloud,
-  type CloudAddress,
-  type CloudFacts,
-  type CloudInput,
-  type CloudNetwork,
-  markerText,
-} from '../../provider/external/cloud.js'
+import type { Cloud, CloudAddress, CloudInput, CloudNetwork, SeenAddress } from '../../provider/external/cloud.js'
 import type { CloudTrouble, CloudTroubleKind } from '../cloud/troubles.js'
 import { ConformanceError, expectEqual, expectTrue } from './harness.js'
 
@@ -54,7 +47,6 @@ export interface CloudOperator {
 /** What a case works with: the calls of one pool, whose answers have to be right. */
 export class CloudBench {
   readonly cloud: Cloud
-  readonly facts: CloudFacts
   readonly operator: CloudOperator
   readonly network: CloudNetwork
   readonly tested: CloudUnderTest
@@ -65,7 +57,6 @@ export class CloudBench {
   constructor(tested: CloudUnderTest, network: CloudNetwork) {
     this.tested = tested
     this.cloud = tested.cloud
-    this.facts = tested.cloud.facts
     this.operator = tested.operator
     this.network = network
     this.pool = { pool: { namespace: 'office', name: 'public' }, access: tested.access }
@@ -77,12 +68,11 @@ export class CloudBench {
   }
 
   marker(claim: string): string {
-    return markerText(this.uid, claim)
+    return `${this.uid}/${claim}`
   }
 
-  create(claim: string, address: string | null = null): Promise<ExternalResult<CloudAddress>> {
-    const marker = this.marker(claim)
-    return this.cloud.createAddress({ ...this.pool, network: this.network.id, marker, address })
+  create(claim: string): Promise<ExternalResult<CloudAddress>> {
+    return this.cloud.createAddress({ ...this.pool, network: this.network.id, marker: this.marker(claim) })
   }
 
   /** An address that a call has created. */
@@ -90,17 +80,22 @@ export class CloudBench {
     return expectAnswer(await this.create(claim), 'createAddress')
   }
 
-  mark(id: string, marker: string): Promise<ExternalResult<CloudAddress>> {
-    return this.cloud.markAddress({ ...this.pool, id, marker })
+  mark(seen: SeenBy, marker: string): Promise<ExternalResult<CloudAddress>> {
+    return this.cloud.markAddress({ ...this.pool, seen: seenOf(seen), marker })
   }
 
-  delete({ id, address }: { readonly id: string; readonly address: string }): Promise<ExternalResult<Json>> {
-    return this.cloud.deleteAddress({ ...this.pool, id, address })
+  /** An address with another marker. */
+  async marked(seen: SeenBy, marker: string): Promise<CloudAddress> {
+    return expectAnswer(await this.mark(seen, marker), 'markAddress')
+  }
+
+  delete(seen: SeenBy): Promise<ExternalResult<Json>> {
+    return this.cloud.deleteAddress({ ...this.pool, seen: seenOf(seen), address: seen.address })
   }
 
   /** All addresses of the network that a list for these names shows. */
-  async list(wanted: { readonly tags?: readonly string[]; readonly addresses?: readonly string[] } = {}) {
-    const input = { tags: [], addresses: [], ...wanted, network: this.network.id, markers: [`${this.uid}/`] }
+  async list(wanted: { readonly [name in 'markers' | 'tags' | 'addresses']?: readonly string[] } = {}) {
+    const input = { markers: [`${this.uid}/`], tags: [], addresses: [], ...wanted, network: this.network.id }
     return expectAnswer(await this.cloud.listAddresses({ ...this.pool, ...input }), 'listAddresses').addresses
   }
 
@@ -115,6 +110,12 @@ export class CloudBench {
     expectTrue(found !== undefined, 'a list shows the address that an operator has created')
     return found
   }
+}
+
+type SeenBy = Pick<CloudAddress, 'id' | 'address' | 'marker' | 'revision'>
+
+function seenOf({ id, marker, revision = '' }: SeenBy): SeenAddress {
+  return { id, marker, revision }
 }
 
 /** The value of a result that should be one. */

@@ -1,23 +1,21 @@
 import { check } from '../../errors/check.js'
-import type { CloudFacts } from '../../provider/external/cloud.js'
 import { CloudBench, type CloudFeature, type CloudUnderTest } from './cloud-bench.js'
 import { cloudRules } from './cloud-rules.js'
 import type { ConformanceCase } from './harness.js'
 
 export interface CloudConformanceOptions {
-  readonly facts: CloudFacts
   /** Makes a cloud for one case. Its lists show each change at once. */
   readonly open: () => CloudUnderTest | Promise<CloudUnderTest>
   /**
-   * What the cloud supports in addition to the three facts. Cases that need something else are left
-   * out. Default: all but `troubles`.
+   * What the cloud supports beside the interface. Cases that need something else are left out.
+   * Default: all but `troubles`.
    */
   readonly features?: readonly CloudFeature[] | undefined
 }
 
 /**
  * The rules of `Cloud` as named cases, for any test runner: what a pool of external addresses
- * requires of a cloud with these facts.
+ * requires of a cloud.
  *
  * @example
  * const open = () => {
@@ -30,14 +28,11 @@ export interface CloudConformanceOptions {
  *   }
  *   return { cloud, access: {}, network: null, unknownNetwork: { id: 'none' }, operator }
  * }
- * const facts = { marker: 'atomic', choosesAddress: false, listsByMarker: false }
- * for (const { run } of cloudConformance({ facts, open })) await run() // or: test(name, run)
+ * for (const { run } of cloudConformance({ open })) await run() // or: test(name, run)
  */
 export function cloudConformance(options: CloudConformanceOptions): readonly ConformanceCase[] {
-  check('cloudConformance', 'options', options, ['open', { facts: 'object', open: 'function' }])
-  const { facts, open, features = ['defaultNetwork', 'tags', 'attachments'] } = options
-  const rules = Object.entries(cloudRules).filter(([, rule]) => {
-    return (rule.if?.(facts) ?? true) && (rule.needs === undefined || features.includes(rule.needs))
-  })
+  check('cloudConformance', 'options', options, ['open', { open: 'function' }])
+  const { open, features = ['defaultNetwork', 'tags', 'attachments'] } = options
+  const rules = Object.entries(cloudRules).filter(([, { needs }]) => needs === undefined || features.includes(needs))
   return rules.map(([name, rule]) => ({ name, run: async () => rule.run(await CloudBench.open(await open())) }))
 }

@@ -1,17 +1,16 @@
-import type { CloudFacts } from '../../provider/external/cloud.js'
+import { MAX_MARKER } from '../../provider/external/cloud.js'
 import type { CloudTrouble } from '../cloud/troubles.js'
 import { type CloudBench, type CloudFeature, expectAnswer, expectRefusal } from './cloud-bench.js'
 import { expectEqual, expectTrue } from './harness.js'
 
-/** A rule, and the clouds that it is for. */
+/** A rule, and the feature that it needs. */
 export interface CloudRule {
-  readonly if?: (facts: CloudFacts) => boolean
   readonly needs?: CloudFeature
   readonly run: (bench: CloudBench) => Promise<void>
 }
 
 const UNKNOWN = '7d2f5f0a-0d3b-4f53-9f7d-0c7f0c1f9e99'
-const keepsMarkers = ({ marker }: CloudFacts) => marker !== 'none'
+/** A changed or attached address: the pool looks again, and repeats the call later. */
 const refused = { retryable: true, nothingDone: true } as const
 
 const networks = {
@@ -47,34 +46,29 @@ const creation = {
       )
     },
   },
-  'create: sets the marker if it is atomic, and only then': {
+  'create: sets the marker in the same call': {
     run: async (bench) => {
       const created = await bench.created('claim-1')
-      const expected = bench.facts.marker === 'atomic' ? bench.marker('claim-1') : ''
-      expectEqual(created.marker, expected, 'the marker in the answer')
-      expectEqual((await bench.listed(created))?.marker, expected, 'the marker in the list')
+      expectEqual(created.marker, bench.marker('claim-1'), 'the marker in the answer')
+      expectEqual((await bench.listed(created))?.marker, bench.marker('claim-1'), 'the marker in the list')
     },
   },
-  'create: says when, where the marker is set afterwards': {
-    if: ({ marker }) => marker === 'after',
+  'create, mark: the longest marker, and all its characters': {
     run: async (bench) => {
-      const created = await bench.created('claim-1')
-      expectTrue(created.createdAtMs !== undefined, 'createdAtMs is needed')
-    },
-  },
-  'create: the address that is asked for, once': {
-    if: ({ choosesAddress }) => choosesAddress,
-    run: async (bench) => {
-      const any = await bench.created('claim-1')
-      expectAnswer(await bench.delete(any), 'deleteAddress')
-      const chosen = expectAnswer(await bench.create('claim-2', any.address), 'createAddress')
-      expectEqual(chosen.address, any.address, 'the address')
-      expectRefusal(await bench.create('claim-3', any.address), { nothingDone: true }, 'the same address again')
+      const first = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ-._'
+      const [created] = [await bench.created(first)]
+      const longest = bench.marker('abcdefghijklmnopqrstuvwxyz0123456789'.repeat(2)).slice(0, MAX_MARKER)
+      for (const marker of [bench.marker(first), longest]) {
+        const marked = await bench.marked((await bench.listed(created)) ?? created, marker)
+        expectEqual([marked.marker, (await bench.listed(created))?.marker], [marker, marker], 'answer and list')
+      }
+      const second = await bench.created(longest.slice(bench.marker('').length))
+      expectEqual((await bench.listed(second))?.marker, longest, 'the list after a creation')
     },
   },
   'create: in a network that does not exist, nothing is done': {
     run: async (bench) => {
-      const input = { ...bench.pool, network: UNKNOWN, marker: bench.marker('claim-1'), address: null }
+      const input = { ...bench.pool, network: UNKNOWN, marker: bench.marker('claim-1') }
       expectRefusal(
         await bench.cloud.createAddress(input),
         { nothingDone: true, reason: 'PoolNotReady' },
@@ -86,44 +80,64 @@ const creation = {
 
 const marking = {
   'mark: sets, replaces and removes the marker': {
-    if: keepsMarkers,
     run: async (bench) => {
-      const created = await bench.created('claim-1')
+      let seen = await bench.created('claim-1')
       for (const marker of [bench.marker('spare'), bench.marker('claim-2'), bench.marker('claim-2'), '']) {
-        expectEqual(expectAnswer(await bench.mark(created.id, marker), 'markAddress').marker, marker, 'the answer')
-        expectEqual((await bench.listed(created))?.marker, marker, 'the list')
+        seen = await bench.marked(seen, marker)
+        expectEqual([seen.marker, (await bench.listed(seen))?.marker], [marker, marker], 'the answer and the list')
       }
     },
   },
-  'mark: an address of another pool keeps its marker': {
-    if: keepsMarkers,
+  'mark: replaces the marker of an earlier id of the pool': {
     run: async (bench) => {
-      const created = await bench.created('claim-1')
-      expectAnswer(await bench.mark(created.id, ''), 'markAddress')
-      expectAnswer(await bench.mark(created.id, 'other-pool/claim-9'), 'markAddress')
-      expectRefusal(await bench.mark(created.id, bench.marker('claim-1')), refused, 'markAddress')
-      expectEqual((await bench.listed(created))?.marker, 'other-pool/claim-9', 'the list')
+      const earlier = await bench.marked(await bench.created('claim-1'), `${UNKNOWN}/spare`)
+      expectEqual((await bench.marked(earlier, bench.marker('spare'))).marker, bench.marker('spare'), 'the answer')
+    },
+  },
+  'mark: an address with another marker than the seen one stays': {
+    run: async (bench) => {
+      const seen = await bench.created('claim-1')
+      const changed = await bench.marked(seen, `${UNKNOWN}/claim-9`)
+      for (const marker of [bench.marker('claim-1'), '']) {
+        expectRefusal(await bench.mark({ ...changed, marker }, bench.marker('deleting')), refused, 'markAddress')
+      }
+      expectEqual((await bench.listed(seen))?.marker, changed.marker, 'the marker in the list')
+    },
+  },
+  'mark: an address with another revision than the seen one stays': {
+    run: async (bench) => {
+      const { seen, changed } = await changedTwice(bench)
+      if (seen.revision === undefined) return
+      expectRefusal(await bench.mark(seen, bench.marker('deleting')), refused, 'markAddress')
+      expectEqual((await bench.listed(seen))?.marker, changed.marker, 'the marker in the list')
     },
   },
   'mark: keeps the tags of others': {
-    if: keepsMarkers,
     needs: 'tags',
     run: async (bench) => {
-      const foreign = await bench.foreign(['of-others'])
+      let seen = await bench.foreign(['of-others'])
       for (const marker of [bench.marker('claim-1'), '']) {
-        expectAnswer(await bench.mark(foreign.id, marker), 'markAddress')
-        const listed = await bench.listed(foreign)
+        seen = await bench.marked(seen, marker)
+        const listed = await bench.listed(seen)
         expectEqual([listed?.marker, listed?.tags], [marker, ['of-others']], 'marker and tags')
       }
     },
   },
   'mark: an address that does not exist is a failure': {
-    if: keepsMarkers,
     run: async (bench) => {
-      expectRefusal(await bench.mark(UNKNOWN, bench.marker('claim-1')), refused, 'markAddress')
+      const unknown = { ...(await bench.created('claim-1')), id: UNKNOWN }
+      expectRefusal(await bench.mark(unknown, bench.marker('claim-1')), refused, 'markAddress')
     },
   },
 } satisfies Rules
+
+/** An address as it was seen, and after two changes: it has the same marker. */
+async function changedTwice(bench: CloudBench) {
+  const seen = await bench.created('claim-1')
+  const changed = await bench.marked(await bench.marked(seen, bench.marker('spare')), seen.marker)
+  if (seen.revision !== undefined) expectTrue(changed.revision !== seen.revision, 'each change has another revision')
+  return { seen, changed }
+}
 
 const deletion = {
   'delete: an address is not listed any more': {
@@ -137,7 +151,24 @@ const deletion = {
     run: async (bench) => {
       const created = await bench.created('claim-1')
       for (let i = 0; i < 2; i++) expectAnswer(await bench.delete(created), 'deleteAddress')
-      expectAnswer(await bench.delete({ id: UNKNOWN, address: created.address }), 'deleteAddress')
+      expectAnswer(await bench.delete({ ...created, id: UNKNOWN }), 'deleteAddress')
+    },
+  },
+  'delete: an address with another marker than the seen one stays': {
+    run: async (bench) => {
+      const seen = await bench.marked(await bench.created('claim-1'), bench.marker('deleting'))
+      const changed = await bench.marked(seen, bench.marker('claim-2'))
+      expectRefusal(await bench.delete({ ...changed, marker: seen.marker }), refused, 'deleteAddress')
+      expectEqual((await bench.listed(seen))?.marker, changed.marker, 'the marker in the list')
+    },
+  },
+  'delete: an address with another revision than the seen one stays': {
+    run: async (bench) => {
+      const { seen, changed } = await changedTwice(bench)
+      if (seen.revision === undefined) return
+      expectRefusal(await bench.delete(seen), refused, 'deleteAddress')
+      expectEqual((await bench.listed(seen))?.id, seen.id, 'the list')
+      expectAnswer(await bench.delete(changed), 'deleteAddress')
     },
   },
   'delete: one that is attached stays': {
@@ -145,33 +176,47 @@ const deletion = {
     run: async (bench) => {
       const created = await bench.created('claim-1')
       await bench.operator.attach?.(created.id)
-      expectRefusal(await bench.delete(created), refused, 'deleteAddress')
-      expectEqual((await bench.listed(created))?.isAttached, true, 'isAttached')
+      const attached = (await bench.listed(created)) ?? created
+      expectEqual(attached.isAttached, true, 'isAttached')
+      for (const seen of [created, attached]) expectRefusal(await bench.delete(seen), refused, 'deleteAddress')
+      expectEqual((await bench.listed(created))?.id, created.id, 'the list')
     },
   },
 } satisfies Rules
 
 const listing = {
-  'list: by the marker of the pool, and by address': {
+  'list: all with a marker of the pool, and all that are named': {
     run: async (bench) => {
       const other = await bench.foreign()
-      const created = await bench.created('claim-1')
-      const found = (await bench.list()).map(({ id }) => id)
-      expectTrue(bench.facts.marker !== 'atomic' || found.includes(created.id), 'what has the marker is listed')
-      // what is marked afterwards has to be seen before
-      const isAllListed = !bench.facts.listsByMarker || bench.facts.marker === 'after'
-      expectTrue(isAllListed || !found.includes(other.id), 'what has none is not listed')
+      const created = [await bench.created('claim-1'), await bench.created('claim-2')]
+      const earlier = await bench.marked(await bench.created('claim-3'), `${UNKNOWN}/claim-3`)
+      for (let i = 0; i < 2; i++) {
+        const found = await bench.list({ markers: [`${bench.uid}/`, `${UNKNOWN}/`] })
+        for (const { id, marker } of [...created, earlier]) {
+          const markers = found.filter((it) => it.id === id).map((it) => it.marker)
+          expectEqual(markers, [marker], 'the markers of a listed address')
+        }
+      }
       expectEqual((await bench.listed(other))?.id, other.id, 'one that is named by its address')
+    },
+  },
+  'list: the revision of an address is that of its last change': {
+    run: async (bench) => {
+      const { changed } = await changedTwice(bench)
+      const listed = await bench.listed(changed)
+      expectEqual(listed?.marker, changed.marker, 'the marker')
+      if (listed !== undefined) expectAnswer(await bench.delete(listed), 'deleteAddress')
     },
   },
   'list: by tag': {
     needs: 'tags',
     run: async (bench) => {
-      const [mine, other] = [await bench.foreign(['mine']), await bench.foreign(['other'])]
-      const found = (await bench.list({ tags: ['mine'] })).map(({ id }) => id)
-      const isAllListed = !bench.facts.listsByMarker || bench.facts.marker === 'after'
-      expectTrue(found.includes(mine.id), 'what has the tag is listed')
-      expectTrue(isAllListed || !found.includes(other.id), 'what has another one is not listed')
+      const mine = await bench.foreign(['mine'])
+      const found = await bench.list({ tags: ['mine'] })
+      expectTrue(
+        found.some(({ id }) => id === mine.id),
+        'an address with the tag is listed',
+      )
     },
   },
 } satisfies Rules
@@ -211,7 +256,6 @@ const troubles = {
     },
   },
   'trouble: what was created without an answer is found by its marker': {
-    if: ({ marker }) => marker === 'atomic',
     needs: 'troubles',
     run: async (bench) => {
       bench.operator.inject?.('createAddress', 'lostAnswer')
@@ -223,18 +267,26 @@ const troubles = {
       )
     },
   },
-  'trouble: a mark and a deletion without an answer can be asked for again': {
-    if: keepsMarkers,
+  'trouble: a mark and a deletion without an answer can be looked for, and repeated': {
     needs: 'troubles',
     run: async (bench) => {
       const created = await bench.created('claim-1')
       bench.operator.inject?.('markAddress', 'lostAnswer')
       const lost = { retryable: true, nothingDone: undefined }
-      expectRefusal(await bench.mark(created.id, bench.marker('spare')), lost, 'markAddress')
-      expectEqual((await bench.listed(created))?.marker, bench.marker('spare'), 'the marker')
+      expectRefusal(await bench.mark(created, bench.marker('spare')), lost, 'markAddress')
+      const marked = (await bench.listed(created)) ?? created
+      expectEqual(marked.marker, bench.marker('spare'), 'the marker')
       bench.operator.inject?.('deleteAddress', 'lostAnswer')
-      expectRefusal(await bench.delete(created), lost, 'deleteAddress')
-      expectAnswer(await bench.delete(created), 'deleteAddress')
+      expectRefusal(await bench.delete(marked), lost, 'deleteAddress')
+      expectAnswer(await bench.delete(marked), 'deleteAddress')
+    },
+  },
+  'trouble: a marker that is not stored is a failure that is not retryable, and no address stays': {
+    needs: 'troubles',
+    run: async (bench) => {
+      bench.operator.inject?.('createAddress', 'noMarker')
+      expectRefusal(await bench.create('claim-1'), { retryable: false, nothingDone: true }, 'createAddress')
+      expectEqual(await bench.list(), [], 'the list')
     },
   },
   'trouble: an address outside of the network is named, and does not stay': {
@@ -258,5 +310,5 @@ const troubles = {
 
 type Rules = { readonly [name: string]: CloudRule }
 
-/** The rules of the contract by their names. */
+/** The rules of the interface by their names. */
 export const cloudRules: Rules = { ...networks, ...creation, ...marking, ...deletion, ...listing, ...troubles }

@@ -9,7 +9,7 @@ import {
   type Strategy,
 } from 'ipam-kit/allocator'
 import { Address, RangeSet } from 'ipam-kit/cidr'
-import { rangeSetIn } from 'ipam-kit/testing'
+import { rangeSetIn } from 'ipam-kit/testing/arbitraries'
 import { describe, expect } from 'vitest'
 import { ownerId } from '../../../src/allocator/request.js'
 import { property } from '../../cidr/property.js'

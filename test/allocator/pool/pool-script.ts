@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import type { AddressPool, AllocationDelta } from 'ipam-kit/allocator'
 import { Address, type Family, RangeSet } from 'ipam-kit/cidr'
-import { rangeSetIn } from 'ipam-kit/testing'
+import { rangeSetIn } from 'ipam-kit/testing/arbitraries'
 
 /** A pool as it is asked for: ranges and exclusions inside of a window. */
 export interface Spec {

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { PrefixTree } from 'ipam-kit/allocator'
 import { Address, Prefix, Range, RangeSet } from 'ipam-kit/cidr'
-import { rangeSetIn } from 'ipam-kit/testing'
+import { rangeSetIn } from 'ipam-kit/testing/arbitraries'
 import { describe, expect, test } from 'vitest'
 import { property } from '../../cidr/property.js'
 

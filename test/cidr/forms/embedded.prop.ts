@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { Address, type Address4, type Address6, Prefix } from 'ipam-kit/cidr'
 import { Nat64, SixToFour, Teredo } from 'ipam-kit/cidr/forms'
-import { address, prefix } from 'ipam-kit/testing'
+import { address, prefix } from 'ipam-kit/testing/arbitraries'
 import { describe, expect, test } from 'vitest'
 import { property } from '../property.js'
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { Address, Prefix, RangeSet } from 'ipam-kit/cidr'
 import { ReverseName } from 'ipam-kit/cidr/forms'
-import { address, prefix } from 'ipam-kit/testing'
+import { address, prefix } from 'ipam-kit/testing/arbitraries'
 import { describe, expect } from 'vitest'
 import { property } from '../property.js'
 import { hostile, nearly } from '../texts.js'

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { Address } from 'ipam-kit/cidr'
 import { UrlHost } from 'ipam-kit/cidr/forms'
-import { address } from 'ipam-kit/testing'
+import { address } from 'ipam-kit/testing/arbitraries'
 import { describe, expect } from 'vitest'
 import { property } from '../property.js'
 import { readAddress } from '../text-oracle.js'

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { Address4 as Oracle4, Address6 as Oracle6 } from 'ip-address'
 import { Address, Prefix, Range } from 'ipam-kit/cidr'
-import { address, prefix, range } from 'ipam-kit/testing'
+import { address, prefix, range } from 'ipam-kit/testing/arbitraries'
 import { describe, expect, test } from 'vitest'
 import { property } from '../property.js'
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { Address, type Family } from 'ipam-kit/cidr'
-import * as arbitrary from 'ipam-kit/testing'
+import * as arbitrary from 'ipam-kit/testing/arbitraries'
 import { describe, expect } from 'vitest'
 import { property } from '../property.js'
 

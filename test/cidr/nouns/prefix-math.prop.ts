@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { Address, Prefix, Range } from 'ipam-kit/cidr'
-import { prefix, range } from 'ipam-kit/testing'
+import { prefix, range } from 'ipam-kit/testing/arbitraries'
 import { describe, expect, test } from 'vitest'
 import { isDeep } from '../../setup/depth.js'
 import { property } from '../property.js'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { Address, type Family, Prefix, Range } from 'ipam-kit/cidr'
-import { address, prefix } from 'ipam-kit/testing'
+import { address, prefix } from 'ipam-kit/testing/arbitraries'
 import { describe, expect } from 'vitest'
 import { property } from '../property.js'
 

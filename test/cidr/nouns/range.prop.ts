@@ -1,5 +1,5 @@
 import { Address, Range } from 'ipam-kit/cidr'
-import { address, range } from 'ipam-kit/testing'
+import { address, range } from 'ipam-kit/testing/arbitraries'
 import { describe, expect } from 'vitest'
 import { property } from '../property.js'
 

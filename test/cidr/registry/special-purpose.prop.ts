@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import * as Peer from 'ip-address'
 import { Address, type Address4, type Address6, Prefix } from 'ipam-kit/cidr'
-import { address } from 'ipam-kit/testing'
+import { address } from 'ipam-kit/testing/arbitraries'
 import { describe, expect } from 'vitest'
 import { embeddedIPv4 } from '../../../src/cidr/registry/embedded.js'
 import {

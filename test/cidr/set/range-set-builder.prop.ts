@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { Address, type Prefix, type Range, RangeSet } from 'ipam-kit/cidr'
-import { prefix, range, rangeSetIn } from 'ipam-kit/testing'
+import { prefix, range, rangeSetIn } from 'ipam-kit/testing/arbitraries'
 import { describe, expect, test } from 'vitest'
 import { property } from '../property.js'
 import { windows } from '../windows.js'

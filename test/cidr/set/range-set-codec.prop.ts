@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { RangeSet } from 'ipam-kit/cidr'
-import { rangeSetIn } from 'ipam-kit/testing'
+import { rangeSetIn } from 'ipam-kit/testing/arbitraries'
 import { describe, expect, test } from 'vitest'
 import { bodyOf, seal } from '../../bytes/seal.js'
 import { property } from '../property.js'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { Address, Prefix, RangeSet } from 'ipam-kit/cidr'
-import { rangeSetIn } from 'ipam-kit/testing'
+import { rangeSetIn } from 'ipam-kit/testing/arbitraries'
 import { describe, expect, test } from 'vitest'
 import { property } from '../property.js'
 import { large } from '../windows.js'

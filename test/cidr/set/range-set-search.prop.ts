@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { Address, type Family, Range, RangeSet } from 'ipam-kit/cidr'
-import { address } from 'ipam-kit/testing'
+import { address } from 'ipam-kit/testing/arbitraries'
 import { describe, expect, test } from 'vitest'
 import { property } from '../property.js'
 import { large } from '../windows.js'

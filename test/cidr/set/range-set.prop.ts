@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { Address, Prefix, Range, RangeSet } from 'ipam-kit/cidr'
-import { address, rangeSetIn } from 'ipam-kit/testing'
+import { address, rangeSetIn } from 'ipam-kit/testing/arbitraries'
 import { describe, expect } from 'vitest'
 import { property } from '../property.js'
 import { at, expectWellFormed, large, members, offsets, ranges, windows } from '../windows.js'

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { Prefix } from 'ipam-kit/cidr'
 import { GlobalInClusterIPPool, InClusterIPPool } from 'ipam-kit/crd/in-cluster'
-import { prefix } from 'ipam-kit/testing'
+import { prefix } from 'ipam-kit/testing/arbitraries'
 import { describe, expect, test } from 'vitest'
 import {
   addressText,

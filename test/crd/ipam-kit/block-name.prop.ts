@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { Address, Prefix } from 'ipam-kit/cidr'
 import { blockName, parseBlockName } from 'ipam-kit/crd/ipam-kit'
-import { prefix } from 'ipam-kit/testing'
+import { prefix } from 'ipam-kit/testing/arbitraries'
 import { expect, test } from 'vitest'
 
 // domains that look like parts of such names are among them

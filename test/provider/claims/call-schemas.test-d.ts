@@ -27,11 +27,11 @@ test('verbs are given answers as their schemas read them', () => {
   defineProvider({
     ...common,
     calls,
-    ensure({ results, offer, callOf, poolCalls }) {
+    ensure({ results, offer, callOf, calls: ofPool }) {
       expectTypeOf(results.allocate).toEqualTypeOf<{ address: number } | undefined>()
       expectTypeOf(results.release).toEqualTypeOf<{ released: boolean } | undefined>()
       expectTypeOf(offer).toEqualTypeOf<5>()
-      expectTypeOf(poolCalls.of('allocate')?.value).toEqualTypeOf<{ address: number } | undefined>()
+      expectTypeOf(ofPool.of('allocate')?.value).toEqualTypeOf<{ address: number } | undefined>()
       const answer = callOf('release')?.answer
       if (answer?.ok) expectTypeOf(answer.value).toEqualTypeOf<{ released: boolean }>()
       // @ts-expect-error there is no such call
@@ -39,7 +39,7 @@ test('verbs are given answers as their schemas read them', () => {
       // @ts-expect-error there is no such call
       callOf('adopt')
       // @ts-expect-error there is no such call
-      poolCalls.of('adopt')
+      ofPool.of('adopt')
       return { kind: 'call', operation: 'allocate', input: { network: 'a' }, why: '' }
     },
     planPool: ({ pool, ledger, claims }) => protectPool({ pool, addresses: ledger.size, claims }),

@@ -40,12 +40,12 @@ const RIGHT: Readonly<Record<string, readonly unknown[]>> = {
   resolve: [{ kind: 'notReady', message: 'soon' }],
   ensure: [
     ...[address, { ...address, prefix: 0 }, { ...address, prefix: 32, gateway: '10.20.0.2' }],
-    ...[wait, { ...wait, retryAfterSeconds: 0.5 }, { kind: 'reserve', message: 'first' }],
+    ...[wait, { ...wait, retryAfterSeconds: 0.5 }],
     ...[call, { ...call, pending: { address: address.address, prefix: 30 } }],
   ],
   confirm: [{ kind: 'yes' }, { kind: 'no', message: 'not' }, { kind: 'stale', message: 'old' }, call],
   release: [{ kind: 'done' }, { kind: 'later' }, { kind: 'wait', remainingSeconds: 1 }, call],
-  planPool: [protect, { ...protect, requeueAfterSeconds: 5, concerns: ['a'] }],
+  planPool: [protect, { ...protect, requeueAfterSeconds: 5, shownMs: 5, wakes: ['a'] }],
 }
 
 const none = [undefined, null, 5, 'done', [], {}, { kind: 'none' }, { kind: 'toString' }, { kind: 5 }, () => wait]
@@ -62,7 +62,11 @@ const WRONG: Readonly<Record<string, readonly unknown[]>> = {
       { ...wait, message: undefined },
     ],
     ...[Number.NaN, '5', -1].map((retryAfterSeconds) => ({ ...wait, retryAfterSeconds })),
-    ...[{ kind: 'reserve' }, { ...call, operation: undefined }, { ...call, why: 5 }],
+    ...[
+      { kind: 'reserve', message: 'first' },
+      { ...call, operation: undefined },
+      { ...call, why: 5 },
+    ],
     ...[5, {}, { ...address, prefix: '24' }].map((pending) => ({ ...call, pending })),
   ],
   confirm: [...none, { kind: 'no' }, { kind: 'stale', message: 5 }],
@@ -81,7 +85,8 @@ const WRONG: Readonly<Record<string, readonly unknown[]>> = {
     ...[
       { ...protect, call: {} },
       { ...protect, call: 5 },
-      { ...protect, concerns: 'a' },
+      { ...protect, shownMs: 'a' },
+      { ...protect, wakes: 'a' },
     ],
   ],
 }

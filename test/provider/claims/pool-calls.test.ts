@@ -23,8 +23,8 @@ function provider(planPool: (input: Input) => Result, resolved: Json[] = []) {
     pools: [InfobloxPool],
     external: { marker: 'kept' },
     ledger: (holdings) => new AddressLedger<InfobloxPool>(holdings),
-    resolve: ({ poolCalls }) => {
-      resolved.push(poolCalls.of('list')?.value ?? null)
+    resolve: ({ calls }) => {
+      resolved.push(calls.of('list')?.value ?? null)
       return { kind: 'notReady', message: 'not in this test' }
     },
     ensure: () => ({ kind: 'wait', reason: 'AllocationFailed', message: 'not in this test' }),
@@ -103,6 +103,31 @@ describe('a plan for a pool that makes a call', () => {
     ])
     const bare = started(() => says('asking', { call: LIST }))
     expect(bare.plan(0)?.effects).toMatchObject([{ kind: 'patch', patch: {}, if: { uid: UID } }, { kind: 'external' }])
+  })
+
+  test.each([true, false])('that has done nothing, and is not made again, is forgotten: %s', (nothingDone) => {
+    let isWanted = true
+    let known = 0
+    const run = started(({ calls }) => {
+      known = calls.all().length
+      return isWanted ? says('asking', { call: { ...LIST, effectSeconds: 10 } }) : says('ready', { shownMs: 0 })
+    })
+    run.onResult(run.callOf(0), failed({ nothingDone }), 0)
+    isWanted = false
+    for (const nowMs of [1000, 60_000, 61_000]) run.plan(nowMs)
+    // the other one may have an effect that the pool does not know
+    expect(known).toBe(nothingDone ? 0 : 1)
+  })
+
+  test('and has read a failure whose effect it knows, makes the same plan again', () => {
+    const run = started(({ calls, nowMs }) => {
+      const failure = calls.of('delete')?.failure
+      if (nowMs === 0) return says('asking', { call: { ...LIST, operation: 'delete', effectSeconds: 10 } })
+      return says(failure?.message ?? 'ready', { shownMs: nowMs })
+    })
+    run.onResult(run.callOf(0), failed(), 0)
+    const kinds = [1, 2].map(() => run.plan(60_000)?.outcome.kind)
+    expect(kinds).toEqual(['down', 'down'])
   })
 
   test('tells calls of one operation apart by their id', () => {

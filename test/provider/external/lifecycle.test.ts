@@ -7,10 +7,11 @@ import { running } from './running.js'
 import { claim, pool, unwrap, World } from './world.js'
 
 describe('a claim', () => {
-  test('gets a new address where none is free, with one call, and gives it back with one', async () => {
+  test('gets a new address where none is free, with one call, and it is deleted with two', async () => {
     const world = new World()
     await world.create(pool(), claim('c1'))
-    await world.run()
+    const planner = world.start()
+    await world.run({ planner })
     const { c1 } = await world.claims()
     expect(world.outside).toEqual([c1])
     expect(world.cloud.calls.get('createAddress')).toBe(1)
@@ -20,13 +21,13 @@ describe('a claim', () => {
       'openstackfloatingippool.infrastructure.cluster.x-k8s.io/delete-floating-ip',
     )
     await world.remove(IPAddressClaim, 'c1')
-    await world.run()
+    await world.runFor(80, planner)
     expect(await world.claims()).toEqual({})
     expect(world.outside).toEqual([])
-    expect(world.cloud.calls.get('deleteAddress')).toBe(1)
+    expect(['markAddress', 'deleteAddress'].map((name) => world.cloud.calls.get(name as never))).toEqual([1, 1])
   })
 
-  test.each(['the finalizer', 'a reservation'])(
+  test.each(['the finalizer', 'the identity'])(
     'says that %s of its pool is refused, and gets an address when it is written',
     async (what) => {
       const world = new World()
@@ -56,15 +57,41 @@ describe('a claim', () => {
     await timers.pass(10_000)
     const addresses = async () =>
       unwrap(await store.list(IPAddress.info)).items.map((object) => IPAddress.parse(object).spec.address)
-    const [first] = await addresses()
-    // it is the lowest one of the pool, and the list is older than its deletion
+    // the list is older than the deletion of the surplus
+    expect(await addresses()).toHaveLength(1)
     await remove(IPAddressClaim, 'c1')
-    await timers.pass(3000)
-    expect(cloud.deleted.map(({ address }) => address)).toEqual([first])
+    await timers.pass(80_000)
+    const deleted = cloud.deleted.map(({ address }) => address)
+    expect(deleted).toHaveLength(1)
     await store.create(claim('c2'))
     await timers.pass(5000)
     const [second] = await addresses()
     expect(cloud.floatingIPs.map(({ address }) => address)).toContain(second)
+    expect(deleted).not.toContain(second)
+    await stop()
+  })
+
+  test('says when the cloud loses its address, and that it is back, without anything else that happens', async () => {
+    const address = '203.0.113.50'
+    const { timers, store, cloud, network, stop } = await running(
+      { preAllocatedFloatingIPs: [address], maxIPs: 1 },
+      { metadata: {} },
+    )
+    const byHand = () => cloud.byHand.create({ network, address })
+    const first = byHand()
+    await store.create(claim('c1'))
+    const ready = async () => {
+      const [found] = unwrap(await store.list(IPAddressClaim.info)).items.map((object) => IPAddressClaim.parse(object))
+      return found?.status?.conditions?.find(({ type }) => type === 'Ready')?.status
+    }
+    await timers.pass(60_000)
+    expect(await ready()).toBe('True')
+    cloud.byHand.delete(first)
+    await timers.pass(310_000)
+    expect(await ready()).toBe('False')
+    byHand()
+    await timers.pass(340_000)
+    expect(await ready()).toBe('True')
     await stop()
   })
 
@@ -102,8 +129,10 @@ describe('a claim', () => {
       }),
     )
     await world.remove(IPAddressClaim, 'c1')
-    await world.run({ planner })
+    // the next list shows it
+    await world.runFor(40, planner)
     expect(await world.claims()).toEqual({ c2: c1 })
+    expect((await world.pool())?.status?.conditions).toContainEqual(expect.objectContaining({ reason: 'Ready' }))
     expect(world.cloud.created).toHaveLength(1)
   })
 })

@@ -25,12 +25,15 @@ test('one address that cannot be deleted stops no other claim', async () => {
     call.operation === 'deleteAddress'
       ? Promise.resolve({ ok: false, failure: { message: 'forbidden', retryable: true, nothingDone: true } })
       : world.external(call)
-  await world.run({ planner, external })
+  await world.runFor(60, planner, external)
   const { c2 } = await world.claims()
   expect(c2).toMatch(/^203\./)
-  expect(await world.list(IPAddress)).toHaveLength(2)
+  expect(world.outside).toHaveLength(2)
+  const ready = (await world.pool())?.status?.conditions?.find(({ type }) => type.includes('PoolReady'))
+  expect(ready).toMatchObject({ status: 'True', message: expect.stringMatching(/^203\S+ is not deleted: forbidden$/) })
   await world.runFor(400, planner)
   expect(await world.claims()).toEqual({ c2 })
+  expect((await world.pool())?.status?.conditions).toContainEqual({ ...ready, message: '' })
   expect(world.outside).toEqual([c2])
 })
 
@@ -122,6 +125,7 @@ test('a move to another cluster makes no call that creates or deletes', async ()
   const bound = await from.claims()
   const clusterRef = { ...refInfo(Cluster), namespace: NAMESPACE, name: 'prod' }
   await from.patch(clusterRef, { spec: { paused: true } })
+  to.nowMs += 1000
   // the objects are made again with new uids, and owners that have them
   await to.create({ ...cluster, spec: { paused: true } })
   const uids = new Map<string, string>()
@@ -152,9 +156,13 @@ test('a move to another cluster makes no call that creates or deletes', async ()
   await to.run({ planner: moved, external: from.external })
   expect(await to.claims()).toEqual(bound)
   expect(acts()).toEqual(before)
-  // what the pool has created is still known as its own
+  // what the earlier pool has created is not known as that of this one before the operator confirms it
   await to.remove(IPAddressClaim, 'c1')
-  await to.run({ planner: moved, external: from.external })
+  await to.runFor(100, moved, from.external)
+  expect(from.outside).toEqual([bound.c1])
+  const [earlier = ''] = [...uids.keys()]
+  await to.patch(blue, { metadata: { annotations: { 'ipam-kit.dev/earlier-uid': earlier } } })
+  await to.runFor(100, moved, from.external)
   expect(from.outside).toEqual([])
 })
 

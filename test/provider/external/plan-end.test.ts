@@ -9,7 +9,7 @@ test('a pool that is deleted between two full seconds comes to its end', async (
   await timers.pass(60_345)
   expect(cloud.floatingIPs).toHaveLength(3)
   await remove(OpenStackFloatingIPPool, 'blue')
-  await timers.pass(20_000)
+  await timers.pass(60_000)
   expect([await pools(), cloud.floatingIPs]).toEqual([[], []])
   await stop()
 })
@@ -39,8 +39,10 @@ test('a call of its end that has failed is made again after its pause, and not w
   const planner = world.start()
   await world.runFor(60, planner)
   await world.remove(OpenStackFloatingIPPool, 'blue')
-  world.cloud.inject('deleteAddress', 'down', 'down')
-  await world.runFor(20, planner)
+  world.cloud.inject('deleteAddress', 'rateLimited', 'rateLimited')
+  // one list shows the marks, and the next one would come 30 seconds later
+  await world.runFor(60, planner)
+  expect(world.sent.filter(({ operation }) => operation === 'listAddresses').length).toBeLessThanOrEqual(3)
   expect(await world.pool()).toBeUndefined()
   expect(world.outside).toEqual([])
 })
@@ -55,7 +57,84 @@ test('a pool gives back what another process has created a moment before its end
   await world.remove(OpenStackFloatingIPPool, 'blue')
   // the list of this process does not show it yet
   world.nowMs += 1000
-  await world.runFor(60)
+  await world.runFor(100)
   expect(await world.pool()).toBeUndefined()
   expect(world.outside).toEqual([])
+})
+
+const OTHER = '00000000-0000-4000-8000-0000000000ff'
+const [LOW, MIDDLE, HIGH] = ['203.0.113.50', '203.0.113.60', '203.0.113.70'] as const
+
+test.each([
+  ['Delete', { [LOW]: '', [HIGH]: `${OTHER}/spare` }],
+  ['Retain', { [LOW]: '', [MIDDLE]: '', [HIGH]: `${OTHER}/spare` }],
+] as const)(
+  'at its end a pool leaves what it may not delete, without its markers, and inherited ones: %s',
+  async (reclaimPolicy, left) => {
+    const world = new World()
+    const uid = await world.served({ reclaimPolicy, preAllocatedFloatingIPs: [LOW] }, { ids: [OTHER] })
+    const planner = world.start()
+    await world.run({ planner })
+    world.marked({ [LOW]: `${uid}/spare`, [MIDDLE]: `${uid}/spare`, [HIGH]: `${OTHER}/spare` })
+    await world.remove(OpenStackFloatingIPPool, 'blue')
+    await world.runFor(200, planner)
+    expect([await world.pool(), world.markers]).toEqual([undefined, left])
+  },
+)
+
+test('a retained address that is attached does not hold the pool', async () => {
+  const world = new World()
+  const uid = await world.served({ reclaimPolicy: 'Retain' })
+  const planner = world.start()
+  await world.run({ planner })
+  const [id = ''] = world.marked({ [LOW]: `${uid}/spare` })
+  world.attach(id)
+  await world.remove(OpenStackFloatingIPPool, 'blue')
+  await world.runFor(200, planner)
+  expect([await world.pool(), world.markers]).toEqual([undefined, { [LOW]: '' }])
+})
+
+test.each(['lostAnswer', 'down', { kind: 'late', seconds: 10 }] as const)(
+  'a pool does not end before it is known what its last creation has done: %o',
+  async (trouble) => {
+    const world = new World()
+    await world.create(pool(), claim('c1'))
+    world.cloud.inject('createAddress', trouble)
+    const planner = world.start()
+    await world.run({ planner })
+    await world.remove(IPAddressClaim, 'c1')
+    await world.remove(OpenStackFloatingIPPool, 'blue')
+    await world.runFor(10, planner)
+    expect(await world.pool()).toBeDefined()
+    await world.runFor(200, planner)
+    expect([await world.pool(), world.outside]).toEqual([undefined, []])
+  },
+)
+
+test('a pool with an address in use stays, and ends when the claim is deleted', async () => {
+  const world = new World()
+  await world.create(pool({}, spares), claim('c1'))
+  const planner = world.start()
+  await world.runFor(60, planner)
+  await world.remove(OpenStackFloatingIPPool, 'blue')
+  await world.runFor(400, planner)
+  const { c1 } = await world.claims()
+  expect(await world.pool()).toBeDefined()
+  expect(world.outside).toContain(c1)
+  await world.remove(IPAddressClaim, 'c1')
+  await world.runFor(100, planner)
+  expect([await world.pool(), world.outside]).toEqual([undefined, []])
+})
+
+test('a pool whose network was never found ends, since it has created nothing', async () => {
+  const world = new World()
+  await world.create(pool({ floatingIPNetwork: { id: '00000000-0000-4000-8000-00000000dead' } }), claim('c1'))
+  const planner = world.start()
+  await world.runFor(60, planner)
+  await world.remove(OpenStackFloatingIPPool, 'blue')
+  await world.runFor(60, planner)
+  expect((await world.pool())?.metadata.deletionTimestamp).toBeDefined()
+  await world.remove(IPAddressClaim, 'c1')
+  await world.runFor(400, planner)
+  expect(await world.pool()).toBeUndefined()
 })

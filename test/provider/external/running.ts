@@ -1,7 +1,7 @@
 import type { IPAddressClaim } from 'ipam-kit/crd/cluster-api'
 import { OpenStackFloatingIPPool } from 'ipam-kit/crd/openstack'
-import { type CloudFacts, cloudCaller } from 'ipam-kit/provider/external'
-import { Controller } from 'ipam-kit/run'
+import { cloudCaller } from 'ipam-kit/provider/external'
+import { Controller, type ExternalCaller } from 'ipam-kit/run'
 import { memoryStore } from 'ipam-kit/store/memory'
 import { FakeCloud } from 'ipam-kit/testing'
 import { VirtualTimers } from '../../run/controller/virtual-timers.js'
@@ -9,20 +9,23 @@ import { kinds, NAMESPACE, pool, unwrap, World } from './world.js'
 
 export const spares = { annotations: { 'ipam-kit.dev/min-free': '3' } }
 
-/** A controller on a pool of a cloud, for virtual time. */
+/** A controller on a pool of a cloud, for virtual time. @param options `listMs`: how long a list takes */
 export async function running(
   spec: Parameters<typeof pool>[0] = {},
-  { facts = {}, metadata = spares }: { facts?: Partial<CloudFacts>; metadata?: object } = {},
+  { metadata = spares, listMs = 0 }: { metadata?: object; listMs?: number } = {},
 ) {
   const timers = new VirtualTimers()
   const store = memoryStore({ now: () => timers.now(), kinds })
-  const cloud = new FakeCloud({
-    now: () => timers.now(),
-    facts: { marker: 'atomic', choosesAddress: false, listsByMarker: true, ...facts },
-  })
+  const cloud = new FakeCloud({ now: () => timers.now() })
   const network = cloud.addNetwork({ name: 'public', cidrs: ['203.0.113.0/24'] }).id
+  const caller = cloudCaller(cloud)
+  const external: ExternalCaller = async (call) => {
+    const answer = await caller(call)
+    if (call.operation !== 'listAddresses' || listMs === 0) return answer
+    return new Promise((resolve) => void timers.after(listMs, () => resolve(answer)))
+  }
   const controller = new Controller({
-    ...{ store, timers, planners: [new World(facts).start()], external: cloudCaller(cloud) },
+    ...{ store, timers, planners: [new World().start()], external },
     onProblem: (problem) => {
       throw new Error(problem.kind)
     },

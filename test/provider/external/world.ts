@@ -3,7 +3,7 @@ import { Cluster, IPAddress, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
 import type { KubeObject, Model, ObjectRef } from 'ipam-kit/crd/meta'
 import { OpenStackFloatingIPPool } from 'ipam-kit/crd/openstack'
 import type { EventEffect } from 'ipam-kit/plan'
-import { type CloudFacts, cloudCaller } from 'ipam-kit/provider/external'
+import { cloudCaller, IDENTITY_ANNOTATION } from 'ipam-kit/provider/external'
 import { floatingIPPools } from 'ipam-kit/provider/openstack'
 import { type ExternalCaller, runUntilQuiet } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
@@ -13,6 +13,8 @@ import type { QuietResult } from '../../../src/run/run-until-quiet.js'
 
 export const kinds = [IPAddressClaim, IPAddress, Cluster, OpenStackFloatingIPPool].map((model) => model.info)
 export const NAMESPACE = 'team-a'
+const { apiVersion, kind } = OpenStackFloatingIPPool.info
+export const blue: ObjectRef = { apiVersion, kind, namespace: NAMESPACE, name: 'blue' }
 
 /** A store, a cloud and a clock that stands still unless it is moved. */
 export class World {
@@ -21,19 +23,22 @@ export class World {
   readonly cloud: FakeCloud
   readonly network: string
   readonly external: ExternalCaller
-  readonly #facts: CloudFacts
-  #starts = 0
+  /** The calls that were sent. */
+  readonly sent: { readonly operation: string; readonly atMs: number; readonly input: unknown }[] = []
 
-  constructor(facts: Partial<CloudFacts> = {}, { size = 24 } = {}) {
-    this.#facts = { marker: 'atomic', choosesAddress: false, listsByMarker: true, ...facts }
-    this.cloud = new FakeCloud({ now: () => this.nowMs, facts: this.#facts })
+  constructor({ size = 24 } = {}) {
+    this.cloud = new FakeCloud({ now: () => this.nowMs })
     this.network = this.cloud.addNetwork({ name: 'public', cidrs: [`203.0.113.0/${size}`], isExternal: true }).id
-    this.external = cloudCaller(this.cloud)
+    const caller = cloudCaller(this.cloud)
+    this.external = (call) => {
+      this.sent.push({ operation: call.operation, atMs: this.nowMs, input: call.input })
+      return caller(call)
+    }
   }
 
   /** A provider as a new process has it. */
   start({ callSeconds = 10, ...options }: Partial<Parameters<typeof floatingIPPools>[0]> = {}) {
-    return floatingIPPools({ identity: `process-${++this.#starts}`, facts: this.#facts, callSeconds, ...options })
+    return floatingIPPools({ callSeconds, ...options })
   }
 
   async run({
@@ -46,10 +51,15 @@ export class World {
   }
 
   /** Runs again whenever a plan wants that, for so many seconds. */
-  async runFor(seconds: number, planner = this.start()): Promise<void> {
+  async runFor(
+    seconds: number,
+    planner = this.start(),
+    of: ExternalCaller | { readonly external: ExternalCaller; readonly store: Store } = this.external,
+  ): Promise<void> {
+    const { external, store } = typeof of === 'function' ? { external: of, store: this.store } : of
     const endMs = this.nowMs + seconds * 1000
     for (;;) {
-      const { requeueAfterSeconds = seconds } = await this.run({ planner })
+      const { requeueAfterSeconds = seconds } = await this.run({ planner, external, store })
       const nextMs = this.nowMs + Math.max(1, requeueAfterSeconds) * 1000
       if (nextMs > endMs) break
       this.nowMs = nextMs
@@ -59,6 +69,54 @@ export class World {
 
   async create(...objects: readonly KubeObject[]): Promise<void> {
     for (const object of objects) unwrap(await this.store.create(object))
+  }
+
+  /** Creates a pool that a process has served before, and that has had these uids too. @returns its uid */
+  async served(
+    spec: Partial<Spec> = {},
+    { ids = [], ...metadata }: { readonly ids?: readonly string[] } & Parameters<typeof pool>[1] = {},
+  ): Promise<string> {
+    const { uid = '' } = unwrap(await this.store.create(pool(spec, metadata))).metadata
+    const identity = { pool: `${NAMESPACE}/blue`, ids: [...ids, uid], network: this.network }
+    await this.patch(blue, { metadata: { annotations: { [IDENTITY_ANNOTATION]: JSON.stringify(identity) } } })
+    return uid
+  }
+
+  /** Creates floating IPs by hand, each with a marker; empty: none. @returns their ids */
+  marked(floatingIPs: { readonly [address: string]: string }, network = this.network): readonly string[] {
+    return Object.entries(floatingIPs).map(([address, marker]) =>
+      this.cloud.byHand.create({ network, address, ...(marker !== '' && { description: `ipam-kit ${marker}` }) }),
+    )
+  }
+
+  /** Attaches a floating IP to a port of its own. */
+  attach(id: string): void {
+    const { network } = this
+    this.cloud.byHand.attach(id, this.cloud.addPort({ device: 'server', network, fixedIPs: [] }).id)
+  }
+
+  idOf(address: string): string {
+    return this.cloud.floatingIPs.find((each) => each.address === address)?.id ?? ''
+  }
+
+  /** The markers in the cloud, by address. */
+  get markers(): { readonly [address: string]: string } {
+    const textOf = (description: string) => description.replace(/^.*ipam-kit /, '')
+    return Object.fromEntries(this.cloud.floatingIPs.map(({ address, description }) => [address, textOf(description)]))
+  }
+
+  /** What the condition of the pool says. */
+  async said(name = 'blue'): Promise<string> {
+    const conditions = (await this.pool(name))?.status?.conditions
+    const { reason, message } = conditions?.find(({ type }) => type.includes('PoolReady')) ?? {}
+    return `${reason}: ${message}`
+  }
+
+  /** What the condition Ready of a claim says. */
+  async saidBy(name: string): Promise<string> {
+    const found = (await this.list(IPAddressClaim)).find(({ metadata }) => metadata.name === name)
+    const { reason, message } = found?.status?.conditions?.find(({ type }) => type === 'Ready') ?? {}
+    return `${reason}: ${message}`
   }
 
   async remove(model: Model<KubeObject>, name: string): Promise<void> {

@@ -2,7 +2,7 @@ import type { ExternalFailure, ExternalResult } from 'ipam-kit/plan'
 import type { ServerCloud } from 'ipam-kit/provider/openstack'
 import type { FloatingIP, RouterLinks, ServerNetwork } from '../../../src/provider/openstack/server-cloud.js'
 
-type Ports = readonly { readonly id: string; readonly subnets: readonly string[] }[]
+type Ports = ServerNetwork['ports']
 
 /** A cloud as servers see it: instances with ports, one router, and floating IPs. */
 export class FakeServers implements ServerCloud {
@@ -17,7 +17,10 @@ export class FakeServers implements ServerCloud {
   trouble: (operation: string) => { readonly failure: ExternalFailure; readonly isDone?: boolean } | undefined = () =>
     undefined
 
-  instance(id: string, ports: Ports = [{ id: `${id}-p1`, subnets: ['nodes'] }]): this {
+  instance(
+    id: string,
+    ports: Ports = [{ id: `${id}-p1`, fixedIPs: [{ subnet: 'nodes', address: '10.0.0.4' }] }],
+  ): this {
     this.instances.set(id, ports)
     return this
   }
@@ -36,9 +39,9 @@ export class FakeServers implements ServerCloud {
       const ports = this.instances.get(server) ?? []
       const ids = ports.map(({ id }) => id)
       const attached = [...this.floatingIPs.values()].filter(({ port }) => ids.includes(port))
-      const floatingIP = this.#byAddress(address)
+      const floatingIPs = [...this.floatingIPs.values()].filter((each) => each.address === address)
       const addresses = attached.map((each) => each.address)
-      return { ok: true, value: { addresses, ports, routers: this.routers, ...(floatingIP && { floatingIP }) } }
+      return { ok: true, value: { addresses, ports, routers: this.routers, floatingIPs } }
     })
   }
 

@@ -178,6 +178,17 @@ test('a claim of a server that had the name before is not taken over, and one wi
   expect(await world.work()).toBe('waiting')
 })
 
+test('a claim that a suspended process has created for a server that does not exist any more, ends', async () => {
+  const world = new World()
+  await world.create(claimJson({ finalizers: [CLAIM_FINALIZER], ...ownedBy('w1', 'uid-of-before') }))
+  await world.work()
+  expect((await world.claim())?.metadata.finalizers).toEqual([CLAIM_FINALIZER])
+  // as the garbage collector does
+  await world.delete(IPAddressClaim, CLAIM)
+  await world.work()
+  expect(await world.claim()).toBeUndefined()
+})
+
 describe('a claim of its name that is of another owner', () => {
   const foreign = { finalizers: [CLAIM_FINALIZER], ...ownedBy('other', 'u-other') }
 

@@ -22,7 +22,7 @@ async function start(cloud: FakeCloud, now: () => number): Promise<string> {
   unwrap(
     await store.create({ apiVersion: claim.apiVersion, kind: claim.kind, metadata: claim.metadata, spec: { poolRef } }),
   )
-  await runUntilQuiet(store, [floatingIPPools({ identity: 'process' })], { now, external: cloudCaller(cloud) })
+  await runUntilQuiet(store, [floatingIPPools()], { now, external: cloudCaller(cloud) })
   const { items } = unwrap(await store.list(IPAddress.info))
   return items.map((object) => IPAddress.parse(object).spec.address).join()
 }

@@ -4,7 +4,7 @@ import { ControllerProcess } from '../controller/process.js'
 import { paced } from '../pace.js'
 
 const LEASE = { 'lease-duration': paced(6), 'renew-deadline': paced(3), 'retry-period': paced(1) }
-const ELECTION = ['--leader-elect', ...Object.entries(LEASE).flatMap(([name, value]) => [`--${name}`, `${value}`])]
+const ELECTION = Object.entries(LEASE).flatMap(([name, value]) => [`--${name}`, `${value}`])
 /** A controller that ends more often by itself has a fault. */
 const MAX_RESTARTS = 10
 

@@ -25,12 +25,18 @@ export const floatingIPScenario: Scenario = {
   run: (stage) => new Run(stage).run(),
 }
 
+/** The planners of a process that starts. */
+function start(): readonly Planner<Outcome>[] {
+  return [floatingIPPools({ callSeconds: 5 }), floatingServers({ callSeconds: 5 }), gcPlanner({ kinds })]
+}
+
 class Run {
   readonly #stage: Stage
   readonly #cloud: FakeCloud
   readonly #network: string
   readonly #machines: Machines
-  #process = 0
+  /** Those of the process that runs. */
+  #planners = start()
   /** Set when the process has ended in the midst of its work: nothing is written after that. */
   #isDead = false
 
@@ -54,6 +60,7 @@ class Run {
       snapshots.push(now)
       if (!screen.wantsDocument) screen.tell(formatStep(now, screen.limit))
     }
+    this.#planners = start()
     const { written } = await this.#settle()
     const checks = [...checksOf(snapshots, this.#cloud, written), ...expectationsOf(snapshots)]
     if (screen.wantsDocument) screen.document(documentOf(snapshots, checks))
@@ -93,16 +100,12 @@ class Run {
     }
   }
 
-  /** A process, from its start until nothing is left to do now. */
+  /** The process works until nothing is left to do now. After a crash another process starts. */
   async #settle(crashes = false) {
     const { store, clock, screen } = this.#stage
+    if (this.#isDead) this.#planners = start()
     this.#isDead = false
-    const planners: Planner<Outcome>[] = [
-      floatingIPPools({ identity: `process-${++this.#process}`, callSeconds: 5 }),
-      floatingServers({ callSeconds: 5 }),
-      gcPlanner({ kinds }),
-    ]
-    const result = await runUntilQuiet(store, planners, {
+    const result = await runUntilQuiet(store, this.#planners, {
       now: () => clock.nowMs,
       external: this.#caller(crashes),
       canWrite: () => !this.#isDead,

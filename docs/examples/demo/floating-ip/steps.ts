@@ -25,10 +25,10 @@ export const steps: readonly Step[] = [
   { title: '4 more machines come, and the pool may have 5 addresses', joining: [4, 5, 6, 7], seconds: 60 },
   { title: '3 machines go', leaving: [1, 3, 4], seconds: 120 },
   {
-    title: 'machine-6 goes, and an operator deletes its preallocated floating IP',
+    title: 'machine-7 goes, and an operator deletes its preallocated floating IP',
     operator: { deletes: PREALLOCATED[0] },
-    leaving: [6],
-    seconds: 300,
+    leaving: [7],
+    seconds: 330,
   },
   {
     title: 'The controller crashes while the cloud creates an address for one of 2 more machines',
@@ -41,7 +41,7 @@ export const steps: readonly Step[] = [
   { title: 'Another machine comes', joining: [10], seconds: 60 },
   {
     title: 'All machines go, and the pool with them',
-    leaving: [2, 5, 7, 8, 9, 10],
+    leaving: [2, 5, 6, 8, 9, 10],
     poolEnds: true,
     seconds: 300,
   },

@@ -35,8 +35,7 @@ export interface BlockHolderQuery<L> {
 }
 
 /** The input of a plan for a pool. */
-export interface BlockPoolPlanInput<P, L>
-  extends Omit<PoolPlanInput<P, L>, 'calls' | 'waiting' | 'claimOf' | 'hasReached'> {
+export interface BlockPoolPlanInput<P, L> extends Omit<PoolPlanInput<P, L>, 'calls' | 'isWaiting' | 'otherPoolAt'> {
   /**
    * The number of rows of the pool, with those of claims that have no IPAddress yet. Counted while
    * the pool is being deleted and has `claims`, else 0.

@@ -140,7 +140,7 @@ class BlockClaimProvider<P extends KubeObject, L extends ClaimLedger<P>, R exten
       ensure: (input) => this.#ensure(input),
       confirm: (input) => this.#confirm(input),
       release: (input) => this.#release(input),
-      planPool: ({ calls: _, waiting: __, claimOf: ___, hasReached: ____, ...input }) =>
+      planPool: ({ calls: _, isWaiting: __, otherPoolAt: ___, ...input }) =>
         definition.planPool({ ...input, rows: input.claims === 0 ? 0 : this.#countRows(input.pool) }),
     })
     this.watches = [...this.#provider.watches, IPBlock.info]

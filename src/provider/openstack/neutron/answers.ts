@@ -18,7 +18,6 @@ export const FLOATING_IP = z.looseObject({
   port_id: textOrNone,
   tags,
   revision_number: z.number().optional(),
-  created_at: z.string().nullish(),
   /** Port forwardings of the address. */
   port_forwardings: z.array(z.unknown()).nullish(),
 })

@@ -45,6 +45,19 @@ interface Asked {
   readonly expected?: readonly number[]
 }
 
+type ListQuery = { readonly [name: string]: string | readonly string[] | undefined }
+
+/** The id of an element of a list; empty: it has none. */
+function elementId(item: unknown): string {
+  const { id } = (item ?? {}) as { readonly id?: unknown }
+  return typeof id === 'string' ? id : ''
+}
+
+/** The first member that is not of the expected form; empty: the whole value. */
+function placeOf(error: z.ZodError): string {
+  return error.issues[0]?.path.map(String).join('.') ?? ''
+}
+
 export interface NeutronCallOptions {
   readonly send: SendRequest
   readonly now: () => number
@@ -108,19 +121,38 @@ export class NeutronCall {
     return response.status === 404 ? undefined : this.#read(what, response, shape)
   }
 
-  /** All elements of a list, page by page. @throws CallFailure */
-  async list<T extends { readonly id: string }>(
-    collection: string,
-    query: { readonly [name: string]: string | readonly string[] | undefined },
-    shape: z.ZodType<T>,
-  ): Promise<readonly T[]> {
+  /**
+   * All elements of a list.
+   *
+   * @param problems gets a sentence for each element of another form; left out: one is a failure
+   * @throws CallFailure, also for a list that may not be whole
+   */
+  async list<T>(collection: string, query: ListQuery, shape: z.ZodType<T>, problems?: string[]): Promise<readonly T[]> {
     const what = `list ${collection}`
+    const found: T[] = []
+    for (const [id, item] of await this.#pages(what, collection, query)) {
+      const read = shape.safeParse(item)
+      if (read.success) found.push(read.data)
+      else {
+        const problem = `${collection} ${this.#foreign(id)}: ${placeOf(read.error)} is missing or of another type`
+        if (problems === undefined) return failCall(`cannot ${what}: ${problem}`, { retryable: true })
+        problems.push(problem)
+      }
+    }
+    return found
+  }
+
+  /**
+   * The elements of a list by their ids, page by page. The last page is empty, or has links and
+   * none to a next page: Neutron links each page to the one before.
+   */
+  async #pages(what: string, collection: string, query: ListQuery): Promise<ReadonlyMap<string, unknown>> {
     const page = z.looseObject({
-      [collection]: z.array(shape),
+      [collection]: z.array(z.unknown()),
       [`${collection}_links`]: z.array(z.looseObject({ rel: z.string() })).optional(),
     })
     let restarts = 0
-    let found = new Map<string, T>()
+    let found = new Map<string, unknown>()
     for (let pages = 0, marker: string | undefined; pages < MAX_PAGES; pages++) {
       const path = `/v2.0/${collection}${queryOf({ ...query, sort_key: 'id', limit: String(PAGE_SIZE), marker })}`
       const response = await this.send({ what, method: 'GET', path, expected: marker === undefined ? [] : [404] })
@@ -131,14 +163,16 @@ export class NeutronCall {
         continue
       }
       const answered = this.#read(what, response, page)
-      const items = answered[collection] as readonly T[]
+      const items = answered[collection] as readonly unknown[]
       const links = answered[`${collection}_links`] as readonly { readonly rel: string }[] | undefined
-      const before = found.size
-      for (const item of items) found.set(item.id, item)
-      // a cloud without paging returns the whole list each time
-      const mayGoOn = links?.some(({ rel }) => rel === 'next') ?? items.length >= PAGE_SIZE
-      if (!mayGoOn || found.size === before) return [...found.values()]
-      marker = items.at(-1)?.id
+      const ids = items.map(elementId)
+      if (ids.some((id) => found.has(id)))
+        return failCall(`cannot ${what}: a page is repeated, so the list may not be whole`, { retryable: true })
+      for (const [nth, id] of ids.entries()) found.set(id || `number ${found.size}`, items[nth])
+      const isLast = links?.every(({ rel }) => rel !== 'next') === true && items.length < PAGE_SIZE
+      if (isLast || items.length === 0) return found
+      marker = ids.filter((id) => id !== '').at(-1)
+      if (marker === undefined) return failCall(`cannot ${what}: a page without ids`, { retryable: true })
     }
     return failCall(`cannot ${what}: more than ${MAX_PAGES} pages`, { retryable: true })
   }
@@ -205,7 +239,7 @@ export class NeutronCall {
   #read<T>(what: string, { text }: CloudResponse, shape: z.ZodType<T>): T {
     const read = shape.safeParse(text.length > MAX_ANSWER ? undefined : jsonOf(text))
     if (read.success) return read.data
-    const where = read.error.issues[0]?.path.map(String).join('.') ?? ''
+    const where = placeOf(read.error)
     const problem = where === '' ? this.#foreign(text) || 'an empty answer' : `${where} is missing or of another type`
     return failCall(`cannot ${what}: the answer is not what Neutron answers: ${problem}`, { retryable: true })
   }

@@ -1,5 +1,5 @@
 /** The maximum length of the description of a floating IP in Neutron, in characters. */
-export const MAX_DESCRIPTION = 255
+const MAX_DESCRIPTION = 255
 
 /** The length that two UUIDs and the text between them leave of that. */
 const MAX_READABLE = 160
@@ -9,9 +9,9 @@ const MARKER = /(?:^|(?<=\s))ipam-kit ([\w.-]+\/[\w.-]+)(?=\s|$)/gu
 /** The same, with what separates it from the text before it. */
 const SEPARATED_MARKER = /,?(?:^|\s)ipam-kit [\w.-]+\/[\w.-]+(?=\s|$)/gu
 
-/** Whether a marker has the form that is found again in a description. */
-export function isMarker(text: string): boolean {
-  return /^[\w.-]+\/[\w.-]+$/u.test(text)
+/** Whether a marker is found again in the description with it, and that is not too long. */
+export function fitsMarker(description: string, marker: string): boolean {
+  return markerIn(description) === marker && description.length <= MAX_DESCRIPTION
 }
 
 /** The marker in a description; empty: none, or several different ones. */
@@ -19,11 +19,6 @@ export function markerIn(description: string): string {
   const found = new Set([...description.matchAll(MARKER)].map(([, marker = '']) => marker))
   const [only = ''] = found
   return found.size === 1 ? only : ''
-}
-
-/** Whether a marker may replace another one: those of other pools stay. */
-export function mayReplace(before: string, marker: string): boolean {
-  return marker === '' || before === '' || before.split('/')[0] === marker.split('/')[0]
 }
 
 /**

@@ -27,11 +27,6 @@ export interface NeutronOptions {
    */
   readonly credentials: (identity: CloudIdentity) => Promise<ExternalResult<unknown>>
   /**
-   * Whether the credentials may request a given address. Neutron allows it only to administrators.
-   * Default false.
-   */
-  readonly choosesAddress?: boolean | undefined
-  /**
    * The tag of the floating IPs of a pool; `undefined`: none. Default that of upstream's
    * controller: `cluster-api-provider-openstack-fip-pool-<pool>`.
    */
@@ -47,7 +42,6 @@ const NEUTRON_OPTIONS: KindOf<NeutronOptions> = {
   send: 'function',
   now: 'function',
   credentials: 'function',
-  choosesAddress: 'flag?',
   tagOf: 'function?',
   callSeconds: 'number?',
 }
@@ -58,8 +52,9 @@ const NEUTRON_OPTIONS: KindOf<NeutronOptions> = {
  *
  * - The marker is in the description of a floating IP, which the call that creates it sets.
  * - `access` is `{ identityRef, namespace }` of the pool or the server.
- * - Changes require the revision that was read (`If-Match`): another change in the meantime is a
- *   retryable failure.
+ * - Changes require the marker and the revision that were seen (`If-Match`): another change in the
+ *   meantime is a retryable failure.
+ * - A Neutron that does not store the description is found by the first creation, which is undone.
  * - Lists are limited to the project of the credentials. They are read page by page.
  * - A floating IP that is attached to a port is not deleted.
  * - No message has a password, a secret or a token.
@@ -85,7 +80,7 @@ const NEUTRON_OPTIONS: KindOf<NeutronOptions> = {
 export function neutron(options: NeutronOptions): Cloud & ServerCloud {
   check('neutron', 'options', options, NEUTRON_OPTIONS)
 
-  const { send, now, choosesAddress = false, tagOf = upstreamTag, callSeconds = MAX_CALL_SECONDS } = options
+  const { send, now, tagOf = upstreamTag, callSeconds = MAX_CALL_SECONDS } = options
   if (!(callSeconds >= 1 && callSeconds <= MAX_CALL_SECONDS)) {
     refuse('neutron', 'callSeconds', `seconds, 1 to ${MAX_CALL_SECONDS}`, callSeconds)
   }
@@ -94,8 +89,7 @@ export function neutron(options: NeutronOptions): Cloud & ServerCloud {
   const begin = (access: Json) =>
     new NeutronCall({ send, now, sessions, callMs, login: () => readLogin(options, access) })
   return {
-    facts: { marker: 'atomic', choosesAddress, listsByMarker: false },
-    ...poolCalls({ begin, subnets: new SubnetCache(now), tagger: new Tagger(tagOf, now), choosesAddress }),
+    ...poolCalls({ begin, subnets: new SubnetCache(now), tagger: new Tagger(tagOf, now) }),
     ...serverCalls(begin),
   }
 }

@@ -1,10 +1,10 @@
 import * as z from 'zod'
 import type { Json } from '../../../crd/meta/object.js'
 import { plain } from '../../../errors/quote.js'
-import type { Cloud, CloudAddress, CloudNetwork } from '../../external/cloud.js'
+import type { Cloud, CloudAddress, CloudNetwork, SeenAddress } from '../../external/cloud.js'
 import { type AnsweredFloatingIP, FLOATING_IP, NETWORK, ONE_FLOATING_IP } from './answers.js'
 import { idOf, type NeutronCall } from './call.js'
-import { isMarker, MAX_DESCRIPTION, markerIn, mayReplace, newDescription, withMarker } from './description.js'
+import { fitsMarker, markerIn, newDescription, withMarker } from './description.js'
 import { failCall } from './failure.js'
 import type { SubnetCache } from './subnets.js'
 import type { Tagger } from './tags.js'
@@ -39,11 +39,10 @@ export interface PoolCalls {
   readonly begin: (access: Json) => NeutronCall
   readonly subnets: SubnetCache
   readonly tagger: Tagger
-  readonly choosesAddress: boolean
 }
 
 /** The calls of pools over Neutron. */
-export function poolCalls({ begin, subnets, tagger, choosesAddress }: PoolCalls): Omit<Cloud, 'facts'> {
+export function poolCalls({ begin, subnets, tagger }: PoolCalls): Cloud {
   return {
     findNetwork({ access, network }) {
       const call = begin(access)
@@ -57,78 +56,81 @@ export function poolCalls({ begin, subnets, tagger, choosesAddress }: PoolCalls)
       const call = begin(input.access)
       return call.answer(true, () => createAddress(call, input))
     },
-    markAddress({ access, pool, id, marker }) {
+    markAddress({ access, pool, seen, marker }) {
       const call = begin(access)
       return call.answer(true, async () => {
-        const before = await show(call, 'mark a floating IP', id)
-        if (before === undefined)
-          return failCall(`cannot mark floating IP ${id}: it does not exist`, { retryable: true })
-        return addressOf(await tagger.tagged(call, pool, await mark(call, before, marker)))
+        return addressOf(await tagger.tagged(call, pool, await mark(call, seen, marker)))
       })
     },
-    deleteAddress({ access, id }) {
+    deleteAddress({ access, seen }) {
       const call = begin(access)
-      return call.answer(true, () => deleteAddress(call, id))
+      return call.answer(true, () => deleteAddress(call, seen))
     },
   }
 
   async function listAddresses(call: NeutronCall, { pool, network, markers }: Input<'listAddresses'>) {
     const project = await call.project()
     const query = { floating_network_id: network, ...(project !== '' && { project_id: project }) }
-    const listed = await call.list('floatingips', query, FLOATING_IP)
+    const problems: string[] = []
+    const listed = await call.list('floatingips', query, FLOATING_IP, problems)
     const texts = listed.map((it) => it.floating_ip_address)
     const wrong = listed.length === 0 ? new Map<string, string>() : await subnets.check(call, network, texts)
     const right = listed.filter((it) => !wrong.has(it.floating_ip_address))
     const tagged = await tagger.allTagged(call, pool, markers, right)
     const left = listed.filter((it) => wrong.has(it.floating_ip_address))
-    return {
-      addresses: tagged.map(addressOf),
-      ...(left.length > 0 && { problems: left.map((it) => problemText(it, wrong)) }),
-    }
+    problems.push(...left.map((it) => problemText(it, wrong)))
+    return { addresses: tagged.map(addressOf), ...(problems.length > 0 && { problems }) }
   }
 
   async function createAddress(
     call: NeutronCall,
-    { pool, network, marker, address }: Input<'createAddress'>,
+    { pool, network, marker }: Input<'createAddress'>,
   ): Promise<CloudAddress> {
     const description = newDescription(pool, marker)
-    if (!isMarker(marker) || description.length > MAX_DESCRIPTION) {
+    if (!fitsMarker(description, marker)) {
       const text = `the description of a floating IP cannot have the marker ${plain(marker, 100)}`
       return failCall(text, { retryable: false })
     }
-    const wanted = choosesAddress && address !== null ? { floating_ip_address: address } : {}
-    const body = { floatingip: { floating_network_id: network, description, ...wanted } }
+    const body = { floatingip: { floating_network_id: network, description } }
     const what = `create a floating IP in network ${plain(network, 100)}`
     const asked = { what, method: 'POST', path: '/v2.0/floatingips', body } as const
     const { floatingip: created } = await call.ask(asked, ONE_FLOATING_IP)
-    checkCreated(created, network, marker)
+    checkNetwork(created, network)
+    if (markerIn(created.description) !== marker) {
+      return discard(call, created, 'Neutron has not stored its description, which has the marker', false)
+    }
     const wrong = await subnets.check(call, network, [created.floating_ip_address])
-    if (wrong.size > 0) return discard(call, created, problemText(created, wrong))
+    if (wrong.size > 0) return discard(call, created, problemText(created, wrong), true)
     return addressOf(await tagger.tagged(call, pool, created))
   }
 }
 
-/**
- * Refuses a created floating IP that cannot be recognised as one of the pool. It is not deleted: it
- * may have another owner.
- */
-function checkCreated(created: AnsweredFloatingIP, network: string, marker: string): void {
-  const { id, floating_ip_address: address, floating_network_id: answered, description } = created
+/** Refuses a floating IP of another network. It is not deleted: it may have another owner. */
+function checkNetwork(created: AnsweredFloatingIP, network: string): void {
+  const { id, floating_ip_address: address, floating_network_id: answered } = created
   const what = `Neutron has answered the creation with floating IP ${plain(id, 100)}, ${plain(address, 100)},`
   if (answered !== network) failCall(`${what} of another network: ${plain(answered, 100)}`, { retryable: true })
-  if (markerIn(description) === marker) return
-  // each attempt would leave one more behind
-  failCall(`${what} without the description that it was asked for`, { retryable: false })
 }
 
-/** Deletes a floating IP that this call has created, and fails: then the call has no effect. */
+/**
+ * Deletes a floating IP that this call has created, and fails: then the call has no effect. If it
+ * cannot be deleted, each attempt could leave one more, so none follows.
+ *
+ * @param retryable whether the next creation may succeed
+ */
 async function discard(
   call: NeutronCall,
-  { id, revision_number: revision }: AnsweredFloatingIP,
+  { id, floating_ip_address: address, revision_number: revision }: AnsweredFloatingIP,
   problem: string,
+  retryable: boolean,
 ): Promise<never> {
-  await call.undo({ what: 'delete a floating IP', method: 'DELETE', path: pathOf(id), revision, expected: [404] })
-  return failCall(`the cloud has created an address that cannot be used: ${problem}`, { retryable: true })
+  const what = `delete floating IP ${plain(id, 100)}, ${plain(address, 100)}`
+  const undone = await call.answer(false, () =>
+    call.undo({ what, method: 'DELETE', path: pathOf(id), revision, expected: [404] }),
+  )
+  const message = `the cloud has created an address that cannot be used: ${problem}`
+  if (undone.ok) return failCall(message, { retryable })
+  return failCall(`${message}; delete it by hand: ${undone.failure.message}`, { retryable: false })
 }
 
 async function findNetwork(call: NeutronCall, network: Json): Promise<CloudNetwork> {
@@ -163,33 +165,43 @@ function filterQuery({
   }
 }
 
-async function mark(call: NeutronCall, before: AnsweredFloatingIP, marker: string): Promise<AnsweredFloatingIP> {
-  const { id, floating_ip_address: address, revision_number: revision } = before
+async function mark(call: NeutronCall, seen: SeenAddress, marker: string): Promise<AnsweredFloatingIP> {
+  const what = `mark floating IP ${plain(seen.id, 100)}`
+  const before = await show(call, what, seen.id)
+  if (before === undefined) return failCall(`cannot ${what}: it does not exist`, { retryable: true })
+  checkSeen(what, before, seen)
+  const { id, revision_number: revision } = before
   const description = withMarker(before.description, marker)
   if (description === before.description) return before
-  const has = markerIn(before.description)
-  if (!mayReplace(has, marker)) {
-    return failCall(`floating IP ${plain(address, 100)} has the marker of another pool: ${plain(has, 100)}`, {
+  if (!fitsMarker(description, marker)) {
+    return failCall(`cannot ${what}: its description has no room for the marker ${plain(marker, 100)}`, {
       retryable: true,
     })
   }
-  if ((marker !== '' && !isMarker(marker)) || description.length > MAX_DESCRIPTION) {
-    const room = `it has ${before.description.length} of ${MAX_DESCRIPTION} characters`
-    return failCall(`the description of floating IP ${address} has no room for the marker: ${room}`, {
-      retryable: true,
-    })
-  }
-  const what = `mark floating IP ${plain(address, 100)}`
   const body = { floatingip: { description } }
   const asked = { what, method: 'PUT', path: pathOf(id), body, revision } as const
   const { floatingip } = await call.ask(asked, ONE_FLOATING_IP)
   return floatingip
 }
 
-async function deleteAddress(call: NeutronCall, id: string): Promise<Json> {
+/** @throws CallFailure for a floating IP that was changed since the pool has seen it */
+function checkSeen(what: string, found: AnsweredFloatingIP, { marker, revision }: SeenAddress): void {
+  const has = markerIn(found.description)
+  if (has !== marker) {
+    failCall(`cannot ${what}: its marker was changed to ${plain(has, 100) || 'none'}`, { retryable: true })
+  }
+  if (revision !== '' && revision !== revisionOf(found)) {
+    const now = revisionOf(found) ?? 'none'
+    failCall(`cannot ${what}: its revision was changed from ${plain(revision, 20)} to ${now}`, { retryable: true })
+  }
+}
+
+async function deleteAddress(call: NeutronCall, seen: SeenAddress): Promise<Json> {
+  const { id } = seen
   const what = `delete floating IP ${plain(id, 100)}`
   const found = await show(call, what, id)
   if (found === undefined) return {}
+  checkSeen(what, found, seen)
   const { floating_ip_address: address, revision_number: revision } = found
   if (isAttached(found)) {
     return failCall(`cannot ${what}: ${plain(address, 100)} is attached to port ${plain(found.port_id, 100)}`, {
@@ -222,7 +234,7 @@ function problemText(
 }
 
 function addressOf(answered: AnsweredFloatingIP): CloudAddress {
-  const createdAtMs = createdAt(answered.created_at ?? '')
+  const revision = revisionOf(answered)
   return {
     id: answered.id,
     address: answered.floating_ip_address,
@@ -230,12 +242,10 @@ function addressOf(answered: AnsweredFloatingIP): CloudAddress {
     marker: markerIn(answered.description),
     isAttached: isAttached(answered),
     tags: answered.tags,
-    ...(createdAtMs !== undefined && { createdAtMs }),
+    ...(revision !== undefined && { revision }),
   }
 }
 
-/** Neutron writes times of UTC, with or without a Z. */
-function createdAt(text: string): number | undefined {
-  const atMs = Date.parse(/Z$|[+-]\d\d:?\d\d$/u.test(text) ? text : `${text}Z`)
-  return Number.isNaN(atMs) ? undefined : atMs
+function revisionOf({ revision_number: revision }: AnsweredFloatingIP): string | undefined {
+  return revision === undefined ? undefined : String(revision)
 }

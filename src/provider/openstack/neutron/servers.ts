@@ -1,3 +1,4 @@
+import type * as z from 'zod'
 import type { Json } from '../../../crd/meta/object.js'
 import { plain } from '../../../errors/quote.js'
 import type { RouterLinks, ServerCloud, ServerNetwork } from '../server-cloud.js'
@@ -25,10 +26,11 @@ export function serverCalls(begin: (access: Json) => NeutronCall): ServerCloud {
       const call = begin(input.access)
       return call.answer(false, () => describeServer(call, input))
     },
-    attachFloatingIP({ access, id, port, revision }) {
+    attachFloatingIP({ access, id, port, fixedAddress, revision }) {
       const call = begin(access)
       return call.answer(true, async () => {
-        await setPort(call, `attach floating IP ${plain(id, 100)} to port ${plain(port, 100)}`, { id, port, revision })
+        const what = `attach floating IP ${plain(id, 100)} to port ${plain(port, 100)}`
+        await setPort(call, what, { id, revision, body: { port_id: port, fixed_ip_address: fixedAddress } })
         return {}
       })
     },
@@ -39,7 +41,7 @@ export function serverCalls(begin: (access: Json) => NeutronCall): ServerCloud {
         const found = await show(call, what, id)
         if (found?.port_id !== port) return {}
         // a floating IP that was attached to another port meanwhile has another revision
-        await setPort(call, what, { id, port: null, revision: found.revision_number ?? null })
+        await setPort(call, what, { id, revision: found.revision_number ?? null, body: { port_id: null } })
         return {}
       })
     },
@@ -49,10 +51,9 @@ export function serverCalls(begin: (access: Json) => NeutronCall): ServerCloud {
 async function setPort(
   call: NeutronCall,
   what: string,
-  { id, port, revision }: { readonly id: string; readonly port: string | null; readonly revision: number | null },
+  { id, revision, body }: { readonly id: string; readonly revision: number | null; readonly body: object },
 ): Promise<void> {
-  const body = { floatingip: { port_id: port } }
-  await call.ask({ what, method: 'PUT', path: pathOf(id), body, revision }, ONE_FLOATING_IP)
+  await call.ask({ what, method: 'PUT', path: pathOf(id), body: { floatingip: body }, revision }, ONE_FLOATING_IP)
 }
 
 async function describeServer(call: NeutronCall, { server, address }: Input<'describeServer'>): Promise<ServerNetwork> {
@@ -69,19 +70,14 @@ async function describeServer(call: NeutronCall, { server, address }: Input<'des
           ports.map(({ id }) => id),
         )
   const known = await listBy(call, 'floating_ip_address', [address])
-  if (known.length > 1) {
-    const ids = known.slice(0, 5).map(({ id }) => plain(id, 100))
-    return failCall(`several floating IPs have address ${plain(address, 100)}: ${ids.join(', ')}`, { retryable: true })
-  }
-  const [found] = known
   return {
     addresses: [
       ...ports.flatMap(({ fixed_ips }) => fixed_ips.map(({ ip_address }) => ip_address)),
       ...attached.map(({ floating_ip_address }) => floating_ip_address),
     ],
-    ports: ports.map(({ id, fixed_ips }) => ({ id, subnets: fixed_ips.map(({ subnet_id }) => subnet_id) })),
+    ports: ports.map(({ id, fixed_ips }) => ({ id, fixedIPs: fixed_ips.map(fixedIPOf) })),
     routers,
-    ...(found && { floatingIP: floatingIPOf(found) }),
+    floatingIPs: known.map(floatingIPOf),
   }
 }
 
@@ -92,11 +88,13 @@ async function listBy(
 ): Promise<readonly AnsweredFloatingIP[]> {
   const project = await call.project()
   const found: AnsweredFloatingIP[] = []
+  const problems: string[] = []
   for (let i = 0; i < values.length; i += MAX_IDS) {
     const query = { [filter]: values.slice(i, i + MAX_IDS), ...(project !== '' && { project_id: project }) }
-    found.push(...(await call.list('floatingips', query, FLOATING_IP)))
+    found.push(...(await call.list('floatingips', query, FLOATING_IP, problems)))
   }
-  return found
+  const [problem] = problems
+  return found.length === 0 && problem !== undefined ? failCall(problem, { retryable: true }) : found
 }
 
 /** The routers that have an interface in one of these networks. */
@@ -123,6 +121,10 @@ async function routersOf(call: NeutronCall, networks: readonly string[]): Promis
     }
   }
   return routers
+}
+
+function fixedIPOf({ subnet_id: subnet, ip_address: address }: z.infer<typeof PORT>['fixed_ips'][number]) {
+  return { subnet, address }
 }
 
 function floatingIPOf(answered: AnsweredFloatingIP) {

@@ -45,7 +45,8 @@ export class Tagger {
     if (tag === undefined || !this.#isToTag(call, pool, tag, answered)) return answered
     const path = `/v2.0/floatingips/${idOf(answered.id)}/tags/${encodeURIComponent(tag)}`
     const added = await call.answer(false, () => call.send({ what: 'add a tag', method: 'PUT', path }))
-    if (added.ok) return { ...answered, tags: [...answered.tags, tag] }
+    // the tag has changed the revision
+    if (added.ok) return { ...answered, tags: [...answered.tags, tag], revision_number: undefined }
     if (!added.failure.retryable) this.#refuse(tag)
     return answered
   }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import {
+  fitsMarker,
   isCreatedFor,
-  isMarker,
   markerIn,
   newDescription,
   withMarker,
@@ -35,8 +35,10 @@ describe('the marker in a description', () => {
   })
 
   test('is what can be found again', () => {
-    expect(['a/b', 'a-1.x_y/spare'].every(isMarker)).toBe(true)
-    expect(['', 'a', '/', 'a/', '/b', 'a/b/c', 'a b/c', 'a/b\n'].some(isMarker)).toBe(false)
+    const fits = (marker: string) => fitsMarker(withMarker('of the office', marker), marker)
+    expect(['', 'a/b', 'a-1.x_y/spare'].every(fits)).toBe(true)
+    const long = `${'a'.repeat(200)}/${'b'.repeat(100)}`
+    expect(['a', '/', 'a/', '/b', 'a/b/c', 'a b/c', 'a/b\n', long].some(fits)).toBe(false)
   })
 })
 

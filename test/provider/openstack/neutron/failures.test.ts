@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { base, neutronError, unwrap, worldWith } from './world.js'
+import { base, marker, neutronError, seenOf, unwrap, worldWith } from './world.js'
 
 const FIPS = /\/v2\.0\/floatingips/u
 
@@ -120,20 +120,22 @@ describe('no answer', () => {
 describe('what is answered to a deletion', () => {
   test('404 in between: it is deleted', async () => {
     const { cloud, create, answerWith } = worldWith()
-    const { id, address } = unwrap(await create())
+    const created = unwrap(await create())
+    const { address } = created
     answerWith('DELETE', FIPS, { status: 404, text: neutronError('FloatingIPNotFound', 'gone') })
-    expect(await cloud.deleteAddress({ ...base, id, address })).toEqual({ ok: true, value: {} })
+    expect(await cloud.deleteAddress({ ...base, seen: seenOf(created), address })).toEqual({ ok: true, value: {} })
   })
 
   test('attached between the read and the deletion: it stays', async () => {
     const { cloud, create, fake, network, state } = worldWith()
-    const { id, address } = unwrap(await create())
+    const created = unwrap(await create())
+    const { id, address } = created
     const port = fake.addPort({ device: 'server', network, fixedIPs: [] }).id
     state.intercept = ({ method }) => {
       if (method === 'DELETE') fake.byHand.attach(id, port)
       return undefined
     }
-    const answer = await cloud.deleteAddress({ ...base, id, address })
+    const answer = await cloud.deleteAddress({ ...base, seen: seenOf(created), address })
     expect(answer).toMatchObject({
       failure: { retryable: true, nothingDone: true, message: expect.stringContaining('412') },
     })
@@ -142,17 +144,21 @@ describe('what is answered to a deletion', () => {
 
   test('what forwards ports is in use', async () => {
     const { cloud, create, fake, answerWith } = worldWith()
-    const { id, address } = unwrap(await create())
-    const floatingip = { id, floating_ip_address: address, floating_network_id: 'n', port_forwardings: [{}] }
+    const created = unwrap(await create())
+    const { id, address } = created
+    const floatingip = {
+      ...{ id, floating_ip_address: address, floating_network_id: 'n', port_forwardings: [{}] },
+      description: `ipam-kit ${marker}`,
+    }
     answerWith('GET', FIPS, { text: JSON.stringify({ floatingip }) })
-    expect(await cloud.deleteAddress({ ...base, id, address })).toMatchObject({ ok: false })
+    expect(await cloud.deleteAddress({ ...base, seen: seenOf(created), address })).toMatchObject({ ok: false })
     expect(fake.floatingIPs).toHaveLength(1)
   })
 
   test('an id that would be another path is refused', async () => {
     const { cloud, count } = worldWith()
     for (const id of ['', '..', '../networks/1', 'a?b']) {
-      expect(await cloud.deleteAddress({ ...base, id, address: '' })).toMatchObject({
+      expect(await cloud.deleteAddress({ ...base, seen: seenOf({ id }), address: '' })).toMatchObject({
         ok: false,
         failure: { retryable: false, nothingDone: true },
       })

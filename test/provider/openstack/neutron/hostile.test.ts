@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { base, marker, neutronError, PASSWORD, unwrap, worldWith } from './world.js'
+import { base, marker, neutronError, PASSWORD, seenOf, unwrap, worldWith } from './world.js'
 
 const FIPS = /\/v2\.0\/floatingips/u
 const floatingip = (members: object) =>
@@ -83,7 +83,10 @@ describe('an address that cannot be used', () => {
       state.intercept = ({ method, url }) =>
         method === 'GET' && FIPS.test(url) ? { status: 200, headers: {}, text } : undefined
       const good = { id: 'g', floating_ip_address: '203.0.113.9', floating_network_id: 'n' }
-      text = JSON.stringify({ floatingips: [{ ...good, id: 'w', floating_ip_address: wrong }, good] })
+      text = JSON.stringify({
+        floatingips: [{ ...good, id: 'w', floating_ip_address: wrong }, good],
+        floatingips_links: [{ rel: 'previous' }],
+      })
       const listed = unwrap(await list())
       expect(listed).toMatchObject({
         addresses: [{ id: 'g' }],
@@ -115,17 +118,39 @@ describe('an address that cannot be used', () => {
     expect(count('DELETE', /./u)).toBe(0)
   })
 
-  test.each(['', 'ipam-kit pool-uid/other', 'of another program'])(
-    'that is answered with the description %j is not ours: it stays, and the call is not made again',
-    async (description) => {
-      const { create, network, count, answerWith } = worldWith()
-      answerWith('POST', FIPS, { status: 201, text: floatingip({ floating_network_id: network, description }) })
-      const answer = await create()
-      expect(answer).toMatchObject({ failure: { retryable: false } })
-      expect(answer).not.toHaveProperty('failure.nothingDone')
-      expect(count('DELETE', /./u)).toBe(0)
-    },
-  )
+  test('without its description is deleted again, and the call is not made again', async () => {
+    const { create, fake, list } = worldWith()
+    fake.inject('createAddress', 'noMarker')
+    const message = expect.stringContaining('description')
+    expect(await create()).toEqual({ ok: false, failure: { message, retryable: false, nothingDone: true } })
+    expect([fake.floatingIPs, fake.foreignDeletions]).toEqual([[], []])
+    expect(unwrap(await list())).toEqual({ addresses: [] })
+  })
+
+  test('without its description, that cannot be deleted, is named, and the call is not made again', async () => {
+    const { create, fake } = worldWith()
+    fake.inject('createAddress', 'noMarker')
+    fake.inject('deleteAddress', 'down')
+    const answer = await create()
+    const message = expect.stringMatching(new RegExp(`delete it by hand: .*${fake.floatingIPs[0]?.id}`, 'u'))
+    expect(answer).toEqual({ ok: false, failure: { message, retryable: false } })
+  })
+
+  test('of a form that cannot be read is left out of a list alone, and named', async () => {
+    const { list, answerWith } = worldWith()
+    const good = { id: 'g', floating_ip_address: '203.0.113.9', floating_network_id: 'n' }
+    const wrong = [{ ...good, id: 'w', floating_ip_address: null }, { ...good, id: 'x', tags: 'a' }, null]
+    const text = JSON.stringify({ floatingips: [...wrong, good], floatingips_links: [{ rel: 'previous' }] })
+    answerWith('GET', FIPS, { text })
+    expect(unwrap(await list())).toMatchObject({
+      addresses: [{ id: 'g' }],
+      problems: [
+        'floatingips w: floating_ip_address is missing or of another type',
+        'floatingips x: tags is missing or of another type',
+        expect.stringContaining('floatingips number 2'),
+      ],
+    })
+  })
 })
 
 describe('secrets', () => {
@@ -147,7 +172,7 @@ describe('secrets', () => {
       note(await create())
       answerWith('GET', FIPS, { status, text })
       note(await list())
-      note(await cloud.markAddress({ ...base, id: 'a', marker }))
+      note(await cloud.markAddress({ ...base, seen: seenOf({ id: 'a' }), marker }))
     }
     state.intercept = ({ headers }) => {
       if (headers['x-auth-token'] === undefined) return undefined

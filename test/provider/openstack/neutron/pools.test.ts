@@ -1,5 +1,6 @@
+import { MAX_MARKER } from 'ipam-kit/provider/external'
 import { describe, expect, test } from 'vitest'
-import { access, base, marker, PASSWORD, pool, tag, unwrap, worldWith } from './world.js'
+import { access, base, marker, PASSWORD, pool, seenOf, tag, unwrap, worldWith } from './world.js'
 
 const FIPS = /\/v2\.0\/floatingips/u
 
@@ -34,13 +35,34 @@ describe('lists', () => {
     expect(await list()).toMatchObject({ failure: { retryable: true, message: expect.stringContaining('too fast') } })
   })
 
-  test('of a cloud without pages end', async () => {
-    const { list, count, answerWith } = worldWith()
-    const one = (id: number) => ({ id: `f-${id}`, floating_ip_address: '203.0.113.9', floating_network_id: 'n' })
-    const floatingips = Array.from({ length: 700 }, (_, id) => one(id))
-    answerWith('GET', FIPS, { text: JSON.stringify({ floatingips }) })
-    expect(unwrap(await list()).addresses).toHaveLength(700)
-    expect(count('GET', FIPS)).toBe(2)
+  const floatingips = Array.from({ length: 1100 }, (_, nth) => ({
+    ...{ id: `f-${1000 + nth}`, floating_ip_address: '203.0.113.9', floating_network_id: 'n' },
+  }))
+  const cut = (most: number, url: string, readsMarker = true) => {
+    const [, marker] = /[?&]marker=([^&]+)/u.exec(url) ?? []
+    const first = readsMarker ? floatingips.findIndex(({ id }) => id === marker) + 1 : 0
+    return floatingips.slice(first, first + most)
+  }
+
+  test.each([100, 500, 700, 2000])('of a cloud that has no links, and pages of up to %i, are whole', async (most) => {
+    const { list, state } = worldWith()
+    state.intercept = ({ method, url }) => {
+      if (method !== 'GET' || !FIPS.test(url)) return undefined
+      return { status: 200, headers: {}, text: JSON.stringify({ floatingips: cut(most, url) }) }
+    }
+    expect(unwrap(await list()).addresses).toHaveLength(1100)
+  })
+
+  test.each([100, 500, 700])('of a cloud that ignores the marker, and cuts after %i, are refused', async (most) => {
+    for (const links of [{}, { floatingips_links: [{ rel: 'next' }] }]) {
+      const { list, state } = worldWith()
+      state.intercept = ({ method, url }) => {
+        if (method !== 'GET' || !FIPS.test(url)) return undefined
+        return { status: 200, headers: {}, text: JSON.stringify({ floatingips: cut(most, url, false), ...links }) }
+      }
+      const message = expect.stringContaining('a page is repeated')
+      expect(await list()).toMatchObject({ failure: { retryable: true, message } })
+    }
   })
 
   test('do not follow a link: the token would go to another host', async () => {
@@ -57,11 +79,11 @@ describe('lists', () => {
     fake.byHand.create({ network, project: 'theirs' })
     const { id } = unwrap(await create())
     expect(unwrap(await list()).addresses).toMatchObject([{ id }])
-    const server = await cloud.describeServer({ access, server: 'vm', address: '203.0.113.2' })
-    expect(unwrap(server).floatingIP).toBeUndefined()
+    const server = await cloud.describeServer({ access, server: 'vm', address: '203.0.113.3' })
+    expect(unwrap(server).floatingIPs).toEqual([{ id, address: '203.0.113.3', network, port: '', revision: 2 }])
   })
 
-  test('show what is in use, by whichever means, and when it was created', async () => {
+  test('show what is in use, by whichever means, and its revision', async () => {
     const { fake, network, list } = worldWith()
     const port = fake.addPort({ device: 'server', network, fixedIPs: [] }).id
     fake.byHand.create({ network, port, tags: ['a'], description: 'of the office' })
@@ -74,7 +96,7 @@ describe('lists', () => {
           network,
           marker: '',
           isAttached: true,
-          createdAtMs: fake.nowMs,
+          revision: '1',
           tags: ['a'],
         },
       ],
@@ -97,15 +119,17 @@ describe('the description', () => {
     const { cloud, fake, network } = worldWith()
     const long = { namespace: 'n'.repeat(63), name: 'p'.repeat(253) }
     const uid = '8a7e1b8e-5f0c-4c0b-9a55-3b8c2f3f0a01'
-    const input = { ...base, pool: long, network, marker: `${uid}/spare`, address: null }
-    const { id } = unwrap(await cloud.createAddress(input))
-    expect(unwrap(await cloud.markAddress({ ...base, pool: long, id, marker: `${uid}/${uid}` })).marker).toBe(
-      `${uid}/${uid}`,
-    )
+    const input = { ...base, pool: long, network, marker: `${uid}/spare` }
+    let seen = seenOf(unwrap(await cloud.createAddress(input)))
+    const longest = 'm'.repeat(MAX_MARKER - uid.length - 1)
+    for (const marker of [`${uid}/${uid}`, `${uid}/${longest}`]) {
+      seen = seenOf(unwrap(await cloud.markAddress({ ...base, pool: long, seen, marker })))
+      expect(seen.marker).toBe(marker)
+    }
     expect(fake.floatingIPs[0]?.description.length).toBeLessThanOrEqual(255)
   })
 
-  test.each(['', 'no-slash', 'a/b/c', 'a b/c', 'a/\u0000', `${'a'.repeat(200)}/${'b'.repeat(100)}`])(
+  test.each(['no-slash', 'a/b/c', 'a b/c', 'a/\u0000', `${'a'.repeat(200)}/${'b'.repeat(100)}`])(
     'cannot have the marker %j: nothing is created',
     async (bad) => {
       const { create, fake } = worldWith()
@@ -117,8 +141,9 @@ describe('the description', () => {
   test('of others stays when it is marked, and when the marker is removed', async () => {
     const { cloud, fake, network } = worldWith()
     const id = fake.byHand.create({ network, description: 'of the office' })
+    let seen = seenOf({ id, revision: '1' })
     const mark = async (text: string) => {
-      unwrap(await cloud.markAddress({ ...base, id, marker: text }))
+      seen = seenOf(unwrap(await cloud.markAddress({ ...base, seen, marker: text })))
       return fake.floatingIPs[0]?.description
     }
     expect(await mark(marker)).toBe(`of the office, ipam-kit ${marker}`)
@@ -129,8 +154,10 @@ describe('the description', () => {
   test('without room for the marker is a failure that says so', async () => {
     const { cloud, fake, network } = worldWith()
     const id = fake.byHand.create({ network, description: 'd'.repeat(250) })
-    const message = expect.stringContaining('250 of 255 characters')
-    expect(await cloud.markAddress({ ...base, id, marker })).toMatchObject({ failure: { nothingDone: true, message } })
+    const message = expect.stringContaining('has no room for the marker')
+    expect(await cloud.markAddress({ ...base, seen: seenOf({ id }), marker })).toMatchObject({
+      failure: { nothingDone: true, message },
+    })
   })
 
   test('that was changed meanwhile is not written over', async () => {
@@ -140,7 +167,7 @@ describe('the description', () => {
       if (method === 'PUT') fake.byHand.describe(id, 'do not touch')
       return undefined
     }
-    const answer = await cloud.markAddress({ ...base, id, marker })
+    const answer = await cloud.markAddress({ ...base, seen: seenOf({ id, revision: '1' }), marker })
     expect(answer).toMatchObject({
       failure: { retryable: true, nothingDone: true, message: expect.stringContaining('412') },
     })
@@ -149,8 +176,8 @@ describe('the description', () => {
 
   test('that has the marker already is not written', async () => {
     const { cloud, create, count } = worldWith()
-    const { id } = unwrap(await create())
-    unwrap(await cloud.markAddress({ ...base, id, marker }))
+    const seen = seenOf(unwrap(await create()))
+    unwrap(await cloud.markAddress({ ...base, seen, marker }))
     expect(count('PUT', /floatingips\/[^/]+$/u)).toBe(0)
   })
 })
@@ -158,10 +185,14 @@ describe('the description', () => {
 describe('the tag of the pool', () => {
   test('is added after the creation, and those of others stay', async () => {
     const { cloud, create, fake, count } = worldWith()
-    const { id, tags } = unwrap(await create())
+    const created = unwrap(await create())
+    const { id, tags } = created
     expect([tags, fake.floatingIPs[0]?.tags]).toEqual([[tag], [tag]])
     fake.byHand.tag(id, 'mine')
-    for (const text of ['pool-uid/spare', '']) unwrap(await cloud.markAddress({ ...base, id, marker: text }))
+    let seen = seenOf(created)
+    for (const text of ['pool-uid/spare', '']) {
+      seen = seenOf(unwrap(await cloud.markAddress({ ...base, seen, marker: text })))
+    }
     expect(fake.floatingIPs[0]?.tags).toEqual([tag, 'mine'])
     expect([count('PUT', /\/tags$/u), count('DELETE', /tags/u)]).toEqual([0, 0])
   })
@@ -178,14 +209,14 @@ describe('the tag of the pool', () => {
   test('and by the next mark', async () => {
     const { cloud, create, fake } = worldWith()
     fake.inject('tagAddress', 'down')
-    const { id } = unwrap(await create())
-    expect(unwrap(await cloud.markAddress({ ...base, id, marker: 'pool-uid/spare' })).tags).toEqual([tag])
+    const seen = seenOf(unwrap(await create()))
+    expect(unwrap(await cloud.markAddress({ ...base, seen, marker: 'pool-uid/spare' })).tags).toEqual([tag])
   })
 
   test('is not added to what was there before the pool, nor to what is of another pool', async () => {
     const { cloud, fake, network, list } = worldWith()
     const id = fake.byHand.create({ network, description: 'mine' })
-    unwrap(await cloud.markAddress({ ...base, id, marker }))
+    unwrap(await cloud.markAddress({ ...base, seen: seenOf({ id }), marker }))
     fake.byHand.create({ network, description: `Created for pool office/public, ipam-kit other-uid/claim` })
     unwrap(await list())
     expect(fake.floatingIPs.map(({ tags }) => tags)).toEqual([[], []])
@@ -195,7 +226,7 @@ describe('the tag of the pool', () => {
     const { cloud, fake, network, clock } = worldWith()
     const long = { ...pool, name: 'p'.repeat(40) }
     const all = { ...base, pool: long, network }
-    unwrap(await cloud.createAddress({ ...all, marker, address: null }))
+    unwrap(await cloud.createAddress({ ...all, marker }))
     const list = () => cloud.listAddresses({ ...all, markers: ['pool-uid/'], tags: [], addresses: [] })
     for (let i = 0; i < 3; i++) unwrap(await list())
     expect(fake.calls.get('tagAddress')).toBe(1)
@@ -223,10 +254,30 @@ describe('the tag of the pool', () => {
   })
 })
 
-test('the address that a pool asks for is sent only where it may be', async () => {
-  for (const choosesAddress of [false, true]) {
-    const { cloud, network } = worldWith({ choosesAddress })
-    const { address } = unwrap(await cloud.createAddress({ ...base, network, marker, address: '203.0.113.77' }))
-    expect(address).toBe(choosesAddress ? '203.0.113.77' : '203.0.113.2')
-  }
+describe('a floating IP that was changed since the pool has seen it', () => {
+  const changed = { retryable: true, nothingDone: true }
+
+  test.each(['description', 'revision'])('by its %s, is neither marked nor deleted', async (what) => {
+    const { cloud, create, fake, count } = worldWith()
+    const { id, address } = unwrap(await create())
+    const { revision } = fake.show(id)
+    const seen = { id, marker, revision: String(revision) }
+    fake.byHand.describe(id, what === 'description' ? 'ipam-kit pool-uid/other' : `mine, ipam-kit ${marker}`)
+    if (what === 'description') seen.revision = String(revision + 1)
+    const message = expect.stringContaining('was changed')
+    const marked = await cloud.markAddress({ ...base, seen, marker: 'pool-uid/deleting' })
+    expect(marked).toMatchObject({ failure: { ...changed, message } })
+    expect(await cloud.deleteAddress({ ...base, seen, address })).toMatchObject({ failure: { ...changed, message } })
+    expect([count('PUT', /floatingips\/[^/]+$/u), count('DELETE', FIPS), fake.floatingIPs.length]).toEqual([0, 0, 1])
+  })
+
+  test('is told by the revision of a list, and by no revision after a tag', async () => {
+    const { cloud, create, list, fake } = worldWith()
+    const created = unwrap(await create())
+    expect(created.revision).toBeUndefined()
+    const [listed] = unwrap(await list()).addresses
+    expect(listed?.revision).toBe(String(fake.show(created.id).revision))
+    unwrap(await cloud.deleteAddress({ ...base, seen: seenOf(listed!), address: created.address }))
+    expect(fake.floatingIPs).toEqual([])
+  })
 })

@@ -20,14 +20,15 @@ function serverWorld() {
 describe('a server', () => {
   test('its ports, its routers, and its floating IP, as the fake cloud itself says', async () => {
     const { fake, network, first, second, port, router, lonely, id, describeServer } = serverWorld()
+    const floatingIP = { id, address: '203.0.113.2', network, port: '', revision: 1 }
     const expected = {
       addresses: ['10.0.0.9'],
-      ports: [{ id: port, subnets: [first] }],
+      ports: [{ id: port, fixedIPs: [{ subnet: first, address: '10.0.0.9' }] }],
       routers: [
         { id: router, subnets: [first, second], gatewayNetwork: network },
         { id: lonely, subnets: [second] },
       ],
-      floatingIP: { id, address: '203.0.113.2', network, port: '', revision: 1 },
+      floatingIPs: [floatingIP],
     }
     expect(unwrap(await describeServer())).toEqual(expected)
     expect(unwrap(await fake.describeServer({ access, server: 'vm', address: '203.0.113.2' }))).toEqual(expected)
@@ -35,41 +36,79 @@ describe('a server', () => {
     expect(unwrap(await describeServer())).toEqual({
       ...expected,
       addresses: ['10.0.0.9', '203.0.113.2'],
-      floatingIP: { ...expected.floatingIP, port, revision: 2 },
+      floatingIPs: [{ ...floatingIP, port, revision: 2 }],
     })
   })
 
   test('that does not exist, and an address that does not', async () => {
     const { describeServer } = serverWorld()
-    expect(unwrap(await describeServer('none', '203.0.113.99'))).toEqual({ addresses: [], ports: [], routers: [] })
+    expect(unwrap(await describeServer('none', '203.0.113.99'))).toEqual({
+      ...{ addresses: [], ports: [], routers: [], floatingIPs: [] },
+    })
     expect(await describeServer('')).toMatchObject({ ok: false })
   })
 
-  test('an address that two floating IPs have is a failure', async () => {
-    const { fake, network, describeServer } = serverWorld()
-    fake.create({ network, project: 'project' }, { kind: 'sameAddress' })
+  test('all floating IPs with its address, of whatever network', async () => {
+    const { fake, network, id, describeServer } = serverWorld()
+    const other = fake.addNetwork({ name: 'other', cidrs: ['203.0.113.0/24'] }).id
+    const second = fake.create({ network: other, project: 'project' }, { kind: 'sameAddress' }).id
+    const { floatingIPs } = unwrap(await describeServer())
+    expect(floatingIPs.map((it) => [it.id, it.network])).toEqual([
+      [id, network],
+      [second, other],
+    ])
+  })
+
+  test('is described without a floating IP that cannot be read, unless all are such', async () => {
+    const { describeServer, answerWith } = serverWorld()
+    const one = { id: 'f', floating_ip_address: '203.0.113.2', floating_network_id: 'n' }
+    const answer = (...floatingips: object[]) =>
+      answerWith('GET', /floatingips/u, {
+        text: JSON.stringify({ floatingips, floatingips_links: [{ rel: 'previous' }] }),
+      })
+    answer({ ...one, id: 'w', tags: 7 }, one)
+    expect(unwrap(await describeServer()).floatingIPs).toMatchObject([{ id: 'f' }])
+    answer({ ...one, id: 'w', tags: 7 })
     expect(await describeServer()).toMatchObject({
-      failure: { retryable: true, message: expect.stringContaining('several') },
+      failure: { message: expect.stringContaining('floatingips w: tags') },
     })
   })
 })
 
+const fixedAddress = '10.0.0.9'
+
 describe('attaching', () => {
+  test('to a port with several addresses names one of them', async () => {
+    const { cloud, fake, id, first, second } = serverWorld()
+    const fixedIPs = [
+      { subnet: first, address: '10.0.0.20' },
+      { subnet: second, address: '10.0.1.20' },
+    ]
+    const port = fake.addPort({ device: 'vm', network: fake.networkOf(first), fixedIPs }).id
+    const attach = (fixed: string) => cloud.attachFloatingIP({ access, id, port, fixedAddress: fixed, revision: 1 })
+    expect(await attach('10.0.0.9')).toMatchObject({ failure: { nothingDone: true } })
+    expect(await attach('10.0.1.20')).toMatchObject({ ok: true })
+    expect(fake.show(id).port).toBe(port)
+  })
+
   test('for the revision that was read', async () => {
     const { cloud, fake, id, port } = serverWorld()
     fake.byHand.describe(id, 'changed')
-    const stale = await cloud.attachFloatingIP({ access, id, port, revision: 1 })
+    const stale = await cloud.attachFloatingIP({ access, id, port, fixedAddress, revision: 1 })
     expect(stale).toMatchObject({
       failure: { retryable: true, nothingDone: true, message: expect.stringContaining('412') },
     })
-    expect(await cloud.attachFloatingIP({ access, id, port, revision: 2 })).toEqual({ ok: true, value: {} })
+    expect(await cloud.attachFloatingIP({ access, id, port, fixedAddress, revision: 2 })).toEqual({
+      ok: true,
+      value: {},
+    })
     expect(fake.show(id).port).toBe(port)
   })
 
   test('to a port that has one already is a conflict', async () => {
     const { cloud, fake, id, port, network } = serverWorld()
     fake.byHand.attach(fake.byHand.create({ network }), port)
-    const answer = await cloud.attachFloatingIP({ access, id, port, revision: null })
+    const answer = await cloud.attachFloatingIP({ access, id, port, fixedAddress, revision: null })
     expect(answer).toMatchObject({
       failure: { retryable: true, nothingDone: true, message: expect.stringContaining('409') },
     })
@@ -78,7 +117,7 @@ describe('attaching', () => {
   test('without an answer may have been done', async () => {
     const { cloud, fake, id, port } = serverWorld()
     fake.inject('attachFloatingIP', 'lostAnswer')
-    const answer = await cloud.attachFloatingIP({ access, id, port, revision: 1 })
+    const answer = await cloud.attachFloatingIP({ access, id, port, fixedAddress, revision: 1 })
     expect(answer).toMatchObject({ failure: { retryable: true } })
     expect(answer).not.toHaveProperty('failure.nothingDone')
     expect(fake.show(id).port).toBe(port)

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { access, auth, base, PASSWORD, unwrap, worldWith } from './world.js'
+import { access, auth, base, PASSWORD, seenOf, unwrap, worldWith } from './world.js'
 
 const TOKENS = /\/v3\/auth\/tokens$/u
 
@@ -174,7 +174,7 @@ describe('clouds.yaml', () => {
       },
     })
     const identityRef = { type: 'ClusterIdentity', name: 'shared', cloudName: 'two', region: 'R' }
-    const input = { ...base, access: { namespace: 'office', identityRef }, id, address: '' }
+    const input = { ...base, access: { namespace: 'office', identityRef }, seen: seenOf({ id }), address: '' }
     expect(await cloud.deleteAddress(input)).toEqual({ ok: false, failure: { ...failure, nothingDone: true } })
     expect(seen).toEqual([{ type: 'ClusterIdentity', name: 'shared', cloudName: 'two', namespace: 'office' }])
   })

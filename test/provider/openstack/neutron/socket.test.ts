@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { neutron, type SendRequest } from 'ipam-kit/provider/openstack'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { access, base, marker, tag, unwrap } from './world.js'
+import { access, base, marker, seenOf, tag, unwrap } from './world.js'
 
 let server: ChildProcess
 let url = ''
@@ -35,8 +35,9 @@ test('over a socket: create, lose an answer, list, mark, attach, delete', async 
   const credentials = async () => ({ ok: true, value: { clouds: { one: { auth } } } }) as const
   const cloud = neutron({ send, now: Date.now, credentials })
   const network = unwrap(await cloud.findNetwork({ ...base, network: null })).id
-  const create = (text: string) => cloud.createAddress({ ...base, network, marker: text, address: null })
-  const { id, address, tags } = unwrap(await create(marker))
+  const create = (text: string) => cloud.createAddress({ ...base, network, marker: text })
+  const created = unwrap(await create(marker))
+  const { id, address, tags } = created
   expect([address, tags]).toEqual(['203.0.113.2', [tag]])
 
   await control({ inject: { operation: 'createAddress', troubles: ['lostAnswer', 'quota'] } })
@@ -49,12 +50,15 @@ test('over a socket: create, lose an answer, list, mark, attach, delete', async 
   )
   expect(listed.addresses.map((it) => it.marker)).toEqual([marker, 'pool-uid/lost'])
 
-  expect(unwrap(await cloud.markAddress({ ...base, id, marker: 'pool-uid/spare' })).marker).toBe('pool-uid/spare')
-  const { port } = await control({ addPort: { device: 'vm', network, fixedIPs: [] } })
-  unwrap(await cloud.attachFloatingIP({ access, id, port, revision: null }))
-  expect(await cloud.deleteAddress({ ...base, id, address })).toMatchObject({ ok: false })
+  const spare = unwrap(await cloud.markAddress({ ...base, seen: seenOf(created), marker: 'pool-uid/spare' }))
+  expect(spare.marker).toBe('pool-uid/spare')
+  const { port } = await control({
+    addPort: { device: 'vm', network, fixedIPs: [{ subnet: 's', address: '10.0.0.4' }] },
+  })
+  unwrap(await cloud.attachFloatingIP({ access, id, port, fixedAddress: '10.0.0.4', revision: null }))
+  expect(await cloud.deleteAddress({ ...base, seen: seenOf(spare), address })).toMatchObject({ ok: false })
   unwrap(await cloud.detachFloatingIP({ access, id, port }))
-  unwrap(await cloud.deleteAddress({ ...base, id, address }))
+  unwrap(await cloud.deleteAddress({ ...base, seen: { ...seenOf(spare), revision: '' }, address }))
   const end = await control({})
   expect(end).toMatchObject({ foreignDeletions: [], deleted: [{ id }], floatingIPs: [{ port: '' }] })
   expect(end.calls.authenticate).toBe(1)

@@ -43,7 +43,7 @@ export function worldWith(
   }
   const value = { clouds: { one: { auth: login } } }
   const cloud = neutron({ send, now, credentials: async () => ({ ok: true, value }), ...options })
-  const create = (text = marker) => cloud.createAddress({ ...base, network, marker: text, address: null })
+  const create = (text = marker) => cloud.createAddress({ ...base, network, marker: text })
   const list = () => cloud.listAddresses({ ...base, network, markers: ['pool-uid/'], tags: [], addresses: [] })
   const count = (method: string, path: RegExp) =>
     requests.filter((it) => it.method === method && path.test(it.url)).length
@@ -60,6 +60,19 @@ export function worldWith(
     }
   }
   return { clock, fake, network, handler, cloud, requests, state, create, list, count, answerWith }
+}
+
+/** An address as a pool has seen it. */
+export function seenOf({
+  id,
+  marker: has = '',
+  revision = '',
+}: {
+  id: string
+  marker?: string
+  revision?: string | undefined
+}) {
+  return { id, marker: has, revision }
 }
 
 export function neutronError(type: string, message: string): string {

@@ -1,7 +1,16 @@
+/**
+ * Arbitraries for fast-check: addresses, prefixes, ranges and sets of addresses. It needs the peer
+ * dependency fast-check.
+ *
+ * @module ipam-kit/testing/arbitraries
+ */
+
 import fc from 'fast-check'
-import { Address, type Address4, type Address6, type Family, Prefix, Range, RangeSet } from '../cidr/index.js'
-import { assertAddress } from '../cidr/internal.js'
-import { check } from '../errors/check.js'
+import { Address, type Address4, type Address6, type Family, Prefix, Range, RangeSet } from '../../cidr/index.js'
+import { assertAddress } from '../../cidr/internal.js'
+import { check } from '../../errors/check.js'
+
+export type { Address4, Address6, AddressValue, PrefixValue, RangeSetValue, RangeValue } from '../../cidr/index.js'
 
 /**
  * Any address of a family, by default of either: the ends of the space and words of zeros and ones
