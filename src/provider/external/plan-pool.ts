@@ -110,12 +110,15 @@ function notReady<P extends KubeObject>(
 
 function planReady<P extends KubeObject>(rules: ExternalRules<P>, input: Input<P>, state: PoolState<P>): Planned {
   const { pool, ledger, calls } = input
-  const { found, identity, view } = state.facts
+  const { found, identity, policy, view } = state.facts
   if (found !== undefined && state.isMoving && state.isEmpty) {
     return preparing(writing(pool, { ...identity, network: found.id }))
   }
   const failure = shortageOf('listAddresses', calls.of('listAddresses')?.failure)
-  const lack = state.shortage()
+  const isWanting = state.unused(policy.minFree).length < policy.minFree
+  // a refusal counts until the creation has been tried again, and stays known if it is read
+  if (isWanting) calls.of('createAddress', state.spareId)
+  const lack = state.shortage(isWanting || input.waiting > 0 ? undefined : state.marker(SPARE))
   const isReached = lack?.kind === 'max' && input.waiting <= state.unused(input.waiting).length
   const shortage = isReached ? failure : (lack ?? failure)
   const status = statusEffects(rules, input, state, shortage)

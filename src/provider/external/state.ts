@@ -127,6 +127,7 @@ export class PoolState<P extends KubeObject> {
   readonly #created = new Map<string, CloudAddress>()
   /** The keys of the calls that have created them. */
   readonly #keys = new Set<string>()
+  #failedSpare: string | undefined
   /** By marker. */
   readonly #open = new Map<string, OpenCreation>()
   /** The creation that was refused for all, by marker, and whether it may be made again. */
@@ -168,6 +169,10 @@ export class PoolState<P extends KubeObject> {
     if (call.operation === 'createAddress' && isKept && failure !== undefined && stopsAll(failure)) {
       const isDue = retryAfter(last!, this.#input.nowMs) === 0
       if (!isDue || this.#refused?.isDue !== false) this.#refused = { marker, failure, isDue }
+    }
+    const own = `${this.facts.id}/`
+    if (call.operation === 'createAddress' && failure !== undefined && call.key.startsWith(`${own}${SPARE}-`)) {
+      this.#failedSpare = call.key.slice(own.length)
     }
     if (failure?.retryAfterSeconds !== undefined) {
       // after the pause one call is made first
@@ -317,8 +322,9 @@ export class PoolState<P extends KubeObject> {
     return Array.from(this.facts.view.items).every(({ text }) => this.item(text)?.isMarked !== true)
   }
 
-  /** The first id of a call that has not created a spare address since the list. */
+  /** The id of the creation of a spare address that has failed, or else the first that is free. */
   get spareId(): string {
+    if (this.#failedSpare !== undefined) return this.#failedSpare
     let nth = 0
     while (this.#keys.has(`${this.facts.id}/${SPARE}-${nth}`)) nth++
     return `${SPARE}-${nth}`

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { waitFor } from '../servers/tools.js'
 
 const PATIENCE_SECONDS = 60
@@ -59,6 +60,13 @@ export class ControllerProcess {
     await waitFor(() => this.#process.exitCode !== null || undefined, { seconds, else: 'it does not end', explain })
     await this.#ended
     return this.#process.exitCode
+  }
+
+  /** Suspends it for a time. It may end by itself after that, as its Lease has expired. */
+  async suspend(seconds: number): Promise<void> {
+    this.#process.kill('SIGSTOP')
+    await sleep(seconds * 1000)
+    this.#process.kill('SIGCONT')
   }
 
   /** @returns what it has ended with */

@@ -17,6 +17,8 @@ export class Controllers {
   #running: ControllerProcess[] = []
   readonly #lastWords: string[] = []
   kills = 0
+  /** How often the one that leads was suspended for longer than its Lease. */
+  suspensions = 0
   /** Why none is started any more. */
   fault: string | undefined
 
@@ -53,6 +55,13 @@ export class Controllers {
     for (const _ of killed) this.#add()
   }
 
+  /** Suspends the one that leads for longer than its Lease: another one leads before it continues. */
+  async suspend(): Promise<void> {
+    const leader = this.#running.find(({ leads }) => leads)
+    await leader?.suspend(LEASE['lease-duration'] + LEASE['retry-period'] + 3)
+    if (leader !== undefined) this.suspensions++
+  }
+
   /** Ends them in order. */
   async end(): Promise<void> {
     const codes = await Promise.all(this.#running.map((each) => each.stop()))
@@ -69,7 +78,8 @@ export class Controllers {
     controller.whenItEndsItself((code) => {
       this.#running = this.#running.filter((each) => each !== controller)
       this.#lastWords.push(`ended with ${code}: ${controller.lines.slice(-5).join('\n')}`)
-      if (code === 1 && !hasStack(controller) && this.restarts <= MAX_RESTARTS) this.#add()
+      const most = MAX_RESTARTS + this.suspensions
+      if (code === 1 && !hasStack(controller) && this.restarts <= most) this.#add()
       else this.fault ??= this.#lastWords.join('\n---\n')
     })
   }

@@ -233,7 +233,8 @@ class Life {
   async #killWhen(isSo: () => boolean): Promise<void> {
     await this.#until(() => isSo() || undefined, 'nothing happens')
     await sleep(this.#dice.below(500))
-    await this.#controllers.kill(this.#dice)
+    if (this.#dice.chance(0.4)) await this.#controllers.suspend()
+    else await this.#controllers.kill(this.#dice)
   }
 
   /** How many addresses have been given when a part of these is served. */
@@ -286,8 +287,8 @@ class Life {
   #figures(): string {
     const { calls } = this.#cloud.fake
     const total = [...calls.values()].reduce((sum, count) => sum + count, 0)
-    const { kills, restarts } = this.#controllers
-    return `${kills} kills, ${restarts} ended by themselves, ${total} calls of which ${this.#cloud.faults} failed`
+    const { kills, restarts, suspensions } = this.#controllers
+    return `${kills} kills, ${suspensions} suspended past their Lease, ${restarts} ended by themselves, ${total} calls of which ${this.#cloud.faults} failed`
   }
 
   async #until(
