@@ -140,6 +140,9 @@ function* stepsOf<P extends KubeObject>(input: Input<P>, state: PoolState<P>): I
   const { policy, identity, found } = state.facts
   if (found === undefined) yield networkCall(input.pool, policy)
   if (!state.isFenced) return
+  for (const item of state.idle('named')) {
+    if (item.part === DELETING) yield marking(input, state, item, SPARE, 'it is named, and is not deleted any more')
+  }
   for (const item of state.idle('deleting')) if (state.isDeletable(item)) yield deletion(input, state, item)
   if (policy.reclaim === 'Delete') {
     const wanted = state.isMoving ? 0 : policy.minFree + input.waiting

@@ -46,7 +46,10 @@ export interface ExternalPolicy {
 /** The observed state of a pool, for its status. */
 export interface PoolReport {
   readonly network: CloudNetwork | undefined
-  /** Canonical texts, in order of value. Each is in one of these lists at most. */
+  /**
+   * Canonical texts, in order of value. Each is in one of these lists at most; a missing one is in
+   * `claimed` too.
+   */
   readonly claimed: readonly string[]
   readonly available: readonly string[]
   /**

@@ -261,6 +261,8 @@ export class PoolState<P extends KubeObject> {
   /** Whether an address may be given, as far as no claim waits for it, and the pool gives any. */
   #isFree(item: Item | undefined): boolean {
     if (item === undefined || (item.kind !== 'named' && item.kind !== 'spare')) return false
+    // a call that deletes it may still be on its way
+    if (item.isMarked && item.part === DELETING) return false
     return this.#isIdle(item) && this.whyNot(item.text) === undefined
   }
 

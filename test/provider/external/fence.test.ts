@@ -2,7 +2,7 @@ import { IPAddress, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
 import { OpenStackFloatingIPPool } from 'ipam-kit/crd/openstack'
 import type { ExternalCaller } from 'ipam-kit/run'
 import { describe, expect, test } from 'vitest'
-import { claim, pool, World } from './world.js'
+import { blue, claim, NAMESPACE, pool, World } from './world.js'
 
 // callSeconds is 10 and listLagSeconds 5
 const FENCE_MS = 15_000
@@ -230,6 +230,20 @@ describe('a deletion is two calls', () => {
         expect(world.outside).toEqual([])
       }
     }
+  })
+
+  test('one that a suspended leader sends late deletes nothing that was named and given since', async () => {
+    const world = new World()
+    const uid = await world.served()
+    const [id = ''] = world.marked({ [LOW]: `${uid}/deleting` })
+    const seen = { id, marker: `${uid}/deleting`, revision: String(world.cloud.floatingIPs[0]?.revision ?? '') }
+    await world.patch(blue, { spec: { preAllocatedFloatingIPs: [LOW], maxIPs: 1 } })
+    await world.create(claim('c1'))
+    await world.runFor(100)
+    expect(await world.claims()).toEqual({ c1: LOW })
+    const input = { pool: { namespace: NAMESPACE, name: 'blue' }, access: null, seen, address: LOW }
+    const answer = await world.cloud.deleteAddress(input)
+    expect([answer.ok, world.outside]).toEqual([false, [LOW]])
   })
 
   test('one that a suspended leader sends late deletes nothing that the next one has given', async () => {

@@ -233,7 +233,8 @@ class Life {
   async #killWhen(isSo: () => boolean): Promise<void> {
     await this.#until(() => isSo() || undefined, 'nothing happens')
     await sleep(this.#dice.below(500))
-    if (this.#dice.chance(0.4)) await this.#controllers.suspend()
+    const { kills, suspensions } = this.#controllers
+    if (suspensions < kills) await this.#controllers.suspend()
     else await this.#controllers.kill(this.#dice)
   }
 
