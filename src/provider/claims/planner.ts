@@ -78,7 +78,7 @@ export function defineProvider<
 >(definition: ProviderDefinition<P, L, O, R, TypesOf<S>> & { readonly calls?: S | undefined }): Provider<P, L, R> {
   const rules = rulesOf(definition)
   const { pools, ...common } = claimWatches(rules)
-  const calls = new Calls(({ about }) => planner.context.state.poolOf(about))
+  const calls: Calls = new Calls(({ about }) => planner.context.state.poolOf(about))
   const planner = definePlanner<ClaimOutcome | UnreadableOutcome | R, Watches, ClaimWork>({
     name: rules.name,
     watches: { ...common, ...pools },
