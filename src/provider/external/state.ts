@@ -340,8 +340,12 @@ export class PoolState<P extends KubeObject> {
     const { policy, shortage } = this.facts
     const { max = Number.POSITIVE_INFINITY } = policy
     if (shortage !== undefined) return shortage
-    if (this.isFull(max)) return exhausted(`no free address: the pool has ${max} addresses, which is its limit`)
     const refused = this.#refused
+    if (this.isFull(max)) {
+      // a creation that was refused and is made again counts, and tells nothing new
+      if (refused !== undefined && !this.isFull(max, 0)) return shortageOf('createAddress', refused.failure)
+      return exhausted(`no free address: the pool has ${max} addresses, which is its limit`)
+    }
     const isOpen = marker !== undefined && (refused?.isDue === true || refused?.marker === marker)
     return shortageOf('createAddress', (isOpen ? undefined : refused?.failure) ?? this.pause?.failure)
   }
@@ -351,13 +355,13 @@ export class PoolState<P extends KubeObject> {
    * those that the pool has created, and those that calls may create. O(calls and releases since
    * the list); O(n) if plans that are in progress decide it.
    */
-  isFull(max: number): boolean {
+  isFull(max: number, open = this.#open.size): boolean {
     const { ledger } = this.#input
     const { created } = this.facts.view
     const others = [...this.released.keys(), ...this.#created.keys()].filter((text) => !created.has(text))
     const gone = [...this.#deleted].filter((text) => created.has(text) && !this.#created.has(text)).length
     const unheld = new Set(others.filter((text) => this.#counts(text) && !ledger.isOwn(text))).size
-    const most = ledger.distinct + unheld + created.size - gone + this.#open.size
+    const most = ledger.distinct + unheld + created.size - gone + open
     const pending = ledger.holdings.objects.pending ?? 0
     if (most < max || most - pending >= max) return most >= max
     // what a plan in progress gives is pending and created

@@ -590,6 +590,22 @@ describe('a creation that fails', () => {
     expect(creations(world)).toBeGreaterThan(before)
     expect((await world.pool())!.metadata.resourceVersion).toBe(resourceVersion)
   })
+
+  test('since the quota is used up, changes the condition of each claim once, also below the limit of the pool', async () => {
+    const { timers, store, cloud, pools, stop } = await running({ maxIPs: 1 }, { metadata: {}, createMs: 9000 })
+    cloud.inject('createAddress', ...Array.from({ length: 100 }, () => 'quota' as const))
+    for (const name of ['c1', 'c2']) await store.create(claim(name))
+    await timers.pass(100_000)
+    const versions = async () =>
+      [...(await pools()), ...unwrap(await store.list(IPAddressClaim.info)).items].map(
+        (it) => it.metadata.resourceVersion,
+      )
+    const [first, calls] = [await versions(), cloud.calls.get('createAddress') ?? 0]
+    await timers.pass(1_800_000)
+    expect(cloud.calls.get('createAddress')).toBeGreaterThan(calls)
+    expect(await versions()).toEqual(first)
+    await stop()
+  })
 })
 
 test.each(['Delete', 'Retain'] as const)(

@@ -9,10 +9,10 @@ import { kinds, NAMESPACE, pool, unwrap, World } from './world.js'
 
 export const spares = { annotations: { 'ipam-kit.dev/min-free': '3' } }
 
-/** A controller on a pool of a cloud, for virtual time. @param options `listMs`: how long a list takes */
+/** A controller on a pool of a cloud, for virtual time. @param options `listMs`, `createMs`: how long a list takes, and a creation */
 export async function running(
   spec: Parameters<typeof pool>[0] = {},
-  { metadata = spares, listMs = 0 }: { metadata?: object; listMs?: number } = {},
+  { metadata = spares, listMs = 0, createMs = 0 }: { metadata?: object; listMs?: number; createMs?: number } = {},
 ) {
   const timers = new VirtualTimers()
   const store = memoryStore({ now: () => timers.now(), kinds })
@@ -21,8 +21,8 @@ export async function running(
   const caller = cloudCaller(cloud)
   const external: ExternalCaller = async (call) => {
     const answer = await caller(call)
-    if (call.operation !== 'listAddresses' || listMs === 0) return answer
-    return new Promise((resolve) => void timers.after(listMs, () => resolve(answer)))
+    const takesMs = { listAddresses: listMs, createAddress: createMs }[call.operation] ?? 0
+    return takesMs === 0 ? answer : new Promise((resolve) => void timers.after(takesMs, () => resolve(answer)))
   }
   const controller = new Controller({
     ...{ store, timers, planners: [new World().start()], external },
