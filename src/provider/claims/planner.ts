@@ -282,7 +282,7 @@ class ClaimWork {
       .slice(0, MOST_EVENTS)
       .map((each) => (typeof each === 'string' ? { reason: INVALID_POOL, message: each } : each))
     const events = this.#floor.sent.newEvents(key, pool, causes)
-    dropUnread(this.#calls, pool, nowMs, reads)
+    dropUnread(this.#calls, pool, { nowMs, shownMs: made.shownMs }, reads)
     return { ...planned, effects: [...planned.effects, ...events] }
   }
 

@@ -67,13 +67,21 @@ export function withPoolCall<R extends Outcome>(
 
 /**
  * Drops the calls with a result that the plan of a pool has not read. A failure stays until its
- * call may be made again.
+ * call may be made again, and the pool knows what has happened up to it.
  */
-export function dropUnread(calls: Calls, pool: KubeObject, nowMs: number, reads: ReadonlySet<string>): void {
+export function dropUnread(
+  calls: Calls,
+  pool: KubeObject,
+  { nowMs, shownMs = nowMs }: { readonly nowMs: number; readonly shownMs?: number | undefined },
+  reads: ReadonlySet<string>,
+): void {
   calls.drop(formatRef(refOf(pool)), 'calls', (known) => {
     const { call, last, value, endsAtMs } = known
     const hasNoEffect = !changes(known) || (last?.answer.ok === false && endsAtMs === Number.NEGATIVE_INFINITY)
-    const mayBeMade = last === undefined ? value !== undefined : last.answer.ok || retryAfter(last, nowMs) === 0
+    const mayBeMade =
+      last === undefined
+        ? value !== undefined
+        : last.answer.ok || (retryAfter(last, nowMs) === 0 && (last.atMs <= shownMs || !changes(known)))
     return mayBeMade && !reads.has(`${call.operation} ${call.key}`) && hasNoEffect
   })
 }

@@ -128,6 +128,8 @@ export class PoolState<P extends KubeObject> {
   /** The keys of the calls that have created them. */
   readonly #keys = new Set<string>()
   #failedSpare: string | undefined
+  /** The ids of addresses of which a change was refused after the list. */
+  readonly #refusedIds = new Set<string>()
   /** By marker. */
   readonly #open = new Map<string, OpenCreation>()
   /** The creation that was refused for all, by marker, and whether it may be made again. */
@@ -170,6 +172,8 @@ export class PoolState<P extends KubeObject> {
       const isDue = retryAfter(last!, this.#input.nowMs) === 0
       if (!isDue || this.#refused?.isDue !== false) this.#refused = { marker, failure, isDue }
     }
+    // it may have changed: another leader deletes it
+    if (seen !== undefined && failure !== undefined && last!.atMs > this.shownMs) this.#refusedIds.add(seen.id)
     const own = `${this.facts.id}/`
     if (call.operation === 'createAddress' && failure !== undefined && call.key.startsWith(`${own}${SPARE}-`)) {
       this.#failedSpare = call.key.slice(own.length)
@@ -262,7 +266,7 @@ export class PoolState<P extends KubeObject> {
   #isFree(item: Item | undefined): boolean {
     if (item === undefined || (item.kind !== 'named' && item.kind !== 'spare')) return false
     // a call that deletes it may still be on its way
-    if (item.isMarked && item.part === DELETING) return false
+    if ((item.isMarked && item.part === DELETING) || this.#refusedIds.has(item.object.id)) return false
     return this.#isIdle(item) && this.whyNot(item.text) === undefined
   }
 

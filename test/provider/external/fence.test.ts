@@ -232,6 +232,29 @@ describe('a deletion is two calls', () => {
     }
   })
 
+  test('an address whose mark is refused, as another leader has changed it, is given after the next list', async () => {
+    const world = new World()
+    const uid = await world.served({ maxIPs: 1 })
+    const [id = ''] = world.marked({ [LOW]: `${uid}/spare` })
+    const planner = world.start()
+    // another leader marks it before
+    let isMarked = false
+    await world.runFor(31, planner, async (call) => {
+      if (call.operation === 'markAddress' && !isMarked) {
+        isMarked = true
+        world.cloud.byHand.describe(id, `ipam-kit ${uid}/deleting`)
+      }
+      return world.external(call)
+    })
+    expect(isMarked).toBe(true)
+    await world.create(claim('c1'))
+    await world.run({ planner })
+    expect((await world.claims()).c1).not.toBe(LOW)
+    world.cloud.byHand.delete(id)
+    await world.runFor(100, planner)
+    expect((await world.claims()).c1).toMatch(/^203/)
+  })
+
   test('one that a suspended leader sends late deletes nothing that was named and given since', async () => {
     const world = new World()
     const uid = await world.served()
