@@ -21,7 +21,7 @@ export function markerText(pool: string, part: string): string {
 /**
  * What an address in the cloud is to a pool, without those that IPAddress objects have:
  *
- * - `named`: it is in the spec, without the marker of another id, or adopted, and has no marker. It
+ * - `named`: it is in the spec, without the marker of another pool, or adopted, and has no marker. It
  *   may be given, and is never deleted
  * - `deleting`: the pool has begun to delete it
  * - `waiting`: the pool has created it for a claim that waits, and gives it to that claim
@@ -72,7 +72,7 @@ export function itemOf(text: string, object: CloudAddress, { id, identity, named
   const place = named.get(text)
   const isAdopted = place !== undefined || tags.some((tag) => policy.adopt?.tags.includes(tag) === true)
   const kindOf = (): Kind => {
-    if (marker === '' ? isAdopted : own === id && place !== undefined && place < ADOPTED) return 'named'
+    if (marker === '' ? isAdopted : own !== undefined && place !== undefined && place < ADOPTED) return 'named'
     if (own === undefined || network !== identity.network) return 'other'
     if (own !== id) return 'inherited'
     return part === DELETING ? 'deleting' : 'spare'

@@ -7,7 +7,8 @@ import type { ArrivedCall, CloudCall, Rule, RuleWorld, WrittenChange } from './r
 /**
  * No call deletes an address in the cloud:
  *
- * - that a live claim has
+ * - that a live claim has, unless people have named it in one cluster though a pool of another one
+ *   has created it
  * - that the pool of the call has not created
  * - that the spec of the pool names
  * - that the pool retains. A deletion that was begun while the policy was Delete may be finished
@@ -18,6 +19,8 @@ export class DeletionsRule implements Rule {
   readonly #promised: ReadonlyMap<string, string>
   /** The ids of addresses whose deletion was begun while the policy was Delete, and when. */
   readonly #begun = new Map<string, number>()
+  /** The addresses that people have named in each cluster. */
+  readonly #named = new Set<string>()
   /** The process that has written an IPAddress, whether it was the leader, and when. By uid. */
   readonly #written = new Map<string, { readonly by: Process; readonly isByLeader: boolean; readonly atMs: number }>()
 
@@ -27,7 +30,10 @@ export class DeletionsRule implements Rule {
     this.#promised = promised
   }
 
-  onChange({ room, before, now, by }: WrittenChange): void {
+  onChange({ cluster, room, before, now, by }: WrittenChange): void {
+    if (room === 'pools' && now !== undefined) {
+      for (const text of specOf(now).preAllocatedFloatingIPs ?? []) this.#named.add(`${cluster.name} ${text}`)
+    }
     if (room !== 'addresses' || by === undefined || before !== undefined || now === undefined) return
     this.#written.set(now.metadata.uid ?? '', { by, isByLeader: by.isLeader, atMs: this.#world.nowMs })
   }
@@ -80,6 +86,8 @@ export class DeletionsRule implements Rule {
       for (const address of cluster.aliveAddresses) {
         const claim = cluster.claims.get(claimOf(address))
         if (addressIn(address) !== record.text || !isAlive(claim)) continue
+        const isElsewhere = cluster !== process.cluster && record.owner?.cluster === process.cluster.name
+        if (isElsewhere && this.#named.has(`${cluster.name} ${record.text}`)) continue
         if (this.#isTooLate(address, claim, madeMs) || this.#isOfTwoLeaders(address, record, process)) continue
         return `${claimOf(address)} of cluster ${cluster.name}`
       }
