@@ -21,8 +21,8 @@ export function markerText(pool: string, part: string): string {
 /**
  * What an address in the cloud is to a pool, without those that IPAddress objects have:
  *
- * - `named`: it is in the spec, without the marker of another pool, or adopted, and has no marker. It
- *   may be given, and is never deleted
+ * - `named`: it is in the spec, without the marker of another pool, or adopted, and has no marker.
+ *   It may be given, and is never deleted
  * - `deleting`: the pool has begun to delete it
  * - `waiting`: the pool has created it for a claim that waits, and gives it to that claim
  * - `spare`: the pool has created it. It may be given to any claim, or deleted
