@@ -1,6 +1,6 @@
 import { LEAK_SECONDS } from './bounds.js'
 import type { Cluster } from './cluster.js'
-import { addressIn, isAlive, isPaused } from './kinds.js'
+import { addressIn, isAlive, isPaused, specOf } from './kinds.js'
 import type { AddressRecord } from './project.js'
 import { Lasting, type Rule, type RuleWorld } from './rules.js'
 
@@ -33,6 +33,9 @@ export class LeaksRule implements Rule {
 
   #mustBeListed(record: AddressRecord, cluster: Cluster): boolean {
     if (record.isEdited || record.isRetained || this.#world.project.isAttached(record)) return false
+    // people may name it in another cluster, whose pool then has it
+    const others = this.#world.clusters.filter((other) => other !== cluster).flatMap(({ pools }) => [...pools.values()])
+    if (others.some((other) => specOf(other).preAllocatedFloatingIPs?.includes(record.text))) return false
     const pool = cluster.pools.get(record.owner?.pool ?? '')
     const isOfPool = pool !== undefined && pool.metadata.uid === record.owner?.uid
     // a call that arrives after the end of its pool is known to nothing
