@@ -87,7 +87,9 @@ export class DeletionsRule implements Rule {
         const claim = cluster.claims.get(claimOf(address))
         if (addressIn(address) !== record.text || !isAlive(claim)) continue
         const isElsewhere = cluster !== process.cluster && record.owner?.cluster === process.cluster.name
-        if (isElsewhere && this.#named.has(`${cluster.name} ${record.text}`)) continue
+        // people have deleted the one that the claim has got, and the cloud has given it again
+        const isNewer = record.createdMs > (this.#written.get(address.metadata.uid ?? '')?.atMs ?? record.createdMs)
+        if (isElsewhere && (isNewer || this.#named.has(`${cluster.name} ${record.text}`))) continue
         if (this.#isTooLate(address, claim, madeMs) || this.#isOfTwoLeaders(address, record, process)) continue
         return `${claimOf(address)} of cluster ${cluster.name}`
       }
