@@ -25,12 +25,9 @@ export class ExternalLedger<P extends KubeObject> extends AddressLedger<P> {
   /** The uid of the pool, and the time after which a list shows all that was called before. */
   #fence: { readonly uid: string | undefined; readonly atMs: number } | undefined
   #report: { readonly of: PoolReport; readonly atMs: number } | undefined
-  /**
-   * Addresses whose IPAddress has appeared, or is gone, and when: the list says nothing of them.
-   * `undefined`: since the last plan.
-   */
-  readonly #taken = new Map<string, number | undefined>()
-  readonly #released = new Map<string, number | undefined>()
+  /** Addresses whose IPAddress has appeared, or is gone: the list says nothing of them. */
+  readonly #taken = new Moves()
+  readonly #released = new Moves()
 
   constructor(holdings: PoolHoldings, kind: ExternalPoolKind<P>) {
     super(holdings)
@@ -99,18 +96,18 @@ export class ExternalLedger<P extends KubeObject> extends AddressLedger<P> {
     const address = canonical(spec.address)
     if (address === undefined) return
     this.#view?.view.take(address)
-    this.#taken.set(address, undefined)
+    this.#taken.note(address)
   }
 
   /** Notes that an IPAddress no longer has its address. */
   release({ spec }: Pick<IPAddress, 'spec'>): void {
     const address = canonical(spec.address)
-    if (address !== undefined) this.#released.set(address, undefined)
+    if (address !== undefined) this.#released.note(address)
   }
 
-  /** The addresses taken and released after a time, and when. Forgets the others. O(these) */
+  /** The addresses taken and released after a time, and when. Forgets the others. */
   movedSince(shownMs: number, nowMs: number) {
-    return { taken: since(this.#taken, shownMs, nowMs), released: since(this.#released, shownMs, nowMs) }
+    return { taken: this.#taken.since(shownMs, nowMs), released: this.#released.since(shownMs, nowMs) }
   }
 
   /** The state of the pool as it was last compared with its status. */
@@ -159,13 +156,32 @@ export class ExternalLedger<P extends KubeObject> extends AddressLedger<P> {
   }
 }
 
-/** The entries after a time; those without one get the present one. Removes the others. */
-function since(moved: Map<string, number | undefined>, shownMs: number, nowMs: number): ReadonlyMap<string, number> {
-  for (const [text, atMs = nowMs] of moved) {
-    if (atMs < shownMs) moved.delete(text)
-    else moved.set(text, atMs)
+/**
+ * Addresses that have moved, and when. Each is looked at when it is noted, and when it is dropped.
+ */
+class Moves {
+  /** Those that were noted since the last plan. */
+  readonly #noted = new Set<string>()
+  /** In the order of their times. */
+  readonly #atMs = new Map<string, number>()
+
+  note(text: string): void {
+    this.#noted.add(text)
   }
-  return moved as ReadonlyMap<string, number>
+
+  /** Those after a time. The ones without a time get the present one. */
+  since(shownMs: number, nowMs: number): ReadonlyMap<string, number> {
+    for (const text of this.#noted) {
+      this.#atMs.delete(text)
+      this.#atMs.set(text, nowMs)
+    }
+    this.#noted.clear()
+    for (const [text, atMs] of this.#atMs) {
+      if (atMs >= shownMs) break
+      this.#atMs.delete(text)
+    }
+    return this.#atMs
+  }
 }
 
 /** The canonical form of an address; `undefined` for a text that is not an address. */

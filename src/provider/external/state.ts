@@ -33,6 +33,8 @@ export function stateOf<P extends KubeObject>(rules: ExternalRules<P>, input: In
   const { pool, ledger, calls, nowMs } = input
   const read = rules.kind.policyOf(pool)
   const identity = ledger.identityOf(pool)
+  // what has moved before the first list is older than it
+  ledger.movedSince(Number.NEGATIVE_INFINITY, nowMs)
   if (!read.ok) return { isKnown: false, shortage: invalid(read.problems.join('; ')) }
   if (!identity.ok) return { isKnown: false, shortage: invalid(identity.problem) }
   ledger.fenceMs(pool, nowMs, rules)
