@@ -4,7 +4,10 @@ import { check } from '../../errors/check.js'
 import type { FloatingIP, RouterLinks, ServerNetwork, ServerPort } from './server-cloud.js'
 import { canonical } from './server-view.js'
 
-/** The port and the fixed address that a floating IP can be attached to, or why there is none. */
+/**
+ * The port and the fixed address to which a floating IP can be attached, or the reason why it
+ * cannot.
+ */
 export type PortChoice =
   | { readonly ok: true; readonly port: ServerPort; readonly fixedAddress: string }
   | { readonly ok: false; readonly reason: 'NoPorts' | 'NoRouter'; readonly message: string }
