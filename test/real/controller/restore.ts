@@ -49,13 +49,14 @@ class World {
     const [a, b] = [await this.#bind('a'), await this.#bind('b')]
     const copy = await this.#backUp()
     // time goes on after the copy: what `a` had is given to another, by a controller that has seen
-    // both
+    // both. The pool is full, so that `d` gets no other address when the controller sees it early
     await this.#bind('c')
+    await this.#bind('full')
     await this.#client.send('DELETE', `${CLAIMS}/a`)
-    await this.#until('a has gone', async () => (await this.#addresses()).size === 2 || undefined)
+    await this.#until('a has gone', async () => (await this.#addresses()).size === 3 || undefined)
     assert.equal(await this.#bind('d'), a)
     await this.#client.send('DELETE', `${CLAIMS}/d`)
-    await this.#until('d has gone', async () => (await this.#addresses()).size === 2 || undefined)
+    await this.#until('d has gone', async () => (await this.#addresses()).size === 3 || undefined)
 
     await this.#restore(copy)
     const ended = await this.#controller!.ended(PATIENCE_SECONDS)
