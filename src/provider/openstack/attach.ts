@@ -137,9 +137,9 @@ function planBound(
     const { port, fixedAddress } = found
     const step = change(view, address, 'attachFloatingIP', { id, port: port.id, fixedAddress, revision })
     const outcome = outcomeOf('attaching', found.message)
-    // the claim must still have this address
-    const held =
-      step.kind === 'ask' ? [...effects, guard(claim, 'only the address of this claim is attached')] : effects
+    // the claim must still have this address: an earlier IPAddress of the name may have another one
+    const proof = [claim, object].map((each) => guard(each, 'only the address of this claim is attached'))
+    const held = step.kind === 'ask' ? [...effects, ...proof] : effects
     return planStep(view, step, { outcome, effects: held, failed: 'Failed while associating ip from pool' })
   }
   if (found.kind === 'attached') {

@@ -274,6 +274,7 @@ function viewOf(
   const key = formatRef(refOf(server))
   return {
     ...{ server, claims, addresses, nowMs, rules },
+    addressNamed: (each) => cache.addresses.entry({ namespace, name: each })?.object,
     claimRef: {
       apiVersion: IPAddressClaim.info.apiVersion,
       kind: IPAddressClaim.info.kind,

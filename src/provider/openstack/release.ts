@@ -1,3 +1,4 @@
+import { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import type { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import { hasFinalizer } from '../../crd/meta/object.js'
 import { FLOATING_IP_FINALIZER } from '../../crd/openstack/names.js'
@@ -32,7 +33,8 @@ const RELEASE_LOOK_SECONDS = 5
 export function planRelease(view: ServerView, deletes: boolean): Plan<FloatingServerOutcome> {
   const { server } = view
   const release = releasePlan(consumerInput(view), { deleteExplicitly: deletes })
-  for (const address of addressesToDetach(view, release.effects)) {
+  const claims = releasedClaims(view, release.effects)
+  for (const address of addressesToDetach(view, claims)) {
     const plan = planDetach(view, address)
     if (plan !== undefined) return plan
   }
@@ -40,6 +42,7 @@ export function planRelease(view: ServerView, deletes: boolean): Plan<FloatingSe
   const isHeld = hasFinalizer(server, FLOATING_IP_FINALIZER)
   const finalizer = isHeld ? [...noClaim(view), removeFinalizer(server, FLOATING_IP_FINALIZER, why)] : []
   const effects = [...release.effects, ...finalizer]
+  if (effects.length > 0) effects.unshift(...proofOfAddresses(view, claims))
   // a server that is being deleted stays so; another one may have got a pool again
   if (deletes && effects.length > 0) effects.unshift(guard(server, 'it needs no floating IP'))
   return { outcome: { kind: 'released', message: why }, effects }
@@ -51,20 +54,40 @@ function noClaim({ claimRef, claims }: ServerView): readonly Effect[] {
   return isKnown ? [] : proofOfAbsence({ ref: claimRef }, 'no claim of a server that does not exist')
 }
 
-/**
- * The addresses of the claims that are released, and of claims of the server that no finalizer
- * holds.
- */
-function addressesToDetach(view: ServerView, effects: readonly Effect[]): readonly string[] {
-  const { server, claims, addresses } = view
+/** The claims that are released, and claims of the server that no finalizer holds. */
+function releasedClaims({ server, claims }: ServerView, effects: readonly Effect[]): readonly IPAddressClaim[] {
   const released = new Set(effects.flatMap((effect) => ('ref' in effect ? [effect.ref.name] : [])))
-  const isOwn = ({ metadata }: IPAddressClaim) =>
-    released.has(metadata.name) || metadata.ownerReferences?.some(({ uid }) => uid === server.metadata.uid) === true
-  return claims.filter(isOwn).flatMap((claim) => {
+  const { uid } = server.metadata
+  return claims.filter(
+    ({ metadata }) => released.has(metadata.name) || metadata.ownerReferences?.some((owner) => owner.uid === uid),
+  )
+}
+
+function addressesToDetach({ addresses }: ServerView, claims: readonly IPAddressClaim[]): readonly string[] {
+  return claims.flatMap((claim) => {
     const object = addresses.find(({ metadata }) => metadata.name === claim.status?.addressRef?.name)
     // an IPAddress for another claim is not detached, and an invalid address was never attached
     const address = object?.spec.claimRef.name === claim.metadata.name ? canonical(object.spec.address) : undefined
     return address === undefined ? [] : [address]
+  })
+}
+
+/**
+ * Effects that prove that the claims have the addresses that were looked for in the cloud. The
+ * watch of IPAddress objects may be later than that of claims: then the plan knows no IPAddress, or
+ * that of an earlier claim of the name, and the instance still has the address of this claim.
+ */
+function proofOfAddresses(view: ServerView, claims: readonly IPAddressClaim[]): readonly Effect[] {
+  // nothing is attached to a server without an instance
+  if (instanceOf(view.server) === undefined) return []
+  const why = 'its address is not attached'
+  return claims.flatMap(({ metadata: { namespace }, status }): readonly Effect[] => {
+    const name = status?.addressRef?.name
+    if (name === undefined) return []
+    const known = view.addressNamed(name)
+    const { apiVersion, kind } = IPAddress.info
+    const ref = { apiVersion, kind, namespace, name }
+    return known === undefined ? proofOfAbsence({ ref }, why) : [guard(known, why)]
   })
 }
 

@@ -5,7 +5,7 @@ import type { Cluster } from '../../crd/cluster-api/cluster.js'
 import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import type { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import { CLUSTER_NAME_LABEL } from '../../crd/cluster-api/names.js'
-import { type Json, labelOf, type ObjectRef, refOf } from '../../crd/meta/object.js'
+import { type Json, type KubeObject, labelOf, type ObjectRef, refOf } from '../../crd/meta/object.js'
 import type { OpenStackServer } from '../../crd/openstack/machines.js'
 import { FLOATING_ADDRESS_CONDITION, FLOATING_IP_ERROR_REASON } from '../../crd/openstack/names.js'
 import { retryAfter } from '../../plan/calls.js'
@@ -29,6 +29,8 @@ export interface ServerView {
   /** The claims with the name of its claim, or that it owns. */
   readonly claims: readonly IPAddressClaim[]
   readonly addresses: readonly IPAddress[]
+  /** The IPAddress of a name in the namespace of the server, also one that cannot be parsed. */
+  readonly addressNamed: (name: string) => KubeObject | undefined
   readonly cluster: Cluster | undefined
   readonly knownOf: (about: string) => KnownOfServer
   readonly nowMs: number

@@ -1,8 +1,9 @@
+import { IPAddress, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
 import type { KubeObject } from 'ipam-kit/crd/meta'
 import { OpenStackServer } from 'ipam-kit/crd/openstack'
-import { floatingServers } from 'ipam-kit/provider/openstack'
-import { runPlan } from 'ipam-kit/run'
-import { expect, test } from 'vitest'
+import { floatingServers, serverCloudCaller } from 'ipam-kit/provider/openstack'
+import { runKey, runPlan } from 'ipam-kit/run'
+import { describe, expect, test } from 'vitest'
 import { ADDRESS, CLAIM, poolRef, World } from './world.js'
 
 const MOMENT = '2026-01-01T00:00:00Z'
@@ -77,4 +78,81 @@ test('a server does not end before a claim that another process has just created
   await world.work(10)
   expect(await world.get(OpenStackServer, 'w1')).toBeUndefined()
   expect((await world.claim())?.metadata.finalizers).toBeUndefined()
+})
+
+/** The outcome of the server, by a process that has observed only these objects. */
+async function workLate(world: World, ...objects: readonly (KubeObject | undefined)[]): Promise<string | undefined> {
+  const planner = second(...objects)
+  const { kind, outcome } = await runKey(planner, KEY, world.store, {
+    now: () => world.nowMs,
+    show: (change) => void planner.observe(change),
+    external: serverCloudCaller(world.cloud),
+  })
+  return `${kind}: ${outcome?.kind}`
+}
+
+describe('an IPAddress that the process observes later than the claim', () => {
+  const LATER = '203.0.113.11'
+  const server = (world: World) => world.get<KubeObject>(OpenStackServer, 'w1')
+  const address = (world: World) => world.get<KubeObject>(IPAddress, CLAIM)
+
+  /** A server that was created again under its name, with another address than before. */
+  async function recreated(): Promise<{ readonly world: World; readonly earlier: KubeObject | undefined }> {
+    const world = await new World().attached()
+    const earlier = await address(world)
+    await world.delete(OpenStackServer, 'w1')
+    await world.work(10)
+    await world.delete(IPAddressClaim, CLAIM)
+    await world.delete(IPAddress, CLAIM)
+    await world.server()
+    await world.work()
+    await world.bind(LATER)
+    world.cloud.floatingIP(LATER)
+    await world.boot('i2')
+    return { world, earlier }
+  }
+
+  test('the address of an earlier server of the name is not attached, and that of the server is', async () => {
+    const { world, earlier } = await recreated()
+    expect(await workLate(world, await server(world), await world.claim(), earlier)).toBe('done: attached')
+    expect([world.cloud.portOf(ADDRESS), world.cloud.portOf(LATER)]).toEqual(['', 'i2-p1'])
+  })
+
+  test('an address is not attached when a move has deleted its IPAddress', async () => {
+    const world = new World()
+    await world.server()
+    await world.work()
+    await world.bind()
+    world.cloud.floatingIP(ADDRESS)
+    await world.boot()
+    const observed = [await server(world), await world.claim(), await address(world)]
+    await world.delete(IPAddress, CLAIM)
+    expect(await workLate(world, ...observed)).toBe('done: waiting')
+    expect(world.cloud.portOf(ADDRESS)).toBe('')
+  })
+
+  test.each([
+    ['no IPAddress', false],
+    ['that of an earlier server of the name', true],
+  ])('a claim is not released before its address is detached: the process has observed %s', async (_, isEarlier) => {
+    const { world, earlier } = await recreated()
+    await world.work()
+    expect(world.cloud.portOf(LATER)).toBe('i2-p1')
+    await world.delete(OpenStackServer, 'w1')
+    const observed = [await server(world), await world.claim(), isEarlier ? earlier : undefined]
+    expect(await workLate(world, ...observed)).toBe('done: released')
+    expect(world.cloud.portOf(LATER)).toBe('')
+    expect((await world.claim())?.metadata.finalizers).toBeUndefined()
+  })
+
+  test.each([
+    ['does not exist', (world: World) => world.delete(IPAddress, CLAIM)],
+    ['cannot be parsed', (world: World) => world.patch(IPAddress, CLAIM, { spec: { claimRef: 1 } })],
+  ])('a claim is released when its IPAddress %s', async (_, change) => {
+    const world = await new World().attached()
+    await change(world)
+    await world.delete(OpenStackServer, 'w1')
+    expect(await world.work(10)).toBe('released')
+    expect((await world.claim())?.metadata.finalizers).toBeUndefined()
+  })
 })
