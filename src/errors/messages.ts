@@ -48,6 +48,8 @@ export const templates: { readonly [C in ErrorCode]: ErrorDefinition<C>['templat
   INVALID_CLAIM_NAME: (c) => `not a claim name: ${quote(c.name)}: ${plain(c.problem)}`,
   INVARIANT_BROKEN: (c) => `broken invariant, please report: ${c.what}`,
   INVALID_CONVERSION: (c) => `${plain(c.object)} has no form in ${plain(c.to)}: ${plain(c.path)}: ${plain(c.problem)}`,
+  INVALID_OBJECT_NAME: (c) => `not a name of ${plain(c.kind)}: ${quote(c.name)}: ${plain(c.problem)}`,
+  INVALID_ROW_ADDRESS: (c) => `${plain(c.address)} has no row in a pool of ${plain(c.range)}: ${plain(c.problem)}`,
 }
 
 /** The call that makes the expected value, as the end of a message. */

@@ -38,6 +38,8 @@ const reactions: { readonly [C in ErrorCode]: readonly [conditionReason: string,
   INVALID_CLAIM_NAME: ['InvalidObject', 'never'],
   INVARIANT_BROKEN: ['InternalError', 'never'],
   INVALID_CONVERSION: ['InvalidObject', 'never'],
+  INVALID_OBJECT_NAME: ['InvalidObject', 'never'],
+  INVALID_ROW_ADDRESS: ['AddressOutOfRange', 'never'],
 }
 
 /** All codes, in the order of the registry. */

@@ -101,6 +101,14 @@ const examples: { readonly [C in ErrorCode]: readonly [context: ErrorContexts[C]
     { object: 'InClusterIPPool lab/blue', to: 'v1alpha2', path: 'spec.subnet', problem: "no '/'" },
     "InClusterIPPool lab/blue has no form in v1alpha2: spec.subnet: no '/'",
   ],
+  INVALID_OBJECT_NAME: [
+    { kind: 'IPPool', name: '--1-64', problem: 'must be a lowercase RFC 1123 subdomain' },
+    'not a name of IPPool: "--1-64": must be a lowercase RFC 1123 subdomain',
+  ],
+  INVALID_ROW_ADDRESS: [
+    { range: '10.0.0.8/24', address: '10.0.0.1', problem: 'it is below the address that the range is written with' },
+    '10.0.0.1 has no row in a pool of 10.0.0.8/24: it is below the address that the range is written with',
+  ],
 }
 
 describe.each(codes)('%s', (code) => {

@@ -6,6 +6,7 @@ import { type CrdModel, groupOf, type KubeObject } from 'ipam-kit/crd/meta'
 import * as Metal3 from 'ipam-kit/crd/metal3'
 import { ClusterCIDR } from 'ipam-kit/crd/node-ipam'
 import * as OpenStack from 'ipam-kit/crd/openstack'
+import * as Whereabouts from 'ipam-kit/crd/whereabouts'
 
 const crdModels: readonly CrdModel<KubeObject>[] = [
   IPAddressClaim,
@@ -25,6 +26,9 @@ const crdModels: readonly CrdModel<KubeObject>[] = [
   OpenStack.OpenStackServer,
   OpenStack.OpenStackMachine,
   OpenStack.OpenStackMachineTemplate,
+  Whereabouts.IPPool,
+  Whereabouts.OverlappingRangeIPReservation,
+  Whereabouts.NodeSlicePool,
 ]
 
 /** The schema of every version of every kind. */

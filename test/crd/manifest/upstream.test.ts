@@ -15,6 +15,7 @@ import type { CrdModel, KubeObject } from 'ipam-kit/crd/meta'
 import { IPClaim, IPPool, IPAddress as Metal3IPAddress } from 'ipam-kit/crd/metal3'
 import { ClusterCIDR } from 'ipam-kit/crd/node-ipam'
 import { OpenStackFloatingIPPool } from 'ipam-kit/crd/openstack'
+import * as Whereabouts from 'ipam-kit/crd/whereabouts'
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 
@@ -80,7 +81,23 @@ const kinds: readonly {
       },
     ],
   },
+  { model: Whereabouts.IPPool, file: whereabouts('ippools'), differences: plainDifferences('v1alpha1') },
+  {
+    model: Whereabouts.OverlappingRangeIPReservation,
+    file: whereabouts('overlappingrangeipreservations'),
+    differences: plainDifferences('v1alpha1'),
+  },
+  { model: Whereabouts.NodeSlicePool, file: whereabouts('nodeslicepools'), differences: plainDifferences('v1alpha1') },
 ]
+
+/** A definition without columns and subresources leaves the two members out. */
+function plainDifferences(version: string): readonly Difference[] {
+  const reason = 'the same as none'
+  return [
+    { path: `spec.versions.${version}.additionalPrinterColumns`, ours: [], reason },
+    { path: `spec.versions.${version}.subresources`, ours: {}, reason },
+  ]
+}
 
 /**
  * Theirs accepts changes and sizes that their allocator cannot follow, and objects without a spec.
@@ -154,6 +171,10 @@ const withConditions = [InClusterIPPool, GlobalInClusterIPPool, InClusterPrefixP
 
 function metal3(plural: string): string {
   return `metal3-ip-address-manager/ipam.metal3.io_${plural}.yaml`
+}
+
+function whereabouts(plural: string): string {
+  return `whereabouts/whereabouts.cni.cncf.io_${plural}.yaml`
 }
 
 function inCluster(plural: string): string {

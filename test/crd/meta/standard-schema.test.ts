@@ -7,6 +7,7 @@ import * as Metal3 from 'ipam-kit/crd/metal3'
 import * as Networking from 'ipam-kit/crd/networking'
 import * as NodeIpam from 'ipam-kit/crd/node-ipam'
 import * as OpenStack from 'ipam-kit/crd/openstack'
+import * as Whereabouts from 'ipam-kit/crd/whereabouts'
 import { describe, expect, test } from 'vitest'
 
 const { InClusterIPPool } = InCluster
@@ -21,7 +22,7 @@ function isModel(value: unknown): value is Model<KubeObject> {
   return typeof value === 'object' && value !== null && 'info' in value && 'safeParse' in value
 }
 
-const entries = [ClusterApi, Core, InCluster, IpamKit, Metal3, Networking, NodeIpam, OpenStack]
+const entries = [ClusterApi, Core, InCluster, IpamKit, Metal3, Networking, NodeIpam, OpenStack, Whereabouts]
 const models = entries.flatMap((entry) => Object.values(entry as object).filter(isModel))
 
 test.each(models.map((model) => [model.info.kind, model] as const))('%s is a Standard Schema', (_, model) => {

@@ -10,6 +10,7 @@ import { versionOf } from '../../../src/crd/meta/object.js'
 import * as Metal3 from '../../../src/crd/metal3/index.js'
 import * as NodeIpam from '../../../src/crd/node-ipam/index.js'
 import * as OpenStack from '../../../src/crd/openstack/index.js'
+import * as Whereabouts from '../../../src/crd/whereabouts/index.js'
 import type { Store } from '../../../src/store/index.js'
 import {
   type ClientNodeConfig,
@@ -43,6 +44,9 @@ const models: readonly CrdModel<KubeObject>[] = [
   OpenStack.OpenStackServer,
   OpenStack.OpenStackMachine,
   OpenStack.OpenStackMachineTemplate,
+  Whereabouts.IPPool,
+  Whereabouts.OverlappingRangeIPReservation,
+  Whereabouts.NodeSlicePool,
 ]
 
 /** The definitions that we make, and the webhooks that go with them, on a real API server. */
