@@ -111,7 +111,9 @@ export interface ErrorContexts {
     readonly path: string
     readonly problem: string
   }
-  /** An API server refuses an object with this name. `name` is as the system of the kind makes it. */
+  /**
+   * An API server refuses an object with this name. `name` is as the system of the kind makes it.
+   */
   readonly INVALID_OBJECT_NAME: { readonly kind: string; readonly name: string; readonly problem: string }
   /** An address that cannot have a row in a pool of this range. */
   readonly INVALID_ROW_ADDRESS: { readonly range: string; readonly address: string; readonly problem: string }

@@ -5,6 +5,7 @@
  * @module ipam-kit/crd/whereabouts
  */
 
+export type { AddressValue, PrefixValue, Result } from '../../cidr/index.js'
 export type { CrdModel, JsonObject, KubeObject, MergePatch } from '../meta/index.js'
 export { type IPAllocation, IPPool, type IPPoolSpec } from './ip-pool.js'
 export { WHEREABOUTS_GROUP } from './names.js'

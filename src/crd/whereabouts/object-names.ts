@@ -125,8 +125,8 @@ const MAX_ADDRESS_TEXT = 45
 
 /**
  * What the name of a reservation can say, the reading with the shortest network first. A name has
- * several readings if the network ends like the start of an IPv6 address: `a-fd00--1` is the address
- * a:fd00::1 without a network, or fd00::1 of the network `a`. O(length).
+ * several readings if the network ends like the start of an IPv6 address: `a-fd00--1` is the
+ * address a:fd00::1 without a network, or fd00::1 of the network `a`. O(length).
  *
  * An IPv6 address is read in any spelling: `fd00-0-0-10-0-0-3-1` is fd00:0:0:10::3:1.
  *

@@ -76,8 +76,8 @@ export interface PoolRows {
  * wrote it: -1 is 2^64 - 1. Offsets of 2^64 and more have no key of their own: upstream cuts their
  * high bits off, and the row of another address stands there.
  *
- * Never write a whole pool back: rows that are not understood would be lost. {@link rowPatch} writes
- * one row.
+ * Never write a whole pool back: rows that are not understood would be lost. {@link rowPatch}
+ * writes one row.
  *
  * @example
  * import { Address } from 'ipam-kit/cidr'
@@ -172,7 +172,7 @@ function duplicatesOf(rows: readonly PoolRow[]): readonly RowOddity[] {
 const WHOLE_NUMBER = /^([+-]?)([0-9]+)$/
 /** A key of upstream has 20 characters. More zeros before it are read up to this. */
 const MAX_KEY_LENGTH = 64
-/** Numbers of so many characters are exact. */
+/** Numbers of up to 15 digits are exact. */
 const MAX_EXACT_LENGTH = 15
 const LARGE = 1n << 63n
 const KEYS = 1n << 64n
@@ -205,8 +205,8 @@ function addressAt(range: Prefix, offset: bigint | number): Address.Address | un
  *
  * @param range as `readRows` returns it: with the literal address of `spec.range`
  * @returns the failure `INVALID_ROW_ADDRESS` for an address that has no key: one of another family,
- * outside of the range, below the literal address (upstream writes the distance, which is the key of
- * another address), or 2^64 and more above it (upstream cuts the high bits off)
+ * outside of the range, below the literal address (upstream writes the distance, which is the key
+ * of another address), or 2^64 and more above it (upstream cuts the high bits off)
  * @throws IpamError `INVALID_ARGUMENT` for a range or an address that is none
  * @example
  * import { Address, Prefix } from 'ipam-kit/cidr'
@@ -230,7 +230,9 @@ export function rowKey(range: Prefix, address: Address.Address): Result<string, 
  * @example
  * import { Prefix } from 'ipam-kit/cidr'
  * const range = Prefix.parse('10.0.0.0/24')
- * [isKeyOf(range, '255'), isKeyOf(range, '01'), isKeyOf(range, '256')] // [true, true, false]
+ * isKeyOf(range, '255') // true
+ * isKeyOf(range, '01') // true
+ * isKeyOf(range, '256') // false
  */
 export function isKeyOf(range: Prefix, key: string): boolean {
   assertPrefix('isKeyOf', 'range', range)

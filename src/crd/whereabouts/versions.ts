@@ -19,8 +19,8 @@ export function ipPool() {
 }
 
 /**
- * One row that is not as the definition says would make the whole pool unreadable. Rows are read one
- * by one, by `readRows`.
+ * One row that is not as the definition says would make the whole pool unreadable. Rows are read
+ * one by one, by `readRows`.
  */
 function allocations(): Field<{ readonly [key: string]: unknown }> {
   const row = object('The holder of an address.', {
