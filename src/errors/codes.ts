@@ -117,6 +117,14 @@ export interface ErrorContexts {
   readonly INVALID_OBJECT_NAME: { readonly kind: string; readonly name: string; readonly problem: string }
   /** An address that cannot have a row in a pool of this range. */
   readonly INVALID_ROW_ADDRESS: { readonly range: string; readonly address: string; readonly problem: string }
+  /**
+   * The IPAM part of a CNI configuration that cannot be used, with one issue for each field. `text`
+   * is the sentence of the upstream project, if the caller asks for its rules.
+   */
+  readonly INVALID_IPAM_CONFIG: {
+    readonly issues: readonly { readonly path: string; readonly message: string }[]
+    readonly text?: string | undefined
+  }
 }
 
 /** Which text does not parse, where and why. */

@@ -50,6 +50,10 @@ export const templates: { readonly [C in ErrorCode]: ErrorDefinition<C>['templat
   INVALID_CONVERSION: (c) => `${plain(c.object)} has no form in ${plain(c.to)}: ${plain(c.path)}: ${plain(c.problem)}`,
   INVALID_OBJECT_NAME: (c) => `not a name of ${plain(c.kind)}: ${quote(c.name)}: ${plain(c.problem)}`,
   INVALID_ROW_ADDRESS: (c) => `${plain(c.address)} has no row in a pool of ${plain(c.range)}: ${plain(c.problem)}`,
+  INVALID_IPAM_CONFIG: (c) =>
+    c.text === undefined
+      ? `IPAM configuration is invalid: ${list(c.issues.map((issue) => `${issue.path}: ${issue.message}`))}`
+      : plain(c.text, 2000),
 }
 
 /** The call that makes the expected value, as the end of a message. */

@@ -40,6 +40,7 @@ const reactions: { readonly [C in ErrorCode]: readonly [conditionReason: string,
   INVALID_CONVERSION: ['InvalidObject', 'never'],
   INVALID_OBJECT_NAME: ['InvalidObject', 'never'],
   INVALID_ROW_ADDRESS: ['AddressOutOfRange', 'never'],
+  INVALID_IPAM_CONFIG: ['InvalidConfiguration', 'never'],
 }
 
 /** All codes, in the order of the registry. */

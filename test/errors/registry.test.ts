@@ -109,6 +109,10 @@ const examples: { readonly [C in ErrorCode]: readonly [context: ErrorContexts[C]
     { range: '10.0.0.8/24', address: '10.0.0.1', problem: 'it is below the address that the range is written with' },
     '10.0.0.1 has no row in a pool of 10.0.0.8/24: it is below the address that the range is written with',
   ],
+  INVALID_IPAM_CONFIG: [
+    { issues: [{ path: 'ipam.range', message: '"x" is not a CIDR' }] },
+    'IPAM configuration is invalid: ipam.range: "x" is not a CIDR',
+  ],
 }
 
 describe.each(codes)('%s', (code) => {

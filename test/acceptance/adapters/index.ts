@@ -26,6 +26,7 @@ import { persistentAllocators } from './persistent-allocators.js'
 import { securityCidr } from './security-cidr.js'
 import { whereaboutsAllocate } from './whereabouts-allocate.js'
 import { whereaboutsCalicoBlocks } from './whereabouts-calico-blocks.js'
+import { whereaboutsConfig } from './whereabouts-config.js'
 import { whereaboutsIphelpers } from './whereabouts-iphelpers.js'
 import { whereaboutsMetallbPools } from './whereabouts-metallb-pools.js'
 import { whereaboutsOtherAllocators } from './whereabouts-other-allocators.js'
@@ -58,6 +59,7 @@ const ofFiles: Readonly<Record<string, Adapter>> = {
   'security-cidr': securityCidr,
   'whereabouts-allocate': whereaboutsAllocate,
   'whereabouts-calico-blocks': whereaboutsCalicoBlocks,
+  'whereabouts-config': whereaboutsConfig,
   'whereabouts-iphelpers': whereaboutsIphelpers,
   'whereabouts-metallb-pools': whereaboutsMetallbPools,
   'whereabouts-other-allocators': whereaboutsOtherAllocators,
@@ -81,8 +83,6 @@ export const allocatorLevel: ReadonlySet<string> = new Set([
   'consumer-harvester',
   'nodeipam-cidrset',
   'persistent-allocators',
-  'whereabouts-allocate',
-  'whereabouts-iphelpers',
   'whereabouts-metallb-pools',
   'whereabouts-other-allocators',
 ])

@@ -1,5 +1,11 @@
-import { AddressPool, type Owner } from 'ipam-kit/allocator'
-import { Address, Prefix, Range, RangeSet } from 'ipam-kit/cidr'
+import { Address, Prefix } from 'ipam-kit/cidr'
+import {
+  chooseAddress,
+  type RowOwner,
+  rowsToRelease,
+  rowsToReuse,
+  type WhereaboutsRange,
+} from 'ipam-kit/provider/whereabouts'
 import * as z from 'zod'
 import { type Answer, answerKeys, type GivenCase, refusedWith, unsupported } from '../answer.js'
 import { inAskedOrder } from '../asked-order.js'
@@ -36,9 +42,13 @@ type Input = z.output<typeof inputSchema>
 type Release = Extract<Input, { op: 'release' }>
 type Assignment = Exclude<Input, Release>
 
+interface Row extends RowOwner {
+  readonly address: Address
+}
+
 /**
- * Which address whereabouts gives to an interface, and which one it takes back: on a pool that
- * gives the lowest free one.
+ * Which address whereabouts gives to an interface, and which one it takes back. Upstream gives a
+ * pod its old address, also to another container of it.
  */
 export function whereaboutsAllocate({ input, expect }: GivenCase): Answer {
   const known = readInput(inputSchema, input)
@@ -50,111 +60,61 @@ export function whereaboutsAllocate({ input, expect }: GivenCase): Answer {
 const SOMEBODY = { podRef: 'whoever asks' }
 
 function assign(input: Assignment, expect: unknown): Answer {
-  const request = input.request ?? SOMEBODY
-  const owner = interfaceOf(request)
-  const pool = new AddressPool({ ranges: RangeSet.empty })
-  for (const [index, text] of input.reserved.entries()) pool.occupy(readAddress(text), { uid: `other-${index}` })
-  for (const held of input.reservations) pool.occupy(readAddress(held.ip), interfaceOf(held))
-  // an interface is given what it has, whatever the configuration says now
-  let outcome = pool.allocate({ owner })
-  if (outcome.kind !== 'already') {
-    const space = spaceOf(input)
-    if (typeof space === 'string') return refusedWith(expect, space)
-    pool.resize({ ranges: RangeSet.fromRanges([space.range]), exclude: space.exclude })
-    outcome = pool.allocate({ owner })
-    if (outcome.kind !== 'allocated') return refusedWith(expect, exhausted(space, input.exclude))
+  const others = input.reserved.map((ip, index) => ({ ip, podRef: `other-${index}` }))
+  const rows = [...others, ...input.reservations].map(rowOf)
+  const owner = ownerOf(input.request ?? SOMEBODY)
+  const [own] = rowsToReuse(rows, owner, 'pod')
+  if (own !== undefined) {
+    return answersOf(
+      expect,
+      rows.map((row) => (row === own ? { ...own, id: owner.id } : row)),
+      own.address,
+    )
   }
-  const { address, kind } = outcome
-  if (kind === 'already') {
-    // the row becomes that of the container that asks now
-    pool.release(address, owner)
-    pool.occupy(address, owner)
-  }
+  const range = rangeOf(input)
+  if (range === undefined) return refusedWith(expect, `invalid CIDR address: ${input.range}`)
+  const choice = chooseAddress(range, { taken: rows.map(({ address }) => address) })
+  if (choice.kind !== 'chosen') return refusedWith(expect, choice.message)
+  return answersOf(expect, [...rows, { ...owner, address: choice.address }], choice.address)
+}
+
+function answersOf(expect: unknown, rows: readonly Row[], address: Address): Answer {
   return answerKeys(expect, {
     ip: () => Address.format(address),
-    reservedCount: () => pool.entries().flatMap(({ holds }) => holds).length,
-    containerId: () => pool.ownersOf(address).find((one) => isSame(one, owner))?.key ?? null,
+    reservedCount: () => rows.length,
+    containerId: () => rows.find((row) => Address.equals(row.address, address))?.id ?? null,
     error: () => false,
   })
 }
 
 function release({ reservations, request }: Release, expect: unknown): Answer {
-  const pool = new AddressPool({ ranges: RangeSet.fromAddresses(reservations.map(({ ip }) => readAddress(ip))) })
-  for (const held of reservations) pool.occupy(readAddress(held.ip), containerOf(held))
-  const owner = containerOf(request)
-  const released = pool.addressesOf(owner.uid).find((address) => pool.release(address, owner).kind === 'released')
-  const left = pool.entries().map(({ address }) => Address.format(address))
+  const rows = reservations.map(rowOf)
+  const released = rowsToRelease(rows, ownerOf(request))
+  const left = rows.filter((row) => !released.includes(row)).map(({ address }) => Address.format(address))
   return answerKeys(expect, {
-    released: () => (released === undefined ? null : Address.format(released)),
+    released: () => (released[0] === undefined ? null : Address.format(released[0].address)),
     left: (asked) => inAskedOrder(asked, left),
     leftCount: () => left.length,
     error: () => false,
   })
 }
 
-/** The owner of an assignment: an interface of a pod, whichever container it is of. */
-function interfaceOf({ podRef, ifName, containerId }: NonNullable<Assignment['request']>): Owner {
-  return { uid: podRef, interface: ifName || undefined, key: containerId }
+function ownerOf({ podRef = '', ifName, containerId = '' }: Partial<Release['request']>): RowOwner {
+  return { podref: podRef, id: containerId, ifname: ifName }
 }
 
-function isSame(left: Owner, right: Owner): boolean {
-  return left.uid === right.uid && left.interface === right.interface
+function rowOf({ ip, ...owner }: Partial<Release['request']> & { readonly ip: string }): Row {
+  return { address: readAddress(ip), ...ownerOf(owner) }
 }
 
-/** The owner of a release: an interface of a container, whichever pod that is of. */
-function containerOf({ ifName, containerId }: Release['request']): Owner {
-  return { uid: containerId, interface: ifName || undefined }
-}
-
-/** The addresses to choose from: those of `range` without the excluded ones. */
-interface Space {
-  readonly prefix: Prefix
-  readonly range: Range
-  readonly exclude: RangeSet
-}
-
-/** The space of a configuration, or why there is none. */
-function spaceOf(input: Assignment): Space | string {
-  const parsed = Prefix.safeParse(input.range)
-  if (!parsed.ok) return `invalid CIDR address: ${input.range}`
-  const prefix = Prefix.masked(parsed.value)
-  const interior = Prefix.interior(prefix)
-  if (interior === undefined) return tooShort(prefix)
-  // a bound counts only where it lies inside
-  const first = within(interior, input.rangeStart) ?? interior.first
-  const last = within(Range.of(first, interior.last), input.rangeEnd) ?? interior.last
-  const excluded = RangeSet.builder()
-  for (const text of input.exclude) {
-    const subnet = Prefix.safeParse(text)
-    const address = Address.safeParse(text)
-    if (subnet.ok) excluded.add(subnet.value)
-    else if (address.ok) excluded.add(Address.unmap(address.value))
-    else return `could not parse exclude range, err: ${JSON.stringify(`invalid CIDR address: ${text}`)}`
-  }
-  return { prefix, range: Range.of(first, last), exclude: excluded.build() }
-}
-
-function within(range: Range, text: string | null): Address | undefined {
-  const address = text === null || text === '' ? undefined : readAddress(text)
-  return address !== undefined && Range.contains(range, address) ? address : undefined
+function rangeOf(input: Assignment): WhereaboutsRange | undefined {
+  const prefix = Prefix.safeParse(input.range)
+  if (!prefix.ok) return undefined
+  const [start, end] = [input.rangeStart, input.rangeEnd].map((text) => (text ? readAddress(text) : undefined))
+  return { prefix: Prefix.masked(prefix.value), start, end, exclude: input.exclude }
 }
 
 /** An address as Go's net.IP has it, to which IPv4-mapped IPv6 is IPv4. */
 function readAddress(text: string): Address {
   return Address.unmap(Address.parse(text))
-}
-
-/** Upstream's words where every address is taken or excluded. */
-function exhausted({ prefix, range }: Space, exclude: readonly string[]): string {
-  const [first, last] = [range.first, range.last].map(Address.format)
-  const excluded = `[${exclude.join(' ')}]`
-  return `Could not allocate IP in range: ip: ${first} / - ${last} / range: ${Prefix.format(prefix)} / excludeRanges: ${excluded}`
-}
-
-/** Upstream names the subnet as Go prints it: the mask in hexadecimal digits. */
-function tooShort(prefix: Prefix): string {
-  const bits = Address.bitsOf(prefix.address.family)
-  const mask = (1n << BigInt(bits)) - (1n << BigInt(bits - prefix.length))
-  const subnet = `{${Address.format(prefix.address)} ${mask.toString(16).padStart(bits / 4, '0')}}`
-  return `net mask is too short, subnet ${subnet} has no usable IP addresses, it is too small`
 }

@@ -1,5 +1,6 @@
-import { Address, Prefix, Range } from 'ipam-kit/cidr'
+import { Address, Prefix } from 'ipam-kit/cidr'
 import { describe, type Failure, isIpamError, unwrap } from 'ipam-kit/errors'
+import { allocatableRange, chooseAddress, parseNodeSliceSize } from 'ipam-kit/provider/whereabouts'
 import * as z from 'zod'
 import { type Answer, type Answers, answerKeys, type GivenCase, refusedWith, unsupported } from '../answer.js'
 import { countOrText } from '../count.js'
@@ -21,7 +22,10 @@ const inputSchema = z.discriminatedUnion('fn', [
 
 type Input<F extends z.output<typeof inputSchema>['fn']> = Extract<z.output<typeof inputSchema>, { fn: F }>
 
-/** The arithmetic of whereabouts: its package iphelpers, on addresses, prefixes and ranges. */
+/**
+ * The arithmetic of whereabouts: its package iphelpers, on the ranges of the provider, and on
+ * addresses and prefixes.
+ */
 export function whereaboutsIphelpers({ input, expect }: GivenCase): Answer {
   const known = readInput(inputSchema, input)
   if (!known.success) return unsupported(`input: ${z.prettifyError(known.error)}`)
@@ -75,9 +79,9 @@ function readAddress(text: string): Address {
 
 function usable(input: Input<'usable'>): Answers {
   const prefix = Prefix.parse(input.cidr)
-  const interior = Prefix.interior(prefix)
-  if (interior === undefined) return { hasUsable: () => false, ...errorAnswers(tooShort(prefix)) }
-  return { hasUsable: () => true, first: textOf(interior.first), last: textOf(interior.last), error: () => false }
+  const usable = allocatableRange({ prefix })
+  if (usable === undefined) return { hasUsable: () => false, ...errorAnswers(tooShort(prefix)) }
+  return { hasUsable: () => true, first: textOf(usable.first), last: textOf(usable.last), error: () => false }
 }
 
 /** Upstream wraps around where there is no neighbour. */
@@ -86,22 +90,13 @@ function neighbour(address: Address | undefined): Answers {
   return { result: textOf(address) }
 }
 
-/**
- * The first and last address to hand out: the bounds of the configuration count only where they lie
- * inside.
- */
+/** The first and last address to hand out. */
 function effectiveRange(input: Input<'effectiveRange'>): Answers {
   const prefix = Prefix.parse(input.cidr)
-  const interior = Prefix.interior(prefix)
-  if (interior === undefined) throw new Refusal(tooShort(prefix))
-  const first = within(interior, input.rangeStart) ?? interior.first
-  const last = within(Range.of(first, interior.last), input.rangeEnd) ?? interior.last
-  return { first: textOf(first), last: textOf(last), error: () => false }
-}
-
-function within(range: Range, text: string | null): Address | undefined {
-  const address = text === null || text === '' ? undefined : readAddress(text)
-  return address !== undefined && Range.contains(range, address) ? address : undefined
+  const [start, end] = [input.rangeStart, input.rangeEnd].map((text) => (text ? readAddress(text) : undefined))
+  const range = allocatableRange({ prefix, start, end })
+  if (range === undefined) throw new Refusal(tooShort(prefix))
+  return { first: textOf(range.first), last: textOf(range.last), error: () => false }
 }
 
 function offset(input: Input<'offset'>): Answers {
@@ -113,7 +108,8 @@ function offset(input: Input<'offset'>): Answers {
 const MOST_LISTED = 65_536n
 
 function divide(input: Input<'divide'>): Answers {
-  const length = Number(wholeNumber(input.size, '/'))
+  const length = parseNodeSliceSize(String(input.size))
+  if (length === undefined) throw new Refusal(`not a prefix length: ${input.size}`)
   const parsed = Prefix.safeParse(input.cidr)
   if (!parsed.ok) throw new Refusal(`error parsing CIDR ${input.cidr}: ${upstreamWords(parsed.failure)}`)
   const prefix = parsed.value
@@ -132,12 +128,11 @@ function textOf(address: Address): () => string {
   return () => Address.format(address)
 }
 
-/** Upstream's number in a text, which `prefix` may stand before. */
-function wholeNumber(text: string | number, prefix = ''): bigint {
+/** Upstream's number in a text. */
+function wholeNumber(text: string | number): bigint {
   const digits = String(text)
-  const number = digits.startsWith(prefix) ? digits.slice(prefix.length) : digits
-  if (!/^[+-]?\d+$/.test(number)) throw new Refusal(`not a whole number: ${digits}`)
-  return BigInt(number.replace('+', ''))
+  if (!/^[+-]?\d+$/.test(digits)) throw new Refusal(`not a whole number: ${digits}`)
+  return BigInt(digits.replace('+', ''))
 }
 
 /** What upstream refuses in words of its own. */
@@ -169,10 +164,8 @@ function upstreamWords(failure: Failure): string {
   }
 }
 
-/** Upstream names the subnet as Go prints it: the mask in hexadecimal digits. */
+/** The sentence of the provider for a subnet without a usable address. */
 function tooShort(prefix: Prefix): string {
-  const bits = Address.bitsOf(prefix.address.family)
-  const mask = (1n << BigInt(bits)) - (1n << BigInt(bits - prefix.length))
-  const subnet = `{${Address.format(Prefix.first(prefix))} ${mask.toString(16).padStart(bits / 4, '0')}}`
-  return `net mask is too short, subnet ${subnet} has no usable IP addresses, it is too small`
+  const choice = chooseAddress({ prefix, exclude: [] })
+  return choice.kind === 'tooSmall' ? choice.message : `not refused: ${choice.kind}`
 }

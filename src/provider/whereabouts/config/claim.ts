@@ -1,0 +1,39 @@
+import type { ConfigIssues } from './issues.js'
+import { isRecord, type JsonRecord, Members, memberOf } from './members.js'
+import type { ConfiguredClaim } from './types.js'
+
+/**
+ * The IPAMClaim of an interface, by the first of these fields:
+ *
+ * - `ipam-claim-reference` in `runtimeConfig` or `args.cni`: from the network selection of the Pod
+ * - `IPAMClaimReference` and `IPAMClaimNamespace` in `ipam`, in any case of letters: those that pull
+ *   request 737 of upstream proposes
+ */
+export function readClaim(ipam: Members, network: JsonRecord, issues: ConfigIssues): ConfiguredClaim | undefined {
+  for (const [path, record] of selections(network)) {
+    const name = new Members(record, issues, (field) => `${path}.${field}`, 'Net').text('ipam-claim-reference')
+    if (name !== undefined) return { name }
+  }
+  const [nameField, namespaceField] = ['ipamclaimreference', 'ipamclaimnamespace'].map((lower) =>
+    Object.keys(ipam.given).find((field) => field.toLowerCase() === lower),
+  )
+  const namespace = namespaceField === undefined ? undefined : ipam.text(namespaceField)
+  const name = nameField === undefined ? undefined : ipam.text(nameField)
+  if (name === undefined && namespace !== undefined) {
+    issues.strict(ipam.path(namespaceField as string), 'has no effect without IPAMClaimReference')
+  }
+  return name === undefined ? undefined : { name, namespace }
+}
+
+/** The parts of a configuration that a runtime fills from the network selection of a Pod. */
+export function selections(network: JsonRecord): readonly (readonly [path: string, JsonRecord])[] {
+  const runtime = memberOf(network, 'runtimeConfig')
+  const args = memberOf(network, 'args')
+  const cni = isRecord(args) ? memberOf(args, 'cni') : undefined
+  return (
+    [
+      ['runtimeConfig', runtime],
+      ['args.cni', cni],
+    ] as const
+  ).flatMap(([path, value]) => (isRecord(value) ? [[path, value] as const] : []))
+}

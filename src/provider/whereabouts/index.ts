@@ -1,0 +1,30 @@
+/**
+ * The secondary networks of whereabouts: `readWhereaboutsConfig` reads the IPAM part of a CNI
+ * configuration, and `chooseAddress` chooses the address of an interface.
+ *
+ * @module ipam-kit/provider/whereabouts
+ */
+
+export type {
+  Address4,
+  Address6,
+  AddressValue,
+  PrefixValue,
+  RangeSetValue,
+  RangeValue,
+} from '../../cidr/index.js'
+export type { Result } from '../../errors/index.js'
+export { type AddressChoice, type ChooseOptions, chooseAddress } from './choose/choose-address.js'
+export { type RowOwner, rowsToRelease, rowsToReuse, type Stickiness } from './choose/owner.js'
+export { allocatableRange, type Excluded, excludedAddresses, type RangeSpace, rangeSpace } from './choose/space.js'
+export { type ReadConfigOptions, readWhereaboutsConfig } from './config/config.js'
+export { parseNodeSliceSize } from './config/node-slice-size.js'
+export type {
+  AskedAddress,
+  ConfigIssue,
+  ConfiguredClaim,
+  StaticAddress,
+  WhereaboutsConfig,
+  WhereaboutsRange,
+  WhereaboutsRoute,
+} from './config/types.js'
