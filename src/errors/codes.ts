@@ -125,6 +125,26 @@ export interface ErrorContexts {
     readonly issues: readonly { readonly path: string; readonly message: string }[]
     readonly text?: string | undefined
   }
+  /**
+   * `what` is not JSON, or is JSON that two parsers can read differently: a name twice in one
+   * object. `position` is a UTF-16 offset.
+   */
+  readonly MALFORMED_JSON: { readonly what: string; readonly position: number; readonly problem: string }
+  /** Environment variables of CNI that are missing or wrong. CNI error code 4. */
+  readonly INVALID_CNI_ENVIRONMENT: { readonly variables: readonly string[]; readonly problem: string }
+  /** A network configuration of CNI that is JSON and breaks a rule at `path`. CNI error code 7. */
+  readonly INVALID_CNI_CONFIG: { readonly path: string; readonly problem: string }
+  /**
+   * A version of the CNI specification that this plugin does not support, or that does not have the
+   * command. CNI error code 1.
+   */
+  readonly CNI_VERSION_MISMATCH: { readonly version: string; readonly problem: string }
+  /**
+   * The configuration on stdin is too long, or was not complete in time. CNI error code 5.
+   */
+  readonly CNI_INPUT_LIMIT_EXCEEDED: { readonly limit: 'bytes' | 'milliseconds'; readonly max: number }
+  /** A CNI result that this version of the specification cannot express. CNI error code 7. */
+  readonly CNI_RESULT_MISMATCH: { readonly version: string; readonly path: string; readonly problem: string }
 }
 
 /** Which text does not parse, where and why. */

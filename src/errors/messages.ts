@@ -54,6 +54,16 @@ export const templates: { readonly [C in ErrorCode]: ErrorDefinition<C>['templat
     c.text === undefined
       ? `IPAM configuration is invalid: ${list(c.issues.map((issue) => `${issue.path}: ${issue.message}`))}`
       : plain(c.text, 2000),
+  MALFORMED_JSON: (c) => `${plain(c.what)} is not valid JSON: ${plain(c.problem)} (at position ${c.position})`,
+  INVALID_CNI_ENVIRONMENT: (c) => `${list(c.variables)}: ${plain(c.problem)}`,
+  INVALID_CNI_CONFIG: (c) => `network configuration is invalid: ${plain(c.path)}: ${plain(c.problem)}`,
+  CNI_VERSION_MISMATCH: (c) => `cniVersion ${quote(c.version)}: ${plain(c.problem)}`,
+  CNI_INPUT_LIMIT_EXCEEDED: (c) =>
+    c.limit === 'bytes'
+      ? `the network configuration on stdin is longer than ${c.max} bytes`
+      : `stdin was not closed within ${c.max} ms`,
+  CNI_RESULT_MISMATCH: (c) =>
+    `CNI ${plain(c.version)} cannot express the result: ${plain(c.path)}: ${plain(c.problem)}`,
 }
 
 /** The call that makes the expected value, as the end of a message. */

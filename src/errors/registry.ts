@@ -41,6 +41,12 @@ const reactions: { readonly [C in ErrorCode]: readonly [conditionReason: string,
   INVALID_OBJECT_NAME: ['InvalidObject', 'never'],
   INVALID_ROW_ADDRESS: ['AddressOutOfRange', 'never'],
   INVALID_IPAM_CONFIG: ['InvalidConfiguration', 'never'],
+  MALFORMED_JSON: ['InvalidConfiguration', 'never'],
+  INVALID_CNI_ENVIRONMENT: ['InvalidEnvironment', 'never'],
+  INVALID_CNI_CONFIG: ['InvalidConfiguration', 'never'],
+  CNI_VERSION_MISMATCH: ['UnsupportedVersion', 'never'],
+  CNI_INPUT_LIMIT_EXCEEDED: ['InputLimitExceeded', 'after'],
+  CNI_RESULT_MISMATCH: ['UnsupportedVersion', 'never'],
 }
 
 /** All codes, in the order of the registry. */

@@ -113,6 +113,27 @@ const examples: { readonly [C in ErrorCode]: readonly [context: ErrorContexts[C]
     { issues: [{ path: 'ipam.range', message: '"x" is not a CIDR' }] },
     'IPAM configuration is invalid: ipam.range: "x" is not a CIDR',
   ],
+  MALFORMED_JSON: [
+    { what: 'the network configuration', position: 9, problem: 'the name "range" stands twice in one object' },
+    'the network configuration is not valid JSON: the name "range" stands twice in one object (at position 9)',
+  ],
+  INVALID_CNI_ENVIRONMENT: [
+    { variables: ['CNI_NETNS', 'CNI_IFNAME'], problem: 'required for ADD' },
+    'CNI_NETNS; CNI_IFNAME: required for ADD',
+  ],
+  INVALID_CNI_CONFIG: [
+    { path: 'name', problem: 'it is missing' },
+    'network configuration is invalid: name: it is missing',
+  ],
+  CNI_VERSION_MISMATCH: [
+    { version: '1.0.0', problem: 'GC needs 1.1.0 or later' },
+    'cniVersion "1.0.0": GC needs 1.1.0 or later',
+  ],
+  CNI_INPUT_LIMIT_EXCEEDED: [{ limit: 'milliseconds', max: 5000 }, 'stdin was not closed within 5000 ms'],
+  CNI_RESULT_MISMATCH: [
+    { version: '0.2.0', path: 'ips[1]', problem: 'it has one IPv4 address at most' },
+    'CNI 0.2.0 cannot express the result: ips[1]: it has one IPv4 address at most',
+  ],
 }
 
 describe.each(codes)('%s', (code) => {
@@ -150,6 +171,7 @@ test('a code tells by its name when to try again', () => {
     'STORE_IO',
     'STORE_WRITE_WITHHELD',
     'RUN_LIMIT_EXCEEDED',
+    'CNI_INPUT_LIMIT_EXCEEDED',
   ])
   expect(codes.filter((code) => registry[code].retry === 'on-pool-change')).toEqual(['INVALID_POOL_SPEC'])
 })
