@@ -136,7 +136,10 @@ propertyTest.prop([env, stdin, outcome])(
       ? answerCni(undefined, { kind: 'failed', error: cniErrorOf(request.failure) })
       : answerCni(request.value, made.kind === 'added' && request.value.command !== 'ADD' ? { kind: 'done' } : made)
     const isEmpty = request.ok && !['ADD', 'VERSION'].includes(request.value.command) && answer.exitCode === 0
-    if (isEmpty) return expect(answer.stdout).toBe('')
+    if (isEmpty) {
+      expect(answer.stdout).toBe('')
+      return
+    }
     const json = JSON.parse(answer.stdout)
     expect(typeof json.code === 'number').toBe(answer.exitCode === 1)
     if (!request.ok) expect([1, 4, 5, 6, 7]).toContain(json.code)
