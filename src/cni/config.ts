@@ -13,7 +13,7 @@ export interface CniConfig {
   readonly cniVersion: CniVersion
   /** The name of the network. */
   readonly name: string
-  /** The file name of the main plugin, `macvlan`; IPAM plugins get the configuration of that one. */
+  /** The file name of the main plugin, such as `macvlan`. IPAM plugins get its configuration. */
   readonly type: string | undefined
   /** The part for the IPAM plugin, as it is. */
   readonly ipam: CniJson | undefined

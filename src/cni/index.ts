@@ -5,6 +5,7 @@
  *
  * @module ipam-kit/cni
  */
+export type { Result, RetryClass } from '../errors/index.js'
 export { answerCni, type CniAnswer, type CniOutcome } from './answer.js'
 export type { CniArgs, CniPod } from './args.js'
 export type { CniConfig } from './config.js'
