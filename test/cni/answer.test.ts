@@ -73,6 +73,7 @@ describe('the CNI error of', () => {
     [fail('INVALID_CNI_ENVIRONMENT', { variables: ['CNI_NETNS'], problem: 'required' }), 4],
     [fail('MALFORMED_JSON', { what: 'x', position: 0, problem: 'y' }), 6],
     [fail('INVALID_CNI_CONFIG', { path: 'name', problem: 'y' }), 7],
+    [fail('INVALID_IPAM_CONFIG', { issues: [] }), 7],
     [fail('CNI_VERSION_MISMATCH', { version: '9', problem: 'y' }), 1],
     [fail('CNI_INPUT_LIMIT_EXCEEDED', { limit: 'bytes', max: 1 }), 5],
     [fail('CNI_RESULT_MISMATCH', { version: '0.2.0', path: 'ips[1]', problem: 'y' }), 7],
