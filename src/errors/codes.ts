@@ -145,6 +145,8 @@ export interface ErrorContexts {
   readonly CNI_INPUT_LIMIT_EXCEEDED: { readonly limit: 'bytes' | 'milliseconds'; readonly max: number }
   /** A CNI result that this version of the specification cannot express. CNI error code 7. */
   readonly CNI_RESULT_MISMATCH: { readonly version: string; readonly path: string; readonly problem: string }
+  /** A range cannot be divided into slices of this size. */
+  readonly INVALID_SLICE_SIZE: { readonly sliceSize: string; readonly range: string; readonly problem: string }
 }
 
 /** Which text does not parse, where and why. */

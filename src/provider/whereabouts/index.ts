@@ -1,6 +1,7 @@
 /**
  * The secondary networks of whereabouts: `readWhereaboutsConfig` reads the IPAM part of a CNI
- * configuration, and `chooseAddress` chooses the address of an interface.
+ * configuration, and `chooseAddress` chooses the address of an interface. `whereaboutsNodeSlices`
+ * divides ranges among Nodes.
  *
  * @module ipam-kit/provider/whereabouts
  */
@@ -13,6 +14,8 @@ export type {
   RangeSetValue,
   RangeValue,
 } from '../../cidr/index.js'
+export type { KubeObject } from '../../crd/meta/index.js'
+export type { NodeSliceAllocation } from '../../crd/whereabouts/index.js'
 export type { Result } from '../../errors/index.js'
 export { type AddressChoice, type ChooseOptions, chooseAddress } from './choose/choose-address.js'
 export { type RowOwner, rowsToRelease, rowsToReuse, type Stickiness } from './choose/owner.js'
@@ -28,3 +31,14 @@ export type {
   WhereaboutsRange,
   WhereaboutsRoute,
 } from './config/types.js'
+export { type AssignedSlices, assignSlices, type SliceInput } from './slices/assign.js'
+export type { NodeSliceState, NodeSliceWatches, RowFacts, SliceNode, SlicePoolFacts } from './slices/context.js'
+export type { DefinitionFacts, IgnoredDefinition, InvalidDefinition, SlicedDefinition } from './slices/definition.js'
+export { type Division, MOST_SLICES, readSliceSize, slicesOf } from './slices/divide.js'
+export type {
+  DefinitionOutcome,
+  NodeSliceEventReason,
+  NodeSliceOutcome,
+  SlicePoolOutcome,
+} from './slices/outcome.js'
+export { type NodeSliceOptions, type NodeSlicePlanner, whereaboutsNodeSlices } from './slices/planner.js'

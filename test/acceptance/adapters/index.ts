@@ -29,6 +29,7 @@ import { whereaboutsCalicoBlocks } from './whereabouts-calico-blocks.js'
 import { whereaboutsConfig } from './whereabouts-config.js'
 import { whereaboutsIphelpers } from './whereabouts-iphelpers.js'
 import { whereaboutsMetallbPools } from './whereabouts-metallb-pools.js'
+import { whereaboutsNodeslice } from './whereabouts-nodeslice.js'
 import { whereaboutsOtherAllocators } from './whereabouts-other-allocators.js'
 
 const ofFiles: Readonly<Record<string, Adapter>> = {
@@ -62,6 +63,7 @@ const ofFiles: Readonly<Record<string, Adapter>> = {
   'whereabouts-config': whereaboutsConfig,
   'whereabouts-iphelpers': whereaboutsIphelpers,
   'whereabouts-metallb-pools': whereaboutsMetallbPools,
+  'whereabouts-nodeslice': whereaboutsNodeslice,
   'whereabouts-other-allocators': whereaboutsOtherAllocators,
 }
 
