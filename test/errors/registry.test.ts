@@ -133,6 +133,7 @@ const examples: { readonly [C in ErrorCode]: readonly [context: ErrorContexts[C]
   CNI_RESULT_MISMATCH: [
     { version: '0.2.0', path: 'ips[1]', problem: 'it has one IPv4 address at most' },
     'CNI 0.2.0 cannot express the result: ips[1]: it has one IPv4 address at most',
+  ],
   INVALID_SLICE_SIZE: [
     { sliceSize: 'abc', range: '10.0.0.0/24', problem: 'not a prefix length such as /26 or 26' },
     'no slices of size "abc" in 10.0.0.0/24: not a prefix length such as /26 or 26',

@@ -31,7 +31,7 @@ export type {
   WhereaboutsRange,
   WhereaboutsRoute,
 } from './config/types.js'
-export { type AssignedSlices, assignSlices, type SliceInput } from './slices/assign.js'
+export { type AssignedSlices, assignSlices, type SliceInput, type SliceRows } from './slices/assign.js'
 export type { NodeSliceState, NodeSliceWatches, RowFacts, SliceNode, SlicePoolFacts } from './slices/context.js'
 export type { DefinitionFacts, IgnoredDefinition, InvalidDefinition, SlicedDefinition } from './slices/definition.js'
 export { type Division, MOST_SLICES, readSliceSize, slicesOf } from './slices/divide.js'

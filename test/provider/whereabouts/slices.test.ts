@@ -59,6 +59,11 @@ describe('assignSlices', () => {
   const slices = ['10.0.0.0/26', '10.0.0.64/26', '10.0.0.128/26']
   const of = (...entries: readonly string[]) =>
     entries.map((entry) => ({ nodeName: entry.split(' ')[0] ?? '', sliceRange: entry.split(' ')[1] ?? '' }))
+  const rowsIn = (...entries: readonly string[]) =>
+    entries.map((entry) => {
+      const [sliceRange = '', ...nodeNames] = entry.split(' ')
+      return { sliceRange, nodeNames }
+    })
   const read = ({ allocations }: ReturnType<typeof assignSlices>) => allocations.map(({ nodeName }) => nodeName)
 
   test('nodes get slices in their order', () => {
@@ -69,13 +74,10 @@ describe('assignSlices', () => {
     const before = of('a 10.0.0.0/26', 'a 10.0.0.64/26')
     const both = { slices, before, nodes: ['a'] }
     expect(read(assignSlices(both))).toEqual(['a', '', ''])
-    expect(read(assignSlices({ ...both, occupied: [['10.0.0.64/26', ['a']]] }))).toEqual(['', 'a', ''])
+    expect(read(assignSlices({ ...both, occupied: rowsIn('10.0.0.64/26 a') }))).toEqual(['', 'a', ''])
     const all = assignSlices({
       ...both,
-      occupied: [
-        ['10.0.0.0/26', ['a']],
-        ['10.0.0.64/26', ['a']],
-      ],
+      occupied: rowsIn('10.0.0.0/26 a', '10.0.0.64/26 a'),
     })
     expect(all).toMatchObject({
       allocations: of('a 10.0.0.0/26', ' 10.0.0.128/26'),
@@ -87,7 +89,7 @@ describe('assignSlices', () => {
   test('of two nodes with one slice, the one with rows keeps it', () => {
     const before = of('a 10.0.0.0/26', 'b 10.0.0.0/26')
     expect(read(assignSlices({ slices, before, nodes: ['a', 'b'] }))).toEqual(['a', 'b', ''])
-    expect(read(assignSlices({ slices, before, nodes: ['a', 'b'], occupied: [['10.0.0.0/26', ['b']]] }))).toEqual([
+    expect(read(assignSlices({ slices, before, nodes: ['a', 'b'], occupied: rowsIn('10.0.0.0/26 b') }))).toEqual([
       'b',
       'a',
       '',
@@ -95,7 +97,7 @@ describe('assignSlices', () => {
   })
 
   test('a slice with rows of two nodes is given to no other one', () => {
-    const result = assignSlices({ slices, nodes: ['c'], occupied: [['10.0.0.0/26', ['a', 'b']]] })
+    const result = assignSlices({ slices, nodes: ['c'], occupied: rowsIn('10.0.0.0/26 a b') })
     expect(result).toMatchObject({ allocations: of('c 10.0.0.64/26', ' 10.0.0.128/26'), withheld: ['10.0.0.0/26'] })
   })
 
@@ -108,13 +110,10 @@ describe('assignSlices', () => {
 
   test('a node that was moved by hand gets the slice with its rows back', () => {
     const before = of('b 10.0.0.0/26', 'a 10.0.0.64/26')
-    const occupied = [
-      ['10.0.0.0/26', ['a']],
-      ['10.0.0.64/26', ['b']],
-    ] as const
+    const occupied = rowsIn('10.0.0.0/26 a', '10.0.0.64/26 b')
     expect(read(assignSlices({ slices, before, nodes: ['a', 'b'], occupied }))).toEqual(['a', 'b', ''])
     // a node that exists keeps its slice when the rows are of one that does not
-    expect(read(assignSlices({ slices, before, nodes: ['b'], occupied: [['10.0.0.0/26', ['a']]] }))[0]).toBe('b')
+    expect(read(assignSlices({ slices, before, nodes: ['b'], occupied: rowsIn('10.0.0.0/26 a') }))[0]).toBe('b')
   })
 
   test('a name twice is one node', () => {

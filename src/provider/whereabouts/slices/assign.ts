@@ -11,20 +11,26 @@ export interface SliceInput {
   /** The names of the nodes that exist. Those that are first get slices first. */
   readonly nodes: readonly string[]
   /** Slices in which no address is usable. No node gets one, and a node that has one keeps it. */
-  readonly excluded?: Iterable<string> | undefined
+  readonly excluded?: readonly string[] | undefined
   /**
    * The nodes whose pools of a slice have rows, by slice. A slice with rows of a node is not given
    * to another one, also if the node does not exist any more.
    */
-  readonly occupied?: Iterable<readonly [slice: string, nodes: readonly string[]]> | undefined
+  readonly occupied?: readonly SliceRows[] | undefined
+}
+
+/** The nodes whose pools of a slice have rows. */
+export interface SliceRows {
+  readonly sliceRange: string
+  readonly nodeNames: readonly string[]
 }
 
 const SLICE_INPUT: KindOf<SliceInput> = {
   slices: ['list', 'text'],
   before: ['list?', ['open', { nodeName: 'text', sliceRange: 'text' }]],
   nodes: ['list', 'text'],
-  excluded: 'iterable?',
-  occupied: 'iterable?',
+  excluded: ['list?', 'text'],
+  occupied: ['list?', ['open', { sliceRange: 'text', nodeNames: ['list', 'text'] }]],
 }
 
 /** The slices of all nodes. */
@@ -63,14 +69,23 @@ export interface AssignedSlices {
  */
 export function assignSlices(input: SliceInput): AssignedSlices {
   check('assignSlices', 'input', input, SLICE_INPUT)
-  return assign(input)
+  const { excluded, occupied = [], ...rest } = input
+  return assign({
+    ...rest,
+    excluded: new Set(excluded),
+    occupied: new Map(occupied.map(({ sliceRange, nodeNames }) => [sliceRange, nodeNames])),
+  })
+}
+
+/** As {@link SliceInput}, for lookups. */
+interface CheckedInput extends Pick<SliceInput, 'slices' | 'before' | 'nodes'> {
+  readonly excluded: ReadonlySet<string>
+  readonly occupied: ReadonlyMap<string, readonly string[]>
 }
 
 /** {@link assignSlices} of an input that was checked. */
-export function assign(input: SliceInput): AssignedSlices {
-  const { slices, before = [], nodes } = input
-  const excluded = new Set(input.excluded)
-  const occupied = new Map(input.occupied)
+export function assign(input: CheckedInput): AssignedSlices {
+  const { slices, before = [], nodes, excluded, occupied } = input
   const live = new Set(nodes)
   const held = new HeldSlices(slices)
   const entries = before.filter(({ nodeName }) => nodeName !== '').map((entry) => held.read(entry))

@@ -24,13 +24,16 @@ export interface NodeSliceOptions {
 
 const NODE_SLICE_OPTIONS: KindOf<NodeSliceOptions> = { namespace: 'text?' }
 
-/** A planner with the keys `NodeSlicePool namespace/name` and `NetworkAttachmentDefinition namespace/name`. */
+/**
+ * A planner with the keys `NodeSlicePool namespace/name` and `NetworkAttachmentDefinition
+ * namespace/name`.
+ */
 export type NodeSlicePlanner = DefinedPlanner<NodeSliceOutcome, NodeSliceWatches, NodeSliceState>
 
 /**
- * Divides the ranges of whereabouts networks with `node_slice_size` into slices, and gives each Node
- * one: the node slice controller. It writes NodeSlicePools as upstream does, and nodes of either
- * implementation read them.
+ * Divides the ranges of whereabouts networks with `node_slice_size` into slices, and gives each
+ * Node one: the node slice controller. It writes NodeSlicePools as upstream does, and nodes of
+ * either implementation read them.
  *
  * - A Node has one slice of a network, and keeps it while it exists.
  * - The slice of a deleted Node is freed when the IPPool of the slice has no rows any more: the

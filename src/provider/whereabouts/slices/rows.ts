@@ -34,8 +34,8 @@ export class NetworkRows {
   }
 
   /**
-   * The pools with rows that overlap ranges and are of none of these slices. Without those of slices
-   * that another NodeSlicePool lists. O(pools with rows).
+   * The pools with rows that overlap ranges and are of none of these slices. Without those of
+   * slices that another NodeSlicePool lists. O(pools with rows).
    */
   besides(ranges: readonly Prefix.Prefix[], slices: ReadonlySet<string>): readonly RowFacts[] {
     const { cache } = this.#context
@@ -80,8 +80,8 @@ export class NetworkRows {
 
   /**
    * The node of a pool of this network. `undefined`: it is of another network, or of no slice.
-   * Names are not escaped: `a-b-c` is node `c` of network `a-b` if there is such a network, and node
-   * `b-c` of network `a` if there is such a Node.
+   * Names are not escaped: `a-b-c` is node `c` of network `a-b` if there is such a network, and
+   * node `b-c` of network `a` if there is such a Node.
    */
   #nodeOf({ prefix }: RowFacts): string | undefined {
     const { cache } = this.#context
