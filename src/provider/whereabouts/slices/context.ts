@@ -3,7 +3,7 @@ import type { KubeObject } from '../../../crd/meta/object.js'
 import type { NodeSliceAllocation } from '../../../crd/whereabouts/index.js'
 import type { PlannerContext, TrimmedWatch, Watch } from '../../../plan/index.js'
 import { plannerKeys } from '../../../plan/planner-keys.js'
-import type { DefinitionFacts } from './definition.js'
+import type { DefinitionFacts, SlicedDefinition } from './definition.js'
 
 export const KEYS = plannerKeys('NodeSlicePool', 'NetworkAttachmentDefinition')
 
@@ -54,3 +54,8 @@ export interface NodeSliceState {
 }
 
 export type NodeSliceContext = PlannerContext<NodeSliceWatches, NodeSliceState>
+
+/** The definitions with slices of a NodeSlicePool, the oldest first. */
+export function slicedBy(slicePool: string, { cache }: NodeSliceContext): readonly SlicedDefinition[] {
+  return cache.definitions.by('slicePool', slicePool) as readonly SlicedDefinition[]
+}

@@ -7,7 +7,6 @@ import { describe } from '../../../errors/index.js'
 import type { Watch } from '../../../plan/index.js'
 import { rangeSpace } from '../choose/space.js'
 import { readWhereaboutsConfig } from '../config/config.js'
-import type { NodeSliceContext } from './context.js'
 import { DEFINITION } from './definition-kind.js'
 import { type Division, divide, readSliceSize, slicesOf } from './divide.js'
 
@@ -60,11 +59,6 @@ export const definitionWatch: Watch<DefinitionFacts> = {
     networkName: (facts) => (facts.kind === 'sliced' && facts.networkName !== '' ? [facts.networkName] : []),
     invalidFor: (facts) => (facts.kind === 'invalid' ? [facts.slicePool ?? ''] : []),
   },
-}
-
-/** The definitions with slices of a NodeSlicePool, the oldest first. */
-export function slicedBy(slicePool: string, { cache }: NodeSliceContext): readonly SlicedDefinition[] {
-  return cache.definitions.by('slicePool', slicePool) as readonly SlicedDefinition[]
 }
 
 /** The name of the NodeSlicePool of a definition, if it has slices. */

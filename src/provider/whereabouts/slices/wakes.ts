@@ -1,8 +1,8 @@
 import * as Prefix from '../../../cidr/nouns/prefix.js'
 import type { Delta, Parsed } from '../../../plan/index.js'
 import type { TrimmedObject } from '../../../plan/selection.js'
-import { KEYS, type NodeSliceContext, type RowFacts, type SliceNode, type SlicePoolFacts } from './context.js'
-import { type DefinitionFacts, isDivision, type SlicedDefinition, slicedBy, slicePoolOf } from './definition.js'
+import { KEYS, type NodeSliceContext, type RowFacts, type SliceNode, type SlicePoolFacts, slicedBy } from './context.js'
+import { type DefinitionFacts, isDivision, type SlicedDefinition, slicePoolOf } from './definition.js'
 
 /**
  * Wakes the definition, its NodeSlicePool, and the other definitions of it. O(definitions of the
