@@ -115,6 +115,10 @@ export interface ErrorContexts {
    * An API server refuses an object with this name. `name` is as the system of the kind makes it.
    */
   readonly INVALID_OBJECT_NAME: { readonly kind: string; readonly name: string; readonly problem: string }
+  /** A text of a Kubernetes object that has to be JSON and is not; `what` is which text. */
+  readonly MALFORMED_EMBEDDED_JSON: { readonly what: string; readonly text: string }
+  /** `text` is not a list of networks as `namespace/name@interface`. */
+  readonly MALFORMED_NETWORK_SELECTION: MalformedText
   /** An address that cannot have a row in a pool of this range. */
   readonly INVALID_ROW_ADDRESS: { readonly range: string; readonly address: string; readonly problem: string }
   /**

@@ -49,6 +49,9 @@ export const templates: { readonly [C in ErrorCode]: ErrorDefinition<C>['templat
   INVARIANT_BROKEN: (c) => `broken invariant, please report: ${c.what}`,
   INVALID_CONVERSION: (c) => `${plain(c.object)} has no form in ${plain(c.to)}: ${plain(c.path)}: ${plain(c.problem)}`,
   INVALID_OBJECT_NAME: (c) => `not a name of ${plain(c.kind)}: ${quote(c.name)}: ${plain(c.problem)}`,
+  MALFORMED_EMBEDDED_JSON: (c) => `${plain(c.what)} is not JSON: ${quote(c.text)}`,
+  MALFORMED_NETWORK_SELECTION: (c) =>
+    `not a list of networks: ${quote(c.text)}: ${c.problem} (at position ${c.position})`,
   INVALID_ROW_ADDRESS: (c) => `${plain(c.address)} has no row in a pool of ${plain(c.range)}: ${plain(c.problem)}`,
   INVALID_IPAM_CONFIG: (c) =>
     c.text === undefined

@@ -178,3 +178,47 @@ test.each([
 ])('%s does not know %j', async (file, input) => {
   expect(await ask(file, input, {})).toMatchObject({ kind: 'unsupported' })
 })
+
+describe('the names of whereabouts and of IPAMClaims', () => {
+  const poolOf = (more: object) => ({ fn: 'poolName', range: '10.1.0.0/16', ...more })
+  test.each(
+    table([
+      [poolOf({}), { name: '' }, { name: '10.1.0.0-16' }],
+      [poolOf({ networkName: 'x', nodeName: 'y' }), { name: '' }, { name: 'x-y-10.1.0.0-16' }],
+      [
+        poolOf({ networkName: 'X' }),
+        { name: '', validKubernetesName: true },
+        { name: 'X-10.1.0.0-16', validKubernetesName: false },
+      ],
+      [{ fn: 'reservationName', ip: 'fd00::', networkName: 'x' }, { name: '' }, { name: 'x-fd00--0' }],
+      [{ fn: 'reservationName', ip: 'x' }, { error: true }, { error: true }],
+      [
+        { fn: 'ipFromReservationName', name: 'x-y-fd00--0' },
+        { ip: '', networkName: '' },
+        { ip: 'fd00::', networkName: 'x-y' },
+      ],
+      [
+        { fn: 'ipFromReservationName', name: 'x-y' },
+        { ip: '', error: false },
+        { ip: null, error: true },
+      ],
+    ]),
+  )('answer %s', async (_, input, asked, got) => {
+    expect(await ask('whereabouts-naming', input, asked)).toEqual(got)
+  })
+
+  test.each(
+    table([
+      [{ vm: 'A', network: 'b_c' }, { name: '' }, { name: 'a.b.c' }],
+      [
+        { vm: 'a', network: null },
+        { name: '', validSubdomain: false },
+        { name: 'a', validSubdomain: true },
+      ],
+      [{ vm: 'a', network: 'b' }, { collidesWith: 'name: A + _b' }, { collidesWith: 'name: A + _b' }],
+      [{ vm: 'a', network: 'b' }, { collidesWith: 'name: 2*a + b' }, { collidesWith: 'a.b' }],
+    ]),
+  )('answer %s', async (_, input, asked, got) => {
+    expect(await ask('persistent-claim-names', input, asked)).toEqual(got)
+  })
+})

@@ -62,6 +62,25 @@ export const deviations: readonly Deviation[] = [
     expect: (input, expected) => withExactSpace(spaceOf(input), expected),
   },
   {
+    id: 'sweep-keeps-what-is-unreported',
+    file: 'whereabouts-reconciler',
+    reason:
+      'a Pod whose network status is not there yet or cannot be read keeps its addresses while it exists; upstream frees them',
+    applies: (input) => unreportedPods(input).size > 0,
+    expect: withUnreported,
+  },
+  {
+    id: 'sweep-needs-the-pod-alone',
+    file: 'whereabouts-reconciler',
+    reason:
+      'a row is freed when its Pod does not exist, whether its network can be found or not; upstream needs the network, and frees it while a Pod of the name is being deleted',
+    applies: (input) =>
+      isRecord(input) &&
+      input.event === 'podDeleted' &&
+      (isLostNetwork(input.nad) || isChange(input.newPodDeletionTimestamp)),
+    expect: (input, expected) => withPodAlone(isRecord(input) && input.samePodNameExists === true, expected),
+  },
+  {
     id: 'child-length-may-change',
     file: 'whereabouts-other-allocators',
     reason: 'prefixes of several lengths lie side by side, so their length may change; upstream refuses that',
@@ -147,6 +166,55 @@ function spaceOf(input: unknown): { readonly [key: string]: bigint } {
   const unreserved = RangeSet.complement(reserved, pool.value)
   const outside = RangeSet.subtract(unreserved, blocks)
   return { capacity, reserved: capacity - RangeSet.size(unreserved), availableOutsideBlocks: RangeSet.size(outside) }
+}
+
+function isLostNetwork(nad: unknown): boolean {
+  return nad === 'missing' || nad === 'absent' || nad === 'gone' || nad === 'deleted'
+}
+
+/** Whether the row is freed, and its event, by whether a Pod of the name exists. */
+function withPodAlone(exists: boolean, expected: unknown): unknown {
+  if (!isRecord(expected)) return expected
+  const event = exists ? null : 'IPAddressGarbageCollected'
+  return { ...expected, released: !exists, ...(Object.hasOwn(expected, 'event') && { event }) }
+}
+
+/** The Pods of a case without a network status that can be read. */
+function unreportedPods(input: unknown): ReadonlySet<string> {
+  const pods = isRecord(input) && Array.isArray(input.pods) ? input.pods.filter(isRecord) : []
+  const unreported = pods.filter(({ ips, phase, networkStatus }) => {
+    if (phase === 'Pending') return true
+    return !Array.isArray(ips) && !(Array.isArray(networkStatus) || isJson(networkStatus))
+  })
+  return new Set(unreported.map(({ ref }) => String(ref)))
+}
+
+function isJson(text: unknown): boolean {
+  try {
+    return typeof text === 'string' && Array.isArray(JSON.parse(text))
+  } catch {
+    return false
+  }
+}
+
+/** The expectation with the rows of Pods that report nothing among those that are left. */
+function withUnreported(input: unknown, expected: unknown): unknown {
+  if (!isRecord(input) || !isRecord(expected)) return expected
+  const pods = unreportedPods(input)
+  const pool = isRecord(input.pool) ? Prefix.safeParse(String(input.pool.range)) : undefined
+  const rows = isRecord(input.allocations) ? Object.entries(input.allocations) : []
+  const kept = rows.filter(([, podref]) => pods.has(String(podref)))
+  const addresses = new Set(
+    kept.flatMap(([key]) => (pool?.ok ? [Address.format(Address.add(pool.value.address, BigInt(key)))] : [])),
+  )
+  const result: { [key: string]: unknown } = { ...expected }
+  if (Array.isArray(expected.orphans)) result.orphans = expected.orphans.filter((each) => !addresses.has(String(each)))
+  if (isRecord(expected.left)) result.left = { ...expected.left, ...Object.fromEntries(kept) }
+  if (Array.isArray(expected.reservationsLeft) && isRecord(input.reservations)) {
+    const own = Object.entries(input.reservations).filter(([, podref]) => pods.has(String(podref)))
+    result.reservationsLeft = [...new Set([...expected.reservationsLeft, ...own.map(([name]) => name)])]
+  }
+  return result
 }
 
 /** The addresses of a list of texts, without those that are none. */

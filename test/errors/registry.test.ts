@@ -105,6 +105,14 @@ const examples: { readonly [C in ErrorCode]: readonly [context: ErrorContexts[C]
     { kind: 'IPPool', name: '--1-64', problem: 'must be a lowercase RFC 1123 subdomain' },
     'not a name of IPPool: "--1-64": must be a lowercase RFC 1123 subdomain',
   ],
+  MALFORMED_EMBEDDED_JSON: [
+    { what: 'annotation k8s.v1.cni.cncf.io/network-status', text: '[{' },
+    'annotation k8s.v1.cni.cncf.io/network-status is not JSON: "[{"',
+  ],
+  MALFORMED_NETWORK_SELECTION: [
+    { text: 'a/b/c', position: 0, problem: 'not of the form namespace/name@interface' },
+    'not a list of networks: "a/b/c": not of the form namespace/name@interface (at position 0)',
+  ],
   INVALID_ROW_ADDRESS: [
     { range: '10.0.0.8/24', address: '10.0.0.1', problem: 'it is below the address that the range is written with' },
     '10.0.0.1 has no row in a pool of 10.0.0.8/24: it is below the address that the range is written with',

@@ -134,6 +134,8 @@ export interface VersionSpec {
 }
 
 export interface CrdModelSpec<T extends KubeObject> extends Omit<ModelSpec<T>, 'converts'> {
+  /** Left out: the kind in lower case. */
+  readonly singular?: string | undefined
   readonly shortNames?: readonly string[] | undefined
   readonly categories: readonly string[]
   readonly labels?: { readonly [name: string]: string } | undefined
@@ -186,7 +188,7 @@ export function defineCrdModel<T extends KubeObject>(spec: CrdModelSpec<T>): Crd
   return {
     ...defineModel({ info, schema, converts }),
     names: {
-      singular: info.kind.toLowerCase(),
+      singular: spec.singular ?? info.kind.toLowerCase(),
       shortNames: spec.shortNames ?? [],
       categories: spec.categories,
     },

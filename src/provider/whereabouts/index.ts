@@ -1,7 +1,7 @@
 /**
  * The secondary networks of whereabouts: `readWhereaboutsConfig` reads the IPAM part of a CNI
  * configuration, and `chooseAddress` chooses the address of an interface. `whereaboutsNodeSlices`
- * divides ranges among Nodes.
+ * divides ranges among Nodes, and `whereaboutsSweep` frees addresses that no Pod has.
  *
  * @module ipam-kit/provider/whereabouts
  */
@@ -42,3 +42,8 @@ export type {
   SlicePoolOutcome,
 } from './slices/outcome.js'
 export { type NodeSliceOptions, type NodeSlicePlanner, whereaboutsNodeSlices } from './slices/planner.js'
+export {
+  type WhereaboutsSweepOptions,
+  type WhereaboutsSweepOutcome,
+  whereaboutsSweep,
+} from './sweep/index.js'

@@ -23,14 +23,17 @@ import { nodeipamPriority } from './nodeipam-priority.js'
 import { nodeipamRangeAllocator } from './nodeipam-range-allocator.js'
 import { nodeipamServiceIpallocator } from './nodeipam-service-ipallocator.js'
 import { persistentAllocators } from './persistent-allocators.js'
+import { persistentClaimNames } from './persistent-claim-names.js'
 import { securityCidr } from './security-cidr.js'
 import { whereaboutsAllocate } from './whereabouts-allocate.js'
 import { whereaboutsCalicoBlocks } from './whereabouts-calico-blocks.js'
 import { whereaboutsConfig } from './whereabouts-config.js'
 import { whereaboutsIphelpers } from './whereabouts-iphelpers.js'
 import { whereaboutsMetallbPools } from './whereabouts-metallb-pools.js'
+import { whereaboutsNaming } from './whereabouts-naming.js'
 import { whereaboutsNodeslice } from './whereabouts-nodeslice.js'
 import { whereaboutsOtherAllocators } from './whereabouts-other-allocators.js'
+import { whereaboutsReconciler } from './whereabouts-reconciler.js'
 
 const ofFiles: Readonly<Record<string, Adapter>> = {
   'capi-claims': capiClaims,
@@ -57,6 +60,7 @@ const ofFiles: Readonly<Record<string, Adapter>> = {
   'nodeipam-range-allocator': nodeipamRangeAllocator,
   'nodeipam-service-ipallocator': nodeipamServiceIpallocator,
   'persistent-allocators': persistentAllocators,
+  'persistent-claim-names': persistentClaimNames,
   'security-cidr': securityCidr,
   'whereabouts-allocate': whereaboutsAllocate,
   'whereabouts-calico-blocks': whereaboutsCalicoBlocks,
@@ -64,7 +68,9 @@ const ofFiles: Readonly<Record<string, Adapter>> = {
   'whereabouts-iphelpers': whereaboutsIphelpers,
   'whereabouts-metallb-pools': whereaboutsMetallbPools,
   'whereabouts-nodeslice': whereaboutsNodeslice,
+  'whereabouts-naming': whereaboutsNaming,
   'whereabouts-other-allocators': whereaboutsOtherAllocators,
+  'whereabouts-reconciler': whereaboutsReconciler,
 }
 
 /**

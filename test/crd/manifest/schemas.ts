@@ -1,9 +1,11 @@
 import { IPAddress, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
 import { poolModels, withPoolConditions } from 'ipam-kit/crd/in-cluster'
 import * as IpamKit from 'ipam-kit/crd/ipam-kit'
+import { IPAMClaim } from 'ipam-kit/crd/ipamclaims'
 import { crdManifest } from 'ipam-kit/crd/manifest'
 import { type CrdModel, groupOf, type KubeObject } from 'ipam-kit/crd/meta'
 import * as Metal3 from 'ipam-kit/crd/metal3'
+import { NetworkAttachmentDefinition } from 'ipam-kit/crd/multinet'
 import { ClusterCIDR } from 'ipam-kit/crd/node-ipam'
 import * as OpenStack from 'ipam-kit/crd/openstack'
 import * as Whereabouts from 'ipam-kit/crd/whereabouts'
@@ -26,6 +28,8 @@ const crdModels: readonly CrdModel<KubeObject>[] = [
   OpenStack.OpenStackServer,
   OpenStack.OpenStackMachine,
   OpenStack.OpenStackMachineTemplate,
+  NetworkAttachmentDefinition,
+  IPAMClaim,
   Whereabouts.IPPool,
   Whereabouts.OverlappingRangeIPReservation,
   Whereabouts.NodeSlicePool,

@@ -10,9 +10,11 @@ import {
   InClusterPrefixPool,
   withPoolConditions,
 } from 'ipam-kit/crd/in-cluster'
+import { IPAMClaim } from 'ipam-kit/crd/ipamclaims'
 import { crdManifest } from 'ipam-kit/crd/manifest'
 import type { CrdModel, KubeObject } from 'ipam-kit/crd/meta'
 import { IPClaim, IPPool, IPAddress as Metal3IPAddress } from 'ipam-kit/crd/metal3'
+import { NetworkAttachmentDefinition } from 'ipam-kit/crd/multinet'
 import { ClusterCIDR } from 'ipam-kit/crd/node-ipam'
 import { OpenStackFloatingIPPool } from 'ipam-kit/crd/openstack'
 import * as Whereabouts from 'ipam-kit/crd/whereabouts'
@@ -80,6 +82,16 @@ const kinds: readonly {
         reason: 'theirs has none',
       },
     ],
+  },
+  {
+    model: NetworkAttachmentDefinition,
+    file: 'network-attachment-definition-client/networks-crd.yaml',
+    differences: networkDifferences(),
+  },
+  {
+    model: IPAMClaim,
+    file: 'ipamclaims/k8s.cni.cncf.io_ipamclaims.v0.5.1-alpha.yaml',
+    differences: [{ path: 'spec.versions.v1alpha1.additionalPrinterColumns', ours: [], reason: 'the same as none' }],
   },
   { model: Whereabouts.IPPool, file: whereabouts('ippools'), differences: plainDifferences('v1alpha1') },
   {
@@ -153,6 +165,20 @@ function clusterCIDRDifferences(): readonly Difference[] {
     },
     { path: `${root}.required`, ours: ['spec'], reason: 'theirs accepts an object without a spec' },
     { path: `${version}.subresources`, ours: {}, reason: 'the same as none' },
+  ]
+}
+
+/** Theirs leaves out what an API server fills in. */
+function networkDifferences(): readonly Difference[] {
+  const reason = 'the same as none'
+  const properties = 'spec.versions.v1.schema.openAPIV3Schema.properties'
+  return [
+    { path: 'spec.names.listKind', ours: 'NetworkAttachmentDefinitionList', reason },
+    ...plainDifferences('v1').slice(0, 1),
+    { path: `${properties}.apiVersion`, ours: { type: 'string' }, reason },
+    { path: `${properties}.kind`, ours: { type: 'string' }, reason },
+    { path: `${properties}.metadata`, ours: { type: 'object' }, reason },
+    ...plainDifferences('v1').slice(1),
   ]
 }
 

@@ -2,8 +2,10 @@ import * as ClusterApi from 'ipam-kit/crd/cluster-api'
 import * as Core from 'ipam-kit/crd/core'
 import * as InCluster from 'ipam-kit/crd/in-cluster'
 import * as IpamKit from 'ipam-kit/crd/ipam-kit'
+import * as IpamClaims from 'ipam-kit/crd/ipamclaims'
 import type { KubeObject, Model } from 'ipam-kit/crd/meta'
 import * as Metal3 from 'ipam-kit/crd/metal3'
+import * as Multinet from 'ipam-kit/crd/multinet'
 import * as Networking from 'ipam-kit/crd/networking'
 import * as NodeIpam from 'ipam-kit/crd/node-ipam'
 import * as OpenStack from 'ipam-kit/crd/openstack'
@@ -22,7 +24,19 @@ function isModel(value: unknown): value is Model<KubeObject> {
   return typeof value === 'object' && value !== null && 'info' in value && 'safeParse' in value
 }
 
-const entries = [ClusterApi, Core, InCluster, IpamKit, Metal3, Networking, NodeIpam, OpenStack, Whereabouts]
+const entries = [
+  ClusterApi,
+  Core,
+  InCluster,
+  IpamKit,
+  Metal3,
+  Networking,
+  NodeIpam,
+  OpenStack,
+  Multinet,
+  IpamClaims,
+  Whereabouts,
+]
 const models = entries.flatMap((entry) => Object.values(entry as object).filter(isModel))
 
 test.each(models.map((model) => [model.info.kind, model] as const))('%s is a Standard Schema', (_, model) => {

@@ -3,11 +3,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { IPAddress, IPAddressClaim } from '../../../src/crd/cluster-api/index.js'
 import { InClusterIPPool, poolModels } from '../../../src/crd/in-cluster/index.js'
 import * as IpamKit from '../../../src/crd/ipam-kit/index.js'
+import { IPAMClaim } from '../../../src/crd/ipamclaims/index.js'
 import { type CrdManifest, crdManifest } from '../../../src/crd/manifest/index.js'
 import { formatFieldErrorBody } from '../../../src/crd/meta/field-error.js'
 import { type CrdModel, groupOf, type KubeObject } from '../../../src/crd/meta/index.js'
 import { versionOf } from '../../../src/crd/meta/object.js'
 import * as Metal3 from '../../../src/crd/metal3/index.js'
+import { NetworkAttachmentDefinition } from '../../../src/crd/multinet/index.js'
 import * as NodeIpam from '../../../src/crd/node-ipam/index.js'
 import * as OpenStack from '../../../src/crd/openstack/index.js'
 import * as Whereabouts from '../../../src/crd/whereabouts/index.js'
@@ -44,6 +46,8 @@ const models: readonly CrdModel<KubeObject>[] = [
   OpenStack.OpenStackServer,
   OpenStack.OpenStackMachine,
   OpenStack.OpenStackMachineTemplate,
+  NetworkAttachmentDefinition,
+  IPAMClaim,
   Whereabouts.IPPool,
   Whereabouts.OverlappingRangeIPReservation,
   Whereabouts.NodeSlicePool,

@@ -1,0 +1,103 @@
+import * as Address from '../../../cidr/nouns/address.js'
+import { Pod } from '../../../crd/core/pod.js'
+import { labelProblem, subdomainProblem } from '../../../crd/meta/names.js'
+import type { ObjectRef } from '../../../crd/meta/object.js'
+import { readPodref } from '../../../crd/whereabouts/index.js'
+import { type CachedObjects, type Effect, guard, proofOfAbsence } from '../../../plan/index.js'
+import type { TrimmedObject } from '../../../plan/selection.js'
+import { type ClaimFacts, type PodFacts, textOf } from './watches.js'
+
+/** When the sweep frees addresses of Pods that still exist. */
+export interface PodRules {
+  /** Whether Pods that have ended keep their addresses as long as they exist. */
+  readonly completedPods: 'keep' | 'free'
+  /** Whether Pods that the taint manager evicts keep their addresses as long as they exist. */
+  readonly evictedPods: 'keep' | 'free'
+}
+
+/** A row or a reservation: an address that a Pod has. */
+export interface Holding {
+  readonly podref: string
+  readonly address: Address.Address
+  /** The row as it is stored. Left out: a reservation. */
+  readonly stored?: { readonly [member: string]: unknown } | undefined
+}
+
+/** What to do with a holding. */
+export type Decision =
+  /** It stays: its Pod or its claim has the address, or that is not certain. */
+  | { readonly kind: 'stays'; readonly isCertain: boolean }
+  /** It is freed at once, if the checks hold. */
+  | { readonly kind: 'free'; readonly checks: readonly Effect[]; readonly why: string }
+  /** Its Pod reports other addresses. It is freed after the grace period, if the checks hold. */
+  | { readonly kind: 'surplus'; readonly checks: readonly Effect[]; readonly why: string }
+
+const KEPT: Decision = { kind: 'stays', isCertain: true }
+const UNCERTAIN: Decision = { kind: 'stays', isCertain: false }
+
+/**
+ * Decides on a row or a reservation. O(addresses of its Pod).
+ *
+ * A Pod that does not exist needs no grace period: a row that is written for a new Pod of the name
+ * changes the version of the pool, for which the patch is.
+ */
+export function decisionOn(
+  holding: Holding,
+  pods: CachedObjects<PodFacts, TrimmedObject>,
+  claims: CachedObjects<ClaimFacts> | undefined,
+  rules: PodRules,
+): Decision {
+  if (isClaimed(holding, claims)) return KEPT
+  const { podref, address } = holding
+  const ref = podRefOf(podref)
+  if (ref === undefined) return UNCERTAIN
+  const entry = pods.entry(ref)
+  if (entry === undefined) {
+    const why = `the Pod ${podref} does not exist`
+    return {
+      kind: 'free',
+      checks: proofOfAbsence({ ref }, `the address is freed only if ${podref} does not exist`),
+      why,
+    }
+  }
+  if (!entry.ok) return UNCERTAIN
+  const { phase, addresses, isEvicted } = entry.value
+  const isCompleted = phase === 'Succeeded' || phase === 'Failed'
+  const checks = [guard(entry.object, `the state of the Pod ${podref} has not changed`)]
+  if (isCompleted && rules.completedPods === 'free') {
+    return { kind: 'free', checks, why: `the Pod ${podref} has ended` }
+  }
+  if (isEvicted && rules.evictedPods === 'free') {
+    return { kind: 'free', checks, why: `the taint manager evicts the Pod ${podref}` }
+  }
+  const isStarted = isCompleted || phase === 'Running'
+  if (addresses === undefined || !isStarted) return UNCERTAIN
+  if (addresses.some((each) => isSame(each, address))) return KEPT
+  return { kind: 'surplus', checks, why: `the Pod ${podref} reports other addresses` }
+}
+
+function isSame(left: Address.Address, right: Address.Address): boolean {
+  return Address.equals(Address.unmap(left), Address.unmap(right))
+}
+
+/** The Pod of a row, if a store can be asked for it: any writer may have written the row. */
+function podRefOf(podref: string): ObjectRef | undefined {
+  const pod = readPodref(podref)
+  if (pod === undefined) return undefined
+  const isName = labelProblem(pod.namespace) === undefined && subdomainProblem(pod.name) === undefined
+  return isName ? { apiVersion: Pod.info.apiVersion, kind: Pod.info.kind, ...pod } : undefined
+}
+
+/**
+ * Whether a claim has the address. A row names its claim in any of its texts: upstream has no fixed
+ * member for it, and an API server may have dropped the member. The addresses of the claim count
+ * too.
+ */
+function isClaimed({ podref, address, stored }: Holding, claims: CachedObjects<ClaimFacts> | undefined): boolean {
+  if (claims === undefined) return false
+  const texts = stored === undefined ? [] : Object.values(stored).filter((each) => typeof each === 'string')
+  if (texts.some((text) => text !== podref && claims.countBy('text', text) > 0)) return true
+  const namespace = podref.split('/')[0] ?? ''
+  const place = `${namespace} ${textOf(address)}`
+  return claims.countBy('address', place) > 0
+}

@@ -1,0 +1,203 @@
+import { type IPPool, NodeSlicePool, poolNamePrefix, readPodref } from '../../../crd/whereabouts/index.js'
+import { check, type KindOf } from '../../../errors/check.js'
+import { refuse } from '../../../errors/refuse.js'
+import { defineWithoutHoldings, type Watches } from '../../../plan/define-planner.js'
+import { Absences, type CachedObjects, type Delta, modelWatch, type Planner, type Watch } from '../../../plan/index.js'
+import { KEYS, planPool, planReservation, type Sweep, type WhereaboutsSweepOutcome } from './sweep.js'
+import {
+  type ClaimFacts,
+  claimWatch,
+  type PodFacts,
+  podWatch,
+  poolWatch,
+  reservationWatch,
+  type SweptPool,
+  textOf,
+} from './watches.js'
+
+export interface WhereaboutsSweepOptions {
+  /** The namespace of the pools and reservations. Left out: all namespaces. */
+  readonly namespace?: string | undefined
+  /**
+   * How long a Pod has to report other addresses before an address is freed, in seconds, from 0 to
+   * 86,400. Default 900.
+   */
+  readonly graceSeconds?: number | undefined
+  /**
+   * Whether Pods in phase Succeeded or Failed keep their addresses as long as they exist. Default
+   * `keep`, as upstream.
+   */
+  readonly completedPods?: 'keep' | 'free' | undefined
+  /**
+   * Whether Pods that the taint manager evicts keep their addresses as long as they exist. Upstream
+   * frees them, although the containers of an unreachable node may still run. Default `keep`.
+   */
+  readonly evictedPods?: 'keep' | 'free' | undefined
+  /**
+   * Whether IPAMClaims are watched, and hold rows. Default true. False is for clusters without that
+   * kind only: rows that a claim holds would be freed.
+   */
+  readonly claims?: boolean | undefined
+  /**
+   * Whether rows without a reservation get one. Only for networks whose configuration has
+   * `enable_overlapping_ranges`, which is its default. NodeSlicePools are then watched as well.
+   * Default false.
+   */
+  readonly createReservations?: boolean | undefined
+}
+
+const OPTIONS: KindOf<WhereaboutsSweepOptions> = {
+  namespace: 'text?',
+  graceSeconds: 'number?',
+  completedPods: ['one?', { keep: 1, free: 1 }],
+  evictedPods: ['one?', { keep: 1, free: 1 }],
+  claims: 'flag?',
+  createReservations: 'flag?',
+}
+
+/**
+ * Frees addresses of whereabouts that no Pod and no IPAMClaim has: rows of IPPools, and
+ * OverlappingRangeIPReservations. It does the work of the reconciler and of the Pod watcher of
+ * upstream, for all nodes, and needs no NetworkAttachmentDefinitions.
+ *
+ * | the Pod of the row | the row |
+ * |---|---|
+ * | does not exist in the store | is freed at once |
+ * | is Running, and its network status has other addresses | is freed after the grace period |
+ * | has no network status yet, or one that cannot be read | stays |
+ * | is being deleted | stays until the Pod does not exist |
+ * | has ended, or is evicted | as the options say |
+ *
+ * A row that an IPAMClaim holds stays as long as the claim exists. A row without a Pod, and a row
+ * that cannot be understood, stay. A reservation stays while a row of its Pod has the address;
+ * without such a row it is treated as a row.
+ *
+ * Addresses are compared by value. Each write requires the version of the pool that was read, and a
+ * read of the Pod right before it. O(rows of a pool) a plan.
+ *
+ * @throws IpamError `INVALID_ARGUMENT`
+ */
+export function whereaboutsSweep(options: WhereaboutsSweepOptions = {}): Planner<WhereaboutsSweepOutcome> {
+  check('whereaboutsSweep', 'options', options, OPTIONS)
+  const { namespace, graceSeconds = 900, completedPods = 'keep', evictedPods = 'keep', claims = true } = options
+  if (!(graceSeconds >= 0 && graceSeconds <= 86_400))
+    refuse('whereaboutsSweep', 'graceSeconds', 'seconds, 0 to 86400', graceSeconds)
+  const createReservations = options.createReservations === true
+  const pools = poolWatch(namespace)
+  const reservations = reservationWatch(namespace)
+  const slices = slicePoolWatch(namespace)
+  const watches: Watches = {
+    pools,
+    reservations,
+    pods: podWatch,
+    ...(claims ? { claims: claimWatch } : {}),
+    ...(createReservations ? { slices } : {}),
+  }
+  return defineWithoutHoldings<WhereaboutsSweepOutcome, Watches, Sweep>({
+    name: 'whereabouts-sweep',
+    watches,
+    state: (cache) => {
+      const slicePools = createReservations ? cache.open(slices) : undefined
+      return {
+        pools: cache.open(pools),
+        reservations: cache.open(reservations),
+        pods: cache.open(podWatch),
+        claims: claims ? cache.open(claimWatch) : undefined,
+        rules: { completedPods, evictedPods },
+        reservationsOf: slicePools && ((pool) => networkOf(pool, slicePools)),
+        absences: new Absences(graceSeconds),
+        refusals: new Map(),
+      }
+    },
+    wakes: {
+      pools: (delta, { state }) => [KEYS.format('pool', delta.ref), ...reservationsAt(delta, state)],
+      reservations: (delta, { state }) => [
+        KEYS.format('reservation', delta.ref),
+        ...(delta.now === undefined && createReservations ? poolsAtReservation(delta, state) : []),
+      ],
+      pods: (delta, { state }) => keysOfPod(delta, state),
+      ...(claims
+        ? { claims: (delta: Delta<ClaimFacts>, { state }: { state: Sweep }) => keysOfClaim(delta, state) }
+        : {}),
+      ...(createReservations
+        ? { slices: (_: Delta<NodeSlicePool>, { state }: { state: Sweep }) => keysOfPools(state.pools) }
+        : {}),
+    },
+    plan(key, { state }, time) {
+      const read = KEYS.read(key)
+      if (read === undefined) return undefined
+      return read.kind === 'pool' ? planPool(key, read.name, state, time) : planReservation(key, read.name, state, time)
+    },
+    refused(key, _, { state: { refusals } }) {
+      refusals.set(key, (refusals.get(key) ?? 0) + 1)
+      return undefined
+    },
+    isAggregate: () => true,
+  })
+}
+
+function slicePoolWatch(namespace: string | undefined): Watch<NodeSlicePool> {
+  return modelWatch(NodeSlicePool, {
+    namespace,
+    indexes: { slice: ({ status }) => (status?.allocations ?? []).map(({ sliceRange }) => sliceRange) },
+  })
+}
+
+/**
+ * The network of a pool, by its name. What stands before the range is the network, unless the pool
+ * is that of a node slice. `undefined`: the name is not that of a pool of upstream.
+ */
+function networkOf({ metadata, spec }: IPPool, slicePools: CachedObjects<NodeSlicePool>) {
+  const prefix = poolNamePrefix(metadata.name, spec.range)
+  if (prefix === undefined) return undefined
+  for (const { metadata: slicePool, status } of slicePools.by('slice', spec.range)) {
+    for (const { nodeName, sliceRange } of status?.allocations ?? []) {
+      if (sliceRange !== spec.range || nodeName === '') continue
+      if (prefix === nodeName) return { networkName: '' }
+      if (prefix === `${slicePool.name}-${nodeName}`) return { networkName: slicePool.name }
+    }
+  }
+  return { networkName: prefix }
+}
+
+function keysOfPools(pools: Iterable<SweptPool>): readonly string[] {
+  return [...pools].map(({ object }) => KEYS.format('pool', object.metadata))
+}
+
+/** The keys of the reservations of rows that a change removes or changes. */
+function reservationsAt({ before, now }: Delta<SweptPool>, { reservations }: Sweep): readonly string[] {
+  if (before?.ok !== true) return []
+  const { object, read } = before.value
+  const after = now?.ok === true ? now.value.object.spec.allocations : {}
+  return read.rows
+    .filter(({ key, stored }) => asText(after[key]) !== asText(stored))
+    .flatMap(({ address }) => reservations.by('address', textOf(address)))
+    .filter(({ metadata }) => metadata.namespace === object.metadata.namespace)
+    .map(({ metadata }) => KEYS.format('reservation', metadata))
+}
+
+function asText(value: unknown): string {
+  return JSON.stringify(value) ?? ''
+}
+
+function poolsAtReservation({ before }: Delta<{ readonly spec: { readonly podref: string } }>, { pools }: Sweep) {
+  return before?.ok === true ? keysOfPools(pools.by('podref', before.value.spec.podref)) : []
+}
+
+/** The keys of the rows and reservations of a Pod. None if nothing of interest has changed. */
+function keysOfPod({ ref, before, now }: Delta<PodFacts>, { pools, reservations }: Sweep): readonly string[] {
+  if (before?.ok === true && now?.ok === true && before.value === now.value) return []
+  const podref = `${ref.namespace}/${ref.name}`
+  if (readPodref(podref) === undefined) return []
+  const own = reservations.by('podref', podref).map(({ metadata }) => KEYS.format('reservation', metadata))
+  return [...keysOfPools(pools.by('podref', podref)), ...own]
+}
+
+/** The keys of the rows and reservations that a claim holds or held. */
+function keysOfClaim({ before, now }: Delta<ClaimFacts>, { pools }: Sweep): readonly string[] {
+  const claims = [before, now].flatMap((entry) => (entry?.ok === true ? [entry.value] : []))
+  const held = claims.flatMap(({ texts }) => texts.flatMap((text) => pools.by('text', text)))
+  // an address of a claim can be in a pool of any namespace
+  const placed = claims.flatMap(({ addresses }) => addresses.flatMap((each) => pools.by('address', textOf(each))))
+  return [...new Set(keysOfPools([...held, ...placed]))]
+}

@@ -1,0 +1,204 @@
+import * as Address from '../../../cidr/nouns/address.js'
+import {
+  type IPPool,
+  OverlappingRangeIPReservation,
+  type PoolRow,
+  reservationName,
+  reservationReadings,
+} from '../../../crd/whereabouts/index.js'
+import {
+  type Absences,
+  type CachedObjects,
+  deleteObject,
+  type Effect,
+  eventAbout,
+  guard,
+  type Plan,
+  type PlanTime,
+  patchObject,
+} from '../../../plan/index.js'
+import { plannerKeys } from '../../../plan/planner-keys.js'
+import type { TrimmedObject } from '../../../plan/selection.js'
+import { type Decision, decisionOn, type PodRules } from './decision.js'
+import { type ClaimFacts, type PodFacts, type SweptPool, textOf } from './watches.js'
+
+/** The outcome of a plan of the sweep, for a pool or a reservation. */
+export type WhereaboutsSweepOutcome =
+  /** Each address has its Pod or its claim, as far as can be known. */
+  | { readonly kind: 'ready'; readonly message: string }
+  /** An address may be free: the grace period is not over. */
+  | { readonly kind: 'waiting'; readonly message: string }
+  /** Addresses are freed, or reservations are created. */
+  | { readonly kind: 'going'; readonly message: string }
+  /** The object cannot be read, so it is left as it is. */
+  | { readonly kind: 'broken'; readonly message: string }
+
+/** The objects that the sweep reads, and its state. */
+export interface Sweep {
+  readonly pools: CachedObjects<SweptPool>
+  readonly reservations: CachedObjects<OverlappingRangeIPReservation>
+  readonly pods: CachedObjects<PodFacts, TrimmedObject>
+  readonly claims: CachedObjects<ClaimFacts> | undefined
+  readonly rules: PodRules
+  /** The network of a pool whose rows need reservations. */
+  readonly reservationsOf: ((pool: IPPool) => { readonly networkName: string } | undefined) | undefined
+  /** Rows and reservations that their Pod does not report. */
+  readonly absences: Absences
+  /** How often the store has refused a plan for a key, since it had nothing to free. */
+  readonly refusals: Map<string, number>
+}
+
+export const KEYS = plannerKeys('pool', 'reservation')
+
+/** How many rows one patch frees: each needs a read of its Pod. */
+const MAX_ROWS = 100
+
+type SweepPlan = Plan<WhereaboutsSweepOutcome>
+
+interface Judged {
+  readonly row: PoolRow
+  readonly decision: Decision
+}
+
+/** Frees the rows of a pool that no Pod and no claim has, and creates missing reservations. */
+export function planPool(key: string, name: string, sweep: Sweep, { nowMs }: PlanTime): SweepPlan | undefined {
+  const entry = sweep.pools.entry(name)
+  const { pods, claims, rules } = sweep
+  const rows = entry?.ok === true ? entry.value.read.rows : []
+  const judged = rows.map((row): Judged => ({ row, decision: decisionOn(row, pods, claims, rules) }))
+  const surplus = judged.filter(({ decision }) => decision.kind === 'surplus').map(identityOf)
+  const { due, requeueAfterSeconds } = sweep.absences.look(key, surplus, nowMs)
+  const free = judged.filter((each) => each.decision.kind === 'free' || due.has(identityOf(each)))
+  if (free.length === 0) sweep.refusals.delete(key)
+  if (entry === undefined) return undefined
+  if (!entry.ok) return { outcome: { kind: 'broken', message: entry.problem }, effects: [] }
+  const { object, read } = entry.value
+  if (free.length > 0) {
+    const now = batchOf(free, sweep.refusals.get(key))
+    return {
+      outcome: { kind: 'going', message: `${free.length} rows are freed` },
+      effects: [...now.flatMap(({ decision }) => checksOf(decision)), freeRows(object, now), freedEvent(object, now)],
+      requeueAfterSeconds: now.length < free.length ? 0 : requeueAfterSeconds,
+    }
+  }
+  const missing = missingReservations(object, judged, sweep)
+  if (missing.length > 0) {
+    return {
+      outcome: { kind: 'going', message: `${missing.length} reservations are created` },
+      effects: [guard(object, 'the rows of the reservations exist'), ...missing],
+      requeueAfterSeconds,
+    }
+  }
+  const odd = read.oddities.length === 0 ? '' : `; ${read.oddities.length} oddities: ${read.oddities[0]?.problem}`
+  if (read.range === undefined) return { outcome: { kind: 'broken', message: odd.slice(2) }, effects: [] }
+  const outcome: WhereaboutsSweepOutcome =
+    surplus.length === 0
+      ? { kind: 'ready', message: `no row to free${odd}` }
+      : { kind: 'waiting', message: `${surplus.length} rows are not reported by their Pods${odd}` }
+  return { outcome, effects: [], requeueAfterSeconds }
+}
+
+/** A row that was given again is another one, and its grace period begins anew. */
+function identityOf({ row }: Judged): string {
+  return `${row.key} ${row.id} ${row.podref} ${row.ifname ?? ''}`
+}
+
+/** All at once; after a refusal one by one in rotation, so that one does not block the others. */
+function batchOf(free: readonly Judged[], refusals: number | undefined): readonly Judged[] {
+  if (refusals === undefined) return free.slice(0, MAX_ROWS)
+  const start = refusals % free.length
+  return free.slice(start, start + 1)
+}
+
+function checksOf(decision: Decision): readonly Effect[] {
+  return decision.kind === 'stays' ? [] : decision.checks
+}
+
+function freeRows(pool: IPPool, freed: readonly Judged[]): Effect {
+  const allocations = Object.fromEntries(freed.map(({ row }) => [row.key, null]))
+  const reasons = new Set(freed.map(({ decision }) => (decision.kind === 'stays' ? '' : decision.why)))
+  return patchObject(pool, { spec: { allocations } }, [...reasons].slice(0, 3).join('; '))
+}
+
+/** The reason is that of upstream. */
+function freedEvent(pool: IPPool, freed: readonly Judged[]): Effect {
+  const rows = freed.map(({ row }) => `${Address.format(row.address)} of ${row.podref}`)
+  const more = rows.length > 3 ? ` and ${rows.length - 3} more` : ''
+  const message = `freed ${rows.slice(0, 3).join(', ')}${more}`
+  return eventAbout(pool, { type: 'Normal', reason: 'IPAddressGarbageCollected', message })
+}
+
+/** Creations of the reservations that live rows lack. A reservation of another Pod stays. */
+function missingReservations(pool: IPPool, judged: readonly Judged[], sweep: Sweep): readonly Effect[] {
+  const network = sweep.reservationsOf?.(pool)
+  if (network === undefined) return []
+  const { namespace } = pool.metadata
+  const { apiVersion, kind } = OverlappingRangeIPReservation.info
+  const effects = new Map<string, Effect>()
+  for (const { row, decision } of judged) {
+    if (decision.kind !== 'stays' || row.podref === '') continue
+    const name = reservationName({ address: row.address, networkName: network.networkName })
+    if (!name.ok || sweep.reservations.entry({ namespace, name: name.value }) !== undefined) continue
+    const { podref, ifname } = row
+    const object = {
+      apiVersion,
+      kind,
+      metadata: { name: name.value, namespace },
+      spec: { podref, ...(ifname !== undefined && { ifname }) },
+    }
+    effects.set(name.value, { kind: 'create', object, why: `the row of ${podref} has no reservation` })
+  }
+  return [...effects.values()].slice(0, MAX_ROWS)
+}
+
+/**
+ * Deletes a reservation that no row, no Pod and no claim has. The reservation of another Pod than
+ * that of the row is judged by its own Pod.
+ */
+export function planReservation(key: string, name: string, sweep: Sweep, { nowMs }: PlanTime): SweepPlan | undefined {
+  const entry = sweep.reservations.entry(name)
+  const decision = entry?.ok === true ? reservationDecision(entry.value, sweep) : undefined
+  const { due, requeueAfterSeconds } = sweep.absences.look(
+    key,
+    decision?.kind === 'surplus' && entry?.ok === true ? [entry.value.metadata.uid ?? ''] : [],
+    nowMs,
+  )
+  if (entry === undefined) return undefined
+  if (!entry.ok) return { outcome: { kind: 'broken', message: entry.problem }, effects: [] }
+  if (decision === undefined) {
+    return { outcome: { kind: 'broken', message: 'the name is not that of an address' }, effects: [] }
+  }
+  if (decision.kind === 'stays') return { outcome: { kind: 'ready', message: 'it is in use' }, effects: [] }
+  if (decision.kind === 'surplus' && due.size === 0) {
+    return { outcome: { kind: 'waiting', message: decision.why }, effects: [], requeueAfterSeconds }
+  }
+  return {
+    outcome: { kind: 'going', message: decision.why },
+    effects: [...decision.checks, deleteObject(entry.object, decision.why)],
+  }
+}
+
+/** What to do with a reservation; `undefined`: its name is not that of an address. */
+function reservationDecision(object: OverlappingRangeIPReservation, sweep: Sweep): Decision | undefined {
+  const { podref } = object.spec
+  const addresses = reservationReadings(object.metadata.name).map(({ address }) => address)
+  if (addresses.some((address) => hasRow(object, address, sweep))) return { kind: 'stays', isCertain: true }
+  // each reading has to be without a holder
+  const decisions = addresses.map((address) => decisionOn({ podref, address }, sweep.pods, sweep.claims, sweep.rules))
+  return decisions.find(({ kind }) => kind === 'stays') ?? decisions[0]
+}
+
+/** Whether a row of the Pod, or of a claim without a Pod, has the address. */
+function hasRow(
+  { metadata, spec }: OverlappingRangeIPReservation,
+  address: Address.Address,
+  { pools }: Sweep,
+): boolean {
+  const text = textOf(address)
+  return pools
+    .by('address', text)
+    .filter(({ object }) => object.metadata.namespace === metadata.namespace)
+    .some(({ read }) =>
+      read.rows.some((row) => (row.podref === spec.podref || row.podref === '') && textOf(row.address) === text),
+    )
+}
