@@ -55,6 +55,8 @@ export interface TaskTime extends PlanTime {
 export interface TaskQuery {
   readonly apiVersion: string
   readonly kind: string
+  /** Left out: all namespaces. */
+  readonly namespace?: string | undefined
   readonly fields: { readonly [path: string]: string }
 }
 

@@ -27,6 +27,7 @@ import { persistentClaimNames } from './persistent-claim-names.js'
 import { securityCidr } from './security-cidr.js'
 import { whereaboutsAllocate } from './whereabouts-allocate.js'
 import { whereaboutsCalicoBlocks } from './whereabouts-calico-blocks.js'
+import { whereaboutsCni } from './whereabouts-cni.js'
 import { whereaboutsConfig } from './whereabouts-config.js'
 import { whereaboutsIphelpers } from './whereabouts-iphelpers.js'
 import { whereaboutsMetallbPools } from './whereabouts-metallb-pools.js'
@@ -64,6 +65,7 @@ const ofFiles: Readonly<Record<string, Adapter>> = {
   'security-cidr': securityCidr,
   'whereabouts-allocate': whereaboutsAllocate,
   'whereabouts-calico-blocks': whereaboutsCalicoBlocks,
+  'whereabouts-cni': whereaboutsCni,
   'whereabouts-config': whereaboutsConfig,
   'whereabouts-iphelpers': whereaboutsIphelpers,
   'whereabouts-metallb-pools': whereaboutsMetallbPools,

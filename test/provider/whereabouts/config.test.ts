@@ -73,9 +73,12 @@ describe('a configuration', () => {
     expect(config).toMatchObject({ cniVersion: '1.1.0', name: 'blue', ranges: [{ exclude: [] }] })
   })
 
-  test('passes routes and dns on as they are', () => {
-    const [routes, dns] = [[{ dst: '0.0.0.0/0', mtu: 1400 }], { nameservers: ['10.0.0.53'] }]
-    expect(read({ range: '10.0.0.0/24', routes, dns })).toMatchObject({ routes, dns })
+  test('has routes and the settings of the resolver', () => {
+    const [routes, dns] = [[{ dst: '0.0.0.0/0', gw: '10.0.0.1', mtu: 1400 }], { nameservers: ['10.0.0.53'] }]
+    const config = read({ range: '10.0.0.0/24', routes, dns })
+    expect(config.routes).toEqual([{ dst: Prefix.parse('0.0.0.0/0'), gw: Address.parse('10.0.0.1'), mtu: 1400 }])
+    expect(config.dns).toEqual({ nameservers: ['10.0.0.53'] })
+    expect(pathsOf({ routes: [{ gw: 'x' }] })).toEqual(['ipam.routes[0].dst', 'ipam.routes[0].gw'])
   })
 
   test('asks for addresses by runtimeConfig, args.cni and IP; an IP of no range is static', () => {

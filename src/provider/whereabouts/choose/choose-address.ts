@@ -72,7 +72,7 @@ function chooseAsked(
   if (!isIn || typeof without === 'string' || RangeSet.contains(without, asked)) {
     return { kind: 'notGiven', message: `${cidr} does not give ${text}` }
   }
-  if (taken.some((address) => Address.equals(address, asked))) {
+  if (taken.some((address) => address !== null && Address.equals(address, asked))) {
     return { kind: 'taken', message: `another interface has ${text}` }
   }
   return { kind: 'chosen', address: asked }

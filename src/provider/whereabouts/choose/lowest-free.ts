@@ -28,7 +28,7 @@ export function lowestFree(addresses: RangeSet, taken: readonly Address[]): Addr
 function lowest4(first: number, taken: readonly Address[], count: number): number | undefined {
   const words = new Uint32Array((count + 31) >>> 5)
   for (const address of taken) {
-    if (address.family !== 4) continue
+    if (address?.family !== 4) continue
     const offset = address.value - first
     if (offset >= 0 && offset < count) words[offset >>> 5]! |= 1 << (offset & 31)
   }
@@ -42,7 +42,7 @@ function lowest6(first: Address.Address & { family: 6 }, taken: readonly Address
   if (w2 === 0xffffffff && w3 + count > 0xffffffff) return undefined
   const words = new Uint32Array((count + 31) >>> 5)
   for (const address of taken) {
-    if (address.family !== 6 || address.w1 !== w1 || address.w0 !== w0) continue
+    if (address?.family !== 6 || address.w1 !== w1 || address.w0 !== w0) continue
     const offset = (address.w2 - w2) * 0x1_0000_0000 + (address.w3 - w3)
     if (offset >= 0 && offset < count) words[offset >>> 5]! |= 1 << (offset & 31)
   }

@@ -1,4 +1,5 @@
 import { check, type KindOf } from '../../../errors/check.js'
+import { refuse } from '../../../errors/refuse.js'
 
 /** What a row of a pool says of its owner. */
 export interface RowOwner {
@@ -34,6 +35,7 @@ export function rowsToReuse<R extends RowOwner>(rows: Iterable<R>, owner: RowOwn
   const own: R[] = []
   const earlier: R[] = []
   for (const row of rows) {
+    assertRow('rowsToReuse', row)
     if (row.podref !== owner.podref || !isSameInterface(row, owner)) continue
     if (row.id === owner.id) own.push(row)
     else if (sticky === 'pod') earlier.push(row)
@@ -52,7 +54,14 @@ export function rowsToRelease<R extends Omit<RowOwner, 'podref'>>(
   check('rowsToRelease', 'rows', rows, 'iterable')
   check('rowsToRelease', 'owner', owner, ['open', { id: 'text', ifname: 'text?' }])
 
-  return [...rows].filter((row) => row.id === owner.id && isSameInterface(row, owner))
+  return [...rows].filter((row) => {
+    assertRow('rowsToRelease', row)
+    return row.id === owner.id && isSameInterface(row, owner)
+  })
+}
+
+function assertRow(of: string, row: object): void {
+  if (typeof row !== 'object' || row === null) refuse(of, 'rows[]', 'an object', row)
 }
 
 function isSameInterface(left: Pick<RowOwner, 'ifname'>, right: Pick<RowOwner, 'ifname'>): boolean {

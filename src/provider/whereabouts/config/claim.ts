@@ -8,6 +8,8 @@ import type { ConfiguredClaim } from './types.js'
  * - `ipam-claim-reference` in `runtimeConfig` or `args.cni`: from the network selection of the Pod
  * - `IPAMClaimReference` and `IPAMClaimNamespace` in `ipam`, in any case of letters: those that pull
  *   request 737 of upstream proposes
+ * - `whereabouts.cni.cncf.io/ownerID`, `ownerName`, `ownerType` and `ownerVersion` in `args.cni`: the
+ *   owner of pull request 377 of upstream, such as a VirtualMachine
  */
 export function readClaim(ipam: Members, network: JsonRecord, issues: ConfigIssues): ConfiguredClaim | undefined {
   for (const [path, record] of selections(network)) {
@@ -22,7 +24,20 @@ export function readClaim(ipam: Members, network: JsonRecord, issues: ConfigIssu
   if (name === undefined && namespace !== undefined) {
     issues.strict(ipam.path(namespaceField as string), 'has no effect without IPAMClaimReference')
   }
-  return name === undefined ? undefined : { name, namespace }
+  return name === undefined ? readOwner(network, issues) : { name, namespace }
+}
+
+const OWNER = 'whereabouts.cni.cncf.io/owner'
+
+function readOwner(network: JsonRecord, issues: ConfigIssues): ConfiguredClaim | undefined {
+  for (const [path, record] of selections(network)) {
+    const members = new Members(record, issues, (field) => `${path}.${field}`, 'Net')
+    const [uid, name = '', kind = '', apiVersion = ''] = ['ID', 'Name', 'Type', 'Version'].map((part) =>
+      members.text(`${OWNER}${part}`),
+    )
+    if (uid !== undefined) return { name, owner: { apiVersion, kind, uid } }
+  }
+  return undefined
 }
 
 /** The parts of a configuration that a runtime fills from the network selection of a Pod. */

@@ -7,6 +7,7 @@ import { readJsonText } from './json-text.js'
 import { isRecord, type JsonRecord, jsonText, Members, memberOf } from './members.js'
 import { readNodeSliceSize } from './node-slice-size.js'
 import { readRanges } from './ranges.js'
+import { readDns, readRoutes } from './routes.js'
 import { readAddresses } from './static-addresses.js'
 import { AddressTexts } from './texts.js'
 import type { WhereaboutsConfig } from './types.js'
@@ -130,8 +131,8 @@ class ConfigReader {
       cniVersion,
       ranges,
       gateway,
-      routes: this.#routes(ipam),
-      dns: ipam.record('dns', 'types.DNS'),
+      routes: readRoutes(ipam, this.#issues),
+      dns: readDns(ipam, this.#issues),
       addresses,
       asked,
       overlappingRanges: ipam.flag('enable_overlapping_ranges') ?? true,
@@ -213,14 +214,6 @@ class ConfigReader {
       this.#issues.add(members.path('kubeconfig'), 'is missing', NO_STORE)
     }
     return { kubeconfig, k8sApiRoot }
-  }
-
-  #routes(ipam: Members): WhereaboutsConfig['routes'] {
-    return ipam.records('routes', 'types.Route').flatMap((members) => {
-      const dst = members.text('dst')
-      if (dst === undefined) this.#issues.strict(members.path('dst'), 'is missing')
-      return dst === undefined ? [] : [{ ...members.given, dst, gw: members.text('gw') }]
-    })
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Address } from '../../../cidr/nouns/address.js'
 import type { Prefix } from '../../../cidr/nouns/prefix.js'
+import type { CniDns, CniRoute } from '../../../cni/index.js'
 
 /** A fault of a configuration. */
 export interface ConfigIssue {
@@ -20,10 +21,9 @@ export interface WhereaboutsConfig {
    */
   readonly ranges: readonly WhereaboutsRange[]
   readonly gateway?: Address | undefined
-  /** As written: they are passed on. */
-  readonly routes: readonly WhereaboutsRoute[]
-  /** As written: it is passed on. */
-  readonly dns?: { readonly [field: string]: unknown } | undefined
+  /** Passed on with the answer, as `dns` is. */
+  readonly routes: readonly CniRoute[]
+  readonly dns?: CniDns | undefined
   /** Addresses that each interface gets, without a row. */
   readonly addresses: readonly StaticAddress[]
   /** Addresses of the ranges that the runtime or the user asks for. */
@@ -68,13 +68,6 @@ export interface WhereaboutsRange {
   readonly exclude: readonly string[]
 }
 
-/** A route of a configuration, as written. */
-export interface WhereaboutsRoute {
-  readonly dst: string
-  readonly gw?: string | undefined
-  readonly [field: string]: unknown
-}
-
 /** A static address, with the length of its subnet. */
 export interface StaticAddress {
   readonly prefix: Prefix
@@ -94,4 +87,6 @@ export interface ConfiguredClaim {
   readonly name: string
   /** Left out: the namespace of the Pod. Another namespace is refused by `add`. */
   readonly namespace?: string | undefined
+  /** The owner of the addresses, if it is no IPAMClaim: it is not read, and has no status. */
+  readonly owner?: { readonly apiVersion: string; readonly kind: string; readonly uid: string } | undefined
 }

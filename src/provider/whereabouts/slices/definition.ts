@@ -90,7 +90,7 @@ function lengthOf({ range, sliceSize }: Pick<SlicedDefinition, 'range' | 'sliceS
 }
 
 /** Never fails: one definition that cannot be read stops no other. O(slices x log excludes). */
-export function readDefinition(object: KubeObject): DefinitionFacts {
+function readDefinition(object: KubeObject): DefinitionFacts {
   const text = asObject(object.spec)?.config
   // without a configuration, a node has it in a file
   if (text === undefined || text === '') return { kind: 'ignored', object }

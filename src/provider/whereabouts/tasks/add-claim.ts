@@ -1,0 +1,122 @@
+import * as Address from '../../../cidr/nouns/address.js'
+import * as Prefix from '../../../cidr/nouns/prefix.js'
+import { Pod } from '../../../crd/core/pod.js'
+import { isDeleting, type KubeObject, type ObjectRef } from '../../../crd/meta/object.js'
+import { readPodref } from '../../../crd/whereabouts/index.js'
+import type { Effect, Step } from '../../../plan/index.js'
+import type { Assignment } from './assign.js'
+import { claimStatus, readClaimStatus } from './claim-object.js'
+import { type ClaimReading, claimRef, ownerReading, readClaimObject } from './holder.js'
+import type { TaskObjects } from './objects.js'
+import type { AddOutcome } from './outcome.js'
+import type { InterfaceRequest } from './request.js'
+
+type Stop = { readonly outcome: AddOutcome } | { readonly step: Extract<Step, { kind: 'get' }> }
+
+/** Labels of KubeVirt: the VMI of a Pod, and the migration that it is the target of. */
+const VMI_LABEL = 'kubevirt.io/created-by'
+const MIGRATION_LABEL = 'kubevirt.io/migrationJobUID'
+
+/** The claim of an ADD: whether the Pod may use it, and its status. */
+export class AddClaim {
+  readonly #request: InterfaceRequest
+  readonly #objects: TaskObjects
+  /** Left out: the configuration names no claim, or it was not read yet. */
+  reading: ClaimReading | undefined
+
+  constructor(request: InterfaceRequest, objects: TaskObjects) {
+    this.#request = request
+    this.#objects = objects
+  }
+
+  /** Reads the claim; `undefined`: it can be used, or there is none to use. */
+  read(): Stop | undefined {
+    const { config, podNamespace } = this.#request
+    const { claim } = config
+    if (claim === undefined) return undefined
+    this.reading = ownerReading(claim, podNamespace)
+    if (this.reading !== undefined) return undefined
+    if (claim.namespace !== undefined && claim.namespace !== podNamespace) {
+      const message = `a Pod of ${podNamespace} cannot use a claim of the namespace ${claim.namespace}`
+      return { outcome: { kind: 'refused', message } }
+    }
+    const ref = claimRef(claim, podNamespace)
+    const step = this.#objects.read([ref], 'the claim of the addresses')
+    if (step !== undefined) return { step }
+    const object = this.#objects.get(ref)
+    const read = object ? readClaimObject(ref, object) : 'it does not exist'
+    const problem = typeof read === 'string' ? read : read.isDeleting ? 'it is being deleted' : undefined
+    if (problem !== undefined) {
+      return { outcome: { kind: 'noClaim', message: `IPAMClaim ${podNamespace}/${claim.name}: ${problem}` } }
+    }
+    this.reading = read as ClaimReading
+    return undefined
+  }
+
+  /**
+   * Whether another Pod uses the rows of the claim; `undefined`: none does. The target of a
+   * migration shares them with its source.
+   */
+  useStep(assignments: readonly Assignment[]): Stop | undefined {
+    if (this.reading === undefined) return undefined
+    const { podNamespace, podName } = this.#request
+    const own = `${podNamespace}/${podName}`
+    const others = new Set(assignments.flatMap(({ row }) => (row?.podref && row.podref !== own ? [row.podref] : [])))
+    const refs = [...others].flatMap((podref) => podRefOf(podref) ?? [])
+    if (refs.length === 0) return undefined
+    const step = this.#objects.read(refs, 'whether another Pod still uses the claim')
+    if (step !== undefined) return { step }
+    const users = refs.map((ref) => this.#objects.get(ref)).filter((pod) => pod && !isCompleted(pod))
+    if (users.length === 0) return undefined
+    const target = podRefOf(own)
+    if (target === undefined) return undefined
+    const ownStep = this.#objects.read([target], 'whether the Pod is the target of a migration')
+    if (ownStep !== undefined) return { step: ownStep }
+    const pod = this.#objects.get(target)
+    const inUse = users.find((user) => !isMigration(user as KubeObject, pod))
+    if (!inUse) return undefined
+    const { namespace, name } = this.reading.ref
+    const isLeaving = isDeleting(inUse) ? ', which is being deleted' : ''
+    const message = `IPAMClaim ${namespace}/${name} is in use by Pod ${inUse.metadata.name}${isLeaving}`
+    return { outcome: { kind: 'claimInUse', message } }
+  }
+
+  /** The status of the claim with its addresses and its Pod, unless it says so. */
+  statusEffects(assignments: readonly Assignment[]): readonly Effect[] {
+    const claim = this.reading
+    if (claim?.object === undefined) return []
+    const missing = assignments.filter(
+      ({ address }) => !claim.addresses.some((known) => Address.equals(known, address)),
+    )
+    const { podName } = this.#request
+    if (missing.length === 0 && claim.ownerPod === podName) return []
+    const ips = [
+      ...(readClaimStatus(claim.object)?.ips ?? []),
+      ...missing.map(({ address, place }) => Prefix.format(Prefix.of(address, place.length))),
+    ]
+    const { uid, resourceVersion } = claim.object.metadata
+    const ref = claimRef({ name: claim.ref.name }, claim.ref.namespace as string)
+    const patch = claimStatus(ips, podName)
+    return [
+      { kind: 'patch', ref, patch, if: { uid, resourceVersion }, subresource: 'status', why: 'addresses of the claim' },
+    ]
+  }
+}
+
+/** The reference to the Pod of a row. */
+export function podRefOf(podref: string): ObjectRef | undefined {
+  const pod = readPodref(podref)
+  const { apiVersion, kind } = Pod.info
+  return pod && { apiVersion, kind, namespace: pod.namespace, name: pod.name }
+}
+
+/** Whether all containers of a Pod have ended. */
+export function isCompleted(pod: KubeObject): boolean {
+  const { phase } = (pod.status ?? {}) as { readonly phase?: string }
+  return phase === 'Succeeded' || phase === 'Failed'
+}
+
+function isMigration(source: KubeObject, target: KubeObject | null | undefined): boolean {
+  const [from, to] = [source.metadata.labels ?? {}, target?.metadata.labels ?? {}]
+  return to[MIGRATION_LABEL] !== undefined && from[VMI_LABEL] !== undefined && from[VMI_LABEL] === to[VMI_LABEL]
+}

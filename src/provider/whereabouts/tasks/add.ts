@@ -1,0 +1,200 @@
+import * as Address from '../../../cidr/nouns/address.js'
+import * as Prefix from '../../../cidr/nouns/prefix.js'
+
+import { check, type KindOf } from '../../../errors/check.js'
+import type { Change, Effect, Step, Task, TaskTime } from '../../../plan/index.js'
+import type { TaskRefusal } from '../../../plan/task.js'
+import type { RowOwner, Stickiness } from '../choose/owner.js'
+import { AddClaim } from './add-claim.js'
+import { AddedRows } from './added-rows.js'
+import { type Assignment, assign } from './assign.js'
+import { TaskObjects } from './objects.js'
+import type { AddedAddress, AddOutcome } from './outcome.js'
+import { placesOf } from './places.js'
+import { DEFAULT_NAMESPACE, INTERFACE_REQUEST, type InterfaceRequest, ownerOf } from './request.js'
+import { Reservations } from './reservations.js'
+import { rowEffects } from './row-effects.js'
+
+export interface AddOptions {
+  /**
+   * Which rows the interface gets again. Default `container`. `pod`: as upstream does. A Pod of an
+   * old name, whose container may still run, would give its address to the new Pod.
+   */
+  readonly sticky?: Stickiness | undefined
+}
+
+const ADD_OPTIONS: KindOf<AddOptions> = { sticky: ['one?', { container: 1, pod: 1 }] }
+
+/** With more conflicts than this, the task rolls back and ends. */
+const MOST_CONFLICTS = 60
+
+/**
+ * The task of a CNI ADD: gives an interface one address of each range. Run it by `runTask`.
+ *
+ * - Three requests for one range: it reads the pool, writes the row, and creates the reservation.
+ *   It takes no Lease: the version of the pool and the name of the reservation decide.
+ * - It succeeds only if each address has its row, and its reservation if
+ *   `enable_overlapping_ranges` is set. Otherwise it removes what it has written.
+ * - The same container and interface get the same addresses again. A missing reservation is created
+ *   again.
+ * - An address that another Pod has reserved is never taken, and its reservation stays. The first
+ *   one that the task meets makes it list all of them once.
+ * - The gateway and the static addresses are not given.
+ * - Rows that cannot be read stay as they are: each write names its own rows.
+ * - A pool that is being deleted gets no new rows.
+ *
+ * @throws IpamError `INVALID_ARGUMENT`
+ */
+export function add(request: InterfaceRequest, options: AddOptions = {}): Task<AddOutcome> {
+  check<unknown>('add', 'request', request, INTERFACE_REQUEST)
+  check('add', 'options', options, ADD_OPTIONS)
+  return new AddTask(request, options.sticky ?? 'container')
+}
+
+class AddTask implements Task<AddOutcome> {
+  readonly #request: InterfaceRequest
+  readonly #owner: RowOwner
+  readonly #sticky: Stickiness
+  readonly #objects = new TaskObjects()
+  readonly #reservations: Reservations
+  readonly #claim: AddClaim
+  readonly #added = new AddedRows()
+  /** Why the task ends without addresses, once what it has written is removed. */
+  #failed: AddOutcome | undefined
+  #isListed = false
+
+  constructor(request: InterfaceRequest, sticky: Stickiness) {
+    this.#request = request
+    this.#owner = ownerOf(request)
+    this.#sticky = sticky
+    const { config, namespace = DEFAULT_NAMESPACE } = request
+    this.#reservations = new Reservations(this.#objects, this.#owner, sticky, {
+      isUsed: config.overlappingRanges,
+      namespace,
+      networkName: config.networkName,
+    })
+    this.#claim = new AddClaim(request, this.#objects)
+  }
+
+  observe(change: Change): void {
+    this.#objects.observe(change)
+  }
+
+  listed(): void {
+    this.#isListed = true
+  }
+
+  refused({ code, message }: TaskRefusal): boolean {
+    // a roll-back that is refused has no other way
+    if (this.#failed !== undefined) return false
+    this.#failed = { kind: 'denied', message, code }
+    return true
+  }
+
+  next({ conflicts }: TaskTime): Step<AddOutcome> {
+    if (this.#failed === undefined && conflicts > MOST_CONFLICTS) {
+      this.#failed = { kind: 'contended', message: `other writers were faster ${conflicts} times` }
+    }
+    if (this.#failed === undefined) {
+      const step = this.#step()
+      if (step !== undefined) return step
+    }
+    return this.#end(this.#failed as AddOutcome)
+  }
+
+  /** The next step; `undefined`: the task has failed. */
+  #step(): Step<AddOutcome> | undefined {
+    const places = placesOf(this.#request, this.#objects)
+    if (places.kind === 'step') return places.step
+    if (places.kind !== 'places') return this.#fail({ kind: places.kind, message: places.message })
+    const claim = this.#claim.read()
+    if (claim !== undefined) return 'outcome' in claim ? this.#fail(claim.outcome) : claim.step
+    const pools = places.places.map(({ pool }) => pool)
+    const read = this.#objects.read(pools, 'the rows of the pool')
+    if (read !== undefined) return read
+    const assigned = assign(places.places, {
+      request: this.#request,
+      owner: this.#owner,
+      sticky: this.#sticky,
+      objects: this.#objects,
+      foreign: this.#reservations.foreignAddresses(this.#claim.reading),
+      claim: this.#claim.reading,
+    })
+    if (assigned.kind !== 'assigned') return this.#fail(assigned)
+    return this.#write(assigned.assignments)
+  }
+
+  #write(assignments: readonly Assignment[]): Step<AddOutcome> | undefined {
+    const inUse = this.#claim.useStep(assignments)
+    if (inUse !== undefined) return 'outcome' in inUse ? this.#fail(inUse.outcome) : inUse.step
+    const isOwn = (assignment: Assignment) => this.#added.has(assignment.pool, assignment.key)
+    // a reservation that was there before the row was written has to be known
+    const unread = assignments.filter((one) => one.row !== undefined && !isOwn(one))
+    const read = this.#objects.read(
+      unread.flatMap(({ address }) => this.#reservations.ref(address) ?? []),
+      'the reservation of an address that the interface has',
+    )
+    if (read !== undefined) return read
+    const lost = assignments.filter(
+      (one) => one.row !== undefined && this.#reservations.isForeign(one, this.#claim.reading),
+    )
+    if (lost.length > 0) return this.#giveUp(lost)
+    const list = this.#reservations.mustList(this.#isListed)
+    if (list !== undefined) return list
+    const claim = this.#claim.reading
+    const reservations = assignments.flatMap((one) => this.#reservations.effects(one, claim))
+    // a reservation that is taken over says so before its row does: the row names its holder
+    const effects: Effect[] = [
+      ...reservations.filter(({ kind }) => kind === 'patch'),
+      ...rowEffects(assignments, this.#owner, this.#objects, claim),
+      ...reservations.filter(({ kind }) => kind === 'create'),
+    ]
+    if (effects.length > 0) {
+      for (const one of assignments) if (one.row === undefined) this.#added.note(one.pool, one.key, one.address)
+      return writes(effects, `give ${texts(assignments)} to ${this.#owner.podref} ${this.#request.ifname}`)
+    }
+    const status = this.#claim.statusEffects(assignments)
+    if (status.length > 0) return writes(status, 'write the addresses to the claim')
+    return { kind: 'done', outcome: this.#allocated(assignments) }
+  }
+
+  /** Another Pod has reserved the address of a row: the row is removed, and the reservation stays. */
+  #giveUp(lost: readonly Assignment[]): Step<AddOutcome> {
+    this.#reservations.noteForeign()
+    const effects = this.#added.removals(lost, this.#objects, 'another Pod has reserved the address')
+    return writes(effects, `give ${texts(lost)} up: another Pod has reserved it`)
+  }
+
+  #fail(outcome: AddOutcome): undefined {
+    this.#failed = outcome
+  }
+
+  /** Removes what the task has written, then ends. */
+  #end(outcome: AddOutcome): Step<AddOutcome> {
+    const effects = this.#added.rollBack(this.#owner, this.#objects, (address) => this.#reservations.ref(address))
+    return effects.length === 0 ? { kind: 'done', outcome } : writes(effects, `roll back: ${outcome.message}`)
+  }
+
+  #allocated(assignments: readonly Assignment[]): AddOutcome {
+    const { config } = this.#request
+    const addresses: AddedAddress[] = assignments.map(({ address, place, gateway }) => ({
+      prefix: Prefix.of(address, place.length),
+      // upstream passes the gateway on with each address of its family
+      gateway: gateway ?? (config.gateway?.family === address.family ? config.gateway : undefined),
+    }))
+    const what = assignments.length === 0 ? 'no range' : texts(assignments)
+    return {
+      kind: 'allocated',
+      message: `${this.#owner.podref} has ${what}`,
+      addresses: [...addresses, ...config.addresses],
+    }
+  }
+}
+
+function texts(assignments: readonly Pick<Assignment, 'address'>[]): string {
+  return assignments.map(({ address }) => Address.format(address)).join(', ')
+}
+
+export function writes(effects: readonly Effect[], message: string): Extract<Step, { kind: 'write' }> {
+  return { kind: 'write', plan: { outcome: { kind: 'writes', message }, effects } }
+}

@@ -1,0 +1,166 @@
+import * as Address from '../../../cidr/nouns/address.js'
+import * as Prefix from '../../../cidr/nouns/prefix.js'
+import * as RangeSet from '../../../cidr/nouns/range-set.js'
+import type { ObjectRef } from '../../../crd/meta/object.js'
+import { type PoolRow, rowKey } from '../../../crd/whereabouts/index.js'
+import { describe } from '../../../errors/index.js'
+import { chooseAddress } from '../choose/choose-address.js'
+import { type RowOwner, rowsToReuse, type Stickiness } from '../choose/owner.js'
+import { allocatableRange, rangeSpace } from '../choose/space.js'
+import type { AskedAddress, WhereaboutsConfig } from '../config/types.js'
+import { type ClaimReading, isHeldBy } from './holder.js'
+import type { PoolReading, TaskObjects } from './objects.js'
+import type { AddOutcome } from './outcome.js'
+import { later, type Place } from './places.js'
+import type { InterfaceRequest } from './request.js'
+
+type Address = Address.Address
+
+/** The address of an interface in one range. */
+export interface Assignment {
+  readonly place: Place
+  readonly pool: ObjectRef
+  readonly address: Address
+  /** The key of its row. */
+  readonly key: string
+  /** The row that is there. Left out: it has to be written. */
+  readonly row?: PoolRow | undefined
+  readonly gateway?: Address | undefined
+}
+
+export interface AssignInput {
+  readonly request: InterfaceRequest
+  readonly owner: RowOwner
+  readonly sticky: Stickiness
+  readonly objects: TaskObjects
+  /** The addresses that other Pods have reserved, as far as they are known. */
+  readonly foreign: readonly Address[]
+  readonly claim: ClaimReading | undefined
+}
+
+export type Assigned =
+  | { readonly kind: 'assigned'; readonly assignments: readonly Assignment[] }
+  | Extract<AddOutcome, { kind: 'exhausted' | 'refused' | 'taken' | 'poolNotReady' }>
+
+/**
+ * The addresses of an interface: for each range a row that it has, the address that is asked for, or
+ * the lowest free one. Two ranges never get one address. O(rows).
+ */
+export function assign(places: readonly Place[], input: AssignInput): Assigned {
+  const assignments: Assignment[] = []
+  const asked = [...input.request.config.asked]
+  for (const place of places) {
+    const pool = input.objects.pool(place.pool)
+    const problem = poolProblem(place, pool)
+    if (problem !== undefined) return { kind: 'poolNotReady', message: problem }
+    const used = assignments.map(({ address }) => address)
+    const index = asked.findIndex(({ address }) => Prefix.contains(place.range.prefix, address))
+    const wanted = index < 0 ? undefined : asked.splice(index, 1)[0]
+    const made = new Chooser(place, pool, input, used).assign(wanted)
+    if (made.kind !== 'made') return made
+    assignments.push(made.assignment)
+  }
+  const [left] = asked
+  if (left === undefined) return { kind: 'assigned', assignments }
+  const message = `${left.path}: no range is left for ${Address.format(left.address)}`
+  return { kind: 'refused', message }
+}
+
+function poolProblem({ pool: { name }, range, poolRange }: Place, pool: PoolReading): string | undefined {
+  if (pool.kind === 'absent') return undefined
+  if (pool.kind === 'unreadable') return `IPPool ${name}: ${pool.problem}`
+  const { prefix } = range
+  const isSame = Prefix.equals(Prefix.masked(pool.range), Prefix.masked(prefix))
+  return isSame ? undefined : `IPPool ${name} has the range ${Prefix.format(pool.range)}, not ${poolRange}`
+}
+
+type Made =
+  | { readonly kind: 'made'; readonly assignment: Assignment }
+  | Extract<AddOutcome, { kind: 'exhausted' | 'refused' | 'taken' | 'poolNotReady' }>
+
+class Chooser {
+  readonly #place: Place
+  readonly #pool: Exclude<PoolReading, { kind: 'unreadable' }>
+  readonly #input: AssignInput
+  readonly #used: readonly Address[]
+
+  constructor(place: Place, pool: PoolReading, input: AssignInput, used: readonly Address[]) {
+    this.#place = place
+    this.#pool = pool as Exclude<PoolReading, { kind: 'unreadable' }>
+    this.#input = input
+    this.#used = used
+  }
+
+  assign(asked: AskedAddress | undefined): Made {
+    const row = this.#ownRow(asked)
+    const { pool } = this.#place
+    const gateway = asked?.gateway
+    if (row !== undefined) {
+      const { address, key } = row
+      return { kind: 'made', assignment: { place: this.#place, pool, address, key, row, gateway } }
+    }
+    if (this.#pool.kind === 'pool' && this.#pool.isTerminating) {
+      return { kind: 'poolNotReady', message: `IPPool ${pool.name} is being deleted` }
+    }
+    return this.#choose(asked?.address ?? this.#claimed(), gateway)
+  }
+
+  /** The row that the interface has already, or that its claim holds. */
+  #ownRow(asked: AskedAddress | undefined): PoolRow | undefined {
+    if (this.#pool.kind !== 'pool') return undefined
+    const { owner, sticky, claim } = this.#input
+    const { rows } = this.#pool
+    const held = claim === undefined ? [] : rows.filter((row) => isHeldBy(row, claim))
+    const own = [...held, ...rowsToReuse(rows, owner, sticky)].filter((row) => this.#isUsable(row, asked))
+    return own.find(({ address }) => this.#isGiven(address)) ?? own[0]
+  }
+
+  /** A row of the edges of the range, or beyond them, is no address of an interface. */
+  #isUsable({ address }: PoolRow, asked: AskedAddress | undefined): boolean {
+    if (asked !== undefined && !Address.equals(asked.address, address)) return false
+    const usable = allocatableRange({ prefix: this.#place.range.prefix })
+    if (usable === undefined || this.#isUsed(address)) return false
+    return Address.compare(usable.first, address) <= 0 && Address.compare(address, usable.last) <= 0
+  }
+
+  #isUsed(address: Address): boolean {
+    return this.#used.some((other) => Address.equals(other, address))
+  }
+
+  #isGiven(address: Address): boolean {
+    const space = rangeSpace(this.#place.range)
+    return space.kind === 'space' && RangeSet.contains(space.addresses, address)
+  }
+
+  /** An address of the claim that has no row: it is written again. */
+  #claimed(): Address | undefined {
+    return this.#input.claim?.addresses.find(
+      (address) => Prefix.contains(this.#place.range.prefix, address) && !this.#isUsed(address),
+    )
+  }
+
+  #choose(asked: Address | undefined, gateway: Address | undefined): Made {
+    const { range, isEmpty, pool, poolRange } = this.#place
+    const { config } = this.#input.request
+    const rows = this.#pool.kind === 'pool' ? this.#pool.taken : []
+    const base = this.#pool.kind === 'pool' ? this.#pool.range : range.prefix
+    const taken = [...rows, ...this.#used, ...this.#input.foreign]
+    // a row below the address that the pool is written with would have the key of another address
+    const bounds = allocatableRange(range)
+    const start = bounds === undefined ? range.start : later(bounds.first, base.address)
+    const choice = chooseAddress({ ...range, start }, { taken, keptBack: keptBackOf(config), asked })
+    if (isEmpty) return { kind: 'exhausted', message: `no address of the range is in the slice ${poolRange}` }
+    if (choice.kind === 'exhausted' || choice.kind === 'taken') return choice
+    if (choice.kind !== 'chosen') return { kind: 'refused', message: choice.message }
+    const key = rowKey(base, choice.address)
+    if (!key.ok) return { kind: asked === undefined ? 'exhausted' : 'refused', message: describe(key.failure) }
+    return { kind: 'made', assignment: { place: this.#place, pool, address: choice.address, key: key.value, gateway } }
+  }
+}
+
+/** Gateways and static addresses are in use without a row. */
+function keptBackOf({ gateway, addresses }: WhereaboutsConfig): readonly Address[] {
+  return [gateway, ...addresses.flatMap((one) => [one.prefix.address, one.gateway])].filter(
+    (address) => address !== undefined,
+  )
+}

@@ -1,0 +1,111 @@
+import type { Address } from '../../../cidr/nouns/address.js'
+import type { ObjectRef } from '../../../crd/meta/object.js'
+import { OverlappingRangeIPReservation } from '../../../crd/whereabouts/index.js'
+import { type Effect, patchObject, type Step } from '../../../plan/index.js'
+import type { RowOwner, Stickiness } from '../choose/owner.js'
+import type { Assignment } from './assign.js'
+import { CLAIM_UID_ANNOTATION, type ClaimReading } from './holder.js'
+import { type ReservationReading, reservationRef, type TaskObjects } from './objects.js'
+
+type Present = Extract<ReservationReading, { kind: 'present' }>
+
+/** The reservations of one interface, as an ADD sees them. */
+export class Reservations {
+  readonly #objects: TaskObjects
+  readonly #owner: RowOwner
+  readonly #sticky: Stickiness
+  readonly #network: { readonly isUsed: boolean; readonly namespace: string; readonly networkName: string | undefined }
+  #hasMetForeign = false
+
+  constructor(
+    objects: TaskObjects,
+    owner: RowOwner,
+    sticky: Stickiness,
+    network: { readonly isUsed: boolean; readonly namespace: string; readonly networkName: string | undefined },
+  ) {
+    this.#objects = objects
+    this.#owner = owner
+    this.#sticky = sticky
+    this.#network = network
+  }
+
+  /** `undefined`: the configuration wants no reservations, or no object can have the name. */
+  ref(address: Address): ObjectRef | undefined {
+    return this.#network.isUsed ? reservationRef(address, this.#network) : undefined
+  }
+
+  /** The addresses that other Pods have reserved, of those that were read. */
+  foreignAddresses(claim: ClaimReading | undefined): readonly Address[] {
+    const { isUsed, networkName = '' } = this.#network
+    if (!isUsed) return []
+    return [...this.#objects.reservedAddresses(networkName)].flatMap(({ address, ref }) => {
+      const reservation = this.#objects.reservation(ref)
+      return reservation.kind === 'present' && !this.#isOwn(reservation, claim) ? [address] : []
+    })
+  }
+
+  /**
+   * Whether another Pod has reserved the address of a row. The row of a claim brings the reservation
+   * of the Pod before.
+   */
+  isForeign({ address, row }: Pick<Assignment, 'address' | 'row'>, claim: ClaimReading | undefined): boolean {
+    const ref = this.ref(address)
+    const reservation = ref === undefined ? undefined : this.#objects.reservation(ref)
+    if (reservation?.kind !== 'present') return false
+    const isOfClaim = claim !== undefined && row !== undefined && reservation.spec.podref === row.podref
+    return !isOfClaim && !this.#isOwn(reservation, claim)
+  }
+
+  /** Another Pod has reserved the address of a row. */
+  noteForeign(): void {
+    this.#hasMetForeign = true
+  }
+
+  /** Lists all reservations once one of another Pod was met: there may be many. */
+  mustList(isListed: boolean): Extract<Step, { kind: 'list' }> | undefined {
+    if (!this.#hasMetForeign || isListed) return undefined
+    const { apiVersion, kind } = OverlappingRangeIPReservation.info
+    const { namespace } = this.#network
+    return { kind: 'list', query: { apiVersion, kind, namespace, fields: {} }, why: 'which addresses are reserved' }
+  }
+
+  /** What the reservation of an address lacks: it is created, or becomes that of this container. */
+  effects({ address }: Assignment, claim: ClaimReading | undefined): readonly Effect[] {
+    const ref = this.ref(address)
+    if (ref === undefined) return []
+    const why = `reservation of ${this.#owner.podref}`
+    const annotations = claim && { [CLAIM_UID_ANNOTATION]: claim.uid }
+    const { podref, id: containerid, ifname } = this.#owner
+    const spec = { podref, containerid, ...(ifname && { ifname }) }
+    const reservation = this.#objects.reservation(ref)
+    if (reservation.kind === 'present') {
+      if (this.#isCurrent(reservation, claim)) return []
+      const metadata = annotations && { annotations }
+      return [patchObject(reservation.object, { ...(metadata && { metadata }), spec }, why)]
+    }
+    const { apiVersion, kind } = OverlappingRangeIPReservation.info
+    const metadata = { name: ref.name, namespace: ref.namespace, ...(annotations && { annotations }) }
+    return [{ kind: 'create', object: { apiVersion, kind, metadata, spec }, why }]
+  }
+
+  /**
+   * Upstream leaves the id of the container out, and old versions the interface: such a one is that
+   * of the Pod.
+   */
+  #isOwn({ spec, annotations }: Present, claim: ClaimReading | undefined): boolean {
+    if (claim !== undefined && annotations[CLAIM_UID_ANNOTATION] === claim.uid) return true
+    const { podref, id, ifname } = this.#owner
+    if (spec.podref !== podref || (spec.ifname && spec.ifname !== ifname)) return false
+    return this.#sticky === 'pod' || !spec.containerid || spec.containerid === id
+  }
+
+  #isCurrent({ spec, annotations }: Present, claim: ClaimReading | undefined): boolean {
+    const { podref, id } = this.#owner
+    const isOfContainer = !spec.containerid || spec.containerid === id
+    return (
+      spec.podref === podref &&
+      isOfContainer &&
+      (claim === undefined || annotations[CLAIM_UID_ANNOTATION] === claim.uid)
+    )
+  }
+}

@@ -1,0 +1,65 @@
+import { expect, test } from 'vitest'
+import { podObject, pool, reservation, row, World } from './world.js'
+
+const RANGE = { range: '10.0.0.0/24' }
+
+/** A row of p1 with its reservation, and the time in which it has become old. */
+async function withRow(traits: object = {}): Promise<World> {
+  const world = new World()
+  await world.create(pool('10.0.0.0/24', { 1: row('p1', traits) }), reservation('10.0.0.1', 'p1'))
+  return world
+}
+
+const MINUTE = 60_000
+const record = (addedMs: number, network = 'lab') => [{ containerId: 'p1', ifname: 'net1', network, addedMs }]
+
+test('a row whose attachment is valid stays', async () => {
+  const world = await withRow()
+  const valid = [{ containerId: 'p1', ifname: 'net1' }]
+  expect(await world.gc(RANGE, { valid, record: record(0) })).toEqual([])
+})
+
+test('a row without its Pod is freed if the record of this Node names its container', async () => {
+  const world = await withRow()
+  expect(await world.gc(RANGE, { valid: [], record: record(0) })).toEqual(['10.0.0.1'])
+  expect([...(await world.rows()), ...(await world.reservations())]).toEqual([])
+})
+
+test.each([
+  ['the record does not name its container', []],
+  ['it was added less than a minute ago', record(Date.parse('2026-01-01T00:00:00Z') - MINUTE + 1)],
+  ['it is of another network', record(0, 'other')],
+])('a row without its Pod stays if %s', async (_, known) => {
+  const world = await withRow()
+  expect(await world.gc(RANGE, { valid: [], record: known })).toEqual([])
+  expect(await world.rows()).toHaveLength(1)
+})
+
+test.each<[string, Parameters<typeof podObject>[1], number, boolean]>([
+  ['of this Node that has ended', { phase: 'Succeeded' }, MINUTE, true],
+  ['of this Node without the address', { networkStatus: [{ ips: ['10.0.0.9'] }] }, MINUTE, true],
+  ['of this Node with the address', { networkStatus: [{ ips: ['10.0.0.1'] }] }, MINUTE, false],
+  ['of this Node without a network status', {}, MINUTE, false],
+  ['of this Node, created less than a minute ago', { phase: 'Succeeded' }, MINUTE - 1, false],
+  ['of another Node', { phase: 'Succeeded', node: 'n2' }, MINUTE, false],
+])('the row of a Pod %s', async (_, traits, age, isFreed) => {
+  const world = await withRow()
+  await world.create(podObject('p1', traits))
+  world.nowMs += age
+  expect(await world.gc(RANGE, { valid: [] })).toEqual(isFreed ? ['10.0.0.1'] : [])
+  expect(await world.reservations()).toHaveLength(isFreed ? 0 : 1)
+})
+
+test('a row without an interface, and the row of a claim, stay', async () => {
+  for (const traits of [{ ifname: undefined }, { ipamclaim: 'ns/c' }]) {
+    const world = await withRow(traits)
+    expect(await world.gc(RANGE, { valid: [], record: record(0) })).toEqual([])
+  }
+})
+
+test('no list of attachments frees nothing, and "gc": false switches it off', async () => {
+  const world = await withRow()
+  expect(await world.gc(RANGE, { record: record(0) })).toBe('off')
+  expect(await world.gc({ ...RANGE, gc: false }, { valid: [], record: record(0) })).toBe('off')
+  expect(world.requests).toEqual([])
+})
