@@ -53,6 +53,7 @@ export function checkCniFamilies(
  *
  * @throws IpamError `INVALID_ARGUMENT` for what is no result, also for an index of no interface
  * @example
+ * import { unwrap } from 'ipam-kit/errors'
  * const ips = [{ address: Prefix.parse('10.4.0.1/24') }]
  * unwrap(formatCniResult('0.2.0', { ips })) // { cniVersion: '0.2.0', ip4: { ip: '10.4.0.1/24' }, dns: {} }
  */

@@ -20,6 +20,7 @@ import { type CniVersion, isSince, VERSION_CHOICES } from './versions.js'
  * @param version the version of the configuration that has the result
  * @throws IpamError `INVALID_ARGUMENT` for another version
  * @example
+ * import { unwrap } from 'ipam-kit/errors'
  * const json = { cniVersion: '1.0.0', ips: [{ address: '10.4.0.1/24' }] }
  * unwrap(readCniResult('1.0.0', json)).ips?.length // 1
  */

@@ -117,6 +117,7 @@ export const MAX_CNI_STDIN_BYTES = 4_194_304
  * @throws IpamError `INVALID_ARGUMENT` for an argument of another type
  * @see https://www.cni.dev/docs/spec/ sections 2 and 4
  * @example
+ * import { unwrap } from 'ipam-kit/errors'
  * const env = { CNI_COMMAND: 'DEL', CNI_CONTAINERID: 'c1', CNI_IFNAME: 'eth0' }
  * const request = unwrap(readCniRequest({ env, stdin: '{"cniVersion":"1.0.0","name":"lab"}' }))
  * request.command // 'DEL'

@@ -62,8 +62,8 @@ export type SelectionResult = Result<
  *
  * @param namespace the namespace of the Pod
  * @returns the failure `MALFORMED_NETWORK_SELECTION` with a position for the short form,
- * `MALFORMED_EMBEDDED_JSON` for a text that looks like JSON and is none, `INVALID_OBJECT` with the path of
- * each wrong member
+ * `MALFORMED_EMBEDDED_JSON` for a text that looks like JSON and is none, `INVALID_OBJECT` with the
+ * path of each wrong member
  * @throws IpamError `INVALID_ARGUMENT` if an argument is not a text
  * @example
  * const read = readNetworkSelection('blue@net1, lab/green', 'default')

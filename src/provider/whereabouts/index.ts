@@ -19,7 +19,7 @@ export type { CniDns, CniError, CniIp, CniOutcome, CniResult, CniRoute } from '.
 export type { JsonObject, KubeObject } from '../../crd/meta/index.js'
 export type { NodeSliceAllocation, PoolRow } from '../../crd/whereabouts/index.js'
 export type { Failure, Result } from '../../errors/index.js'
-export type { Step, Task } from '../../plan/index.js'
+export type { Planner, Step, Task } from '../../plan/index.js'
 export { type AddressChoice, type ChooseOptions, chooseAddress } from './choose/choose-address.js'
 export { type RowOwner, rowsToRelease, rowsToReuse, type Stickiness } from './choose/owner.js'
 export { allocatableRange, type Excluded, excludedAddresses, type RangeSpace, rangeSpace } from './choose/space.js'

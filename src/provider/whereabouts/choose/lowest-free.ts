@@ -35,7 +35,9 @@ function lowest4(first: number, taken: readonly Address[], count: number): numbe
   return zeroOf(words, count)
 }
 
-/** Addresses that differ in their upper 64 bits are farther away than `count`, or behind a carry. */
+/**
+ * Addresses that differ in their upper 64 bits are farther away than `count`, or behind a carry.
+ */
 function lowest6(first: Address.Address & { family: 6 }, taken: readonly Address[], count: number): number | undefined {
   const { w0, w1, w2, w3 } = first
   // the bitmap would go beyond the lower 64 bits: the slow way

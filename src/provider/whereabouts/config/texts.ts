@@ -15,7 +15,9 @@ export class AddressTexts {
     this.#issues = issues
   }
 
-  /** @param text the sentence of upstream for a text that is no address; `undefined`: it drops it */
+  /**
+   * @param text the sentence of upstream for a text that is no address; `undefined`: it drops it
+   */
   address(path: string, given: string, text: string | undefined): Address.Address | undefined {
     const read = Address.safeParse(given, { profile: 'k8s-legacy-read' })
     if (!read.ok) {

@@ -60,7 +60,9 @@ export interface WhereaboutsConfig {
 export interface WhereaboutsRange {
   /** With its host bits cleared. */
   readonly prefix: Prefix
-  /** The first address to give. Left out, or outside of the usable addresses: the first usable one. */
+  /**
+   * The first address to give. Left out, or outside of the usable addresses: the first usable one.
+   */
   readonly start?: Address | undefined
   /** The last address to give, inclusive. Left out, or outside: the last usable one. */
   readonly end?: Address | undefined

@@ -2,12 +2,12 @@ import type { RangeSet } from '../../../cidr/index.js'
 import * as Prefix from '../../../cidr/nouns/prefix.js'
 import { asObject } from '../../../crd/meta/json.js'
 import type { KubeObject } from '../../../crd/meta/object.js'
+import { NetworkAttachmentDefinition } from '../../../crd/multinet/index.js'
 import { nodeSliceName } from '../../../crd/whereabouts/index.js'
 import { describe } from '../../../errors/index.js'
 import type { Watch } from '../../../plan/index.js'
 import { rangeSpace } from '../choose/space.js'
 import { readWhereaboutsConfig } from '../config/config.js'
-import { DEFINITION } from './definition-kind.js'
 import { type Division, divide, readSliceSize, slicesOf } from './divide.js'
 
 /** A NetworkAttachmentDefinition, as far as node slices are concerned. */
@@ -51,7 +51,7 @@ export interface SlicedDefinition {
  * the name of their NodeSlicePool, or by an empty name.
  */
 export const definitionWatch: Watch<DefinitionFacts> = {
-  ...DEFINITION,
+  ...NetworkAttachmentDefinition.info,
   parse: (object) => ({ ok: true, value: readDefinition(object) }),
   indexes: {
     slicePool: (facts) => (facts.kind === 'sliced' ? [facts.slicePool] : []),

@@ -3,11 +3,11 @@ import { Node } from '../../../crd/core/index.js'
 import { asObject } from '../../../crd/meta/json.js'
 import type { KubeObject } from '../../../crd/meta/object.js'
 import { kindKey } from '../../../crd/meta/object.js'
+import { NetworkAttachmentDefinition } from '../../../crd/multinet/index.js'
 import { IPPool, type NodeSliceAllocation, NodeSlicePool, poolNamePrefix } from '../../../crd/whereabouts/index.js'
 import { describe } from '../../../errors/index.js'
 import type { TrimmedWatch, Watch } from '../../../plan/index.js'
 import type { RowFacts, SliceNode, SlicePoolFacts } from './context.js'
-import { DEFINITION } from './definition-kind.js'
 
 /** Marks a NodeSlicePool as one that is deleted with its last definition. */
 export const MANAGED_ANNOTATION = 'ipam-kit.dev/node-slices'
@@ -62,7 +62,7 @@ function canonical(entry: NodeSliceAllocation, before: NodeSliceAllocation | und
 
 /** Whether a reference is to a definition, of any version. */
 export function isDefinition(owner: { readonly apiVersion: string; readonly kind: string }): boolean {
-  return kindKey(owner) === kindKey(DEFINITION)
+  return kindKey(owner) === kindKey(NetworkAttachmentDefinition.info)
 }
 
 /**

@@ -9,7 +9,7 @@ import { memoryStore } from 'ipam-kit/store/memory'
 import { Pod } from '../../../../src/crd/core/pod.js'
 
 const NAMESPACE = 'kube-system'
-export const GRACE_S = 60
+const GRACE_S = 60
 
 /** What a Pod of a test has. */
 export interface PodOf {
