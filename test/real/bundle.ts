@@ -21,6 +21,8 @@ export async function bundle(entry: string, name: string): Promise<string> {
     format: 'esm',
     target: 'node20',
     logLevel: 'silent',
+    // packages of the older module system load parts of Node by it
+    banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url)" },
     tsconfig: join(REAL, 'tsconfig.json'),
   })
   return outfile

@@ -41,6 +41,7 @@ import { type Depth, type Part, Report } from './report.js'
 import { selection } from './selection/part.js'
 import { servers } from './servers/part.js'
 import { sqlite } from './sqlite/part.js'
+import { whereaboutsPart } from './whereabouts/part.js'
 
 const parts: readonly Part[] = [
   browser,
@@ -59,6 +60,7 @@ const parts: readonly Part[] = [
   floatingIP,
   blocksPart,
   selection,
+  whereaboutsPart,
   demo,
 ]
 

@@ -42,6 +42,11 @@ export interface Program<F extends FlagOptions> {
    * @throws FlagError
    */
   readonly work: (values: FlagValues<F>, settings: Settings) => Work
+  /**
+   * Ends the process this many milliseconds after SIGTERM, also if something that it has begun is
+   * not ended. For planners whose plans may stop after any request. Left out: it waits.
+   */
+  readonly mostEndingMs?: number | undefined
 }
 
 /** What a program does. */
@@ -80,7 +85,7 @@ export async function runProgram<F extends FlagOptions>(program: Program<F>): Pr
   }
   const { settings, work } = workOrEnd(program)
   for (const warning of work.warnings ?? []) log(warning)
-  await new Run(program.name, settings, work).run()
+  await new Run(program, settings, work).run()
 }
 
 /** Ends the process with one line. */
@@ -109,6 +114,7 @@ function workOrEnd<F extends FlagOptions>({ flags, work }: Program<F>) {
 
 class Run {
   readonly #name: string
+  readonly #mostEndingMs: number | undefined
   readonly #settings: Settings
   readonly #work: Work
   readonly #identity = `${hostname()}_${uid()}`
@@ -116,8 +122,13 @@ class Run {
   /** Set while this process leads. */
   #controller: Controller | undefined
 
-  constructor(name: string, settings: Settings, work: Work) {
+  constructor(
+    { name, mostEndingMs }: Pick<Program<FlagOptions>, 'name' | 'mostEndingMs'>,
+    settings: Settings,
+    work: Work,
+  ) {
     this.#name = name
+    this.#mostEndingMs = mostEndingMs
     this.#settings = settings
     this.#work = work
   }
@@ -132,12 +143,24 @@ class Run {
     const stopped = new Promise<void>((resolve) => {
       for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve())
     })
+    void stopped.then(() => this.#endInTime())
     if (elects) await this.#elect(opened.store, stopped)
     else await this.#lead(opened.store, { ending: stopped, lost: new Promise(() => {}) })
     problems.flush()
     log('ended')
     server?.close()
     await opened.close()
+  }
+
+  /** A Lease that is held then expires by itself: what is in flight may still arrive. */
+  #endInTime(): void {
+    if (this.#mostEndingMs === undefined) return
+    const end = () => {
+      problems.flush()
+      log('ended, with work in flight')
+      process.exit()
+    }
+    setTimeout(end, this.#mostEndingMs).unref()
   }
 
   #metricsText(): string {

@@ -1,0 +1,55 @@
+import type { Outcome, Planner } from 'ipam-kit/plan'
+import { whereaboutsNodeSlices, whereaboutsSweep } from 'ipam-kit/provider/whereabouts'
+import { FlagError, type FlagOptions, type FlagValues, isWhole, numberOf } from '../program/flags.js'
+
+export const FLAGS = {
+  /** Frees the rows and reservations of Pods that are gone. */
+  sweep: { type: 'boolean', default: true },
+  /** Gives each Node a slice of each range with `node_slice_size`. */
+  'node-slices': { type: 'boolean', default: true },
+  /** Of pools and reservations. Left out: WHEREABOUTS_NAMESPACE, else kube-system. */
+  'pool-namespace': { type: 'string' },
+  /** Whether the sweep reads the pools of all namespaces. */
+  'all-namespaces': { type: 'boolean', default: false },
+  /** For how many seconds a Pod that runs may report other addresses. */
+  grace: { type: 'string', default: '900' },
+  'completed-pods': { type: 'string', default: 'keep' },
+  'evicted-pods': { type: 'string', default: 'keep' },
+  /** Whether the cluster has IPAMClaims. */
+  claims: { type: 'boolean', default: true },
+  /** Whether a row without a reservation gets one. */
+  'create-reservations': { type: 'boolean', default: false },
+} as const satisfies FlagOptions
+
+/**
+ * The planners that the flags ask for.
+ *
+ * @throws FlagError
+ */
+export function plannersOf(
+  values: FlagValues<typeof FLAGS>,
+  env: { readonly [name: string]: string | undefined },
+): readonly Planner<Outcome>[] {
+  const poolNamespace = values['pool-namespace'] || env.WHEREABOUTS_NAMESPACE || 'kube-system'
+  const sweep = () =>
+    whereaboutsSweep({
+      namespace: values['all-namespaces'] === true ? undefined : poolNamespace,
+      graceSeconds: numberOf(values, 'grace', 'seconds, 0 to 86400', (n) => isWhole(n, 0, 86_400)),
+      completedPods: keepOrFree(values, 'completed-pods'),
+      evictedPods: keepOrFree(values, 'evicted-pods'),
+      claims: values.claims === true,
+      createReservations: values['create-reservations'] === true,
+    })
+  const planners = [
+    ...(values.sweep === true ? [sweep()] : []),
+    ...(values['node-slices'] === true ? [whereaboutsNodeSlices({ namespace: poolNamespace })] : []),
+  ]
+  if (planners.length === 0) throw new FlagError('--no-sweep and --no-node-slices leave nothing to do')
+  return planners
+}
+
+function keepOrFree<N extends string>(values: { readonly [name in N]?: string | undefined }, name: N): 'keep' | 'free' {
+  const value: string = values[name] ?? ''
+  if (value === 'keep' || value === 'free') return value
+  throw new FlagError(`--${name} (${value}) is keep or free`)
+}

@@ -1,0 +1,74 @@
+import { request as httpRequest } from 'node:http'
+import { Agent, request as httpsRequest } from 'node:https'
+import type { KubernetesClient } from 'ipam-kit/store/kubernetes'
+import type { KubeServer } from './kubeconfig.js'
+
+export interface ClientLimits {
+  /** The longest time of one request, in milliseconds. */
+  readonly requestMs: number
+  /** After this time, in milliseconds, no request is sent any more. */
+  readonly totalMs: number
+}
+
+/** The answer of an API server is not longer than this, in bytes. */
+const MAX_ANSWER_BYTES = 64 * 1024 * 1024
+
+/**
+ * The client of one call of a plugin, over one connection. It is small, so that the process starts
+ * fast. It has no watches.
+ */
+export function smallClient(server: KubeServer, { requestMs, totalMs }: ClientLimits): KubernetesClient {
+  const { url, ca, cert, key, isUnverified, serverName, headers: credentials } = server
+  const isSecure = url.startsWith('https:')
+  const agent = isSecure
+    ? new Agent({
+        keepAlive: true,
+        maxSockets: 1,
+        ca,
+        cert,
+        key,
+        rejectUnauthorized: !isUnverified,
+        servername: serverName,
+      })
+    : undefined
+  const deadline = performance.now() + totalMs
+  return {
+    request({ method, path, headers, body }) {
+      const left = deadline - performance.now()
+      if (left <= 0) return Promise.reject(notSent(`the time of the call is over: ${totalMs / 1000} s`))
+      return new Promise((resolve, reject) => {
+        const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }
+        const all = { ...headers, ...credentials, ...length }
+        const ask = isSecure ? httpsRequest : httpRequest
+        const request = ask(`${url}${path}`, { method, headers: all, agent }, (response) => {
+          const chunks: Buffer[] = []
+          let bytes = 0
+          response.on('data', (chunk: Buffer) => {
+            bytes += chunk.length
+            if (bytes > MAX_ANSWER_BYTES)
+              request.destroy(new Error(`the answer has more than ${MAX_ANSWER_BYTES} bytes`))
+            chunks.push(chunk)
+          })
+          response.once('error', reject)
+          response.once('aborted', () => reject(new Error('the answer ended before its end')))
+          response.once('end', () =>
+            resolve({ status: response.statusCode ?? 0, body: Buffer.concat(chunks).toString() }),
+          )
+        })
+        const limit = Math.min(requestMs, left)
+        // of the whole request: a server that sends a byte now and then would keep it for ever
+        const timer = setTimeout(() => {
+          request.destroy(new Error(`no answer within ${Math.ceil(limit / 1000)} s`))
+        }, limit)
+        request.once('close', () => clearTimeout(timer))
+        request.once('error', reject)
+        request.end(body)
+      })
+    },
+    watch: () => Promise.reject(notSent('a plugin has no watches')),
+  }
+}
+
+function notSent(message: string): Error {
+  return Object.assign(new Error(message), { code: 'NOT_SENT' })
+}

@@ -1,0 +1,76 @@
+import { readFileSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import { parse } from 'yaml'
+
+/** An API server and its credentials, of the current context of a kubeconfig. */
+export interface KubeServer {
+  readonly url: string
+  /** Of the context; empty: none. */
+  readonly namespace: string
+  /** PEM. */
+  readonly ca: string | undefined
+  readonly cert: string | undefined
+  readonly key: string | undefined
+  readonly isUnverified: boolean
+  readonly serverName: string | undefined
+  readonly headers: { readonly [name: string]: string }
+}
+
+interface Entry {
+  readonly name?: unknown
+  readonly [member: string]: unknown
+}
+
+/**
+ * Reads a kubeconfig: certificates and tokens in the file or in files beside it. Programs that give
+ * credentials are not started: a plugin has to answer at once.
+ *
+ * @throws Error with one sentence
+ */
+export function readKubeconfig(file: string): KubeServer {
+  const config = parse(readFileSync(file, 'utf8')) as { readonly [member: string]: unknown } | null
+  const named = (list: string, name: unknown, part: string): { readonly [member: string]: unknown } => {
+    const entries = config?.[list]
+    const entry = Array.isArray(entries) ? (entries as readonly Entry[]).find((each) => each?.name === name) : undefined
+    const value = entry?.[part]
+    if (typeof value !== 'object' || value === null) throw new Error(`${file}: ${list} has no ${String(name)}`)
+    return value as { readonly [member: string]: unknown }
+  }
+  const context = named('contexts', config?.['current-context'], 'context')
+  const cluster = named('clusters', context.cluster, 'cluster')
+  const user = named('users', context.user, 'user')
+  if (user.exec !== undefined || user['auth-provider'] !== undefined) {
+    throw new Error(`${file}: a program that gives credentials is not supported`)
+  }
+  const content = (of: { readonly [member: string]: unknown }, member: string): string | undefined => {
+    const [data, path] = [textOf(of[`${member}-data`]), textOf(of[member])]
+    if (data !== undefined) return Buffer.from(data, 'base64').toString()
+    return path === undefined ? undefined : readFileSync(resolve(dirname(file), path), 'utf8')
+  }
+  const url = textOf(cluster.server)
+  if (url === undefined) throw new Error(`${file}: the cluster has no server`)
+  return {
+    url: url.replace(/\/+$/, ''),
+    namespace: textOf(context.namespace) ?? '',
+    ca: content(cluster, 'certificate-authority'),
+    cert: content(user, 'client-certificate'),
+    key: content(user, 'client-key'),
+    isUnverified: cluster['insecure-skip-tls-verify'] === true,
+    serverName: textOf(cluster['tls-server-name']),
+    headers: headersOf(user, file),
+  }
+}
+
+function headersOf(user: { readonly [member: string]: unknown }, file: string): { readonly [name: string]: string } {
+  const path = textOf(user.tokenFile)
+  const token = path === undefined ? textOf(user.token) : readFileSync(resolve(dirname(file), path), 'utf8').trim()
+  const as = textOf(user.as)
+  return {
+    ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+    ...(as === undefined ? {} : { 'impersonate-user': as }),
+  }
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined
+}
