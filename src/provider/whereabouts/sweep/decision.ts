@@ -1,10 +1,13 @@
 import * as Address from '../../../cidr/nouns/address.js'
 import { Pod } from '../../../crd/core/pod.js'
+import { IPAMClaim } from '../../../crd/ipamclaims/index.js'
+import type { JsonObject } from '../../../crd/meta/json.js'
 import { labelProblem, subdomainProblem } from '../../../crd/meta/names.js'
 import type { ObjectRef } from '../../../crd/meta/object.js'
 import { readPodref } from '../../../crd/whereabouts/index.js'
 import { type CachedObjects, type Effect, guard, proofOfAbsence } from '../../../plan/index.js'
 import type { TrimmedObject } from '../../../plan/selection.js'
+import { readRowClaim } from '../tasks/holder.js'
 import { type ClaimFacts, type PodFacts, textOf } from './watches.js'
 
 /** When the sweep frees addresses of Pods that still exist. */
@@ -50,7 +53,7 @@ export function decisionOn(
   if (isClaimed(holding, claims)) return KEPT
   const { podref, address } = holding
   const ref = podRefOf(podref)
-  if (ref === undefined) return UNCERTAIN
+  if (ref === undefined) return claims === undefined ? UNCERTAIN : withoutPod(holding)
   const entry = pods.entry(ref)
   if (entry === undefined) {
     const why = `the Pod ${podref} does not exist`
@@ -74,6 +77,21 @@ export function decisionOn(
   if (addresses === undefined || !isStarted) return UNCERTAIN
   if (addresses.some((each) => isSame(each, address))) return KEPT
   return { kind: 'surplus', checks, why: `the Pod ${podref} reports other addresses` }
+}
+
+/**
+ * The row of a claim that no Pod uses: it is freed with its claim. A row that names its claim by the
+ * uid alone stays, as a store cannot be asked for it.
+ */
+function withoutPod({ podref, stored }: Holding): Decision {
+  const { id } = stored ?? {}
+  if (podref !== '' || stored === undefined || typeof id !== 'string') return UNCERTAIN
+  const { namespace, name } = readRowClaim({ id, podref, stored: stored as JsonObject }) ?? { namespace: '', name: '' }
+  if (labelProblem(namespace) !== undefined || subdomainProblem(name) !== undefined) return UNCERTAIN
+  const { apiVersion, kind } = IPAMClaim.info
+  const why = `the IPAMClaim ${namespace}/${name} does not exist`
+  const checks = proofOfAbsence({ ref: { apiVersion, kind, namespace, name } }, `the address is freed only if ${why}`)
+  return { kind: 'free', checks, why }
 }
 
 function isSame(left: Address.Address, right: Address.Address): boolean {

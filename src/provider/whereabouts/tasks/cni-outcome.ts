@@ -65,6 +65,7 @@ export function cniOutcome(result: WhereaboutsResult, options: CniOutcomeOptions
   }
   const { outcome } = result
   if (outcome.kind === 'allocated') {
+    check<unknown>('cniOutcome', 'result.outcome.addresses', outcome.addresses, ['list', 'object'])
     const ips = outcome.addresses.map(({ prefix, gateway }) => ({ address: prefix, gateway }))
     return { kind: 'added', result: { ips, routes: config.routes, dns: config.dns } }
   }

@@ -287,6 +287,7 @@ describe('claims', () => {
   test.each([
     ['by the addresses of the claim', ['10.20.0.1/24'], GONE],
     ['by its own words', [], { id: 'c', podref: GONE, ipamclaim: 'default/vm1.net' }],
+    ['without a Pod', [], { id: '8d9d6b85-49e1-4722-9b42-3348d8e9b9f6', podref: '', ipamclaim: 'default/vm1.net' }],
   ])('%s: a row is kept until the claim is deleted', async (_, ips, row) => {
     await world.pool(POOL, RANGE, { '1': row, '2': GONE })
     await world.reservation('10.20.0.1', GONE)
