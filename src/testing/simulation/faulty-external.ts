@@ -76,7 +76,7 @@ export function faultyExternal(
     const fault = draw(reads.includes(call.operation))
     if (fault !== undefined) {
       scheduler.note(actor, `  ${fault}`)
-      source.happened()
+      source.happened(fault)
     }
     if (fault === 'crash-before') throw new SimulatedCrash(`crashed before ${label}`)
     if (fault === 'down' || fault === 'lost-call') return unanswered(fault)

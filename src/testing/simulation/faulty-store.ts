@@ -107,8 +107,8 @@ export interface FaultSource {
   readonly isDead: () => boolean
   /** Told when the writer stands still: where one writer rules, another one may from then on. */
   readonly stands?: (() => void) | undefined
-  /** Told of each fault. */
-  readonly happened: () => void
+  /** Told of each fault: its kind, and more about it. */
+  readonly happened: (what: string) => void
   /** How many changes the plan that makes a call was made from. Left out: rules do not ask. */
   readonly knows?: (() => number) | undefined
   /**
@@ -146,7 +146,7 @@ export function faultyStore(
   }
   const tell = (words: string) => {
     scheduler.note(actor, `  ${words}`)
-    source.happened()
+    source.happened(words)
   }
   const done = async <T>(action: () => Promise<T>, isWrite: boolean, knew: number, isHeldBack = false): Promise<T> => {
     const answer = await action()

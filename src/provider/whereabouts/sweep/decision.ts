@@ -53,7 +53,7 @@ export function decisionOn(
   if (isClaimed(holding, claims)) return KEPT
   const { podref, address } = holding
   const ref = podRefOf(podref)
-  if (ref === undefined) return claims === undefined ? UNCERTAIN : withoutPod(holding)
+  if (ref === undefined) return claims === undefined ? UNCERTAIN : withoutPod(holding, claims)
   const entry = pods.entry(ref)
   if (entry === undefined) {
     const why = `the Pod ${podref} does not exist`
@@ -81,17 +81,25 @@ export function decisionOn(
 
 /**
  * The row of a claim that no Pod uses: it is freed with its claim. A row that names its claim by the
- * uid alone stays, as a store cannot be asked for it.
+ * uid alone is freed after the grace period, as a store cannot be asked for it. So is one that is
+ * left beside the address that the status of the claim names.
  */
-function withoutPod({ podref, stored }: Holding): Decision {
+function withoutPod({ podref, stored }: Holding, claims: CachedObjects<ClaimFacts>): Decision {
   const { id } = stored ?? {}
   if (podref !== '' || stored === undefined || typeof id !== 'string') return UNCERTAIN
-  const { namespace, name } = readRowClaim({ id, podref, stored: stored as JsonObject }) ?? { namespace: '', name: '' }
-  if (labelProblem(namespace) !== undefined || subdomainProblem(name) !== undefined) return UNCERTAIN
-  const { apiVersion, kind } = IPAMClaim.info
-  const why = `the IPAMClaim ${namespace}/${name} does not exist`
-  const checks = proofOfAbsence({ ref: { apiVersion, kind, namespace, name } }, `the address is freed only if ${why}`)
-  return { kind: 'free', checks, why }
+  const mark = readRowClaim({ id, podref, stored: stored as JsonObject })
+  if (mark === undefined) return UNCERTAIN
+  const { namespace, name, uid } = mark
+  const isNamed = labelProblem(namespace) === undefined && subdomainProblem(name) === undefined
+  if (isNamed && claims.countBy('text', `${namespace}/${name}`) === 0) {
+    const { apiVersion, kind } = IPAMClaim.info
+    const why = `the IPAMClaim ${namespace}/${name} does not exist`
+    const checks = proofOfAbsence({ ref: { apiVersion, kind, namespace, name } }, `the address is freed only if ${why}`)
+    return { kind: 'free', checks, why }
+  }
+  if (uid === '') return UNCERTAIN
+  const state = claims.countBy('text', uid) > 0 ? 'has another address' : 'does not exist'
+  return { kind: 'surplus', checks: [], why: `the IPAMClaim ${uid} ${state}` }
 }
 
 function isSame(left: Address.Address, right: Address.Address): boolean {
@@ -106,6 +114,12 @@ function podRefOf(podref: string): ObjectRef | undefined {
   return isName ? { apiVersion: Pod.info.apiVersion, kind: Pod.info.kind, ...pod } : undefined
 }
 
+/** Whether a claim that a row names has its address: not if it has another one of the family. */
+function mayHave({ addresses }: ClaimFacts, address: Address.Address): boolean {
+  const ofFamily = addresses.filter(({ family }) => family === address.family)
+  return ofFamily.length === 0 || ofFamily.some((other) => isSame(other, address))
+}
+
 /**
  * Whether a claim has the address. A row names its claim in any of its texts: upstream has no fixed
  * member for it, and an API server may have dropped the member. The addresses of the claim count
@@ -114,7 +128,8 @@ function podRefOf(podref: string): ObjectRef | undefined {
 function isClaimed({ podref, address, stored }: Holding, claims: CachedObjects<ClaimFacts> | undefined): boolean {
   if (claims === undefined) return false
   const texts = stored === undefined ? [] : Object.values(stored).filter((each) => typeof each === 'string')
-  if (texts.some((text) => text !== podref && claims.countBy('text', text) > 0)) return true
+  if (texts.some((text) => text !== podref && claims.by('text', text).some((claim) => mayHave(claim, address))))
+    return true
   const namespace = podref.split('/')[0] ?? ''
   const place = `${namespace} ${textOf(address)}`
   return claims.countBy('address', place) > 0

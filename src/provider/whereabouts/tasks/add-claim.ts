@@ -61,19 +61,23 @@ export class AddClaim {
     if (this.reading === undefined) return undefined
     const { podNamespace, podName } = this.#request
     const own = `${podNamespace}/${podName}`
-    const others = new Set(assignments.flatMap(({ row }) => (row?.podref && row.podref !== own ? [row.podref] : [])))
+    const users = assignments.flatMap(({ row }) => (row?.podref ? [row.podref] : []))
+    // a late DEL of an earlier container of that Pod may have taken the Pod off the row
+    const { ownerPod } = this.reading
+    if (ownerPod !== undefined) users.push(`${podNamespace}/${ownerPod}`)
+    const others = new Set(users.filter((podref) => podref !== own))
     const refs = [...others].flatMap((podref) => podRefOf(podref) ?? [])
     if (refs.length === 0) return undefined
     const step = this.#objects.read(refs, 'whether another Pod still uses the claim')
     if (step !== undefined) return { step }
-    const users = refs.map((ref) => this.#objects.get(ref)).filter((pod) => pod && !isCompleted(pod))
-    if (users.length === 0) return undefined
+    const pods = refs.map((ref) => this.#objects.get(ref)).filter((pod) => pod && !isCompleted(pod))
+    if (pods.length === 0) return undefined
     const target = podRefOf(own)
     if (target === undefined) return undefined
     const ownStep = this.#objects.read([target], 'whether the Pod is the target of a migration')
     if (ownStep !== undefined) return { step: ownStep }
     const pod = this.#objects.get(target)
-    const inUse = users.find((user) => !isMigration(user as KubeObject, pod))
+    const inUse = pods.find((user) => !isMigration(user as KubeObject, pod))
     if (!inUse) return undefined
     const { namespace, name } = this.reading.ref
     const isLeaving = isDeleting(inUse) ? ', which is being deleted' : ''

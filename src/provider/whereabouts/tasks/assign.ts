@@ -111,8 +111,17 @@ class Chooser {
     const { owner, sticky, claim } = this.#input
     const { rows } = this.#pool
     const held = claim === undefined ? [] : rows.filter((row) => isHeldBy(row, claim))
-    const own = [...held, ...rowsToReuse(rows, owner, sticky)].filter((row) => this.#isUsable(row, asked))
+    const isUsable = (row: PoolRow) => this.#isUsable(row, asked)
+    // two ADDs at a time may have left two rows: the one that the claim names stays
+    const named = held.find((row) => isUsable(row) && this.#isNamed(row))
+    if (named !== undefined) return named
+    const own = [...rowsToReuse(rows, owner, sticky), ...held].filter(isUsable)
     return own.find(({ address }) => this.#isGiven(address)) ?? own[0]
+  }
+
+  /** Whether the status of the claim has the address of a row. */
+  #isNamed(row: PoolRow): boolean {
+    return this.#input.claim?.addresses.some((address) => Address.equals(address, row.address)) === true
   }
 
   /** A row of the edges of the range, or beyond them, is no address of an interface. */

@@ -37,6 +37,12 @@ interface Held {
   readonly row: PoolRow
 }
 
+/** Whether the claim has another address of the family: two ADDs at a time have left two rows. */
+function isSurplus({ address }: PoolRow, { addresses }: ClaimReading): boolean {
+  const others = addresses.filter(({ family }) => family === address.family)
+  return others.length > 0 && !others.some((other) => Address.equals(other, address))
+}
+
 class DelTask implements Task<DelOutcome> {
   readonly #request: InterfaceRequest
   readonly #namespace: string
@@ -143,7 +149,7 @@ class DelTask implements Task<DelOutcome> {
         ? { object, ref, uid: object.metadata.uid ?? '', isDeleting: false, addresses: [], ownerPod: undefined }
         : claim
     const uid = readRowClaim(row)?.uid
-    return uid && uid !== reading.uid ? undefined : reading
+    return (uid && uid !== reading.uid) || isSurplus(row, reading) ? undefined : reading
   }
 
   #rowEffects(held: readonly Held[]): readonly Effect[] {

@@ -52,7 +52,8 @@ export class Reservations {
     const ref = this.ref(address)
     const reservation = ref === undefined ? undefined : this.#objects.reservation(ref)
     if (reservation?.kind !== 'present') return false
-    const isOfClaim = claim !== undefined && row !== undefined && reservation.spec.podref === row.podref
+    // the row of a claim without a Pod says nothing on a reservation without one
+    const isOfClaim = claim !== undefined && !!row?.podref && reservation.spec.podref === row.podref
     return !isOfClaim && !this.#isOwn(reservation, claim)
   }
 
