@@ -11,6 +11,7 @@ import { simulateFloatingIPs } from '../test/testing/simulation/floating-ips/ind
 import { inClusterBlocksSystem } from '../test/testing/simulation/in-cluster-blocks-system.js'
 import { nodeIPAMSystem } from '../test/testing/simulation/node-ipam-system.js'
 import { serviceIPSystem } from '../test/testing/simulation/service-ip-system.js'
+import { simulateWhereabouts } from '../test/testing/simulation/whereabouts/index.js'
 
 export interface System {
   /**
@@ -83,6 +84,10 @@ export const systems: { readonly [name: string]: System } = {
       const system = serviceIPSystem()
       return simulate({ system, seed, writers, mayWrite, faults: faultsOf(seed), concurrency, actions: 25 })
     },
+  },
+  whereabouts: {
+    schedules: { full: 10_000, short: 150 },
+    run: (seed, nodes) => simulateWhereabouts({ seed, nodes }),
   },
   'slow-claims': {
     schedules: { full: 400, short: 10 },
