@@ -44,11 +44,8 @@ export type {
   SlicePoolOutcome,
 } from './slices/outcome.js'
 export { type NodeSliceOptions, type NodeSlicePlanner, whereaboutsNodeSlices } from './slices/planner.js'
-export {
-  type WhereaboutsSweepOptions,
-  type WhereaboutsSweepOutcome,
-  whereaboutsSweep,
-} from './sweep/index.js'
+export { type WhereaboutsSweepOptions, whereaboutsSweep } from './sweep/planner.js'
+export type { WhereaboutsSweepOutcome } from './sweep/sweep.js'
 export { type AddOptions, add } from './tasks/add.js'
 export { check } from './tasks/check.js'
 export {
