@@ -172,6 +172,7 @@ checks() {
 demos() {
   step demo npm run demo
   step demo-blocks npm run demo -- --scenario blocks
+  step demo-whereabouts npm run demo -- --scenario whereabouts
 }
 
 versions() {

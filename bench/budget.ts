@@ -30,6 +30,8 @@ export interface Budget {
     readonly conflictsPerClaim: { readonly [side: string]: number }
   }
   readonly bytes: { readonly [what: string]: Bytes }
+  /** Requests to an API server. */
+  readonly requests: { readonly [what: string]: RequestGoal }
 }
 
 export interface Goals {
@@ -55,6 +57,13 @@ interface Bytes {
   readonly most: number
   /** Both are parts of what this other row takes. Left out: bytes. */
   readonly of?: string
+}
+
+/** A run fails above the goal: no slack, since it does not depend on the moment. */
+interface RequestGoal {
+  readonly goal: number
+  /** What upstream sends, as recorded. */
+  readonly upstream: number
 }
 
 /** A goal that is not reached yet. The gate holds what is reached today, and the page says so. */

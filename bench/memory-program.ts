@@ -5,10 +5,12 @@ import { Node } from 'ipam-kit/crd/core'
 import type { KubeObject } from 'ipam-kit/crd/meta'
 import { modelWatch, ObjectCache, type Watch } from 'ipam-kit/plan'
 import { type NodeIPAMPlanner, nodeIPAM } from 'ipam-kit/provider/node-ipam'
+import { whereaboutsSweep } from 'ipam-kit/provider/whereabouts'
 import { RangeTree } from '../src/allocator/slots/range-tree.js'
 import { Draws, once, parsedPrefixes, prefixes4, prefixes6 } from './corpora.js'
 import type { Memory } from './memory.js'
 import { keptPods, listInto, PAGE, pageOfPods, wholePods } from './pods.js'
+import { attached } from './secondary-pods.js'
 import { MILLION, takenAtRandom } from './slots.js'
 
 const COPIES = 10
@@ -28,6 +30,7 @@ console.log(
     each('memory of a range tree beyond 2^32, each free range', rangesIn(sparseTree()), sparseTree),
     each('memory of 30,000 watched Pods of 6 kB, each', 3000, () => listInto(wholePods, pagesOf(3000))),
     each('memory of 30,000 watched Pods of 6 kB with keep, each', 3000, () => listInto(keptPods, pagesOf(3000))),
+    each('memory of the whereabouts sweep with 30,000 Pods of 6 kB, each', 3000, () => sweptPods(3000)),
     each('memory of 5,000 watched Nodes of 20 kB, each', NODES, () => nodesIn(modelWatch(Node))),
     each('memory of node IPAM with 5,000 Nodes of 20 kB, each', NODES, () => nodesIn(nodeIPAM())),
     { what: 'peak memory of a first list of 30,000 Pods in one request, each', bytes: peakOf([30_000]) / 30_000 },
@@ -94,6 +97,17 @@ function nodesIn(reader: NodeIPAMPlanner | Watch<Node>): unknown {
     else cache.apply(change)
   }
   return objects ?? reader
+}
+
+/** A sweep with Pods that have a network status. */
+function sweptPods(count: number): unknown {
+  const planner = whereaboutsSweep()
+  let nth = 0
+  for (const page of pagesOf(count)) {
+    const { items } = JSON.parse(page) as { readonly items: readonly KubeObject[] }
+    for (const pod of items) planner.observe({ kind: 'present', object: attached(pod, nth++) })
+  }
+  return planner
 }
 
 /** A Node of 20 kB, most of it the names of images. */

@@ -1,14 +1,15 @@
 // npm run bench -- [--counts] [--only TEXT] [--no-gate] [--json FILE] [--page FILE]
 //
-// The same work with libraries of JavaScript, the longest turn of the event loop while a controller starts, and the memory that values take. With --counts on any machine, however busy: each row is measured
+// The same work with libraries of JavaScript, the longest turn of the event loop while a controller starts, the memory that values take, and requests to an API server. With --counts on any machine, however busy: each row is measured
 // once, and fails only where it is ten times below its floor; bytes are held as ever.
 import { parseArgs } from 'node:util'
 import { readBudget } from './budget.js'
-import { Gate, heldBy } from './gate.js'
+import { asRatio, Gate, heldBy } from './gate.js'
 import { measure, ROUNDS } from './harness.js'
 import { measureMemory } from './memory.js'
 import { nodeName } from './page.js'
 import { asBytes, OPTIONS, Report } from './report.js'
+import { countRequests } from './requests.js'
 import { IN_ONE_TURN, longestTurn, starts } from './start/turns.js'
 import { works } from './works.js'
 
@@ -56,6 +57,16 @@ for (const what of Object.keys(budget.bytes)) {
   if (!measured.some((memory) => memory.what === what) && isWanted(what)) {
     gate.fail(`${what}: in bench/budget.json, and is not measured`)
   }
+}
+
+for (const { what, requests } of await countRequests()) {
+  if (!isWanted(what)) continue
+  const target = budget.requests[what]
+  if (target === undefined) gate.fail(`${what}: no goal in bench/budget.json`)
+  else if (requests > target.goal) gate.fail(`${what}: ${requests} is more than ${target.goal}`)
+  const { upstream, goal } = target ?? { upstream: Number.NaN, goal: Number.NaN }
+  const cells = [`${requests}`, `${upstream}`, asRatio(upstream / requests), `at most ${goal}`, `at most ${goal}`]
+  report.row({ what, requests, ...target }, [what, 'upstream, as recorded', ...cells])
 }
 
 report.finish(gate, nodeName(), values)

@@ -10,6 +10,7 @@ import { prefixWorks } from './works/prefixes.js'
 import { setWorks } from './works/sets.js'
 import { slotWorks } from './works/slots.js'
 import { textWorks } from './works/text.js'
+import { whereaboutsWorks } from './works/whereabouts.js'
 
 /** Everything that is measured beside peers in JavaScript. */
 export const works: readonly Work[] = [
@@ -23,6 +24,7 @@ export const works: readonly Work[] = [
   ...externalPoolWorks,
   ...slotWorks,
   ...prefixWorks,
+  ...whereaboutsWorks,
   // last: pools stay in memory
   ...holdingsWorks,
 ]

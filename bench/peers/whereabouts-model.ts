@@ -24,13 +24,9 @@ export class WhereaboutsModel {
     const held = this.#reservations.find((known) => known.podRef === podRef && known.ifName === ifName)
     if (held !== undefined) return held.address
     const reserved = new Set(this.#reservations.map((known) => known.address))
-    for (let value = this.#first; value <= this.#last; value++) {
-      const address = textOf(value)
-      if (reserved.has(address)) continue
-      this.#reservations.push({ address, podRef, ifName })
-      return address
-    }
-    return undefined
+    const address = lowestFreeText(reserved, { first: this.#first, last: this.#last })
+    if (address !== undefined) this.#reservations.push({ address, podRef, ifName })
+    return address
   }
 
   release(podRef: string, ifName: string): void {
@@ -39,6 +35,22 @@ export class WhereaboutsModel {
   }
 }
 
-function textOf(value: number): string {
+/**
+ * The walk of upstream: a set of the texts of all reservations, then each address from the first
+ * one on, formatted and looked up.
+ */
+export function lowestFreeText(
+  reserved: ReadonlySet<string>,
+  { first, last }: { readonly first: number; readonly last: number },
+): string | undefined {
+  for (let value = first; value <= last; value++) {
+    const address = textOf(value)
+    if (!reserved.has(address)) return address
+  }
+  return undefined
+}
+
+/** The text of an IPv4 address. */
+export function textOf(value: number): string {
   return `${value >>> 24}.${(value >>> 16) & 255}.${(value >>> 8) & 255}.${value & 255}`
 }

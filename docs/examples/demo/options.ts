@@ -22,7 +22,7 @@ export interface Options {
   readonly progress: boolean
 }
 
-export type ScenarioName = 'in-cluster' | 'blocks' | 'node-ipam' | 'floating-ip'
+export type ScenarioName = 'in-cluster' | 'blocks' | 'node-ipam' | 'floating-ip' | 'whereabouts'
 
 export type Format = 'table' | 'json' | 'yaml'
 
@@ -39,7 +39,7 @@ export const help = `${usage}
 Shows what this library does, on a store, and whether it came out right. Without --store nothing outside this process is
 touched.
 
-      --scenario NAME         in-cluster (default), blocks, node-ipam or floating-ip, see below.
+      --scenario NAME         in-cluster (default), blocks, node-ipam, floating-ip or whereabouts, see below.
   -f, --filename FILE|DIR|-   Manifests: a YAML or JSON file, the *.yaml, *.yml and *.json of a folder (sorted, not
                               recursive), or standard input. Repeatable. Default: the examples of the project, with
                               a deletion that lets a pool that ran dry recover.
@@ -72,6 +72,11 @@ Scenarios
                               call that creates an address. After each step it shows machines, the pool and what the
                               cloud has. The cloud is a fake one in memory, and so is the store. It takes no manifests.
                               The document has the fields steps and checks.
+  whereabouts                 The plugins of 4 Nodes give addresses of one range at once. Two of them crash between the row
+                              and its reservation, and a Pod is deleted without a DEL. The sweep frees what is left over.
+                              After each step it shows the row and the reservation of each address. In memory only, as
+                              Pods belong to their cluster. It takes no manifests. The document has the fields steps,
+                              writers and checks.
 In a store other than memory the document has the field store too.
 
 Stores
@@ -125,11 +130,13 @@ const scenarios: readonly string[] = [
   'blocks',
   'node-ipam',
   'floating-ip',
+  'whereabouts',
 ] satisfies readonly ScenarioName[]
 /** Those that take no other store, and what they do. */
 const IN_MEMORY: { readonly [S in ScenarioName]?: string } = {
   'node-ipam': 'it makes and deletes Nodes',
   'floating-ip': 'its cloud is a fake one',
+  whereabouts: 'it makes and deletes Pods',
 }
 const formats: readonly string[] = ['table', 'json', 'yaml'] satisfies readonly Format[]
 

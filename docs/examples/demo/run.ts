@@ -20,12 +20,14 @@ import { help, type Options, parseOptions, type ScenarioName, usage } from './op
 import type { Scenario, Stage } from './scenario.js'
 import { Screen } from './screen.js'
 import { printable } from './text.js'
+import { whereaboutsScenario } from './whereabouts/scenario.js'
 
 const SCENARIOS: { readonly [name in ScenarioName]: Scenario } = {
   'in-cluster': inClusterScenario,
   blocks: blocksScenario,
   'node-ipam': nodeIPAMScenario,
   'floating-ip': floatingIPScenario,
+  whereabouts: whereaboutsScenario,
 }
 
 /** The demo: arguments in, exit status out. */

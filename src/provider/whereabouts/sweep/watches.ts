@@ -15,8 +15,6 @@ import { modelWatch, type TrimmedWatch, type Watch } from '../../../plan/index.j
 
 /** What the sweep needs to know of a Pod. */
 export interface PodFacts {
-  /** `namespace/name`, as rows have it. */
-  readonly podref: string
   readonly phase: string
   /**
    * The addresses of its interfaces. `undefined`: its network status cannot be read, or it has none
@@ -25,32 +23,38 @@ export interface PodFacts {
   readonly addresses: readonly Address.Address[] | undefined
   /** Whether the taint manager evicts it. */
   readonly isEvicted: boolean
-  /** The parts that the facts were read from. */
-  readonly text: string
+  /** What the facts were read from. */
+  readonly source: PodSource
+}
+
+/**
+ * What is kept of the status of a Pod. A cluster has thousands of Pods, so that the addresses are
+ * one text.
+ */
+interface PodSource {
+  readonly uid: string | undefined
+  readonly phase: string
+  readonly isEvicted: boolean
+  /** Addresses with a comma between them. `undefined`: they are not known. */
+  readonly ips: string | undefined
 }
 
 export const podWatch: TrimmedWatch<PodFacts> = {
   ...Pod.info,
   keep: trimmed,
-  parse: (object, before) => ({ ok: true, value: factsOf(object, before) }),
+  parse: (object, before) => ({ ok: true, value: factsOf(object.status as PodSource, before) }),
 }
 
 function trimmed({ apiVersion, kind, metadata, status }: KubeObject): KubeObject {
-  const { name, namespace, uid, resourceVersion, creationTimestamp, deletionTimestamp } = metadata
-  const text = metadata.annotations?.[NETWORK_STATUS_ANNOTATION]
+  const { name, namespace, uid, resourceVersion } = metadata
   const { phase, podIPs, conditions } = asObject(status) ?? {}
-  const evictions = Array.isArray(conditions)
-    ? conditions.filter(isEviction).map(({ type, status, reason }) => ({ type, status, reason }))
-    : []
-  return {
-    apiVersion,
-    kind,
-    metadata: {
-      ...{ name, namespace, uid, resourceVersion, creationTimestamp, deletionTimestamp },
-      ...(text !== undefined && { annotations: { [NETWORK_STATUS_ANNOTATION]: text } }),
-    },
-    status: { phase, podIPs, ...(evictions.length > 0 && { conditions: evictions }) },
+  const source: PodSource = {
+    uid,
+    phase: typeof phase === 'string' ? phase : '',
+    isEvicted: Array.isArray(conditions) && conditions.some(isEviction),
+    ips: ipsOf(metadata.annotations?.[NETWORK_STATUS_ANNOTATION], podIPs),
   }
+  return { apiVersion, kind, metadata: { name, namespace, uid, resourceVersion }, status: source }
 }
 
 function isEviction(condition: unknown): boolean {
@@ -58,26 +62,25 @@ function isEviction(condition: unknown): boolean {
   return type === 'DisruptionTarget' && status === 'True' && reason === 'DeletionByTaintManager'
 }
 
-function factsOf({ metadata, status }: KubeObject, before: PodFacts | undefined): PodFacts {
-  const { phase, podIPs, conditions } = asObject(status) ?? {}
-  const annotation = metadata.annotations?.[NETWORK_STATUS_ANNOTATION]
-  const isEvicted = Array.isArray(conditions) && conditions.some(isEviction)
-  const text = JSON.stringify([metadata.uid, phase, podIPs, isEvicted, annotation])
-  if (before?.text === text) return before
+/** A plugin for the default network can have addresses of whereabouts too. */
+function ipsOf(annotation: string | undefined, podIPs: unknown): string | undefined {
   const read = annotation === undefined ? undefined : readNetworkStatus(annotation)
-  const ips = (Array.isArray(podIPs) ? podIPs : []).flatMap((each) => {
+  if (read?.ok !== true) return undefined
+  const own = (Array.isArray(podIPs) ? podIPs : []).flatMap((each) => {
     const address = Address.safeParse(String(asObject(each)?.ip))
     return address.ok ? [address.value] : []
   })
-  return {
-    podref: `${metadata.namespace}/${metadata.name}`,
-    phase: typeof phase === 'string' ? phase : '',
-    // a plugin for the default network can have addresses of whereabouts too
-    addresses:
-      read?.ok === true ? [...read.value.flatMap((each) => each.ips.map(({ address }) => address)), ...ips] : undefined,
-    isEvicted,
-    text,
-  }
+  const addresses = [...read.value.flatMap(({ ips }) => ips.map(({ address }) => address)), ...own]
+  return [...new Set(addresses.map(Address.format))].join()
+}
+
+function factsOf(source: PodSource, before: PodFacts | undefined): PodFacts {
+  const { uid, phase, isEvicted, ips } = source
+  const had = before?.source
+  const isSame = had?.uid === uid && had?.phase === phase && had.isEvicted === isEvicted && had.ips === ips
+  if (before !== undefined && isSame) return before
+  const addresses = ips === '' ? [] : ips?.split(',').map((text) => Address.parse(text))
+  return { phase, addresses, isEvicted, source }
 }
 
 /** A pool with its rows. */

@@ -1,0 +1,47 @@
+import type { Check } from '../checks.js'
+import type { Snapshot } from './snapshot.js'
+
+interface Evidence {
+  readonly snapshots: readonly Snapshot[]
+  /** Answers that were not to be expected. */
+  readonly surprises: readonly string[]
+  /** Writes of a second sweep. */
+  readonly again: number
+}
+
+/** What always holds, and what the scenario is meant to come to. */
+export function checksOf({ snapshots, surprises, again }: Evidence): readonly Check[] {
+  const swept = snapshots.filter(({ title }) => title.startsWith('The sweep'))
+  const last = snapshots.at(-1)
+  return [
+    { rule: 'every call is answered as expected', wrong: surprises },
+    { rule: 'no two Pods have one address', wrong: snapshots.flatMap(twice) },
+    { rule: 'a Pod that was told an address has its row and its reservation', wrong: snapshots.flatMap(amiss) },
+    { rule: 'a crash leaves a row or a reservation alone', wrong: snapshots.some(isHalf) ? [] : ['no step has one'] },
+    { rule: 'after a sweep each row and reservation is of a Pod that exists', wrong: swept.flatMap(left) },
+    { rule: 'nothing is left in the end', wrong: (last?.addresses ?? []).map(({ address }) => address) },
+    { rule: 'a second sweep has nothing to write', wrong: again === 0 ? [] : [`it writes ${again} times`] },
+  ]
+}
+
+function twice({ title, told }: Snapshot): readonly string[] {
+  const texts = [...told.values()]
+  return texts.filter((text, nth) => texts.indexOf(text) !== nth).map((text) => `${title}: ${text}`)
+}
+
+function amiss({ title, told, addresses }: Snapshot): readonly string[] {
+  return [...told].flatMap(([pod, text]) => {
+    const view = addresses.find(({ address }) => address === text)
+    return view?.row === pod && view.reservation === pod ? [] : [`${title}: ${pod} was told ${text}`]
+  })
+}
+
+function isHalf({ addresses }: Snapshot): boolean {
+  return addresses.some(({ row, reservation }) => row === null || reservation === null)
+}
+
+function left({ title, addresses, pods }: Snapshot): readonly string[] {
+  return addresses.flatMap(({ address, row, reservation }) =>
+    row !== null && row === reservation && pods.includes(row) ? [] : [`${title}: ${address}`],
+  )
+}

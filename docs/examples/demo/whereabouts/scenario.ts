@@ -1,0 +1,108 @@
+import { unwrap } from 'ipam-kit/errors'
+import { whereaboutsSweep } from 'ipam-kit/provider/whereabouts'
+import { runUntilQuiet } from 'ipam-kit/run'
+import { formatChecks } from '../checks.js'
+import { formatProgress } from '../progress.js'
+import type { Scenario, Stage } from '../scenario.js'
+import { checksOf } from './checks.js'
+import { kinds, NODES, podObject, podRef, started } from './objects.js'
+import { documentOf, formatStep, formatWriters } from './report.js'
+import { type Snapshot, snapshot } from './snapshot.js'
+import { Writer } from './writer.js'
+
+/** The plugins of four Nodes give addresses at once, some of them crash, and the sweep repairs. */
+export const whereaboutsScenario: Scenario = {
+  kinds,
+  whereKindsAre: 'Install the definitions of whereabouts.',
+  run: (stage) => new Run(stage).run(),
+}
+
+class Run {
+  readonly #stage: Stage
+  readonly #writers: readonly Writer[]
+  readonly #sweep = whereaboutsSweep({ claims: false, createReservations: false })
+  readonly #snapshots: Snapshot[] = []
+
+  constructor(stage: Stage) {
+    this.#stage = stage
+    this.#writers = NODES.map((node) => new Writer(node, stage.store, { now: () => stage.clock.nowMs }))
+  }
+
+  async run(): Promise<number> {
+    const { screen } = this.#stage
+    const [one, , three, four] = this.#writers as [Writer, Writer, Writer, Writer]
+    await this.#together((writer, nth) => this.#start(writer, `web-${nth + 1}`))
+    await this.#together((writer, nth) => this.#start(writer, `web-${nth + 5}`))
+    await this.#show('The plugins of 4 Nodes add 8 Pods at once')
+
+    await this.#create(four, 'web-9')
+    await four.addAndCrash('web-9')
+    await three.delAndCrash('web-3')
+    await this.#show('The plugin crashes between its two writes: in the ADD of web-9, and in the DEL of web-3')
+
+    for (const pod of ['web-9', 'web-3', 'web-4']) await this.#remove(pod)
+    four.told.delete('web-4')
+    await this.#show('The Pods web-3 and web-9 are deleted, and web-4 without a DEL')
+
+    await this.#show('The sweep frees what no Pod has', await this.#settle())
+    await this.#start(one, 'web-10')
+    await this.#show('The Pod web-10 gets the lowest free address')
+
+    await this.#together(async (writer) => {
+      for (const pod of [...writer.told.keys()]) {
+        await writer.del(pod)
+        await this.#remove(pod)
+      }
+    })
+    await this.#show('All Pods are deleted')
+
+    const { written } = await this.#settle()
+    const surprises = this.#writers.flatMap((writer) => writer.surprises)
+    const checks = checksOf({ snapshots: this.#snapshots, surprises, again: written })
+    if (screen.wantsDocument) screen.document(documentOf(this.#snapshots, this.#writers, checks))
+    screen.tell(`${formatWriters(this.#writers, screen.limit)}\n\n${formatChecks(checks, screen.limit)}`)
+    return checks.every(({ wrong }) => wrong.length === 0) ? 0 : 1
+  }
+
+  async #together(act: (writer: Writer, nth: number) => Promise<void>): Promise<void> {
+    await Promise.all(this.#writers.map(act))
+  }
+
+  async #create(writer: Writer, pod: string): Promise<void> {
+    this.#stage.clock.tick()
+    unwrap(await this.#stage.store.create(podObject(pod, writer.node)))
+  }
+
+  /** A Pod that gets its address, and runs. */
+  async #start(writer: Writer, pod: string): Promise<void> {
+    const { store } = this.#stage
+    await this.#create(writer, pod)
+    const address = await writer.add(pod)
+    if (address === undefined) return
+    unwrap(await store.patch(podRef(pod), started(address)))
+    unwrap(await store.patch(podRef(pod), { status: { phase: 'Running' } }, { subresource: 'status' }))
+  }
+
+  async #remove(pod: string): Promise<void> {
+    unwrap(await this.#stage.store.delete(podRef(pod)))
+  }
+
+  async #show(title: string, { events }: { readonly events: readonly string[] } = { events: [] }): Promise<void> {
+    const { screen, store } = this.#stage
+    const now = await snapshot(store, this.#writers, { title, events })
+    this.#snapshots.push(now)
+    if (!screen.wantsDocument) screen.tell(formatStep(now, screen.limit))
+  }
+
+  async #settle() {
+    const { store, clock, screen } = this.#stage
+    const events: string[] = []
+    const { written } = await runUntilQuiet(store, [this.#sweep], {
+      now: () => clock.nowMs,
+      onEvent: ({ reason, message }) => events.push(`${reason}: ${message}`),
+      onProgress: (progress) => screen.progress.show(() => formatProgress(progress)),
+    })
+    screen.progress.clear()
+    return { events, written }
+  }
+}
