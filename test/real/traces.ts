@@ -4,7 +4,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { SHARED } from './account.js'
-import { type Difference, type Leaf, oneByOne, type Recording, type Rule, type Script } from './differences.js'
+import {
+  type Case,
+  type Difference,
+  type Leaf,
+  oneByOne,
+  type Recording,
+  type Rule,
+  type Script,
+} from './differences.js'
 import { paced, slowness } from './pace.js'
 import type { RealKubernetes } from './servers/kubernetes.js'
 import { run } from './servers/tools.js'
@@ -37,8 +45,15 @@ export interface Drive {
   readonly script: Script
   /** The cases that are gone through. */
   readonly only: readonly string[]
-  /** The command line of the program. */
+  /** The command line of the program; empty: the steps alone. */
   readonly controller: string
+  /** Further variables of its environment, and of that of the steps. */
+  readonly env?: Readonly<Record<string, string>> | undefined
+  /**
+   * How long nothing has to change before a step is over, in milliseconds on a quiet machine.
+   * Default 800.
+   */
+  readonly quietMs?: number | undefined
   /** How long it has to come up on a quiet machine, in milliseconds, beside others. */
   readonly startupMs: number
   /**
@@ -59,8 +74,10 @@ export function readScript(name: string): Script {
 /** Goes through cases of a script. */
 export async function record(
   { server, kubeconfig }: { readonly server: RealKubernetes; readonly kubeconfig: string },
-  { name, script, only, controller, startupMs, longestWaitMs = Number.POSITIVE_INFINITY, times = /^$/ }: Drive,
+  drive: Drive,
 ): Promise<Recording> {
+  const { name, script, only, controller, startupMs, env = {}, quietMs = QUIET_MS } = drive
+  const { longestWaitMs = Number.POSITIVE_INFINITY, times = /^$/ } = drive
   const plane = server.folder
   const file = (path: string, text: string) => {
     const whole = join(plane, path)
@@ -74,10 +91,10 @@ export async function record(
   const out = join(plane, 'recording.json')
   const wait = (ms: number) => Math.min(ms, longestWaitMs) * PACE
   const slowed = withNumbers(script.cases, (key, n) => (key === 'wait' ? wait(n) : times.test(key) ? n * PACE : n))
-  const patience = { quietMs: QUIET_MS * PACE, maxMs: MAX_MS * PACE, startupMs: paced(startupMs) }
+  const patience = { quietMs: quietMs * PACE, maxMs: MAX_MS * PACE, startupMs: paced(startupMs) }
   const steps = file(`${name}.json`, JSON.stringify({ ...script, cases: slowed, ...patience }))
   const plan = ['--plane', plane, '--controller', controller, '--crds-from', SHARED, '-o', out, '--only', only.join()]
-  await run(process.execPath, [join(TRACES, 'drive.mjs'), steps, ...plan], { seconds: LIMIT_SECONDS })
+  await run(process.execPath, [join(TRACES, 'drive.mjs'), steps, ...plan], { seconds: LIMIT_SECONDS, env })
   return withNumbers(readJson(out) as Recording, (key, n) => (times.test(key) ? n / PACE : n))
 }
 
@@ -124,18 +141,7 @@ async function differencesIn(name: string, ours: Recording, ignored: string): Pr
     for (const theirs of cases) {
       const { id } = theirs
       const own = ours.cases.find((each) => each.id === id)!
-      const files = Object.entries({ theirs, own }).map(([side, only]) => {
-        const file = join(folder, `${side}.json`)
-        writeFileSync(file, JSON.stringify({ cases: [only] }))
-        return file
-      })
-      // it ends with 1 where there are differences
-      const diff = `"$0" "$@" || true`
-      const args = ['-c', diff, process.execPath, join(TRACES, 'diff.mjs'), ...files, '--ignore', ignored]
-      const lines = (await run('bash', args)).trim().split('\n')
-      assert.match(lines.at(-1) ?? '', /^[01] passed, [01] failed$/)
-      const told = lines.slice(1, -1).map((line) => line.trim())
-      assert(told.length < MAX_TOLD, [`${id}: no more than ${MAX_TOLD} differences are told`, ...told].join('\n'))
+      const told = await linesOf({ theirs, own, ignored, folder })
       const found = told.map((line) => ({ ...readLine(line), id, line, recorded: theirs, own }))
       differences.push(...(theirs.compare === 'sets' ? oneByOne(found, ignored) : found))
     }
@@ -145,12 +151,58 @@ async function differencesIn(name: string, ours: Recording, ignored: string): Pr
   }
 }
 
+interface Compared {
+  readonly theirs: Case
+  readonly own: Case
+  readonly ignored: string
+  readonly folder: string
+}
+
+/** What the tool tells of one case. It tells of 30 differences at most: then of each half alone. */
+async function linesOf({ theirs, own, ignored, folder }: Compared): Promise<readonly string[]> {
+  const files = Object.entries({ theirs, own }).map(([side, only]) => {
+    const file = join(folder, `${side}.json`)
+    writeFileSync(file, JSON.stringify({ cases: [only] }))
+    return file
+  })
+  // it ends with 1 where there are differences
+  const diff = `"$0" "$@" || true`
+  const args = ['-c', diff, process.execPath, join(TRACES, 'diff.mjs'), ...files, '--ignore', ignored]
+  const lines = (await run('bash', args)).trim().split('\n')
+  assert.match(lines.at(-1) ?? '', /^[01] passed, [01] failed$/)
+  const told = lines.slice(1, -1).map((line) => line.trim())
+  // one side has no object at the end: each object of the other one is told of
+  if (told.length < MAX_TOLD) return told.filter((line) => !line.startsWith(': '))
+  const parts = [...theirs.steps.keys(), ...new Set([theirs, own].flatMap(({ final }) => Object.keys(final)))].filter(
+    (part) => (typeof part === 'number' ? theirs.steps[part] !== NO_STEP : true),
+  )
+  assert(parts.length > 1 && theirs.compare !== 'sets', `${theirs.id}: ${MAX_TOLD} differences of one part`)
+  const half = parts.length >> 1
+  const all: string[] = []
+  for (const some of [new Set(parts.slice(0, half)), new Set(parts.slice(half))]) {
+    const [left, right] = [theirs, own].map((each) => partOf(each, some))
+    all.push(...(await linesOf({ theirs: left!, own: right!, ignored, folder })))
+  }
+  return all
+}
+
+const NO_STEP = { step: {} }
+
+/** A case with some of its steps and objects; the numbers of steps stay. */
+function partOf(whole: Case, parts: ReadonlySet<number | string>): Case {
+  return {
+    ...whole,
+    steps: whole.steps.map((step, index) => (parts.has(index) ? step : NO_STEP)),
+    final: Object.fromEntries(Object.entries(whole.final).filter(([key]) => parts.has(key))),
+  }
+}
+
 /**
  * `.Kind/name.path: theirs | ours`, as JSON; the name of a kind of which all are compared as a set
  * is `*`.
  */
 function readLine(line: string): Pick<Difference, 'path' | 'theirs' | 'ours'> {
-  const [, path = '', theirs = '', ours = ''] = /^(\S+|step \d+(?: controllerExited)?): (.*) \| (.*)$/.exec(line) ?? []
+  const [, path = '', theirs = '', ours = ''] = /^(\S+|step \d+(?: \S+)?): (.*) \| (.*)$/.exec(line) ?? []
   return { path, theirs: leafOf(theirs), ours: leafOf(ours) }
 }
 

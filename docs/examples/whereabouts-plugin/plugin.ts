@@ -203,10 +203,13 @@ function serverOf(file: string | undefined): Result<KubeServer, 'INVALID_CNI_CON
 
 const NO_POD = failedWith(4, 'CNI_ARGS has no K8S_POD_NAMESPACE and K8S_POD_NAME')
 
-/** Other plugins write the same pool: each waits for another time. */
+/**
+ * Waits for another time than other plugins that write the same pool: up to 4 s when hundreds of
+ * them write at once, or conflicts would take more time than writes.
+ */
 async function pause(conflicts: number): Promise<void> {
-  const longest = 10 * 1.5 ** Math.min(conflicts, 8)
-  await sleep(longest * (0.5 + Math.random()))
+  const middle = 20 * 1.5 ** Math.min(conflicts, 12)
+  await sleep(middle * (0.5 + Math.random()))
 }
 
 function failed(failure: Failure): CniOutcome {

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
+import { closeSync, openSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import type { Gate } from './gate.js'
@@ -63,6 +63,10 @@ export class Runtime {
       type: 'macvlan',
       ipam: { type: 'whereabouts', kubernetes: { kubeconfig: this.#kubeconfigFor(call) }, ...ipam },
     }
+    // a file: hundreds of processes would wait until this one has written to their pipes
+    const file = join(this.#parts.folder, `${call}.json`)
+    writeFileSync(file, JSON.stringify(config))
+    const stdin = openSync(file, 'r')
     const start = performance.now()
     const child = spawn(process.execPath, [this.#parts.program], {
       env: {
@@ -75,13 +79,12 @@ export class Runtime {
         CNI_ARGS: `IgnoreUnknown=1;K8S_POD_NAMESPACE=${who.namespace};K8S_POD_NAME=${who.pod}`,
         NODENAME: 'node-a',
       },
-      stdio: ['pipe', 'pipe', 'pipe'],
+      stdio: [stdin, 'pipe', 'pipe'],
     })
+    closeSync(stdin)
     this.#running.set(call, { child, who })
-    child.stdin.on('error', () => {})
-    child.stdin.end(JSON.stringify(config))
     const exited = new Promise<number | null>((resolve) => child.once('exit', (code) => resolve(code)))
-    const [stdout, stderr, exit] = await Promise.all([text(child.stdout), text(child.stderr), exited])
+    const [stdout, stderr, exit] = await Promise.all([text(child.stdout!), text(child.stderr!), exited])
     this.#running.delete(call)
     const answer = stdout.trim() === '' ? undefined : JSON.parse(stdout)
     return { call, exit, answer, stderr, ms: performance.now() - start }

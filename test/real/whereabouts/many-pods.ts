@@ -19,7 +19,7 @@ interface Size {
 
 const SIZES: { readonly [D in Depth]: Size } = {
   full: { pods: 30_000, memoryRatio: 8 },
-  short: { pods: 3000, memoryRatio: 4 },
+  short: { pods: 3000, memoryRatio: 3 },
 }
 const ROWS_PER_POOL = 4000
 /** Of how many Pods one is deleted. */

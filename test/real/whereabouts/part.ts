@@ -11,6 +11,7 @@ import { Gate } from './gate.js'
 import { NAMESPACE, startGround } from './ground.js'
 import { manyPods } from './many-pods.js'
 import { largePool } from './sweeps.js'
+import { replays } from './traces.js'
 import { writers } from './writers.js'
 
 const PLUGIN = fileURLToPath(new URL('../../../docs/examples/whereabouts-plugin/main.ts', import.meta.url))
@@ -40,6 +41,10 @@ export const whereaboutsPart: Part = {
         gate.close()
         rmSync(folder, { recursive: true })
       }
+    })
+    // the recordings were made where nothing else was
+    await onOwnGround(async ({ server }) => {
+      await replays(report, { server, plugin, controllers: program, example: CONTROLLERS }, depth)
     })
   },
 }

@@ -50,11 +50,11 @@ export async function writers(report: Report, writing: Writing, depth: Depth): P
       const answers = await addAll(runtime, interfaces, atOnce)
       gate.before = () => undefined
       for (const [who, { exit }] of answers) if (exit === null) killed.set(who.container, who)
+      const given = addressesOf(answers)
       assert.equal(killed.size, victims.size, 'killed between the two writes')
       const rows = await storedRows(admin)
       const halves = rows.filter(({ id }) => killed.has(id))
       assert.equal(halves.length, killed.size, 'rows of those that were killed')
-      const given = addressesOf(answers)
       await assertGiven(admin, given)
       // a runtime calls ADD again, or DEL
       const [again, ended] = [0, 1].map((rest) => [...killed.values()].filter((_, nth) => nth % 2 === rest))

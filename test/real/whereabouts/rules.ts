@@ -1,0 +1,11 @@
+import type { Rule } from '../differences.js'
+import { cniRules } from './cni-rules.js'
+import { controllerRules } from './controller-rules.js'
+
+/**
+ * Where the plugin and the controllers differ from what was recorded, by the headings of
+ * docs/reference/deviations.md. Each rule holds for what its text there says.
+ */
+export function rulesFor(name: string): readonly Rule[] {
+  return name === 'whereabouts-cni' ? cniRules : controllerRules
+}
