@@ -240,3 +240,10 @@ describe('JSON text', () => {
     expect(readJsonText(text)).toMatchObject({ ok: false, problem })
   })
 })
+
+test('an item of a list that is null is named so', () => {
+  const ipam = { type: 'whereabouts', range: '10.0.0.0/24', exclude: [null], ipRanges: [null] }
+  const read = readWhereaboutsConfig({ name: 'lab', ipam })
+  const messages = read.ok ? [] : read.failure.context.issues.map(({ message }) => message)
+  expect(messages).toEqual(['expected a text, got null', 'expected an object, got null'])
+})

@@ -116,5 +116,6 @@ export function jsonText(problem: string): string {
 /** The type of a JSON value in the words of Go. */
 function kindOf(value: unknown): string {
   if (Array.isArray(value)) return 'array'
+  if (value === null) return 'null'
   return typeof value === 'boolean' ? 'bool' : typeof value
 }

@@ -120,6 +120,14 @@ function mayHave({ addresses }: ClaimFacts, address: Address.Address): boolean {
   return ofFamily.length === 0 || ofFamily.some((other) => isSame(other, address))
 }
 
+/** The texts by which a row can name its claim: its uid alone, as a later claim has the same name. */
+function textsOf(stored: NonNullable<Holding['stored']>, podref: string): readonly string[] {
+  const { id = '', ...members } = stored
+  const claim = typeof id === 'string' ? readRowClaim({ id, podref, stored: stored as JsonObject }) : undefined
+  const isOfUid = claim?.uid && (claim.name === '' || Object.values(members).includes(claim.uid))
+  return isOfUid ? [claim.uid] : Object.values(stored).filter((each) => typeof each === 'string')
+}
+
 /**
  * Whether a claim has the address. A row names its claim in any of its texts: upstream has no fixed
  * member for it, and an API server may have dropped the member. The addresses of the claim count
@@ -127,7 +135,7 @@ function mayHave({ addresses }: ClaimFacts, address: Address.Address): boolean {
  */
 function isClaimed({ podref, address, stored }: Holding, claims: CachedObjects<ClaimFacts> | undefined): boolean {
   if (claims === undefined) return false
-  const texts = stored === undefined ? [] : Object.values(stored).filter((each) => typeof each === 'string')
+  const texts = stored === undefined ? [] : textsOf(stored, podref)
   if (texts.some((text) => text !== podref && claims.by('text', text).some((claim) => mayHave(claim, address))))
     return true
   const namespace = podref.split('/')[0] ?? ''

@@ -23,6 +23,8 @@ export class AddClaim {
   readonly #objects: TaskObjects
   /** Left out: the configuration names no claim, or it was not read yet. */
   reading: ClaimReading | undefined
+  /** The containers of the rows for which a Pod was read, by Pod: a later one is of a later Pod. */
+  readonly #containers = new Map<string, Set<string>>()
 
   constructor(request: InterfaceRequest, objects: TaskObjects) {
     this.#request = request
@@ -56,12 +58,24 @@ export class AddClaim {
   /**
    * Whether another Pod uses the rows of the claim; `undefined`: none does. The target of a
    * migration shares them with its source.
+   *
+   * @param reserved Pods for which the claim has an address in another pool
    */
-  useStep(assignments: readonly Assignment[]): Stop | undefined {
+  useStep(assignments: readonly Assignment[], reserved: readonly string[]): Stop | undefined {
     if (this.reading === undefined) return undefined
     const { podNamespace, podName } = this.#request
     const own = `${podNamespace}/${podName}`
-    const users = assignments.flatMap(({ row }) => (row?.podref ? [row.podref] : []))
+    const rows = assignments.flatMap(({ row }) => (row?.podref ? [row] : []))
+    for (const { podref, id } of rows) {
+      const ref = podRefOf(podref)
+      const ids = this.#containers.get(podref)
+      if (ids === undefined) this.#containers.set(podref, new Set([id]))
+      else if (!ids.has(id)) {
+        ids.add(id)
+        if (ref !== undefined) this.#objects.forget(ref)
+      }
+    }
+    const users = [...rows.map(({ podref }) => podref), ...reserved]
     // a late DEL of an earlier container of that Pod may have taken the Pod off the row
     const { ownerPod } = this.reading
     if (ownerPod !== undefined) users.push(`${podNamespace}/${ownerPod}`)

@@ -67,7 +67,8 @@ class AddTask implements Task<AddOutcome> {
     this.#request = request
     this.#owner = ownerOf(request)
     this.#sticky = sticky
-    const { config, namespace = DEFAULT_NAMESPACE } = request
+    const { config } = request
+    const namespace = request.namespace || DEFAULT_NAMESPACE
     this.#reservations = new Reservations(this.#objects, this.#owner, sticky, {
       isUsed: config.overlappingRanges,
       namespace,
@@ -125,9 +126,12 @@ class AddTask implements Task<AddOutcome> {
   }
 
   #write(assignments: readonly Assignment[]): Step<AddOutcome> | undefined {
-    const inUse = this.#claim.useStep(assignments)
-    if (inUse !== undefined) return 'outcome' in inUse ? this.#fail(inUse.outcome) : inUse.step
     const isOwn = (assignment: Assignment) => this.#added.has(assignment.pool, assignment.key)
+    const claimedFor = (one: Assignment) => this.#reservations.claimedFor(one.address, this.#claim.reading)
+    // a row that is new in its pool may have the address of a row of the claim in another pool
+    const elsewhere = assignments.filter(isOwn).flatMap((one) => claimedFor(one) ?? [])
+    const inUse = this.#claim.useStep(assignments, elsewhere)
+    if (inUse !== undefined) return 'outcome' in inUse ? this.#fail(inUse.outcome) : inUse.step
     // a reservation that was there before the row was written has to be known
     const unread = assignments.filter((one) => one.row !== undefined && !isOwn(one))
     const read = this.#objects.read(
@@ -142,12 +146,16 @@ class AddTask implements Task<AddOutcome> {
     const list = this.#reservations.mustList(this.#isListed)
     if (list !== undefined) return list
     const claim = this.#claim.reading
-    const reservations = assignments.flatMap((one) => this.#reservations.effects(one, claim))
-    // a reservation that is taken over says so before its row does: the row names its holder
+    const of = (some: readonly Assignment[]) => some.flatMap((one) => this.#reservations.effects(one, claim))
+    // A reservation that is not of the claim yet becomes so before its row: the row names its
+    // holder. One of the claim follows the row, which only one of several Pods gets.
+    const isOfClaim = (one: Assignment) => claimedFor(one) !== undefined
+    const [first, second] = [of(assignments.filter((one) => !isOfClaim(one))), of(assignments.filter(isOfClaim))]
     const effects: Effect[] = [
-      ...reservations.filter(({ kind }) => kind === 'patch'),
+      ...first.filter(({ kind }) => kind === 'patch'),
       ...rowEffects(assignments, this.#owner, this.#objects, claim),
-      ...reservations.filter(({ kind }) => kind === 'create'),
+      ...second,
+      ...first.filter(({ kind }) => kind === 'create'),
     ]
     if (effects.length > 0) {
       for (const one of assignments) if (one.row === undefined) this.#added.note(one.pool, one.key, one.address)

@@ -56,7 +56,8 @@ class CheckTask implements Task<CheckOutcome> {
   }
 
   #reservationStep(found: readonly Address.Address[]): Step<CheckOutcome> | undefined {
-    const { config, namespace = DEFAULT_NAMESPACE } = this.#request
+    const { config } = this.#request
+    const namespace = this.#request.namespace || DEFAULT_NAMESPACE
     if (!config.overlappingRanges) return undefined
     const { networkName } = config
     const refs = found.flatMap((address) => reservationRef(address, { namespace, networkName }) ?? [])

@@ -51,11 +51,13 @@ class DelTask implements Task<DelOutcome> {
   readonly #done = new Map<string, { readonly address: Address.Address; readonly isKept: boolean }>()
   /** The reservations of rows that were released, which may still be there. */
   readonly #left = new Map<string, Held>()
+  /** The uids of the reservations of the interface, by name. A later one is of a later interface. */
+  readonly #reserved = new Map<string, string | undefined>()
   #isListed = false
 
   constructor(request: InterfaceRequest) {
     this.#request = request
-    this.#namespace = request.namespace ?? DEFAULT_NAMESPACE
+    this.#namespace = request.namespace || DEFAULT_NAMESPACE
   }
 
   observe(change: Change): void {
@@ -180,7 +182,10 @@ class DelTask implements Task<DelOutcome> {
     const { podref, ifname, containerid } = reservation.spec
     const isOwn =
       podref === row.podref && (!ifname || ifname === row.ifname) && (!containerid || containerid === row.id)
-    return isOwn ? reservation : undefined
+    if (!isOwn) return undefined
+    const { name, uid } = reservation.object.metadata
+    if (!this.#reserved.has(name)) this.#reserved.set(name, uid)
+    return this.#reserved.get(name) === uid ? reservation : undefined
   }
 
   /** Whether the reservation may protect the same address of another interface of the Pod too. */

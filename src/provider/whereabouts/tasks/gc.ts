@@ -47,6 +47,8 @@ class GcTask implements Task<WhereaboutsGcOutcome> {
   readonly #request: GcRequest
   readonly #objects = new TaskObjects()
   readonly #freed = new Map<string, Candidate>()
+  /** The uids of the reservations of rows, by name. A later one is of a later interface. */
+  readonly #reserved = new Map<string, string | undefined>()
 
   constructor(request: GcRequest) {
     this.#request = request
@@ -120,7 +122,8 @@ class GcTask implements Task<WhereaboutsGcOutcome> {
   }
 
   #reservationRef({ address }: PoolRow): ObjectRef | undefined {
-    const { config, namespace = DEFAULT_NAMESPACE } = this.#request
+    const { config } = this.#request
+    const namespace = this.#request.namespace || DEFAULT_NAMESPACE
     const { overlappingRanges, networkName } = config
     return overlappingRanges ? reservationRef(address, { namespace, networkName }) : undefined
   }
@@ -132,7 +135,11 @@ class GcTask implements Task<WhereaboutsGcOutcome> {
     const { podref, containerid, ifname } = reservation.spec
     const isOwn =
       podref === row.podref && (!containerid || containerid === row.id) && (!ifname || ifname === row.ifname)
-    return isOwn ? [deleteObject(reservation.object, `reservation of ${Address.format(row.address)}`)] : []
+    if (!isOwn) return []
+    const { name, uid } = reservation.object.metadata
+    if (!this.#reserved.has(name)) this.#reserved.set(name, uid)
+    if (this.#reserved.get(name) !== uid) return []
+    return [deleteObject(reservation.object, `reservation of ${Address.format(row.address)}`)]
   }
 }
 

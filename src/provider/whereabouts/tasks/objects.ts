@@ -31,6 +31,13 @@ export class TaskObjects {
     this.#pools.delete(key)
   }
 
+  /** Lets an object be read again. */
+  forget(ref: ObjectRef): void {
+    const key = formatRef(ref)
+    this.#objects.delete(key)
+    this.#pools.delete(key)
+  }
+
   /** `undefined`: not read. */
   get(ref: ObjectRef): KubeObject | null | undefined {
     return this.#objects.get(formatRef(ref))

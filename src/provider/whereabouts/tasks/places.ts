@@ -32,7 +32,8 @@ export type Places =
 
 /** The places of a request, with those that it has also where others have none. */
 export function placesOf(request: NetworkRequest, objects: TaskObjects): Places {
-  const { config, namespace = DEFAULT_NAMESPACE } = request
+  const { config } = request
+  const namespace = request.namespace || DEFAULT_NAMESPACE
   if (config.nodeSliceSize !== undefined) return slicesOf(request, objects)
   return collect(config.ranges, (range) => {
     const text = Prefix.format(range.prefix)
@@ -74,7 +75,9 @@ function placeAt(
   }
 }
 
-function slicesOf({ config, nodeName, namespace = DEFAULT_NAMESPACE }: NetworkRequest, objects: TaskObjects): Places {
+function slicesOf(request: NetworkRequest, objects: TaskObjects): Places {
+  const { config, nodeName } = request
+  const namespace = request.namespace || DEFAULT_NAMESPACE
   const { name = '', networkName, ranges } = config
   const slicePool = nodeSliceName({ name, networkName })
   if (!slicePool.ok) return { kind: 'refused', message: describe(slicePool.failure), places: [] }

@@ -6,7 +6,7 @@ import type { WhereaboutsConfig } from '../config/types.js'
 /** The network of a request, and where its objects are. */
 export interface NetworkRequest {
   readonly config: WhereaboutsConfig
-  /** The namespace of the pools and reservations. Default `kube-system`. */
+  /** The namespace of the pools and reservations. Empty or left out: `kube-system`. */
   readonly namespace?: string | undefined
   /** The Node of this plugin. Needed for node slices and by `gc`. */
   readonly nodeName?: string | undefined

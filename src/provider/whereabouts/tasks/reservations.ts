@@ -57,6 +57,14 @@ export class Reservations {
     return !isOfClaim && !this.#isOwn(reservation, claim)
   }
 
+  /** The Pod for which the claim has reserved an address; `undefined`: the claim has not. */
+  claimedFor(address: Address, claim: ClaimReading | undefined): string | undefined {
+    const ref = this.ref(address)
+    const reservation = ref === undefined ? undefined : this.#objects.reservation(ref)
+    if (claim === undefined || reservation?.kind !== 'present') return undefined
+    return reservation.annotations[CLAIM_UID_ANNOTATION] === claim.uid ? reservation.spec.podref : undefined
+  }
+
   /** Another Pod has reserved the address of a row. */
   noteForeign(): void {
     this.#hasMetForeign = true
@@ -71,7 +79,7 @@ export class Reservations {
   }
 
   /** What the reservation of an address lacks: it is created, or becomes that of this container. */
-  effects({ address }: Assignment, claim: ClaimReading | undefined): readonly Effect[] {
+  effects({ address, row }: Assignment, claim: ClaimReading | undefined): readonly Effect[] {
     const ref = this.ref(address)
     if (ref === undefined) return []
     const why = `reservation of ${this.#owner.podref}`
@@ -80,7 +88,9 @@ export class Reservations {
     const spec = { podref, containerid, ...(ifname && { ifname }) }
     const reservation = this.#objects.reservation(ref)
     if (reservation.kind === 'present') {
-      if (this.#isCurrent(reservation, claim)) return []
+      // one without a container may be about to go with an earlier container of the Pod
+      const isOfThis = row?.id === containerid || reservation.spec.containerid === containerid
+      if (isOfThis && this.#isCurrent(reservation, claim)) return []
       const metadata = annotations && { annotations }
       return [patchObject(reservation.object, { ...(metadata && { metadata }), spec }, why)]
     }

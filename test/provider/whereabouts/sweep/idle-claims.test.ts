@@ -54,3 +54,17 @@ test('a row without a Pod that is of no claim stays', async () => {
   await world.sweep()
   expect(await world.rows('10.31.0.0-24')).toEqual(['1'])
 })
+
+test('a row of a deleted claim is freed, although a later claim of its name has no address yet', async () => {
+  const marks = { ipamclaim: 'default/vm1.net', ipamclaimuid: idle.id }
+  await world.pool('10.31.0.0-24', '10.31.0.0/24', { '1': { ...idle, ...marks } })
+  unwrap(await world.store.delete(ref))
+  await world.create({
+    apiVersion,
+    kind,
+    metadata: { namespace: 'default', name: 'vm1.net' },
+    spec: { network: 'n', interface: '' },
+  })
+  await world.sweep()
+  expect(await world.rows('10.31.0.0-24')).toEqual([])
+})

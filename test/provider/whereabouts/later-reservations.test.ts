@@ -1,0 +1,66 @@
+import type { Store } from 'ipam-kit/store'
+import { storeOver } from 'ipam-kit/testing'
+import { expect, test } from 'vitest'
+import { podObject, pool, reservation, row, World } from './world.js'
+
+// Upstream writes reservations without the id of the container. Such a one can be that of an
+// earlier or a later container of the Pod.
+
+const RANGE = { range: '10.0.0.0/24' }
+const kind = 'OverlappingRangeIPReservation'
+
+/** The first deletion of a reservation is done, and not answered; then upstream adds the next Pod of the name. */
+function withLostAnswer(world: World): Store {
+  let isLost = false
+  return storeOver(world.store, {
+    async delete(ref, options) {
+      const answer = await world.store.delete(ref, options)
+      if (ref.kind !== kind || isLost) return answer
+      isLost = true
+      await world.create(reservation('10.0.0.1', 'p1'))
+      const context = { operation: 'delete', object: ref.name, problem: 'timeout' }
+      return { ok: false, failure: { code: 'STORE_OUTCOME_UNKNOWN', context } }
+    },
+  })
+}
+
+test('DEL leaves the reservation that a later container of the Pod has created meanwhile', async () => {
+  const world = new World()
+  await world.create(pool('10.0.0.0/24', { 1: row('p1') }), reservation('10.0.0.1', 'p1'))
+  Object.assign(world, { client: withLostAnswer(world) })
+  expect(await world.del(RANGE)).toBe('released 10.0.0.1')
+  expect(await world.reservations()).toEqual(['10.0.0.1 ns/p1'])
+})
+
+test('GC leaves the reservation that a later container of the Pod has created meanwhile', async () => {
+  const world = new World()
+  await world.create(pool('10.0.0.0/24', { 1: row('p1') }), reservation('10.0.0.1', 'p1'))
+  await world.create(podObject('p1', { phase: 'Succeeded' }))
+  world.nowMs += 60_000
+  Object.assign(world, { client: withLostAnswer(world) })
+  expect(await world.gc(RANGE, { valid: [] })).toEqual(['10.0.0.1'])
+  expect(await world.reservations()).toEqual(['10.0.0.1 ns/p1'])
+})
+
+test('ADD succeeds with its reservation, although the DEL of an earlier container deletes that of the Pod', async () => {
+  const world = new World()
+  // the reservation of another Pod makes the ADD list all reservations
+  await world.create(reservation('10.0.0.1', 'p2'), reservation('10.0.0.2', 'p1'))
+  const ref = { apiVersion: 'whereabouts.cni.cncf.io/v1alpha1', kind, namespace: 'kube-system', name: '10.0.0.2' }
+  const { uid, resourceVersion } = (await world.get(ref, ref.name)).metadata
+  let isSent = false
+  const client = storeOver(world.store, {
+    async patch(to, patch, options) {
+      const isRow = JSON.stringify(patch).includes('"2":{')
+      if (to.kind === 'IPPool' && isRow && !isSent) {
+        isSent = true
+        await world.store.delete(ref, { uid, resourceVersion })
+      }
+      return world.store.patch(to, patch, options)
+    },
+  })
+  Object.assign(world, { client })
+  expect(await world.add(RANGE, { container: 'c2' })).toEqual(['10.0.0.2/24'])
+  expect(isSent).toBe(true)
+  expect(await world.reservations()).toEqual(['10.0.0.1 ns/p2', '10.0.0.2 ns/p1'])
+})
