@@ -9,7 +9,7 @@ import { nodeName, writeSection } from '../page.js'
 import { measureStart } from '../start/measure.js'
 import { SYSTEMS, type System } from '../start/objects.js'
 import type { Measured } from './program.js'
-import { HEAD, sizes, volumes } from './sizes.js'
+import { HEAD, sizes, volumes, WHEREABOUTS_HEAD, whereaboutsRows } from './sizes.js'
 
 const { values } = parseArgs({ options: { page: { type: 'string' } } })
 const measured = runChild<Measured[]>('./limits/program.ts', { flags: ['--expose-gc'] })
@@ -24,6 +24,13 @@ show(
   ['rows in', 'written'],
   volumes(),
   'And what is sent to each watch: a write of a row is a write of its object. Rows as usual, blocks filled one after the other.',
+)
+show(
+  'Rows of a whereabouts pool',
+  WHEREABOUTS_HEAD,
+  whereaboutsRows(),
+  `An IPPool of whereabouts is one object with all rows of a range. It has room for 1.5 MiB, in etcd as in the stores of this library. Names as in the rows above.
+On a real API server upstream reached 9,713 rows with names of Pods of 57 characters. An ADD of upstream beyond that answers success without a row; \`add\` answers \`denied\`.`,
 )
 show(
   'Memory and time',

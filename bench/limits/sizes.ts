@@ -1,4 +1,5 @@
 import type { KubeObject } from 'ipam-kit/crd/meta'
+import { IPPool as WhereaboutsPool } from 'ipam-kit/crd/whereabouts'
 import { fullBlock, handle, longestRow, usualPool, usualRow } from '../../test/crd/ipam-kit/longest.js'
 
 /** What an API server adds to an object that one program has written. */
@@ -49,6 +50,45 @@ export function volumes(): readonly (readonly string[])[] {
     megabytes(ADDS * row * (before + ADDS / 2)),
   ])
   return [...ofBlocks, ...single]
+}
+
+export const WHEREABOUTS_HEAD = ['row', 'bytes', 'rows of an IPPool'] as const
+
+/** The most bytes of an object: of etcd, and of the stores of this library. */
+const MOST_BYTES = 1.5 * 2 ** 20
+const claimMarks = { ipamclaim: `${'n'.repeat(19)}/${'c'.repeat(40)}`, ipamclaimuid: usualRow.uid }
+const WHEREABOUTS_ROWS: { readonly [what: string]: object } = {
+  'of a Pod, as upstream and `add` write it': singleRow,
+  'of a Pod, without the name of an interface': { ...singleRow, ifname: undefined },
+  'of an IPAMClaim': { ...singleRow, ...claimMarks },
+  'of a Pod with the longest names': { ...singleRow, podref: longestRow.owner, ifname: longestRow.interface },
+}
+
+/** An IPPool of whereabouts with so many rows, as a store has it. */
+export function whereaboutsPool(row: object, rows: number): KubeObject {
+  const allocations = Object.fromEntries(Array.from({ length: rows }, (_, nth) => [nth + 1, row]))
+  const { apiVersion, kind } = WhereaboutsPool.info
+  const metadata = { name: '10.0.0.0-16', namespace: 'kube-system', ...added }
+  return { apiVersion, kind, metadata, spec: { range: '10.0.0.0/16', allocations } }
+}
+
+/** For each form of a row: its bytes with its key, and how many an IPPool has room for. */
+export function whereaboutsRows(): readonly (readonly string[])[] {
+  return Object.entries(WHEREABOUTS_ROWS).map(([what, row]) => {
+    const size = JSON.stringify({ 1234: row }).length - 1
+    return [what, bytes(size), bytes(mostRows(row))]
+  })
+}
+
+function mostRows(row: object): number {
+  const sizeOf = (rows: number) => JSON.stringify(whereaboutsPool(row, rows)).length
+  let [fits, tooMany] = [1, 65_536]
+  while (tooMany - fits > 1) {
+    const rows = Math.floor((fits + tooMany) / 2)
+    if (sizeOf(rows) <= MOST_BYTES) fits = rows
+    else tooMany = rows
+  }
+  return fits
 }
 
 function rowBytes(row: object): number {

@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { IPBlock } from 'ipam-kit/crd/ipam-kit'
+import { IPPool } from 'ipam-kit/crd/whereabouts'
+import { memoryStore } from 'ipam-kit/store/memory'
 import { expect, test } from 'vitest'
-import { HEAD, sizes, volumes } from '../../bench/limits/sizes.js'
+import { HEAD, sizes, volumes, WHEREABOUTS_HEAD, whereaboutsPool, whereaboutsRows } from '../../bench/limits/sizes.js'
 import { SYSTEMS } from '../../bench/start/objects.js'
 import {
   DEFAULT_BLOCK_SIZES,
@@ -11,7 +13,7 @@ import {
   MAX_NAME_LENGTH,
   MAX_STATUS_RANGES,
 } from '../../src/crd/ipam-kit/names.js'
-import { longestBlock, longestRow } from '../crd/ipam-kit/longest.js'
+import { longestBlock, longestRow, usualRow } from '../crd/ipam-kit/longest.js'
 
 const page = readFileSync(new URL('../../docs/reference/limits.md', import.meta.url), 'utf8')
 
@@ -29,6 +31,23 @@ test('the sizes are those of objects', () => {
 
 test('what allocations write follows from the sizes', () => {
   expect(tableUnder('What 1,000 allocations write')).toEqual(volumes())
+})
+
+test('a whereabouts pool has room for the rows of the page, in the store in memory', async () => {
+  const rows = tableUnder('Rows of a whereabouts pool')
+  expect(rows).toEqual(whereaboutsRows())
+  expect(page).toContain(`| ${WHEREABOUTS_HEAD.join(' | ')} |`)
+  const most = Number(rows[0]?.[2]?.replaceAll(',', ''))
+  const row = { id: 'c'.repeat(64), podref: usualRow.owner, ifname: 'eth0' }
+  const codeOf = async (count: number) => {
+    const store = memoryStore({ now: () => 0, kinds: [IPPool.info] })
+    const { metadata, ...pool } = whereaboutsPool(row, count)
+    const { name, namespace } = metadata
+    const created = await store.create({ ...pool, metadata: { name, namespace } })
+    return created.ok ? 'created' : created.failure.code
+  }
+  // the store writes metadata of its own, of about a row
+  expect([await codeOf(most - 2), await codeOf(most + 2)]).toEqual(['created', 'STORE_OBJECT_TOO_LARGE'])
 })
 
 test('everything that is measured has a figure', () => {

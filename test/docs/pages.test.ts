@@ -102,6 +102,7 @@ describe.each([
   'docs/guides/blocks.md',
   'docs/guides/node-ipam.md',
   'docs/guides/floating-ips.md',
+  'docs/guides/whereabouts.md',
 ])('%s', (page) => {
   test('shows what the demo really prints', async () => {
     const text = read(page)
@@ -123,6 +124,7 @@ test.each([
   ['in-cluster', ['in-cluster-blocks']],
   ['node-ipam', ['node-ipam']],
   ['floating-ips', ['floating-ips']],
+  ['whereabouts', ['whereabouts']],
   ['network-view', ['network-view']],
   ['webhooks', ['webhook']],
   ['write-a-provider', ['write-a-provider']],

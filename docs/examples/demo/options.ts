@@ -39,7 +39,8 @@ export const help = `${usage}
 Shows what this library does, on a store, and whether it came out right. Without --store nothing outside this process is
 touched.
 
-      --scenario NAME         in-cluster (default), blocks, node-ipam, floating-ip or whereabouts, see below.
+      --scenario NAME         in-cluster (default), blocks, node-ipam, floating-ip or
+                              whereabouts, see below.
   -f, --filename FILE|DIR|-   Manifests: a YAML or JSON file, the *.yaml, *.yml and *.json of a folder (sorted, not
                               recursive), or standard input. Repeatable. Default: the examples of the project, with
                               a deletion that lets a pool that ran dry recover.
