@@ -73,8 +73,8 @@ Scenarios
                               call that creates an address. After each step it shows machines, the pool and what the
                               cloud has. The cloud is a fake one in memory, and so is the store. It takes no manifests.
                               The document has the fields steps and checks.
-  whereabouts                 The plugins of 4 Nodes give addresses of one range at once. Two of them crash between the row
-                              and its reservation, and a Pod is deleted without a DEL. The sweep frees what is left over.
+  whereabouts                 The plugins of 4 Nodes give addresses of one range at once. Two calls crash between row
+                              and reservation, and a Pod is deleted without a DEL. The sweep frees the leftovers.
                               After each step it shows the row and the reservation of each address. In memory only, as
                               Pods belong to their cluster. It takes no manifests. The document has the fields steps,
                               writers and checks.
