@@ -50,7 +50,8 @@ test('the flags of the plugin are those of its program', () => {
 })
 
 test('the flags of the controllers are those of their program, with their defaults', () => {
-  const wanted = Object.entries(FLAGS).map(([name, { default: value }]: [string, { default?: unknown }]) => [
+  const flags: { readonly [name: string]: { readonly type: string; readonly default?: unknown } } = FLAGS
+  const wanted = Object.entries(flags).map(([name, { default: value }]) => [
     `--${name}`,
     typeof value === 'boolean' ? (value ? 'on' : 'off') : `${value ?? 'none'}`,
   ])
