@@ -19,8 +19,8 @@ describe('requests', () => {
     expect(world.requests).toEqual([
       'get IPPool 10.0.0.0-24',
       'get OverlappingRangeIPReservation 10.0.0.2',
-      'patch IPPool 10.0.0.0-24',
       'delete OverlappingRangeIPReservation 10.0.0.2',
+      'patch IPPool 10.0.0.0-24',
     ])
   })
 
@@ -224,12 +224,15 @@ describe('the recordings', () => {
     expect(await world.reservations()).toEqual(['10.0.0.1 ns/p1', 'fd00--1 ns/p1'])
   })
 
-  test('del-forbidden: a DEL that cannot write the pool fails, and row and reservation stay', async () => {
+  test('del-forbidden: a DEL that cannot write the pool fails, and the next one finds the row', async () => {
     const world = new World()
     await world.add(range('10.0.0.0/24'))
     world.refuse = (request) => request.startsWith('patch')
     expect(await failureOf(world.del(range('10.0.0.0/24')))).toBe('STORE_IO')
-    expect([...(await world.rows()), ...(await world.reservations())]).toHaveLength(2)
+    expect(await world.rows()).toEqual(['10.0.0.1 p1/net1 ns/p1'])
+    world.refuse = () => false
+    expect(await world.del(range('10.0.0.0/24'))).toBe('released 10.0.0.1')
+    expect([...(await world.rows()), ...(await world.reservations())]).toEqual([])
   })
 
   test('namespace-gone: a DEL that cannot reach the store fails', async () => {

@@ -9,7 +9,8 @@ import type { ConfiguredClaim } from './types.js'
  * - `IPAMClaimReference` and `IPAMClaimNamespace` in `ipam`, in any case of letters: those that pull
  *   request 737 of upstream proposes
  * - `whereabouts.cni.cncf.io/ownerID`, `ownerName`, `ownerType` and `ownerVersion` in `args.cni`: the
- *   owner of pull request 377 of upstream, such as a VirtualMachine
+ *   owner of pull request 377 of upstream, such as a VirtualMachine. Its rows are never freed: the
+ *   sweep does not read such objects
  */
 export function readClaim(ipam: Members, network: JsonRecord, issues: ConfigIssues): ConfiguredClaim | undefined {
   for (const [path, record] of selections(network)) {

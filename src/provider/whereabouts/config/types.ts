@@ -89,6 +89,9 @@ export interface ConfiguredClaim {
   readonly name: string
   /** Left out: the namespace of the Pod. Another namespace is refused by `add`. */
   readonly namespace?: string | undefined
-  /** The owner of the addresses, if it is no IPAMClaim: it is not read, and has no status. */
+  /**
+   * The owner of the addresses, if it is no IPAMClaim: it is not read, and has no status. Its rows
+   * stay until an operator removes them.
+   */
   readonly owner?: { readonly apiVersion: string; readonly kind: string; readonly uid: string } | undefined
 }

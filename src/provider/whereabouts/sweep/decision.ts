@@ -7,7 +7,7 @@ import type { ObjectRef } from '../../../crd/meta/object.js'
 import { readPodref } from '../../../crd/whereabouts/index.js'
 import { type CachedObjects, type Effect, guard, proofOfAbsence } from '../../../plan/index.js'
 import type { TrimmedObject } from '../../../plan/selection.js'
-import { readRowClaim } from '../tasks/holder.js'
+import { type RowClaim, readRowClaim } from '../tasks/holder.js'
 import { type ClaimFacts, type PodFacts, textOf } from './watches.js'
 
 /** When the sweep frees addresses of Pods that still exist. */
@@ -24,6 +24,8 @@ export interface Holding {
   readonly address: Address.Address
   /** The row as it is stored. Left out: a reservation. */
   readonly stored?: { readonly [member: string]: unknown } | undefined
+  /** How many rows of other networks have the address for the Pod. Left out: none. */
+  readonly elsewhere?: number | undefined
 }
 
 /** What to do with a holding. */
@@ -50,8 +52,8 @@ export function decisionOn(
   claims: CachedObjects<ClaimFacts> | undefined,
   rules: PodRules,
 ): Decision {
-  if (isClaimed(holding, claims)) return KEPT
-  const { podref, address } = holding
+  if (isOfOwner(holding) || isClaimed(holding, claims)) return KEPT
+  const { podref, address, elsewhere = 0 } = holding
   const ref = podRefOf(podref)
   if (ref === undefined) return claims === undefined ? UNCERTAIN : withoutPod(holding, claims)
   const entry = pods.entry(ref)
@@ -75,7 +77,7 @@ export function decisionOn(
   }
   const isStarted = isCompleted || phase === 'Running'
   if (addresses === undefined || !isStarted) return UNCERTAIN
-  if (addresses.some((each) => isSame(each, address))) return KEPT
+  if (addresses.filter((each) => isSame(each, address)).length > elsewhere) return KEPT
   return { kind: 'surplus', checks, why: `the Pod ${podref} reports other addresses` }
 }
 
@@ -85,9 +87,7 @@ export function decisionOn(
  * left beside the address that the status of the claim names.
  */
 function withoutPod({ podref, stored }: Holding, claims: CachedObjects<ClaimFacts>): Decision {
-  const { id } = stored ?? {}
-  if (podref !== '' || stored === undefined || typeof id !== 'string') return UNCERTAIN
-  const mark = readRowClaim({ id, podref, stored: stored as JsonObject })
+  const mark = podref === '' ? markOf({ podref, stored }) : undefined
   if (mark === undefined) return UNCERTAIN
   const { namespace, name, uid } = mark
   const isNamed = labelProblem(namespace) === undefined && subdomainProblem(name) === undefined
@@ -100,6 +100,18 @@ function withoutPod({ podref, stored }: Holding, claims: CachedObjects<ClaimFact
   if (uid === '') return UNCERTAIN
   const state = claims.countBy('text', uid) > 0 ? 'has another address' : 'does not exist'
   return { kind: 'surplus', checks: [], why: `the IPAMClaim ${uid} ${state}` }
+}
+
+/** What a row says of its holder; `undefined`: nothing. */
+function markOf({ podref, stored }: Pick<Holding, 'podref' | 'stored'>): RowClaim | undefined {
+  const { id } = stored ?? {}
+  if (stored === undefined || typeof id !== 'string') return undefined
+  return readRowClaim({ id, podref, stored: stored as JsonObject })
+}
+
+/** Whether a row is that of an owner that is no IPAMClaim: the store is not asked for such objects. */
+function isOfOwner(holding: Holding): boolean {
+  return markOf(holding)?.kind !== undefined
 }
 
 function isSame(left: Address.Address, right: Address.Address): boolean {
@@ -133,12 +145,15 @@ function textsOf(stored: NonNullable<Holding['stored']>, podref: string): readon
  * member for it, and an API server may have dropped the member. The addresses of the claim count
  * too.
  */
-function isClaimed({ podref, address, stored }: Holding, claims: CachedObjects<ClaimFacts> | undefined): boolean {
+function isClaimed(
+  { podref, address, stored, elsewhere = 0 }: Holding,
+  claims: CachedObjects<ClaimFacts> | undefined,
+): boolean {
   if (claims === undefined) return false
   const texts = stored === undefined ? [] : textsOf(stored, podref)
   if (texts.some((text) => text !== podref && claims.by('text', text).some((claim) => mayHave(claim, address))))
     return true
   const namespace = podref.split('/')[0] ?? ''
   const place = `${namespace} ${textOf(address)}`
-  return claims.countBy('address', place) > 0
+  return claims.countBy('address', place) > elsewhere
 }

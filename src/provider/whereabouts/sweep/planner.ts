@@ -1,4 +1,11 @@
-import { type IPPool, NodeSlicePool, poolNamePrefix, readPodref } from '../../../crd/whereabouts/index.js'
+import type { Address } from '../../../cidr/nouns/address.js'
+import {
+  type IPPool,
+  NodeSlicePool,
+  poolNamePrefix,
+  readPodref,
+  reservationReadings,
+} from '../../../crd/whereabouts/index.js'
 import { check, type KindOf } from '../../../errors/check.js'
 import { refuse } from '../../../errors/refuse.js'
 import { defineWithoutHoldings, type Watches } from '../../../plan/define-planner.js'
@@ -68,9 +75,10 @@ const OPTIONS: KindOf<WhereaboutsSweepOptions> = {
  * | is being deleted | stays until the Pod does not exist |
  * | has ended, or is evicted | as the options say |
  *
- * A row that an IPAMClaim holds stays as long as the claim exists. A row without a Pod, and a row
- * that cannot be understood, stay. A reservation stays while a row of its Pod has the address;
- * without such a row it is treated as a row.
+ * A row that an IPAMClaim holds stays as long as the claim exists. A row that another owner holds,
+ * such as a VirtualMachine, stays until an operator removes it: the sweep does not read such
+ * objects. A row without a Pod, and a row that cannot be understood, stay. A reservation stays while
+ * a row of its Pod has the address in its network; without such a row it is treated as a row.
  *
  * Addresses are compared by value. Each write requires the version of the pool that was read, and a
  * read of the Pod right before it. O(rows of a pool) a plan.
@@ -113,6 +121,8 @@ export function whereaboutsSweep(options: WhereaboutsSweepOptions = {}): Planner
       pools: (delta, { state }) => [KEYS.format('pool', delta.ref), ...reservationsAt(delta, state)],
       reservations: (delta, { state }) => [
         KEYS.format('reservation', delta.ref),
+        // a row can be that of another network, by its reservation there
+        ...reservationReadings(delta.ref.name).flatMap(({ address }) => keysOfReservations(address, state)),
         ...(delta.now === undefined && createReservations ? poolsAtReservation(delta, state) : []),
       ],
       pods: (delta, { state }) => keysOfPod(delta, state),
@@ -174,6 +184,10 @@ function reservationsAt({ before, now }: Delta<SweptPool>, { reservations }: Swe
     .flatMap(({ address }) => reservations.by('address', textOf(address)))
     .filter(({ metadata }) => metadata.namespace === object.metadata.namespace)
     .map(({ metadata }) => KEYS.format('reservation', metadata))
+}
+
+function keysOfReservations(address: Address, { reservations }: Sweep): readonly string[] {
+  return reservations.by('address', textOf(address)).map(({ metadata }) => KEYS.format('reservation', metadata))
 }
 
 function asText(value: unknown): string {

@@ -3,6 +3,7 @@ import {
   type IPPool,
   OverlappingRangeIPReservation,
   type PoolRow,
+  poolNamePrefix,
   reservationName,
   reservationReadings,
 } from '../../../crd/whereabouts/index.js'
@@ -182,23 +183,42 @@ export function planReservation(key: string, name: string, sweep: Sweep, { nowMs
 function reservationDecision(object: OverlappingRangeIPReservation, sweep: Sweep): Decision | undefined {
   const { podref } = object.spec
   const addresses = reservationReadings(object.metadata.name).map(({ address }) => address)
-  if (addresses.some((address) => hasRow(object, address, sweep))) return { kind: 'stays', isCertain: true }
+  const rows = addresses.map((address) => rowsOf(object, address, sweep))
+  if (rows.some(({ own }) => own > 0)) return { kind: 'stays', isCertain: true }
   // each reading has to be without a holder
-  const decisions = addresses.map((address) => decisionOn({ podref, address }, sweep.pods, sweep.claims, sweep.rules))
+  const decisions = addresses.map((address, index) =>
+    decisionOn({ podref, address, elsewhere: rows[index]?.elsewhere }, sweep.pods, sweep.claims, sweep.rules),
+  )
   return decisions.find(({ kind }) => kind === 'stays') ?? decisions[0]
 }
 
-/** Whether a row of the Pod, or of a claim without a Pod, has the address. */
-function hasRow(
-  { metadata, spec }: OverlappingRangeIPReservation,
+/**
+ * How many rows of the Pod, or of a claim without a Pod, have the address: in the network of the
+ * reservation, and in others. The name of a pool does not say for certain which network it is of,
+ * so the row counts as one of another network only if it has a reservation by the name of that one.
+ */
+function rowsOf(
+  { metadata: { namespace, name }, spec }: OverlappingRangeIPReservation,
   address: Address.Address,
-  { pools }: Sweep,
-): boolean {
+  { pools, reservations }: Sweep,
+): { readonly own: number; readonly elsewhere: number } {
   const text = textOf(address)
-  return pools
-    .by('address', text)
-    .filter(({ object }) => object.metadata.namespace === metadata.namespace)
-    .some(({ read }) =>
-      read.rows.some((row) => (row.podref === spec.podref || row.podref === '') && textOf(row.address) === text),
-    )
+  let [own, elsewhere] = [0, 0]
+  for (const { object, read } of pools.by('address', text)) {
+    if (object.metadata.namespace !== namespace) continue
+    const network = poolNamePrefix(object.metadata.name, object.spec.range)
+    for (const row of read.rows) {
+      if ((row.podref !== spec.podref && row.podref !== '') || textOf(row.address) !== text) continue
+      const other = network === undefined ? undefined : reservationName({ address: row.address, networkName: network })
+      const isOther = other?.ok === true && other.value !== name && isReservedFor(other.value, row)
+      if (isOther) elsewhere++
+      else own++
+    }
+  }
+  return { own, elsewhere }
+
+  function isReservedFor(other: string, { podref }: PoolRow): boolean {
+    const entry = reservations.entry({ namespace, name: other })
+    return entry?.ok === true && (podref === '' || entry.value.spec.podref === podref)
+  }
 }

@@ -1,11 +1,11 @@
 import * as Address from '../../../cidr/nouns/address.js'
 import * as Prefix from '../../../cidr/nouns/prefix.js'
 import { Pod } from '../../../crd/core/pod.js'
+import { claimStatusPatch } from '../../../crd/ipamclaims/index.js'
 import { isDeleting, type KubeObject, type ObjectRef } from '../../../crd/meta/object.js'
 import { readPodref } from '../../../crd/whereabouts/index.js'
 import type { Effect, Step } from '../../../plan/index.js'
 import type { Assignment } from './assign.js'
-import { claimStatus, readClaimStatus } from './claim-object.js'
 import { type ClaimReading, claimRef, ownerReading, readClaimObject } from './holder.js'
 import type { TaskObjects } from './objects.js'
 import type { AddOutcome } from './outcome.js'
@@ -51,7 +51,10 @@ export class AddClaim {
     if (problem !== undefined) {
       return { outcome: { kind: 'noClaim', message: `IPAMClaim ${podNamespace}/${claim.name}: ${problem}` } }
     }
-    this.reading = read as ClaimReading
+    const reading = read as ClaimReading
+    const message = otherNetwork(reading, config)
+    if (message !== undefined) return { outcome: { kind: 'otherNetwork', message } }
+    this.reading = reading
     return undefined
   }
 
@@ -59,7 +62,7 @@ export class AddClaim {
    * Whether another Pod uses the rows of the claim; `undefined`: none does. The target of a
    * migration shares them with its source.
    *
-   * @param reserved Pods for which the claim has an address in another pool
+   * @param reserved the Pods of the reservations of the claim: a row of it can be in another pool
    */
   useStep(assignments: readonly Assignment[], reserved: readonly string[]): Stop | undefined {
     if (this.reading === undefined) return undefined
@@ -109,16 +112,25 @@ export class AddClaim {
     const { podName } = this.#request
     if (missing.length === 0 && claim.ownerPod === podName) return []
     const ips = [
-      ...(readClaimStatus(claim.object)?.ips ?? []),
+      ...(claim.object.status?.ips ?? []),
       ...missing.map(({ address, place }) => Prefix.format(Prefix.of(address, place.length))),
     ]
     const { uid, resourceVersion } = claim.object.metadata
     const ref = claimRef({ name: claim.ref.name }, claim.ref.namespace as string)
-    const patch = claimStatus(ips, podName)
+    const patch = claimStatusPatch({ ips, ownerPod: { name: podName } })
     return [
       { kind: 'patch', ref, patch, if: { uid, resourceVersion }, subresource: 'status', why: 'addresses of the claim' },
     ]
   }
+}
+
+/** A claim is of one network, which KubeVirt calls by the `name` of the CNI configuration. */
+function otherNetwork(
+  { ref, network }: ClaimReading,
+  { name, networkName }: InterfaceRequest['config'],
+): string | undefined {
+  if (!network || network === name || network === networkName) return undefined
+  return `IPAMClaim ${ref.namespace}/${ref.name} is of the network ${network}, not ${name}`
 }
 
 /** The reference to the Pod of a row. */

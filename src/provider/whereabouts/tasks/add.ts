@@ -1,8 +1,8 @@
 import * as Address from '../../../cidr/nouns/address.js'
 import * as Prefix from '../../../cidr/nouns/prefix.js'
-
+import { formatRef, refOf } from '../../../crd/meta/object.js'
 import { check, type KindOf } from '../../../errors/check.js'
-import type { Change, Effect, Step, Task, TaskTime } from '../../../plan/index.js'
+import { type Change, type Effect, guard, type Step, type Task, type TaskTime } from '../../../plan/index.js'
 import type { TaskRefusal } from '../../../plan/task.js'
 import type { RowOwner, Stickiness } from '../choose/owner.js'
 import { AddClaim } from './add-claim.js'
@@ -127,11 +127,6 @@ class AddTask implements Task<AddOutcome> {
 
   #write(assignments: readonly Assignment[]): Step<AddOutcome> | undefined {
     const isOwn = (assignment: Assignment) => this.#added.has(assignment.pool, assignment.key)
-    const claimedFor = (one: Assignment) => this.#reservations.claimedFor(one.address, this.#claim.reading)
-    // a row that is new in its pool may have the address of a row of the claim in another pool
-    const elsewhere = assignments.filter(isOwn).flatMap((one) => claimedFor(one) ?? [])
-    const inUse = this.#claim.useStep(assignments, elsewhere)
-    if (inUse !== undefined) return 'outcome' in inUse ? this.#fail(inUse.outcome) : inUse.step
     // a reservation that was there before the row was written has to be known
     const unread = assignments.filter((one) => one.row !== undefined && !isOwn(one))
     const read = this.#objects.read(
@@ -139,24 +134,17 @@ class AddTask implements Task<AddOutcome> {
       'the reservation of an address that the interface has',
     )
     if (read !== undefined) return read
-    const lost = assignments.filter(
-      (one) => one.row !== undefined && this.#reservations.isForeign(one, this.#claim.reading),
-    )
+    const claim = this.#claim.reading
+    const reservedBy = assignments.flatMap((one) => this.#reservations.claimedFor(one.address, claim) ?? [])
+    const inUse = this.#claim.useStep(assignments, reservedBy)
+    if (inUse !== undefined) return 'outcome' in inUse ? this.#fail(inUse.outcome) : inUse.step
+    const lost = assignments.filter((one) => one.row !== undefined && this.#reservations.isForeign(one, claim))
     if (lost.length > 0) return this.#giveUp(lost)
     const list = this.#reservations.mustList(this.#isListed)
     if (list !== undefined) return list
-    const claim = this.#claim.reading
-    const of = (some: readonly Assignment[]) => some.flatMap((one) => this.#reservations.effects(one, claim))
-    // A reservation that is not of the claim yet becomes so before its row: the row names its
-    // holder. One of the claim follows the row, which only one of several Pods gets.
-    const isOfClaim = (one: Assignment) => claimedFor(one) !== undefined
-    const [first, second] = [of(assignments.filter((one) => !isOfClaim(one))), of(assignments.filter(isOfClaim))]
-    const effects: Effect[] = [
-      ...first.filter(({ kind }) => kind === 'patch'),
-      ...rowEffects(assignments, this.#owner, this.#objects, claim),
-      ...second,
-      ...first.filter(({ kind }) => kind === 'create'),
-    ]
+    const marks = assignments.flatMap((one) => this.#reservations.marks(one, claim))
+    if (marks.length > 0) return writes(marks, 'mark the reservations of the claim')
+    const effects = this.#effects(assignments)
     if (effects.length > 0) {
       for (const one of assignments) if (one.row === undefined) this.#added.note(one.pool, one.key, one.address)
       return writes(effects, `give ${texts(assignments)} to ${this.#owner.podref} ${this.#request.ifname}`)
@@ -164,6 +152,28 @@ class AddTask implements Task<AddOutcome> {
     const status = this.#claim.statusEffects(assignments)
     if (status.length > 0) return writes(status, 'write the addresses to the claim')
     return { kind: 'done', outcome: this.#allocated(assignments) }
+  }
+
+  /**
+   * The rows, then their reservations. The version of the pool decides which container gets a row,
+   * and only that one takes the reservation over.
+   */
+  #effects(assignments: readonly Assignment[]): readonly Effect[] {
+    const claim = this.#claim.reading
+    const rows = rowEffects(assignments, this.#owner, this.#objects, claim)
+    const written = new Set(
+      rows.flatMap((effect) =>
+        'ref' in effect ? formatRef(effect.ref) : effect.kind === 'create' ? formatRef(refOf(effect.object)) : [],
+      ),
+    )
+    const reservations = assignments.flatMap((one) => {
+      const effects = this.#reservations.effects(one, claim)
+      const pool = this.#objects.get(one.pool)
+      const isTaken = effects.some(({ kind }) => kind === 'patch') || claim !== undefined
+      if (effects.length === 0 || !pool || !isTaken || written.has(formatRef(one.pool))) return effects
+      return [guard(pool, `the row is still that of ${this.#owner.podref}`), ...effects]
+    })
+    return [...rows, ...reservations]
   }
 
   /** Another Pod has reserved the address of a row: the row is removed, and the reservation stays. */

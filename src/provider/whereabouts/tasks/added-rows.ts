@@ -58,6 +58,7 @@ export class AddedRows {
       if (podref !== owner.podref || containerid !== owner.id || ifname !== owner.ifname) return []
       return [deleteObject(reservation.object, `reservation of ${Address.format(address)}`)]
     })
-    return [...this.removals(present, objects, 'roll-back'), ...reservations]
+    // a DEL finds a reservation by its row
+    return [...reservations, ...this.removals(present, objects, 'roll-back')]
   }
 }

@@ -110,7 +110,8 @@ class Chooser {
     if (this.#pool.kind !== 'pool') return undefined
     const { owner, sticky, claim } = this.#input
     const { rows } = this.#pool
-    const held = claim === undefined ? [] : rows.filter((row) => isHeldBy(row, claim))
+    const held =
+      claim === undefined ? [] : rows.filter((row) => isHeldBy(row, claim) && !isOfOtherInterface(row, owner))
     const isUsable = (row: PoolRow) => this.#isUsable(row, asked)
     // two ADDs at a time may have left two rows: the one that the claim names stays
     const named = held.find((row) => isUsable(row) && this.#isNamed(row))
@@ -165,6 +166,11 @@ class Chooser {
     if (!key.ok) return { kind: asked === undefined ? 'exhausted' : 'refused', message: describe(key.failure) }
     return { kind: 'made', assignment: { place: this.#place, pool, address: choice.address, key: key.value, gateway } }
   }
+}
+
+/** Whether another interface of the container uses a row: a holder can be that of several. */
+function isOfOtherInterface(row: PoolRow, { id, podref, ifname }: RowOwner): boolean {
+  return row.id === id && row.podref === podref && !!row.ifname && row.ifname !== ifname
 }
 
 /** Gateways and static addresses are in use without a row. */

@@ -46,7 +46,7 @@ const RESULT: Kind = [
  * | outcome | code |
  * |---|---|
  * | `exhausted`, `poolNotReady` | 101 |
- * | `refused` | 7 |
+ * | `refused`, `otherNetwork` | 7 |
  * | `taken`, `missing` | 100 |
  * | `noSlice`, `noClaim`, `claimInUse`, `contended` | 11 |
  * | `denied` | by the retry class of its code |
@@ -78,6 +78,7 @@ const CODES: { readonly [kind: string]: number | undefined } = {
   exhausted: 101,
   poolNotReady: 101,
   refused: 7,
+  otherNetwork: 7,
   taken: 100,
   missing: 100,
   noSlice: 11,

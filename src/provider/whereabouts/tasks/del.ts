@@ -5,7 +5,7 @@ import { check } from '../../../errors/check.js'
 import { type Change, deleteObject, type Effect, patchObject, type Step, type Task } from '../../../plan/index.js'
 import { rowsToRelease } from '../choose/owner.js'
 import { writes } from './add.js'
-import { type ClaimReading, claimRef, ownerReading, readClaimObject, readRowClaim } from './holder.js'
+import { type ClaimReading, claimRef, ownerOfRow, ownerReading, readClaimObject, readRowClaim } from './holder.js'
 import { refTo, reservationRef, TaskObjects } from './objects.js'
 import type { DelOutcome } from './outcome.js'
 import { placesOf } from './places.js'
@@ -23,6 +23,7 @@ import { idleRow, poolEffect } from './row-effects.js'
  * - A reservation is deleted only if it names the Pod of the row, and no other interface or
  *   container. If another row of the Pod has the same address, the reservation becomes its own.
  * - The row of a claim that exists is kept, without its Pod.
+ * - Reservations are deleted before the rows: a DEL that is called again finds them by their rows.
  *
  * @throws IpamError `INVALID_ARGUMENT`
  */
@@ -35,6 +36,10 @@ export function del(request: InterfaceRequest): Task<DelOutcome> {
 interface Held {
   readonly pool: ObjectRef
   readonly row: PoolRow
+}
+
+function rowId(pool: ObjectRef, { key }: PoolRow): string {
+  return `${formatRef(pool)} ${key}`
 }
 
 /** Whether the claim has another address of the family: two ADDs at a time have left two rows. */
@@ -87,6 +92,7 @@ class DelTask implements Task<DelOutcome> {
   }
 
   #release(held: readonly Held[]): Step<DelOutcome> {
+    for (const { pool, row } of held) this.#left.delete(rowId(pool, row))
     const all = [...held, ...this.#left.values()]
     const claims = this.#readClaims(held)
     if (claims !== undefined) return claims
@@ -101,7 +107,7 @@ class DelTask implements Task<DelOutcome> {
       const query = { apiVersion, kind, namespace: this.#namespace, fields: {} }
       return { kind: 'list', query, why: 'whether another interface of the Pod has the address' }
     }
-    const effects = [...this.#rowEffects(held), ...released.flatMap(({ row }) => this.#reservationEffects(row))]
+    const effects = [...released.flatMap(({ row }) => this.#reservationEffects(row)), ...this.#rowEffects(held)]
     this.#note(held)
     if (effects.length === 0) {
       this.#left.clear()
@@ -113,7 +119,7 @@ class DelTask implements Task<DelOutcome> {
   #note(held: readonly Held[]): void {
     for (const one of held) {
       const { pool, row } = one
-      const id = `${formatRef(pool)} ${row.key}`
+      const id = rowId(pool, row)
       const isKept = this.#claimOf(row) !== undefined
       this.#done.set(id, { address: row.address, isKept })
       if (!isKept) this.#left.set(id, one)
@@ -132,6 +138,7 @@ class DelTask implements Task<DelOutcome> {
   #claimRef(row: PoolRow): ObjectRef | undefined {
     const mark = readRowClaim(row)
     const { config, podNamespace } = this.#request
+    if (mark?.kind !== undefined) return undefined
     if (mark !== undefined && mark.name !== '') return claimRef({ name: mark.name }, mark.namespace)
     return config.claim && claimRef(config.claim, podNamespace)
   }
@@ -141,6 +148,8 @@ class DelTask implements Task<DelOutcome> {
     const { config, podNamespace } = this.#request
     const owner = config.claim && ownerReading(config.claim, podNamespace)
     if (owner !== undefined) return owner
+    const mark = readRowClaim(row)
+    if (mark?.kind !== undefined) return ownerOfRow(mark)
     const ref = this.#claimRef(row)
     const object = ref && this.#objects.get(ref)
     if (!object || ref === undefined) return undefined
@@ -148,9 +157,9 @@ class DelTask implements Task<DelOutcome> {
     // one that cannot be read keeps its rows
     const reading =
       typeof claim === 'string'
-        ? { object, ref, uid: object.metadata.uid ?? '', isDeleting: false, addresses: [], ownerPod: undefined }
+        ? { ref, uid: object.metadata.uid ?? '', isDeleting: false, addresses: [], ownerPod: undefined }
         : claim
-    const uid = readRowClaim(row)?.uid
+    const uid = mark?.uid
     return (uid && uid !== reading.uid) || isSurplus(row, reading) ? undefined : reading
   }
 

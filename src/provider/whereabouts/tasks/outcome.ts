@@ -28,6 +28,8 @@ export type AddOutcome =
   | { readonly kind: 'poolNotReady'; readonly message: string }
   /** The claim does not exist, or is being deleted. */
   | { readonly kind: 'noClaim'; readonly message: string }
+  /** The claim is of another network: its `spec.network` is not the `name` of the configuration. */
+  | { readonly kind: 'otherNetwork'; readonly message: string }
   /** Another Pod uses the claim. */
   | { readonly kind: 'claimInUse'; readonly message: string }
   /** The store refuses a write: a missing permission, a quota, a webhook, or its size. */

@@ -52,8 +52,7 @@ export class Reservations {
     const ref = this.ref(address)
     const reservation = ref === undefined ? undefined : this.#objects.reservation(ref)
     if (reservation?.kind !== 'present') return false
-    // the row of a claim without a Pod says nothing on a reservation without one
-    const isOfClaim = claim !== undefined && !!row?.podref && reservation.spec.podref === row.podref
+    const isOfClaim = claim !== undefined && this.#isBrought(reservation, row)
     return !isOfClaim && !this.#isOwn(reservation, claim)
   }
 
@@ -63,6 +62,30 @@ export class Reservations {
     const reservation = ref === undefined ? undefined : this.#objects.reservation(ref)
     if (claim === undefined || reservation?.kind !== 'present') return undefined
     return reservation.annotations[CLAIM_UID_ANNOTATION] === claim.uid ? reservation.spec.podref : undefined
+  }
+
+  /**
+   * The uid of the claim on the reservation of the Pod before, which may have none. It is written
+   * before the row: then the row no longer says that the reservation is of the claim.
+   */
+  marks({ address, row }: Assignment, claim: ClaimReading | undefined): readonly Effect[] {
+    const ref = this.ref(address)
+    const reservation = ref === undefined ? undefined : this.#objects.reservation(ref)
+    if (claim === undefined || reservation?.kind !== 'present') return []
+    const isMarked = reservation.annotations[CLAIM_UID_ANNOTATION] === claim.uid
+    if (isMarked || !this.#isBrought(reservation, row) || this.#isOwn(reservation, claim)) return []
+    const metadata = { annotations: { [CLAIM_UID_ANNOTATION]: claim.uid } }
+    return [patchObject(reservation.object, { metadata }, 'the claim has the reservation')]
+  }
+
+  /**
+   * Whether the reservation is that of the row of an earlier container. A row without a Pod says
+   * nothing on a reservation without one.
+   */
+  #isBrought({ spec }: Present, row: Assignment['row']): boolean {
+    const { podref, id } = this.#owner
+    if (!row?.podref || spec.podref !== row.podref || (row.podref === podref && row.id === id)) return false
+    return !spec.ifname || !row.ifname || spec.ifname === row.ifname
   }
 
   /** Another Pod has reserved the address of a row. */
@@ -104,8 +127,11 @@ export class Reservations {
    * of the Pod.
    */
   #isOwn({ spec, annotations }: Present, claim: ClaimReading | undefined): boolean {
-    if (claim !== undefined && annotations[CLAIM_UID_ANNOTATION] === claim.uid) return true
     const { podref, id, ifname } = this.#owner
+    if (claim !== undefined && annotations[CLAIM_UID_ANNOTATION] === claim.uid) {
+      // not that of another interface of the container
+      return spec.podref !== podref || spec.containerid !== id || !spec.ifname || spec.ifname === ifname
+    }
     if (spec.podref !== podref || (spec.ifname && spec.ifname !== ifname)) return false
     return this.#sticky === 'pod' || !spec.containerid || spec.containerid === id
   }

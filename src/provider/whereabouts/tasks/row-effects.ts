@@ -3,7 +3,7 @@ import { IPPool, type PoolRow } from '../../../crd/whereabouts/index.js'
 import { type Effect, patchObject } from '../../../plan/index.js'
 import type { RowOwner } from '../choose/owner.js'
 import type { Assignment } from './assign.js'
-import { type ClaimReading, readRowClaim } from './holder.js'
+import { type ClaimReading, idleId, marksOf, readRowClaim } from './holder.js'
 import type { TaskObjects } from './objects.js'
 
 /** Members of rows by key; `null` removes a row. */
@@ -53,17 +53,12 @@ function rowOf(
   return { id, podref, ...(ifname && { ifname }), ...(claim && marksOf(claim)) }
 }
 
-/** The members of a row that a claim holds. */
-function marksOf({ ref: { namespace = '', name }, uid }: ClaimReading): { readonly [member: string]: string } {
-  return { ipamclaim: `${namespace}/${name}`, ipamclaimuid: uid }
-}
-
 /**
  * The row of a claim that no Pod uses. Upstream never frees a row without a Pod, and an API server
- * keeps the uid as `id`.
+ * that drops the marks keeps `id`.
  */
 export function idleRow(claim: ClaimReading): { readonly [member: string]: string | null } {
-  return { id: claim.uid, podref: '', ifname: null, ...marksOf(claim) }
+  return { id: idleId(claim), podref: '', ifname: null, ...marksOf(claim) }
 }
 
 /** Whether a row says what the owner would write. An API server may have dropped the marks. */
