@@ -1,5 +1,5 @@
-import { add } from 'ipam-kit/provider/whereabouts'
-import { runTask } from 'ipam-kit/run'
+import { add, whereaboutsSweep } from 'ipam-kit/provider/whereabouts'
+import { runTask, runUntilQuiet } from 'ipam-kit/run'
 import { storeOver } from 'ipam-kit/testing'
 import { describe, expect, test } from 'vitest'
 import { claim, IPAMClaim, podObject, pool, reservation, row, World } from './world.js'
@@ -182,6 +182,19 @@ describe('R9: the row of an owner that is no IPAMClaim', () => {
     expect(await stored()).toEqual({ 1: { id: 'a', podref: 'ns/a', ifname: 'net1', ...marks } })
     await world.del(RANGE, owned)
     expect(await stored()).toEqual({ 1: { id: 'owner:u1', podref: '', ...marks } })
+  })
+
+  test('is kept by the sweep after its DEL, for ever', async () => {
+    const world = new World()
+    await world.add(RANGE, owned)
+    await world.del(RANGE, owned)
+    const sweep = whereaboutsSweep({ graceSeconds: 1 })
+    for (let round = 0; round < 3; round++) {
+      await runUntilQuiet(world.store, [sweep], { now: () => world.nowMs })
+      world.nowMs += 86_400_000
+    }
+    expect(await world.rows()).toEqual(['10.0.0.1 owner:u1/ '])
+    expect(await world.reservations()).toEqual(['10.0.0.1 ns/a'])
   })
 
   test('is kept by a DEL whose configuration does not name the owner', async () => {

@@ -70,8 +70,10 @@ function ipsOf(annotation: string | undefined, podIPs: unknown): string | undefi
     const address = Address.safeParse(String(asObject(each)?.ip))
     return address.ok ? [address.value] : []
   })
-  const addresses = [...read.value.flatMap(({ ips }) => ips.map(({ address }) => address)), ...own]
-  return [...new Set(addresses.map(Address.format))].join()
+  const reported = read.value.flatMap(({ ips }) => ips.map(({ address }) => Address.format(address)))
+  const known = new Set(reported)
+  // two interfaces in different networks can have one address
+  return [...reported, ...own.map(Address.format).filter((text) => !known.has(text))].join()
 }
 
 function factsOf(source: PodSource, before: PodFacts | undefined): PodFacts {
