@@ -53,7 +53,11 @@ describe('each rule finds a fault that is planted', () => {
     ['an ADD creates no reservation', unreserved(), /has no reservation of/],
     ['an ADD takes the reservations of others for its own', owning('ADD'), /has answered .* net\d uses/],
     ['a DEL takes the reservations of others for its own', owning('DEL'), /DEL of .* has deleted the reservation/],
-    ['an ADD finds no Pod that uses the claim', withoutPods('ADD'), /uses the claim|ADD of .* has freed .*, which uses it/],
+    [
+      'an ADD finds no Pod that uses the claim',
+      withoutPods('ADD'),
+      /uses the claim|ADD of .* has freed .*, which uses it/,
+    ],
     ['an ADD answers an address that it has not written', answering(() => ['10.0.0.6']), /has no row/],
     ['an ADD answers the length of another subnet', withLengths(32), /with the lengths 32/],
     ['a DEL is that of another container', ofOther('DEL'), /has freed|is left/],

@@ -135,7 +135,10 @@ class AddTask implements Task<AddOutcome> {
     )
     if (read !== undefined) return read
     const claim = this.#claim.reading
-    const reservedBy = assignments.flatMap((one) => this.#reservations.claimedFor(one.address, claim) ?? [])
+    // the reservation of a row without a Pod names the Pod before
+    const reservedBy = assignments
+      .filter(({ row }) => row?.podref !== '')
+      .flatMap(({ address }) => this.#reservations.claimedFor(address, claim) ?? [])
     const inUse = this.#claim.useStep(assignments, reservedBy)
     if (inUse !== undefined) return 'outcome' in inUse ? this.#fail(inUse.outcome) : inUse.step
     const lost = assignments.filter((one) => one.row !== undefined && this.#reservations.isForeign(one, claim))
