@@ -49,7 +49,9 @@ export interface PluginOptions {
   readonly allowsOwnNamespace?: boolean | undefined
 }
 
-/** As upstream, whose ADD takes up to 2 minutes: a runtime ends the process some time after that. */
+/**
+ * As upstream, whose ADD takes up to 2 minutes: a runtime ends the process some time after that.
+ */
 const LIMITS = { requestMs: 30_000, totalMs: 110_000 }
 
 const KINDS = [IPPool, OverlappingRangeIPReservation, NodeSlicePool, IPAMClaim, Pod].map(({ info }) => info)

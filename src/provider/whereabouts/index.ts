@@ -1,8 +1,8 @@
 /**
  * The secondary networks of whereabouts: `readWhereaboutsConfig` reads the IPAM part of a CNI
  * configuration. The tasks `add`, `del`, `check`, `gc` and `status` carry out the commands of CNI
- * on the objects of whereabouts, and `cniOutcome` makes the answers. `whereaboutsNodeSlices` divides
- * ranges among Nodes, and `whereaboutsSweep` frees addresses that no Pod has.
+ * on the objects of whereabouts, and `cniOutcome` makes the answers. `whereaboutsNodeSlices`
+ * divides ranges among Nodes, and `whereaboutsSweep` frees addresses that no Pod has.
  *
  * @module ipam-kit/provider/whereabouts
  */

@@ -315,7 +315,7 @@ describe('the recordings', () => {
   })
 })
 
-describe('who gets an address again', () => {
+describe('interfaces that get an address again', () => {
   test('the same container and interface', async () => {
     const world = new World()
     await world.add(range('10.0.0.0/24'))

@@ -9,7 +9,10 @@ import { podObject, pool, reservation, row, World } from './world.js'
 const RANGE = { range: '10.0.0.0/24' }
 const kind = 'OverlappingRangeIPReservation'
 
-/** The first deletion of a reservation is done, and not answered; then upstream adds the next Pod of the name. */
+/**
+ * The first deletion of a reservation is done, and not answered; then upstream adds the next Pod of
+ * the name.
+ */
 function withLostAnswer(world: World): Store {
   let isLost = false
   return storeOver(world.store, {

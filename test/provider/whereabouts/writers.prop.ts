@@ -32,7 +32,9 @@ const acts = fc.record<Act>({
   network: fc.nat(NETWORKS.length - 1),
 })
 
-/** Each writer has its own acts, and dies at some of its requests, before or after they are done. */
+/**
+ * Each writer has its own acts, and dies at some of its requests, before or after they are done.
+ */
 const writers = fc.array(
   fc.record({
     acts: fc.array(acts, { maxLength: 8 }),
@@ -68,7 +70,9 @@ class Model {
     return { rows, reservations: new Map(reservations) }
   }
 
-  /** Each address of an interface that lives has its row and its reservation, and no other holder. */
+  /**
+   * Each address of an interface that lives has its row and its reservation, and no other holder.
+   */
   async assertLive(): Promise<void> {
     const { rows, reservations } = await this.state()
     const all = [...this.live.values()].flat()

@@ -68,8 +68,8 @@ export function keysIn(one: Case): readonly { readonly key: string; readonly poo
 }
 
 /**
- * What is wrong at the end of a case: an address of two interfaces, a success without its row or its
- * reservation, a row of an ADD that has failed. Static addresses have no row. Networks without
+ * What is wrong at the end of a case: an address of two interfaces, a success without its row or
+ * its reservation, a row of an ADD that has failed. Static addresses have no row. Networks without
  * reservations may have addresses of others.
  */
 export function faultsIn(one: Case): readonly string[] {

@@ -1,9 +1,11 @@
 import { Address, Prefix } from 'ipam-kit/cidr'
-import { readRows } from 'ipam-kit/crd/whereabouts'
+import { type IPPool, readRows } from 'ipam-kit/crd/whereabouts'
 import type { Case, Difference, Rule } from '../differences.js'
 import { callsIn, faultsIn, keysIn, madePools, type StepCall } from './calls-in.js'
 
-/** Where the plugin differs from what was recorded. Each rule holds for what its text there says. */
+/**
+ * Where the plugin differs from what was recorded. Each rule holds for what its text there says.
+ */
 export const cniRules: readonly Rule[] = [
   {
     heading: 'Errors have codes of their own, and their version',
@@ -117,7 +119,9 @@ function hasTwoInterfaces(one: Case): boolean {
   return adds(one).some((call) => adds(one).some((other) => other.pod === call.pod && other.ifname !== call.ifname))
 }
 
-/** Whether an interface of one Pod is added by two containers. Steps can make the row of the first. */
+/**
+ * Whether an interface of one Pod is added by two containers. Steps can make the row of the first.
+ */
 function hasTwoContainers(one: Case): boolean {
   const made = madePools(one).flatMap((pool) => readRows(pool).rows)
   return adds(one).some(
@@ -138,7 +142,7 @@ function givesGateway({ text, addresses }: StepCall): boolean {
 }
 
 /** Whether keys of a pool count from an address that is not that of the range in its name. */
-function isOfAnotherBase({ metadata, spec }: Parameters<typeof readRows>[0]): boolean {
+function isOfAnotherBase({ metadata, spec }: IPPool): boolean {
   const range = Prefix.safeParse(spec.range)
   if (!range.ok) return true
   const masked = Prefix.format(Prefix.masked(range.value))

@@ -161,7 +161,9 @@ function podOf(objects: Objects, podref: string): SeenPod | undefined {
   return podsIn(objects).find(({ metadata }) => metadata.name === podref.split('/').at(-1))
 }
 
-/** The addresses that a Pod reports; `undefined`: its network status is missing or cannot be read. */
+/**
+ * The addresses that a Pod reports; `undefined`: its network status is missing or cannot be read.
+ */
 function statusOf({ metadata }: SeenPod): readonly Address[] | undefined {
   const read = readNetworkStatus(metadata.annotations?.['k8s.v1.cni.cncf.io/network-status'] ?? '')
   return read.ok ? read.value.flatMap(({ ips }) => ips.map(({ address }) => address)) : undefined

@@ -28,7 +28,9 @@ const NEXT = '10.60.15.161/20'
 const SWEEP_SECONDS = 120
 const END_SECONDS = 2
 
-/** A pool as years of upstream leave it: one row in another spelling, one that is not understood. */
+/**
+ * A pool as years of upstream leave it: one row in another spelling, one that is not understood.
+ */
 export async function largePool(report: Report, { admin, runtime, controllers }: Sweeping): Promise<void> {
   const ipam = await addNetwork(admin, 'large', { range: RANGE })
   await makePool(admin)

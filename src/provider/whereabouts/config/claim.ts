@@ -6,11 +6,11 @@ import type { ConfiguredClaim } from './types.js'
  * The IPAMClaim of an interface, by the first of these fields:
  *
  * - `ipam-claim-reference` in `runtimeConfig` or `args.cni`: from the network selection of the Pod
- * - `IPAMClaimReference` and `IPAMClaimNamespace` in `ipam`, in any case of letters: those that pull
- *   request 737 of upstream proposes
- * - `whereabouts.cni.cncf.io/ownerID`, `ownerName`, `ownerType` and `ownerVersion` in `args.cni`: the
- *   owner of pull request 377 of upstream, such as a VirtualMachine. Its rows are never freed: the
- *   sweep does not read such objects
+ * - `IPAMClaimReference` and `IPAMClaimNamespace` in `ipam`, in any case of letters: those that
+ *   pull request 737 of upstream proposes
+ * - `whereabouts.cni.cncf.io/ownerID`, `ownerName`, `ownerType` and `ownerVersion` in `args.cni`:
+ *   the owner of pull request 377 of upstream, such as a VirtualMachine. Its rows are never freed:
+ *   the sweep does not read such objects
  */
 export function readClaim(ipam: Members, network: JsonRecord, issues: ConfigIssues): ConfiguredClaim | undefined {
   for (const [path, record] of selections(network)) {

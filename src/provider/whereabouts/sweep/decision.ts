@@ -82,9 +82,9 @@ export function decisionOn(
 }
 
 /**
- * The row of a claim that no Pod uses: it is freed with its claim. A row that names its claim by the
- * uid alone is freed after the grace period, as a store cannot be asked for it. So is one that is
- * left beside the address that the status of the claim names.
+ * The row of a claim that no Pod uses: it is freed with its claim. A row that names its claim by
+ * the uid alone is freed after the grace period, as a store cannot be asked for it. So is one that
+ * is left beside the address that the status of the claim names.
  */
 function withoutPod({ podref, stored }: Holding, claims: CachedObjects<ClaimFacts>): Decision {
   const mark = podref === '' ? markOf({ podref, stored }) : undefined
@@ -109,7 +109,9 @@ function markOf({ podref, stored }: Pick<Holding, 'podref' | 'stored'>): RowClai
   return readRowClaim({ id, podref, stored: stored as JsonObject })
 }
 
-/** Whether a row is that of an owner that is no IPAMClaim: the store is not asked for such objects. */
+/**
+ * Whether a row is that of an owner that is no IPAMClaim: the store is not asked for such objects.
+ */
 function isOfOwner(holding: Holding): boolean {
   return markOf(holding)?.kind !== undefined
 }
@@ -132,7 +134,9 @@ function mayHave({ addresses }: ClaimFacts, address: Address.Address): boolean {
   return ofFamily.length === 0 || ofFamily.some((other) => isSame(other, address))
 }
 
-/** The texts by which a row can name its claim: its uid alone, as a later claim has the same name. */
+/**
+ * The texts by which a row can name its claim: its uid alone, as a later claim has the same name.
+ */
 function textsOf(stored: NonNullable<Holding['stored']>, podref: string): readonly string[] {
   const { id = '', ...members } = stored
   const claim = typeof id === 'string' ? readRowClaim({ id, podref, stored: stored as JsonObject }) : undefined

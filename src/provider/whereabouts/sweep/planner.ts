@@ -77,8 +77,8 @@ const OPTIONS: KindOf<WhereaboutsSweepOptions> = {
  *
  * A row that an IPAMClaim holds stays as long as the claim exists. A row that another owner holds,
  * such as a VirtualMachine, stays until an operator removes it: the sweep does not read such
- * objects. A row without a Pod, and a row that cannot be understood, stay. A reservation stays while
- * a row of its Pod has the address in its network; without such a row it is treated as a row.
+ * objects. A row without a Pod, and a row that cannot be understood, stay. A reservation stays
+ * while a row of its Pod has the address in its network; without such a row it is treated as a row.
  *
  * Addresses are compared by value. Each write requires the version of the pool that was read, and a
  * read of the Pod right before it. O(rows of a pool) a plan.

@@ -179,7 +179,9 @@ class AddTask implements Task<AddOutcome> {
     return [...rows, ...reservations]
   }
 
-  /** Another Pod has reserved the address of a row: the row is removed, and the reservation stays. */
+  /**
+   * Another Pod has reserved the address of a row: the row is removed, and the reservation stays.
+   */
   #giveUp(lost: readonly Assignment[]): Step<AddOutcome> {
     this.#reservations.noteForeign()
     const effects = this.#added.removals(lost, this.#objects, 'another Pod has reserved the address')

@@ -43,8 +43,8 @@ export type Assigned =
   | Extract<AddOutcome, { kind: 'exhausted' | 'refused' | 'taken' | 'poolNotReady' }>
 
 /**
- * The addresses of an interface: for each range a row that it has, the address that is asked for, or
- * the lowest free one. Two ranges never get one address. O(rows).
+ * The addresses of an interface: for each range a row that it has, the address that is asked for,
+ * or the lowest free one. Two ranges never get one address. O(rows).
  */
 export function assign(places: readonly Place[], input: AssignInput): Assigned {
   const assignments: Assignment[] = []

@@ -56,7 +56,9 @@ class DelTask implements Task<DelOutcome> {
   readonly #done = new Map<string, { readonly address: Address.Address; readonly isKept: boolean }>()
   /** The reservations of rows that were released, which may still be there. */
   readonly #left = new Map<string, Held>()
-  /** The uids of the reservations of the interface, by name. A later one is of a later interface. */
+  /**
+   * The uids of the reservations of the interface, by name. A later one is of a later interface.
+   */
   readonly #reserved = new Map<string, string | undefined>()
   #isListed = false
 

@@ -39,8 +39,8 @@ const OWNER_ID = 'owner:'
  * - a member with another name that pull request 742 of upstream may get, with `namespace/name`, or
  *   a name in the namespace of the Pod
  * - no Pod and a uid as `id`: the row of a claim that no Pod uses. Upstream never frees such a row
- * - `ipamowner`, `ipamownerkind` and `ipamowneruid`, or no Pod and an `id` that begins with `owner:`:
- *   the row of an owner that is no IPAMClaim
+ * - `ipamowner`, `ipamownerkind` and `ipamowneruid`, or no Pod and an `id` that begins with
+ *   `owner:`: the row of an owner that is no IPAMClaim
  */
 export function readRowClaim(row: Pick<PoolRow, 'id' | 'podref' | 'stored'>): RowClaim | undefined {
   check('readRowClaim', 'row', row, ['open', { id: 'text', podref: 'text', stored: 'object' }])

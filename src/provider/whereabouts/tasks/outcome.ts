@@ -7,7 +7,9 @@ export interface AddedAddress {
   readonly gateway?: Address | undefined
 }
 
-/** The outcome of an `add`. Each kind but `allocated` leaves no row and no reservation of its own. */
+/**
+ * The outcome of an `add`. Each kind but `allocated` leaves no row and no reservation of its own.
+ */
 export type AddOutcome =
   /** Every range has a row, and a reservation where the configuration wants one. */
   | {

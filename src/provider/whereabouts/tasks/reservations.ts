@@ -45,8 +45,8 @@ export class Reservations {
   }
 
   /**
-   * Whether another Pod has reserved the address of a row. The row of a claim brings the reservation
-   * of the Pod before.
+   * Whether another Pod has reserved the address of a row. The row of a claim brings the
+   * reservation of the Pod before.
    */
   isForeign({ address, row }: Pick<Assignment, 'address' | 'row'>, claim: ClaimReading | undefined): boolean {
     const ref = this.ref(address)

@@ -23,8 +23,8 @@ export interface WhereaboutsOptions {
 
 /**
  * Nodes that call the plugin of whereabouts for Pods that come, go and restart, some of them with
- * upstream's program; sweeps and Pod watches; people who change Pods, claims and reservations. Every
- * call of the API server may go wrong. Then, without faults, until all is quiet.
+ * upstream's program; sweeps and Pod watches; people who change Pods, claims and reservations.
+ * Every call of the API server may go wrong. Then, without faults, until all is quiet.
  */
 export async function simulateWhereabouts({
   seed,

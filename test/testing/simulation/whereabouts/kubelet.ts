@@ -53,7 +53,10 @@ export interface KubeletWorld {
 const MAX_CALM_FAILURES = 6
 const DEL_DELAYS_MS = [0, 0, 0, 1000, 10_000, 60_000]
 
-/** The kubelet and the runtime of a node: it makes sandboxes, and calls the plugin for each interface. */
+/**
+ * The kubelet and the runtime of a node: it makes sandboxes, and calls the plugin for each
+ * interface.
+ */
 export class Kubelet {
   readonly name: string
   readonly flavor: Flavor

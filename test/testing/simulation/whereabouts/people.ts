@@ -29,7 +29,9 @@ export interface PeopleWorld {
   readonly note: (text: string) => void
 }
 
-/** People who create and delete Pods and claims, restart containers, and reserve addresses by hand. */
+/**
+ * People who create and delete Pods and claims, restart containers, and reserve addresses by hand.
+ */
 export class People {
   readonly #world: PeopleWorld
   /** How long they do nothing next. */

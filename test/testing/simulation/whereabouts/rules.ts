@@ -167,8 +167,9 @@ export class Rules {
   }
 
   /**
-   * A claim that the watches of a sweep do not show yet: the row of a Pod that was there for moments
-   * says nothing of it, where the API server drops what the definitions of upstream do not have.
+   * A claim that the watches of a sweep do not show yet: the row of a Pod that was there for
+   * moments says nothing of it, where the API server drops what the definitions of upstream do not
+   * have.
    */
   #dropUnknown({ address }: Row, actor: Actor): void {
     if (actor.kind !== 'controller') return
