@@ -22,8 +22,8 @@ test('the document has each step, and text for people is on standard error', asy
   expect(steps.map(({ addresses }) => addresses.length)).toEqual([8, 9, 9, 6, 7, 0])
   expect(steps[1]?.addresses[2]).toEqual({
     address: '10.10.0.4',
-    row: null,
-    reservation: 'shop/web-3',
+    row: 'shop/web-3',
+    reservation: null,
     isTold: false,
   })
   expect(steps[1]?.addresses[8]).toEqual({ address: '10.10.0.10', row: 'shop/web-9', reservation: null, isTold: false })

@@ -87,11 +87,12 @@ class Model {
     this.objects = this.objects.filter((hold) => hold.holder !== holder)
   }
 
-  /** Whether an object holds that already, or the text is no address: then nothing is pending. */
-  isPending({ holder, text }: Hold): boolean {
-    const meaning = MEANINGS.get(text)
-    const isHeld = this.objects.some((hold) => hold.holder === holder && MEANINGS.get(hold.text) === meaning)
-    return meaning !== undefined && !isHeld
+  /**
+   * A text that is no address is not pending. What an object holds already is: the object may be
+   * deleted before the plan ends, and the plan then writes it again.
+   */
+  isPending({ text }: Hold): boolean {
+    return MEANINGS.get(text) !== undefined
   }
 
   holdersOf(text: string): string[] {

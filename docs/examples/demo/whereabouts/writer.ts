@@ -1,5 +1,5 @@
 import { Address } from 'ipam-kit/cidr'
-import { Meta } from 'ipam-kit/crd'
+import type { Meta } from 'ipam-kit/crd'
 import { OverlappingRangeIPReservation } from 'ipam-kit/crd/whereabouts'
 import { describe } from 'ipam-kit/errors'
 import type { Outcome, Task } from 'ipam-kit/plan'
@@ -45,13 +45,13 @@ export class Writer {
     await this.#crash(add(this.#request(pod)), 'create')
   }
 
-  /** The row is removed, and the reservation stays. */
+  /** The reservation is deleted, and the row stays. */
   async delAndCrash(pod: string): Promise<void> {
-    await this.#crash(del(this.#request(pod)), 'delete')
+    await this.#crash(del(this.#request(pod)), 'patch')
     this.told.delete(pod)
   }
 
-  async #crash(task: Task<Outcome>, verb: 'create' | 'delete'): Promise<void> {
+  async #crash(task: Task<Outcome>, verb: CrashingVerb): Promise<void> {
     const { ended, store } = crashAt(this.store, verb)
     await Promise.race([ended, this.#finish(task, store)])
   }
@@ -70,14 +70,16 @@ export class Writer {
   }
 }
 
-/** A store whose process ends before it sends a write of a reservation: no answer comes. */
-function crashAt(store: Store, verb: 'create' | 'delete'): { readonly ended: Promise<void>; readonly store: Store } {
+/** The second write of an ADD creates a reservation, that of a DEL patches the pool. */
+type CrashingVerb = 'create' | 'patch'
+
+/** A store whose process ends before it sends the second write of a task: no answer comes. */
+function crashAt(store: Store, verb: CrashingVerb): { readonly ended: Promise<void>; readonly store: Store } {
   let end = () => {}
   const ended = new Promise<void>((resolve) => {
     end = resolve
   })
-  const { kind } = OverlappingRangeIPReservation.info
-  const isLast = (ref: Meta.ObjectRef) => ref.kind === kind
+  const isReservation = (object: Meta.KubeObject) => object.kind === OverlappingRangeIPReservation.info.kind
   const never = <T>() => {
     end()
     return new Promise<T>(() => {})
@@ -88,9 +90,9 @@ function crashAt(store: Store, verb: 'create' | 'delete'): { readonly ended: Pro
     list: (query, options) => store.list(query, options),
     watch: (query, options) => store.watch(query, options),
     update: (object, options) => store.update(object, options),
-    patch: (ref, patch, options) => store.patch(ref, patch, options),
-    create: (object) => (verb === 'create' && isLast(Meta.refOf(object)) ? never() : store.create(object)),
-    delete: (ref, options) => (verb === 'delete' && isLast(ref) ? never() : store.delete(ref, options)),
+    patch: (ref, patch, options) => (verb === 'patch' ? never() : store.patch(ref, patch, options)),
+    create: (object) => (verb === 'create' && isReservation(object) ? never() : store.create(object)),
+    delete: (ref, options) => store.delete(ref, options),
   }
   return { ended, store: crashing }
 }
