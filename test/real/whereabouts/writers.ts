@@ -96,10 +96,10 @@ async function addsCost(report: Report, { admin, gate, runtime }: Writing): Prom
     }
     assert.deepEqual(asked, [
       'GET POST POST',
-      'GET GET PATCH GET DELETE',
+      'GET GET GET DELETE PATCH',
       'GET PATCH POST',
       'GET GET',
-      'GET GET PATCH GET DELETE',
+      'GET GET GET DELETE PATCH',
     ])
     return undefined
   })
