@@ -29,7 +29,7 @@ const FLAGS: { readonly [N in Name]?: string } = {
 /** One of how many cases of a script. */
 const EVERY: { readonly [D in Depth]: { readonly [N in Name]: number } } = {
   full: { 'whereabouts-cni': 1, 'whereabouts-reconciler': 1, 'whereabouts-podwatch': 1, 'whereabouts-nodeslice': 1 },
-  short: { 'whereabouts-cni': 5, 'whereabouts-reconciler': 6, 'whereabouts-podwatch': 4, 'whereabouts-nodeslice': 5 },
+  short: { 'whereabouts-cni': 10, 'whereabouts-reconciler': 8, 'whereabouts-podwatch': 6, 'whereabouts-nodeslice': 8 },
 }
 
 /** A Pod that reports other addresses is looked at twice, 1 s apart. */
