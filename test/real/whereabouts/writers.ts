@@ -14,7 +14,7 @@ interface Size {
 
 const SIZES: { readonly [D in Depth]: Size } = {
   full: { adds: 200, atOnce: 200, killEvery: 10 },
-  short: { adds: 40, atOnce: 40, killEvery: 8 },
+  short: { adds: 24, atOnce: 12, killEvery: 8 },
 }
 
 export interface Writing {
