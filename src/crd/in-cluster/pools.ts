@@ -144,7 +144,7 @@ export const poolModels: readonly CrdModel<InClusterPool>[] = [
  * @example
  * import { crdManifest } from 'ipam-kit/crd/manifest'
  * const { spec } = crdManifest(withPoolConditions(InClusterIPPool))
- * spec.versions.map(({ additionalPrinterColumns }) => additionalPrinterColumns.at(-1)?.name) // ['Ready', 'Ready']
+ * spec.versions.map(({ additionalPrinterColumns }) => additionalPrinterColumns?.at(-1)?.name) // ['Ready', 'Ready']
  */
 export function withPoolConditions<T extends InClusterPool>(model: CrdModel<T>): CrdModel<T> {
   check('withPoolConditions', 'model', model, [

@@ -27,7 +27,8 @@ export interface CrdManifestVersion {
   readonly served: boolean
   readonly storage: boolean
   readonly deprecated?: true
-  readonly additionalPrinterColumns: KindVersion['columns']
+  /** Left out of a kind without columns, as an API server does. */
+  readonly additionalPrinterColumns?: KindVersion['columns']
   readonly schema: { readonly openAPIV3Schema: StructuralSchema }
   readonly subresources: { readonly status?: object }
   readonly selectableFields?: readonly { readonly jsonPath: string }[]
@@ -118,7 +119,7 @@ function manifestVersion(version: KindVersion, { info }: CrdModel<KubeObject>): 
     served: version.isServed,
     storage: version.isStorage,
     ...(version.isDeprecated ? { deprecated: true as const } : {}),
-    additionalPrinterColumns: version.columns,
+    ...defined({ additionalPrinterColumns: unlessEmptyList(version.columns) }),
     schema: { openAPIV3Schema: structuralSchema(version.schema()) },
     subresources: statusSubresource ? { status: {} } : {},
     ...(selectable.length === 0 ? {} : { selectableFields: selectable }),
