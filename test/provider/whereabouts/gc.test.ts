@@ -37,9 +37,15 @@ test.each([
 
 test.each<[string, Parameters<typeof podObject>[1], number, boolean]>([
   ['of this Node that has ended', { phase: 'Succeeded' }, MINUTE, true],
-  ['of this Node without the address', { networkStatus: [{ ips: ['10.0.0.9'] }] }, MINUTE, true],
-  ['of this Node with the address', { networkStatus: [{ ips: ['10.0.0.1'] }] }, MINUTE, false],
-  ['of this Node without a network status', {}, MINUTE, false],
+  ['of this Node that has failed', { phase: 'Failed' }, MINUTE, true],
+  // until Multus has written it again, the status is that of the sandbox before
+  [
+    'of this Node that runs, with the status of an earlier sandbox',
+    { networkStatus: [{ ips: ['10.0.0.9'] }] },
+    MINUTE,
+    false,
+  ],
+  ['of this Node that runs', {}, MINUTE, false],
   ['of this Node, created less than a minute ago', { phase: 'Succeeded' }, MINUTE - 1, false],
   ['of another Node', { phase: 'Succeeded', node: 'n2' }, MINUTE, false],
 ])('the row of a Pod %s', async (_, traits, age, isFreed) => {
@@ -48,6 +54,22 @@ test.each<[string, Parameters<typeof podObject>[1], number, boolean]>([
   world.nowMs += age
   expect(await world.gc(RANGE, { valid: [] })).toEqual(isFreed ? ['10.0.0.1'] : [])
   expect(await world.reservations()).toHaveLength(isFreed ? 0 : 1)
+})
+
+test('the row of a restarted sandbox stays while the list of the runtime has the sandbox before', async () => {
+  const world = new World()
+  await world.create(podObject('p1', { networkStatus: [{ ips: ['10.0.0.1'] }] }))
+  expect(await world.add(RANGE, { container: 'c1' })).toEqual(['10.0.0.1/24'])
+  world.nowMs += MINUTE
+  expect(await world.add(RANGE, { container: 'c2' })).toEqual(['10.0.0.2/24'])
+  const ofBoth = [
+    { containerId: 'c1', ifname: 'net1', network: 'lab', addedMs: world.nowMs - MINUTE },
+    { containerId: 'c2', ifname: 'net1', network: 'lab', addedMs: world.nowMs },
+  ]
+  const valid = [{ containerId: 'c0', ifname: 'net1' }]
+  expect(await world.gc(RANGE, { valid })).toEqual([])
+  expect(await world.gc(RANGE, { valid, record: ofBoth })).toEqual(['10.0.0.1'])
+  expect(await world.rows()).toEqual(['10.0.0.2 c2/net1 ns/p1'])
 })
 
 test('a row without an interface, and the row of a claim, stay', async () => {

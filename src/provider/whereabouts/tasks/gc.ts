@@ -15,17 +15,16 @@ import { poolEffect } from './row-effects.js'
 /** A row that is younger may be of an ADD that the list of the runtime does not have yet. */
 const YOUNGEST_MS = 60_000
 
-/** Where a CNI meta plugin writes the addresses of a Pod. */
-const NETWORK_STATUS = 'k8s.v1.cni.cncf.io/network-status'
-
 /**
  * The task of a CNI GC: frees the rows of attachments that do not exist any more. A row says
  * neither its Node nor its network nor its age, so it is freed only if one of these is proven:
  *
  * - The record of this Node names its container, in this network, added more than a minute ago;
  *   and its Pod is on this Node, or does not exist.
- * - Its Pod is on this Node, was created more than a minute ago, and has ended, or has a network
- *   status without the address.
+ * - Its Pod is on this Node, was created more than a minute ago, and has ended.
+ *
+ * The network status of a Pod that runs proves nothing: it is that of the sandbox before until the
+ * meta plugin has written it again. Without a record such rows are left for DEL and the sweep.
  *
  * Rows of valid attachments, rows without an interface, and rows of claims stay. `"gc": false`
  * switches it off. No list of attachments frees nothing, and an empty list says that none exists.
@@ -96,7 +95,7 @@ class GcTask implements Task<WhereaboutsGcOutcome> {
     if (!pod) return record !== undefined
     const { nodeName } = (pod.spec ?? {}) as { readonly nodeName?: string }
     if (nodeName !== this.#request.nodeName) return false
-    return record !== undefined || isPodWithout(pod, row, nowMs)
+    return record !== undefined || hasEnded(pod, nowMs)
   }
 
   #recordOf({ id, ifname }: PoolRow): AttachmentRecord | undefined {
@@ -143,28 +142,9 @@ class GcTask implements Task<WhereaboutsGcOutcome> {
   }
 }
 
-/** Whether a Pod of this Node, which the runtime does not list, has lost an address for certain. */
-function isPodWithout(pod: KubeObject, row: PoolRow, nowMs: number): boolean {
-  const created = Date.parse(pod.metadata.creationTimestamp ?? '')
-  if (!(created <= nowMs - YOUNGEST_MS)) return false
-  if (isCompleted(pod)) return true
-  const status = pod.metadata.annotations?.[NETWORK_STATUS]
-  if (status === undefined) return false
-  const addresses = addressesOf(status)
-  return addresses !== undefined && !addresses.some((address) => Address.equals(address, row.address))
-}
-
-/** The addresses of a network status; `undefined`: it cannot be read. */
-function addressesOf(status: string): readonly Address.Address[] | undefined {
-  try {
-    const entries: unknown = JSON.parse(status)
-    if (!Array.isArray(entries)) return undefined
-    const texts = entries.flatMap((entry: { readonly ips?: unknown } | null) => entry?.ips ?? [])
-    const read = texts.map((text: unknown) => Address.safeParse(String(text).split('/')[0] as string))
-    return read.every((one) => one.ok) ? read.flatMap((one) => (one.ok ? [one.value] : [])) : undefined
-  } catch {
-    return undefined
-  }
+/** Whether a Pod has ended, which was created before any row that may be too young. */
+function hasEnded(pod: KubeObject, nowMs: number): boolean {
+  return isCompleted(pod) && Date.parse(pod.metadata.creationTimestamp ?? '') <= nowMs - YOUNGEST_MS
 }
 
 function off(message: string): Step<WhereaboutsGcOutcome> {
