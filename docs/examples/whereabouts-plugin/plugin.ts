@@ -81,7 +81,7 @@ function openCall(request: Configured, options: PluginOptions): Result<Call> {
   return read.ok ? { ok: true, value: new Call(request, read.value, options) } : read
 }
 
-type PodName = Pick<InterfaceRequest, 'podNamespace' | 'podName'>
+type PodName = Pick<InterfaceRequest, 'podNamespace' | 'podName' | 'podUid'>
 
 /** One call of the runtime. */
 class Call {
@@ -165,7 +165,7 @@ class Call {
   }
 
   #podOf({ args }: CniAddRequest | CniDelRequest | CniCheckRequest): PodName | undefined {
-    return args.pod && { podNamespace: args.pod.namespace, podName: args.pod.name }
+    return args.pod && { podNamespace: args.pod.namespace, podName: args.pod.name, podUid: args.pod.uid }
   }
 
   async #task<O extends Outcome>(taskOf: (network: NetworkRequest) => Task<O>): Promise<TaskResult<O>> {

@@ -70,6 +70,7 @@ describe('the answer of CNI', () => {
     ['noSlice', 11],
     ['noClaim', 11],
     ['claimInUse', 11],
+    ['noPod', 100],
     ['contended', 11],
   ])('to an ADD that is %s is %i', (kind, code) => {
     const { config } = new World().request(IPAM)

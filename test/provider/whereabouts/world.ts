@@ -36,6 +36,8 @@ const kinds = [Pod.info, IPPool.info, OverlappingRangeIPReservation.info, NodeSl
 
 export interface Who {
   readonly pod?: string
+  /** `K8S_POD_UID`. */
+  readonly uid?: string
   readonly container?: string
   readonly ifname?: string
   readonly node?: string
@@ -55,7 +57,10 @@ export class World {
   /** The store that the commands use. */
   readonly client: Store = this.#watched()
 
-  request(ipam: object, { pod = 'p1', container = pod, ifname = 'net1', node, rest = {} }: Who = {}): InterfaceRequest {
+  request(
+    ipam: object,
+    { pod = 'p1', uid, container = pod, ifname = 'net1', node, rest = {} }: Who = {},
+  ): InterfaceRequest {
     const network = {
       cniVersion: '1.0.0',
       name: 'lab',
@@ -64,7 +69,7 @@ export class World {
       ipam: { type: 'whereabouts', ...ipam },
     }
     const config = unwrap(readWhereaboutsConfig(network))
-    return { config, containerId: container, ifname, podNamespace: 'ns', podName: pod, nodeName: node }
+    return { config, containerId: container, ifname, podNamespace: 'ns', podName: pod, podUid: uid, nodeName: node }
   }
 
   async run<O>(task: Parameters<typeof runTask>[0], store: Store = this.client): Promise<O> {

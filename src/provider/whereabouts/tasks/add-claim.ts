@@ -11,7 +11,8 @@ import type { TaskObjects } from './objects.js'
 import type { AddOutcome } from './outcome.js'
 import type { InterfaceRequest } from './request.js'
 
-type Stop = { readonly outcome: AddOutcome } | { readonly step: Extract<Step, { kind: 'get' }> }
+/** A step that comes before, or how the ADD ends. */
+export type Stop = { readonly outcome: AddOutcome } | { readonly step: Extract<Step, { kind: 'get' }> }
 
 /** Labels of KubeVirt: the VMI of a Pod, and the migration that it is the target of. */
 const VMI_LABEL = 'kubevirt.io/created-by'

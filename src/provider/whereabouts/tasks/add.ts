@@ -10,6 +10,7 @@ import { AddedRows } from './added-rows.js'
 import { type Assignment, assign } from './assign.js'
 import { TaskObjects } from './objects.js'
 import type { AddedAddress, AddOutcome } from './outcome.js'
+import { OwnPod } from './own-pod.js'
 import { placesOf } from './places.js'
 import { DEFAULT_NAMESPACE, INTERFACE_REQUEST, type InterfaceRequest, ownerOf } from './request.js'
 import { Reservations } from './reservations.js'
@@ -42,6 +43,7 @@ const MOST_CONFLICTS = 60
  * - The gateway and the static addresses are not given.
  * - Rows that cannot be read stay as they are: each write names its own rows.
  * - A pool that is being deleted gets no new rows.
+ * - With `podUid`, an ADD of a Pod that is gone takes no row over from a later Pod of the name.
  *
  * @throws IpamError `INVALID_ARGUMENT`
  */
@@ -58,6 +60,7 @@ class AddTask implements Task<AddOutcome> {
   readonly #objects = new TaskObjects()
   readonly #reservations: Reservations
   readonly #claim: AddClaim
+  readonly #pod: OwnPod
   readonly #added = new AddedRows()
   /** Why the task ends without addresses, once what it has written is removed. */
   #failed: AddOutcome | undefined
@@ -75,6 +78,7 @@ class AddTask implements Task<AddOutcome> {
       networkName: config.networkName,
     })
     this.#claim = new AddClaim(request, this.#objects)
+    this.#pod = new OwnPod(request, this.#objects)
   }
 
   observe(change: Change): void {
@@ -134,6 +138,8 @@ class AddTask implements Task<AddOutcome> {
       'the reservation of an address that the interface has',
     )
     if (read !== undefined) return read
+    const gone = this.#pod.goneStep(assignments)
+    if (gone !== undefined) return 'outcome' in gone ? this.#fail(gone.outcome) : gone.step
     const claim = this.#claim.reading
     // the reservation of a row without a Pod names the Pod before
     const reservedBy = assignments

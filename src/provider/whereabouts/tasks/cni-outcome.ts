@@ -47,7 +47,7 @@ const RESULT: Kind = [
  * |---|---|
  * | `exhausted`, `poolNotReady` | 101 |
  * | `refused`, `otherNetwork` | 7 |
- * | `taken`, `missing` | 100 |
+ * | `taken`, `missing`, `noPod` | 100 |
  * | `noSlice`, `noClaim`, `claimInUse`, `contended` | 11 |
  * | `denied` | by the retry class of its code |
  * | `notReady` | 50 |
@@ -81,6 +81,7 @@ const CODES: { readonly [kind: string]: number | undefined } = {
   otherNetwork: 7,
   taken: 100,
   missing: 100,
+  noPod: 100,
   noSlice: 11,
   noClaim: 11,
   claimInUse: 11,

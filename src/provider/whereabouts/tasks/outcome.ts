@@ -32,6 +32,8 @@ export type AddOutcome =
   | { readonly kind: 'noClaim'; readonly message: string }
   /** The claim is of another network: its `spec.network` is not the `name` of the configuration. */
   | { readonly kind: 'otherNetwork'; readonly message: string }
+  /** The Pod is gone, and a later one of its name has the row. */
+  | { readonly kind: 'noPod'; readonly message: string }
   /** Another Pod uses the claim. */
   | { readonly kind: 'claimInUse'; readonly message: string }
   /** The store refuses a write: a missing permission, a quota, a webhook, or its size. */

@@ -20,6 +20,11 @@ export interface InterfaceRequest extends NetworkRequest {
   readonly ifname: string
   readonly podNamespace: string
   readonly podName: string
+  /**
+   * `K8S_POD_UID` of `CNI_ARGS`. With it, an ADD that comes late does not take a row over from a
+   * later Pod of the same name. Empty or left out: the name alone counts.
+   */
+  readonly podUid?: string | undefined
 }
 
 /** What `check` compares with the rows. */
@@ -58,7 +63,7 @@ const NETWORK = { config: 'object', namespace: 'text?', nodeName: 'text?' } as c
 
 export const INTERFACE_REQUEST: Kind = [
   'open',
-  { ...NETWORK, containerId: 'text', ifname: 'text', podNamespace: 'text', podName: 'text' },
+  { ...NETWORK, containerId: 'text', ifname: 'text', podNamespace: 'text', podName: 'text', podUid: 'text?' },
 ]
 
 export const NETWORK_REQUEST: Kind = ['open', NETWORK]

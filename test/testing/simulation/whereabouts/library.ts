@@ -59,11 +59,11 @@ function taskOf(call: Call): Task {
 
 function requestOf({ verb, attachment }: Call): InterfaceRequest & { readonly nodeName: string } {
   const { network, claim, sandbox, ifname } = attachment
-  const { name, node } = sandbox.pod
+  const { name, uid, node } = sandbox.pod
   const args = { K8S_POD_NAME: name, K8S_POD_NAMESPACE: PODS }
   const use = verb === 'ADD' ? 'allocate' : 'release'
   const config = unwrap(readWhereaboutsConfig(configOf(network, claim), { args, use }))
-  const pod = { podNamespace: PODS, podName: name, nodeName: node }
+  const pod = { podNamespace: PODS, podName: name, podUid: uid, nodeName: node }
   return { config, namespace: NAMESPACE, containerId: sandbox.id, ifname, ...pod }
 }
 
