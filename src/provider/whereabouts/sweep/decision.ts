@@ -4,11 +4,11 @@ import { IPAMClaim } from '../../../crd/ipamclaims/index.js'
 import type { JsonObject } from '../../../crd/meta/json.js'
 import { labelProblem, subdomainProblem } from '../../../crd/meta/names.js'
 import type { ObjectRef } from '../../../crd/meta/object.js'
-import { readPodref } from '../../../crd/whereabouts/index.js'
+import { type PoolRow, readPodref } from '../../../crd/whereabouts/index.js'
 import { type CachedObjects, type Effect, guard, proofOfAbsence } from '../../../plan/index.js'
 import type { TrimmedObject } from '../../../plan/selection.js'
 import { type RowClaim, readRowClaim } from '../tasks/holder.js'
-import { type ClaimFacts, type PodFacts, textOf } from './watches.js'
+import { type ClaimFacts, type PodFacts, type ReportedAddress, textOf } from './watches.js'
 
 /** When the sweep frees addresses of Pods that still exist. */
 export interface PodRules {
@@ -22,11 +22,16 @@ export interface PodRules {
 export interface Holding {
   readonly podref: string
   readonly address: Address.Address
+  /** The interface that has it. Left out: it is not known. */
+  readonly ifname?: string | undefined
   /** The row as it is stored. Left out: a reservation. */
   readonly stored?: { readonly [member: string]: unknown } | undefined
-  /** How many rows of other networks have the address for the Pod. Left out: none. */
-  readonly elsewhere?: number | undefined
+  /** The other rows with the address. For a reservation, those of other networks alone. */
+  readonly others: () => readonly OtherRow[]
 }
+
+/** Another row with the address of a holding. */
+export type OtherRow = Pick<PoolRow, 'podref' | 'ifname' | 'stored'>
 
 /** What to do with a holding. */
 export type Decision =
@@ -53,7 +58,7 @@ export function decisionOn(
   rules: PodRules,
 ): Decision {
   if (isOfOwner(holding) || isClaimed(holding, claims)) return KEPT
-  const { podref, address, elsewhere = 0 } = holding
+  const { podref } = holding
   const ref = podRefOf(podref)
   if (ref === undefined) return claims === undefined ? UNCERTAIN : withoutPod(holding, claims)
   const entry = pods.entry(ref)
@@ -66,7 +71,7 @@ export function decisionOn(
     }
   }
   if (!entry.ok) return UNCERTAIN
-  const { phase, addresses, isEvicted } = entry.value
+  const { phase, reported, isEvicted } = entry.value
   const isCompleted = phase === 'Succeeded' || phase === 'Failed'
   const checks = [guard(entry.object, `the state of the Pod ${podref} has not changed`)]
   if (isCompleted && rules.completedPods === 'free') {
@@ -76,9 +81,35 @@ export function decisionOn(
     return { kind: 'free', checks, why: `the taint manager evicts the Pod ${podref}` }
   }
   const isStarted = isCompleted || phase === 'Running'
-  if (addresses === undefined || !isStarted) return UNCERTAIN
-  if (addresses.filter((each) => isSame(each, address)).length > elsewhere) return KEPT
+  if (reported === undefined || !isStarted) return UNCERTAIN
+  if (isReported(holding, reported)) return KEPT
   return { kind: 'surplus', checks, why: `the Pod ${podref} reports other addresses` }
+}
+
+/**
+ * Whether a Pod reports the address for the holding. A network status names no pool, so that a row
+ * with the interface that is reported has the address rather than
+ *
+ * - a row of another interface
+ * - a reservation without a row, if each report of the address has such a row of another network
+ *
+ * Of two rows of one interface the status does not say which has the address: both stay.
+ */
+function isReported(holding: Holding, reported: readonly ReportedAddress[]): boolean {
+  const { podref, address, ifname = '', stored } = holding
+  const ofAddress = reported.filter((each) => isSame(each.address, address))
+  if (ofAddress.length === 0) return false
+  const isOwn = (each: ReportedAddress) => each.ifname === '' || ifname === '' || each.ifname === ifname
+  if (stored !== undefined && ofAddress.some(isOwn)) return true
+  const others = holding.others().filter((row) => row.podref === podref)
+  if (stored !== undefined) return !ofAddress.every((each) => others.some((row) => row.ifname === each.ifname))
+  const isReportedRow = (row: OtherRow) => ofAddress.some((each) => each.ifname === '' || isOf(row, each.ifname))
+  return ofAddress.length > others.filter(isReportedRow).length
+}
+
+/** A row of an old release names no interface. */
+function isOf({ ifname = '' }: OtherRow, name: string): boolean {
+  return ifname === '' || ifname === name
 }
 
 /**
@@ -146,11 +177,11 @@ function textsOf(stored: NonNullable<Holding['stored']>, podref: string): readon
 
 /**
  * Whether a claim has the address. A row names its claim in any of its texts: upstream has no fixed
- * member for it, and an API server may have dropped the member. The addresses of the claim count
- * too.
+ * member for it, and an API server may have dropped the member. The addresses of a claim count too,
+ * unless another row names the claim, which has the address then.
  */
 function isClaimed(
-  { podref, address, stored, elsewhere = 0 }: Holding,
+  { podref, address, stored, others }: Holding,
   claims: CachedObjects<ClaimFacts> | undefined,
 ): boolean {
   if (claims === undefined) return false
@@ -158,6 +189,8 @@ function isClaimed(
   if (texts.some((text) => text !== podref && claims.by('text', text).some((claim) => mayHave(claim, address))))
     return true
   const namespace = podref.split('/')[0] ?? ''
-  const place = `${namespace} ${textOf(address)}`
-  return claims.countBy('address', place) > elsewhere
+  const ofAddress = claims.by('address', `${namespace} ${textOf(address)}`)
+  if (ofAddress.length === 0) return false
+  const rows = others()
+  return ofAddress.some(({ texts: [uid] }) => !rows.some((row) => Object.values(row.stored).includes(uid)))
 }

@@ -2,6 +2,7 @@ import type { Address } from '../../../cidr/nouns/address.js'
 import {
   type IPPool,
   NodeSlicePool,
+  type PoolRow,
   poolNamePrefix,
   readPodref,
   reservationReadings,
@@ -80,8 +81,12 @@ const OPTIONS: KindOf<WhereaboutsSweepOptions> = {
  * objects. A row without a Pod, and a row that cannot be understood, stay. A reservation stays
  * while a row of its Pod has the address in its network; without such a row it is treated as a row.
  *
- * Addresses are compared by value. Each write requires the version of the pool that was read, and a
- * read of the Pod right before it. O(rows of a pool) a plan.
+ * Addresses are compared by value. A network status names no pool. If a Pod has rows with one
+ * address in two networks, the row of the reported interface stays, and that of another interface
+ * is freed after the grace period. Two rows of one interface both stay.
+ *
+ * Each write requires the version of the pool that was read, and a read of the Pod right before it.
+ * O(rows of a pool) a plan.
  *
  * @throws IpamError `INVALID_ARGUMENT`
  */
@@ -118,7 +123,7 @@ export function whereaboutsSweep(options: WhereaboutsSweepOptions = {}): Planner
       }
     },
     wakes: {
-      pools: (delta, { state }) => [KEYS.format('pool', delta.ref), ...reservationsAt(delta, state)],
+      pools: (delta, { state }) => [KEYS.format('pool', delta.ref), ...keysAtRows(delta, state)],
       reservations: (delta, { state }) => [
         KEYS.format('reservation', delta.ref),
         // a row can be that of another network, by its reservation there
@@ -174,16 +179,29 @@ function keysOfPools(pools: Iterable<SweptPool>): readonly string[] {
   return [...pools].map(({ object }) => KEYS.format('pool', object.metadata))
 }
 
-/** The keys of the reservations of rows that a change removes or changes. */
-function reservationsAt({ before, now }: Delta<SweptPool>, { reservations }: Sweep): readonly string[] {
-  if (before?.ok !== true) return []
-  const { object, read } = before.value
-  const after = now?.ok === true ? now.value.object.spec.allocations : {}
-  return read.rows
-    .filter(({ key, stored }) => asText(after[key]) !== asText(stored))
-    .flatMap(({ address }) => reservations.by('address', textOf(address)))
-    .filter(({ metadata }) => metadata.namespace === object.metadata.namespace)
-    .map(({ metadata }) => KEYS.format('reservation', metadata))
+/** The rows that a change creates, removes or changes. O(rows of the pool). */
+function changedRows({ before, now }: Delta<SweptPool>): readonly PoolRow[] {
+  const [old, current] = [before, now].map((entry) => (entry?.ok === true ? entry.value : undefined))
+  const had = old?.object.spec.allocations ?? {}
+  const has = current?.object.spec.allocations ?? {}
+  const created = current?.read.rows.filter(({ key }) => had[key] === undefined) ?? []
+  return [...created, ...(old?.read.rows.filter(({ key, stored }) => asText(has[key]) !== asText(stored)) ?? [])]
+}
+
+/**
+ * The keys of the reservations and of the other pools with the address of a row that a change
+ * creates, removes or changes: such a row can have the address in their place.
+ */
+function keysAtRows(delta: Delta<SweptPool>, { reservations, pools }: Sweep): readonly string[] {
+  const own = KEYS.format('pool', delta.ref)
+  const addresses = new Set(changedRows(delta).map(({ address }) => textOf(address)))
+  return [...addresses].flatMap((address) => [
+    ...reservations
+      .by('address', address)
+      .filter(({ metadata }) => metadata.namespace === delta.ref.namespace)
+      .map(({ metadata }) => KEYS.format('reservation', metadata)),
+    ...keysOfPools(pools.by('address', address)).filter((key) => key !== own),
+  ])
 }
 
 function keysOfReservations(address: Address, { reservations }: Sweep): readonly string[] {

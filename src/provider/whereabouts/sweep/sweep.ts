@@ -1,4 +1,5 @@
 import * as Address from '../../../cidr/nouns/address.js'
+import { asObject } from '../../../crd/meta/json.js'
 import {
   type IPPool,
   OverlappingRangeIPReservation,
@@ -6,6 +7,7 @@ import {
   poolNamePrefix,
   reservationName,
   reservationReadings,
+  rowKey,
 } from '../../../crd/whereabouts/index.js'
 import {
   type Absences,
@@ -20,7 +22,7 @@ import {
 } from '../../../plan/index.js'
 import { plannerKeys } from '../../../plan/planner-keys.js'
 import type { TrimmedObject } from '../../../plan/selection.js'
-import { type Decision, decisionOn, type PodRules } from './decision.js'
+import { type Decision, decisionOn, type OtherRow, type PodRules } from './decision.js'
 import { type ClaimFacts, type PodFacts, type SweptPool, textOf } from './watches.js'
 
 /** The outcome of a plan of the sweep, for a pool or a reservation. */
@@ -65,8 +67,11 @@ interface Judged {
 export function planPool(key: string, name: string, sweep: Sweep, { nowMs }: PlanTime): SweepPlan | undefined {
   const entry = sweep.pools.entry(name)
   const { pods, claims, rules } = sweep
-  const rows = entry?.ok === true ? entry.value.read.rows : []
-  const judged = rows.map((row): Judged => ({ row, decision: decisionOn(row, pods, claims, rules) }))
+  const swept = entry?.ok === true ? entry.value : undefined
+  const judged = (swept?.read.rows ?? []).map((row): Judged => {
+    const holding = { ...row, others: () => rowsInOthers(swept?.object, row.address, sweep) }
+    return { row, decision: decisionOn(holding, pods, claims, rules) }
+  })
   const surplus = judged.filter(({ decision }) => decision.kind === 'surplus').map(identityOf)
   const { due, requeueAfterSeconds } = sweep.absences.look(key, surplus, nowMs)
   const free = judged.filter((each) => each.decision.kind === 'free' || due.has(identityOf(each)))
@@ -97,6 +102,17 @@ export function planPool(key: string, name: string, sweep: Sweep, { nowMs }: Pla
       ? { kind: 'ready', message: `no row to free${odd}` }
       : { kind: 'waiting', message: `${surplus.length} rows are not reported by their Pods${odd}` }
   return { outcome, effects: [], requeueAfterSeconds }
+}
+
+/** The rows of an address in other pools. O(pools with the address). */
+function rowsInOthers(pool: IPPool | undefined, address: Address.Address, { pools }: Sweep): readonly OtherRow[] {
+  return pools.by('address', textOf(address)).flatMap(({ object, read: { range } }) => {
+    const key = object === pool || range === undefined ? undefined : rowKey(range, address)
+    const stored = key?.ok === true ? asObject(object.spec.allocations[key.value]) : undefined
+    if (stored === undefined) return []
+    const { podref, ifname } = stored
+    return { podref: String(podref), ifname: typeof ifname === 'string' ? ifname : undefined, stored }
+  })
 }
 
 /** A row that was given again is another one, and its grace period begins anew. */
@@ -181,19 +197,24 @@ export function planReservation(key: string, name: string, sweep: Sweep, { nowMs
 
 /** What to do with a reservation; `undefined`: its name is not that of an address. */
 function reservationDecision(object: OverlappingRangeIPReservation, sweep: Sweep): Decision | undefined {
-  const { podref } = object.spec
+  const { podref, ifname } = object.spec
   const addresses = reservationReadings(object.metadata.name).map(({ address }) => address)
   const rows = addresses.map((address) => rowsOf(object, address, sweep))
-  if (rows.some(({ own }) => own > 0)) return { kind: 'stays', isCertain: true }
+  if (rows.some(({ own }) => own.length > 0)) return { kind: 'stays', isCertain: true }
   // each reading has to be without a holder
   const decisions = addresses.map((address, index) =>
-    decisionOn({ podref, address, elsewhere: rows[index]?.elsewhere }, sweep.pods, sweep.claims, sweep.rules),
+    decisionOn(
+      { podref, ifname, address, others: () => rows[index]?.elsewhere ?? [] },
+      sweep.pods,
+      sweep.claims,
+      sweep.rules,
+    ),
   )
   return decisions.find(({ kind }) => kind === 'stays') ?? decisions[0]
 }
 
 /**
- * How many rows of the Pod, or of a claim without a Pod, have the address: in the network of the
+ * The rows of the Pod, and of claims without a Pod, that have the address: in the network of the
  * reservation, and in others. The name of a pool does not say for certain which network it is of,
  * so the row counts as one of another network only if it has a reservation by the name of that one.
  */
@@ -201,9 +222,9 @@ function rowsOf(
   { metadata: { namespace, name }, spec }: OverlappingRangeIPReservation,
   address: Address.Address,
   { pools, reservations }: Sweep,
-): { readonly own: number; readonly elsewhere: number } {
+): { readonly own: readonly PoolRow[]; readonly elsewhere: readonly PoolRow[] } {
   const text = textOf(address)
-  let [own, elsewhere] = [0, 0]
+  const [own, elsewhere]: [PoolRow[], PoolRow[]] = [[], []]
   for (const { object, read } of pools.by('address', text)) {
     if (object.metadata.namespace !== namespace) continue
     const network = poolNamePrefix(object.metadata.name, object.spec.range)
@@ -211,8 +232,8 @@ function rowsOf(
       if ((row.podref !== spec.podref && row.podref !== '') || textOf(row.address) !== text) continue
       const other = network === undefined ? undefined : reservationName({ address: row.address, networkName: network })
       const isOther = other?.ok === true && other.value !== name && isReservedFor(other.value, row)
-      if (isOther) elsewhere++
-      else own++
+      if (isOther) elsewhere.push(row)
+      else own.push(row)
     }
   }
   return { own, elsewhere }

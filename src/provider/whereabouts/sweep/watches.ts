@@ -13,6 +13,13 @@ import {
 } from '../../../crd/whereabouts/index.js'
 import { modelWatch, type TrimmedWatch, type Watch } from '../../../plan/index.js'
 
+/** An address that a Pod reports. */
+export interface ReportedAddress {
+  readonly address: Address.Address
+  /** The interface that has it. Empty: it is not known. */
+  readonly ifname: string
+}
+
 /** What the sweep needs to know of a Pod. */
 export interface PodFacts {
   readonly phase: string
@@ -20,7 +27,7 @@ export interface PodFacts {
    * The addresses of its interfaces. `undefined`: its network status cannot be read, or it has none
    * yet.
    */
-  readonly addresses: readonly Address.Address[] | undefined
+  readonly reported: readonly ReportedAddress[] | undefined
   /** Whether the taint manager evicts it. */
   readonly isEvicted: boolean
   /** What the facts were read from. */
@@ -35,7 +42,7 @@ interface PodSource {
   readonly uid: string | undefined
   readonly phase: string
   readonly isEvicted: boolean
-  /** Addresses with a comma between them. `undefined`: they are not known. */
+  /** Lines of an address, a space and its interface. `undefined`: they are not known. */
   readonly ips: string | undefined
 }
 
@@ -70,10 +77,18 @@ function ipsOf(annotation: string | undefined, podIPs: unknown): string | undefi
     const address = Address.safeParse(String(asObject(each)?.ip))
     return address.ok ? [address.value] : []
   })
-  const reported = read.value.flatMap(({ ips }) => ips.map(({ address }) => Address.format(address)))
-  const known = new Set(reported)
   // two interfaces in different networks can have one address
-  return [...reported, ...own.map(Address.format).filter((text) => !known.has(text))].join()
+  const reported = read.value.flatMap(({ ips, interface: ifname = '' }) =>
+    ips.map(({ address }) => `${Address.format(address)} ${/\s/u.test(ifname) ? '' : ifname}`),
+  )
+  const known = new Set(reported.map((line) => line.split(' ', 1)[0]))
+  const others = own.map(Address.format).filter((text) => !known.has(text))
+  return [...reported, ...others.map((text) => `${text} `)].join('\n')
+}
+
+function readLine(line: string): ReportedAddress {
+  const [text = '', ifname = ''] = line.split(' ')
+  return { address: Address.parse(text), ifname }
 }
 
 function factsOf(source: PodSource, before: PodFacts | undefined): PodFacts {
@@ -81,8 +96,8 @@ function factsOf(source: PodSource, before: PodFacts | undefined): PodFacts {
   const had = before?.source
   const isSame = had?.uid === uid && had?.phase === phase && had.isEvicted === isEvicted && had.ips === ips
   if (before !== undefined && isSame) return before
-  const addresses = ips === '' ? [] : ips?.split(',').map((text) => Address.parse(text))
-  return { phase, addresses, isEvicted, source }
+  const reported = ips === '' ? [] : ips?.split('\n').map(readLine)
+  return { phase, reported, isEvicted, source }
 }
 
 /** A pool with its rows. */

@@ -1,10 +1,19 @@
-import { expect, test } from 'vitest'
+import { IPAMClaim } from 'ipam-kit/crd/ipamclaims'
+import { IPPool } from 'ipam-kit/crd/whereabouts'
+import { unwrap } from 'ipam-kit/errors'
+import { describe, expect, test } from 'vitest'
 import { World } from './world.js'
 
 // Found by an independent model of whereabouts. Each test has the name of its fault.
 
 const P1 = 'default/p1'
 const UID = '8d9d6b85-49e1-4722-9b42-3348d8e9b9f6'
+
+async function claimOf({ store }: World) {
+  const { apiVersion, kind } = IPAMClaim.info
+  const metadata = { namespace: 'default', name: 'vm' }
+  return unwrap(await store.create({ apiVersion, kind, metadata, spec: { network: 'n', interface: '' } }))
+}
 
 test('R8: a reservation that is left stays not for the same address of the Pod in another network', async () => {
   const world = new World()
@@ -46,4 +55,70 @@ test.each<[string, object]>([
   await world.pool('10.40.0.0-24', '10.40.0.0/24', { '3': row })
   await world.sweep()
   expect(await world.rows('10.40.0.0-24')).toEqual(['3'])
+})
+
+describe('R12: a Pod reports an address for one of its interfaces', () => {
+  const BLUE = 'blue-10.40.0.0-24'
+  const POOL = '10.40.0.0-24'
+  const on = (...interfaces: readonly string[]) =>
+    JSON.stringify(interfaces.map((name) => ({ name: 'n', interface: name, ips: ['10.40.0.3'] })))
+  const row = (ifname: string) => ({ id: `c-${ifname}`, podref: P1, ...(ifname !== '' && { ifname }) })
+
+  test.each<[string, string, string, string, readonly string[]]>([
+    ['a dead row of another interface is freed, as a row has the one reported', 'net1', 'net2', on('net1'), []],
+    ['both stay if both are reported', 'net1', 'net2', on('net1', 'net2'), ['3']],
+    ['both stay if they are of one interface', 'net1', 'net1', on('net1'), ['3']],
+    ['both stay if neither has the interface reported', 'net1', 'net2', on('eth7'), ['3']],
+    ['a row without an interface stays', 'net1', '', on('net1'), ['3']],
+    ['both stay if the network status names no interface', 'net1', 'net2', on(''), ['3']],
+  ])('%s', async (_, blue, other, status, left) => {
+    const world = new World()
+    await world.pool(BLUE, '10.40.0.0/24', { '3': row(blue) })
+    await world.pool(POOL, '10.40.0.0/24', { '3': row(other) })
+    await world.pod(P1, { status })
+    await world.look()
+    expect([await world.rows(BLUE), await world.rows(POOL)]).toEqual([['3'], ['3']])
+    await world.sweep()
+    expect([await world.rows(BLUE), await world.rows(POOL)]).toEqual([['3'], left])
+  })
+
+  test('a pool with the row that has the interface wakes the pool with the other row', async () => {
+    const world = new World()
+    await world.pool(POOL, '10.40.0.0/24', { '3': row('net2') })
+    await world.pod(P1, { status: on('net1') })
+    await world.look()
+    const spec = { range: '10.40.0.0/24', allocations: { '3': row('net1') } }
+    const metadata = { name: BLUE, namespace: 'kube-system', uid: UID, resourceVersion: '1000' }
+    const object = { ...IPPool.info, metadata, spec }
+    const wakes = world.planner.observe({ kind: 'present', object: object as never })
+    expect([...wakes].sort()).toEqual([`pool kube-system/${POOL}`, `pool kube-system/${BLUE}`].sort())
+  })
+
+  test.each<[string, (uid: string) => object]>([
+    ['a dead row of another interface in another network', () => row('net2')],
+    ['the row of a claim without a Pod in another network', (uid) => ({ id: uid, podref: '' })],
+  ])('the reservation without a row stays beside %s', async (_, elsewhere) => {
+    const world = new World()
+    const claim = await claimOf(world)
+    await world.pool(BLUE, '10.40.0.0/24', { '3': elsewhere(claim.metadata.uid ?? '') })
+    await world.reservation('blue-10.40.0.3', P1)
+    await world.reservation('10.40.0.3', P1)
+    await world.pod(P1, { status: on('net1') })
+    await world.sweep()
+    expect(await world.reservations()).toHaveProperty(['10.40.0.3'])
+  })
+})
+
+test('R12: the address of a claim keeps no row of another network, if a row there names the claim', async () => {
+  const world = new World()
+  const { apiVersion, kind, metadata } = await claimOf(world)
+  const ref = { apiVersion, kind, namespace: 'default', name: 'vm' }
+  unwrap(await world.store.patch(ref, { status: { ips: ['10.40.0.3/24'] } }, { subresource: 'status' }))
+  await world.pool('10.40.0.0-24', '10.40.0.0/24', { '3': P1 })
+  await world.sweep()
+  expect(await world.rows('10.40.0.0-24')).toEqual(['3'])
+  await world.pool('blue-10.40.0.0-24', '10.40.0.0/24', { '3': { id: metadata.uid, podref: '' } })
+  await world.sweep()
+  expect(await world.rows('10.40.0.0-24')).toEqual([])
+  expect(await world.rows('blue-10.40.0.0-24')).toEqual(['3'])
 })
