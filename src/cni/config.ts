@@ -43,7 +43,7 @@ export function readConfig(
   supported: readonly CniVersion[],
 ): ConfigResult<CniConfig> {
   const raw = asMap(json)
-  if (raw === undefined) return wrong('the configuration', `expected a map, got ${wordFor(json)}`)
+  if (raw === undefined) return wrong('the configuration', `expected an object, got ${wordFor(json)}`)
   if (memberOf(raw, 'plugins') !== undefined && memberOf(raw, 'type') === undefined) {
     return wrong('plugins', 'this is a list of configurations, and a plugin gets one of them')
   }
@@ -78,12 +78,12 @@ function readMembers(raw: CniJson, base: Pick<CniConfig, 'name' | 'cniVersion'>)
     const value = memberOf(raw, member)
     maps[member] = asMap(value)
     if (value !== undefined && maps[member] === undefined) {
-      return wrong(member, `expected a map, got ${wordFor(value)}`)
+      return wrong(member, `expected an object, got ${wordFor(value)}`)
     }
   }
   const { ipam, runtimeConfig = {}, args: allArgs = {}, prevResult } = maps
   const args = memberOf(allArgs, 'cni') ?? {}
-  if (asMap(args) === undefined) return wrong('args.cni', `expected a map, got ${wordFor(args)}`)
+  if (asMap(args) === undefined) return wrong('args.cni', `expected an object, got ${wordFor(args)}`)
   return { ok: true, value: { ...base, type, ipam, runtimeConfig, args: args as CniJson, prevResult, raw } }
 }
 

@@ -130,7 +130,7 @@ class ResultReader {
 
   #map(path: string, value: unknown): CniJson {
     const map = asMap(value)
-    if (map === undefined) this.#wrong(path, `expected a map, got ${wordFor(value)}`)
+    if (map === undefined) this.#wrong(path, `expected an object, got ${wordFor(value)}`)
     return map ?? {}
   }
 

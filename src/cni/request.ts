@@ -169,7 +169,7 @@ function readVersionRequest(text: string, versions: readonly CniVersion[]): Resu
   if (raw === undefined) {
     return fail('INVALID_CNI_CONFIG', {
       path: 'the configuration',
-      problem: `expected a map, got ${wordFor(json.value)}`,
+      problem: `expected an object, got ${wordFor(json.value)}`,
     })
   }
   const asked = readVersion(raw, versions)

@@ -9,23 +9,23 @@ const problemOf = (text: string) => {
 
 describe('parseJson', () => {
   test.each([
-    ['', 0, 'it ends too early'],
-    ['{"cniVersion":"1.0.0",', 22, 'it ends too early'],
-    ['{"a":1} {}', 8, 'something follows the value'],
+    ['', 0, 'unexpected end of JSON input'],
+    ['{"cniVersion":"1.0.0",', 22, 'unexpected end of JSON input'],
+    ['{"a":1} {}', 8, "invalid character '{' after top-level value"],
     ['{"a":1,"b":{"c":2,"c":3}}', 18, 'the name "c" stands twice in one object'],
     // the same name, written in another way
     ['{"a":1,"\\u0061":2}', 7, 'the name "a" stands twice in one object'],
-    ['{"a" 1}', 5, 'no colon behind a name'],
-    ['{a:1}', 1, 'no name of a member'],
-    ['{"a":1,}', 7, 'no name of a member'],
-    ['[1,]', 3, 'no value'],
-    ['[1 2]', 3, 'neither a comma nor the end of the list'],
-    ['{"a":1]', 6, 'neither a comma nor the end of the object'],
-    ['\ufeff{}', 0, 'no value'],
-    ['"a\nb"', 0, 'no value'],
-    ['"\\x"', 0, 'no value'],
-    ['01', 1, 'something follows the value'],
-    ['NaN', 0, 'no value'],
+    ['{"a" 1}', 5, "invalid character '1' after object key"],
+    ['{a:1}', 1, "invalid character 'a' looking for beginning of object key string"],
+    ['{"a":1,}', 7, "invalid character '}' looking for beginning of object key string"],
+    ['[1,]', 3, "invalid character ']' looking for beginning of value"],
+    ['[1 2]', 3, "invalid character '2' after array element"],
+    ['{"a":1]', 6, "invalid character ']' after object key:value pair"],
+    ['\ufeff{}', 0, "invalid character 'ï' looking for beginning of value"],
+    ['"a\nb"', 2, "invalid character '\\n' in string literal"],
+    ['"\\x"', 2, "invalid character 'x' in string escape code"],
+    ['01', 1, "invalid character '1' after top-level value"],
+    ['NaN', 0, "invalid character 'N' looking for beginning of value"],
   ])('%s', (text, position, problem) => {
     expect(problemOf(text)).toEqual({ what: 'x', position, problem })
   })

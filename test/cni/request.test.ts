@@ -154,8 +154,12 @@ describe('a wrong environment', () => {
 
 describe('a wrong configuration', () => {
   test.each<[string, Omit<Given, 'env'>, string]>([
-    ['nothing', { stdin: '' }, 'MALFORMED_JSON: the network configuration is not valid JSON: it ends too early'],
-    ['half of a JSON text', { stdin: '{"cniVersion":"1.0.0",' }, 'it ends too early (at position 22)'],
+    [
+      'nothing',
+      { stdin: '' },
+      'MALFORMED_JSON: the network configuration is not valid JSON: unexpected end of JSON input',
+    ],
+    ['half of a JSON text', { stdin: '{"cniVersion":"1.0.0",' }, 'unexpected end of JSON input (at position 22)'],
     [
       'a name twice',
       { stdin: '{"name":"a","name":"b"}' },
@@ -165,9 +169,9 @@ describe('a wrong configuration', () => {
     [
       'a list',
       { stdin: '[]' },
-      'INVALID_CNI_CONFIG: network configuration is invalid: the configuration: expected a map, got a list',
+      'INVALID_CNI_CONFIG: network configuration is invalid: the configuration: expected an object, got a list',
     ],
-    ['null', { stdin: 'null' }, 'expected a map, got nothing'],
+    ['null', { stdin: 'null' }, 'expected an object, got null'],
     [
       'a list of plugins',
       { stdin: '{"name":"a","cniVersion":"1.0.0","plugins":[]}' },
@@ -178,10 +182,10 @@ describe('a wrong configuration', () => {
     ['a name with a space', { config: { name: 'a b' } }, 'name: "a b" has a character that is not allowed'],
     ['a name that is a number', { config: { name: 5 } }, 'name: expected a text, got a number'],
     ['a type that is a list', { config: { type: [] } }, 'type: expected a text, got a list'],
-    ['ipam as a list', { config: { ipam: [] } }, 'ipam: expected a map, got a list'],
-    ['runtimeConfig as a text', { config: { runtimeConfig: 'x' } }, 'runtimeConfig: expected a map, got a text'],
-    ['args.cni as a list', { config: { args: { cni: [1] } } }, 'args.cni: expected a map, got a list'],
-    ['a result that is a flag', { config: { prevResult: true } }, 'prevResult: expected a map, got a boolean'],
+    ['ipam as a list', { config: { ipam: [] } }, 'ipam: expected an object, got a list'],
+    ['runtimeConfig as a text', { config: { runtimeConfig: 'x' } }, 'runtimeConfig: expected an object, got a text'],
+    ['args.cni as a list', { config: { args: { cni: [1] } } }, 'args.cni: expected an object, got a list'],
+    ['a result that is a flag', { config: { prevResult: true } }, 'prevResult: expected an object, got a boolean'],
     ['a version that is a number', { config: { cniVersion: 1 } }, 'INVALID_CNI_CONFIG: '],
     [
       'another version',
@@ -240,7 +244,7 @@ describe('the attachments of GC', () => {
   })
 
   test.each([
-    [{ 'cni.dev/valid-attachments': {} }, 'expected a list, got a map'],
+    [{ 'cni.dev/valid-attachments': {} }, 'expected a list, got an object'],
     [{ 'cni.dev/valid-attachments': [a, { ifname: 'net1' }] }, 'cni.dev/valid-attachments[1].containerID: '],
     [{ 'cni.dev/valid-attachments': [{ containerID: 'c1' }] }, 'cni.dev/valid-attachments[0].ifname: '],
     [{ 'cni.dev/attachments': ['c1'] }, 'cni.dev/attachments[0].containerID: '],

@@ -104,9 +104,9 @@ describe('reading a result', () => {
   }
 
   test.each<[CniVersion, unknown, string]>([
-    ['1.0.0', [], 'result: expected a map, got a list'],
-    ['1.0.0', { ips: {} }, 'ips: expected a list, got a map'],
-    ['1.0.0', { ips: [5] }, 'ips[0]: expected a map, got a number'],
+    ['1.0.0', [], 'result: expected an object, got a list'],
+    ['1.0.0', { ips: {} }, 'ips: expected a list, got an object'],
+    ['1.0.0', { ips: [5] }, 'ips[0]: expected an object, got a number'],
     ['1.0.0', { ips: [{}] }, 'ips[0].address: expected a text, got nothing'],
     ['1.0.0', { ips: [{ address: '10.0.0.1' }] }, 'ips[0].address: not an address with a length'],
     ['1.0.0', { ips: [{ address: '10.0.0.1/24', gateway: 'x' }] }, 'ips[0].gateway: not an address'],
@@ -125,7 +125,7 @@ describe('reading a result', () => {
     ['1.1.0', { routes: [{ dst: '::/0', mtu: 'x' }] }, 'routes[0].mtu: expected a whole number from 0'],
     ['1.0.0', { interfaces: [{}] }, 'interfaces[0].name: expected a text, got nothing'],
     ['1.0.0', { dns: { search: [1] } }, 'dns.search[0]: expected a text, got a number'],
-    ['1.0.0', { dns: [] }, 'dns: expected a map, got a list'],
+    ['1.0.0', { dns: [] }, 'dns: expected an object, got a list'],
     ['0.2.0', { ip4: { ip: 'fd00::1/64' } }, 'ip4.ip: not an IPv4 address'],
     ['0.2.0', { ip6: { ip: 'fd00::1/64', routes: [{ dst: 1 }] } }, 'ip6.routes[0].dst: expected a text, got a number'],
   ])('of %s: %o', (version, json, problem) => {

@@ -1,8 +1,9 @@
 import { Address, Prefix } from 'ipam-kit/cidr'
+import { readCniRequest } from 'ipam-kit/cni'
 import { describe as describeFailure, unwrap } from 'ipam-kit/errors'
 import { type ReadConfigOptions, readWhereaboutsConfig } from 'ipam-kit/provider/whereabouts'
 import { describe, expect, test } from 'vitest'
-import { readJsonText } from '../../../src/provider/whereabouts/config/json-text.js'
+import { readJson } from '../../../src/cni/json.js'
 
 const conf = (ipam: object, rest: object = {}) => ({
   cniVersion: '1.0.0',
@@ -11,6 +12,8 @@ const conf = (ipam: object, rest: object = {}) => ({
   ipam: { type: 'whereabouts', ...ipam },
   ...rest,
 })
+
+const KUBECONFIG = { kubernetes: { kubeconfig: '/k' } }
 
 const read = (ipam: object, options?: ReadConfigOptions) => unwrap(readWhereaboutsConfig(conf(ipam), options))
 
@@ -142,12 +145,12 @@ describe('bad input', () => {
 
   test.each<[string, string | object, string]>([
     ['not JSON', '{"cniVersion"', 'input: is not JSON: unexpected end of JSON input (at position 13)'],
-    ['a list', [], 'input: expected an object, got array'],
+    ['a list', [], 'input: expected an object, got a list'],
     ['no ipam', { name: 'x' }, 'ipam: is missing'],
-    ['ipam as a list', { ipam: [] }, 'ipam: expected an object, got array'],
+    ['ipam as a list', { ipam: [] }, 'ipam: expected an object, got a list'],
     ['another type', { ipam: { type: 'dhcp' } }, 'ipam.type: expected whereabouts, got dhcp'],
-    ['ipRanges as an object', conf({ ipRanges: {} }), 'ipam.ipRanges: expected a list, got object'],
-    ['a flag as text', conf({ gc: 'no' }), 'ipam.gc: expected true or false, got string'],
+    ['ipRanges as an object', conf({ ipRanges: {} }), 'ipam.ipRanges: expected a list, got an object'],
+    ['a flag as text', conf({ gc: 'no' }), 'ipam.gc: expected true or false, got a text'],
     [
       'a static address without length',
       conf({ addresses: [{ address: '10.0.0.1' }] }),
@@ -162,11 +165,65 @@ describe('bad input', () => {
     expect(issuesOf(input)).toEqual([issue])
   })
 
+  test.each<[string, string]>([
+    ['a member twice', '{"name":"a","name":"b"}'],
+    ['the same member in another spelling', '{"name":"a","\\u006eame":"b"}'],
+  ])('JSON with %s is refused as by ipam-kit/cni, and read by upstream and for a release', (_, members) => {
+    const input = `{"ipam":{"type":"whereabouts","range":"10.0.0.0/24"},"args":${members}}`
+    const message = 'the name "name" stands twice in one object (at position 72)'
+    expect(issuesOf(input)).toEqual([`input: ${message}`])
+    const cni = readCniRequest({ env: { CNI_COMMAND: 'STATUS' }, stdin: input })
+    expect(cni.ok ? '' : describeFailure(cni.failure)).toContain(message)
+    expect(issuesOf(input, { use: 'release' })).toEqual([])
+    expect(issuesOf('{"ipam":{"type":"whereabouts"}}', { flatFile: members })).toEqual([
+      'flatFile: the name "name" stands twice in one object (at position 12)',
+    ])
+  })
+
+  test.each<[string, object, string]>([
+    [
+      'a claim with a space',
+      conf({}, { runtimeConfig: { 'ipam-claim-reference': 'A B' } }),
+      'runtimeConfig.ipam-claim-reference: "A B" must be a lowercase RFC 1123 subdomain',
+    ],
+    ['a claim in capitals', conf({ IPAMClaimReference: 'VM' }), 'ipam.IPAMClaimReference: "VM" must be'],
+    [
+      'a claim of a namespace with a slash',
+      conf({ ipamclaimreference: 'vm', ipamclaimnamespace: 'a/b' }),
+      'ipam.ipamclaimnamespace: "a/b" must be a lowercase RFC 1123 label',
+    ],
+  ])('%s is refused, and is no claim for upstream and for a release', (_, input, issue) => {
+    expect(issuesOf(input)).toEqual([expect.stringContaining(issue)])
+    for (const options of [{ use: 'release' }, { rules: 'upstream', flatFile: KUBECONFIG }] as const) {
+      expect(unwrap(readWhereaboutsConfig(input, options)).claim).toBeUndefined()
+    }
+  })
+
+  test('a network_name that is too long is named by its length', () => {
+    const issues = (length: number) => issuesOf(conf({ network_name: 'a'.repeat(length) }))
+    expect(issues(202)).toEqual([])
+    expect(issues(300)).toEqual(['ipam.network_name: has 300 characters: names of objects have room for 202'])
+    expect(issuesOf(conf({ network_name: 'Blue' }))).toEqual([
+      'ipam.network_name: "Blue" cannot begin the name of an object: use a-z, 0-9, "-" and "."',
+    ])
+  })
+
+  test('a gateway of CNI_ARGS is named once', () => {
+    const args = { IP: '172.16.0.1/16', GATEWAY: 'x' }
+    expect(issuesOf(conf({ range: '10.0.0.0/24' }), { args })).toEqual(['args.GATEWAY: "x" is not an address'])
+  })
+
+  test('leading zeros are refused with the text that has one meaning', () => {
+    expect(issuesOf(conf({ range: '010.0.0.0/24' }))).toEqual([
+      'ipam.range: "010.0.0.0/24" has another meaning in other software: write 10.0.0.0/24',
+    ])
+  })
+
   test('of the flat file is named as its own', () => {
     expect(issuesOf(conf({ range: '10.0.0.0/24' }), { flatFile: { gateway: 'x' } })).toEqual([
       'flatFile.gateway: "x" is not an address',
     ])
-    expect(issuesOf(conf({}), { flatFile: '[]' })).toEqual(['flatFile: expected an object, got array'])
+    expect(issuesOf(conf({}), { flatFile: '[]' })).toEqual(['flatFile: expected an object, got a list'])
   })
 })
 
@@ -237,7 +294,7 @@ describe('JSON text', () => {
     ['é', "invalid character 'Ã' looking for beginning of value"],
     ['['.repeat(20_000), 'exceeded max depth'],
   ])('%#: the sentence of Go', (text, problem) => {
-    expect(readJsonText(text)).toMatchObject({ ok: false, problem })
+    expect(readJson(text).problem).toMatchObject({ problem })
   })
 })
 

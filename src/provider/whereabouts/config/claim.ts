@@ -1,5 +1,8 @@
+import { memberOf } from '../../../cni/json.js'
+import { labelProblem, subdomainProblem } from '../../../crd/meta/names.js'
+import { quote } from '../../../errors/quote.js'
 import type { ConfigIssues } from './issues.js'
-import { isRecord, type JsonRecord, Members, memberOf } from './members.js'
+import { isRecord, type JsonRecord, Members } from './members.js'
 import type { ConfiguredClaim } from './types.js'
 
 /**
@@ -14,8 +17,9 @@ import type { ConfiguredClaim } from './types.js'
  */
 export function readClaim(ipam: Members, network: JsonRecord, issues: ConfigIssues): ConfiguredClaim | undefined {
   for (const [path, record] of selections(network)) {
-    const name = new Members(record, issues, (field) => `${path}.${field}`, 'Net').text('ipam-claim-reference')
-    if (name !== undefined) return { name }
+    const field = 'ipam-claim-reference'
+    const name = new Members(record, issues, (field) => `${path}.${field}`, 'Net').text(field)
+    if (name !== undefined) return isName(`${path}.${field}`, name, subdomainProblem, issues) ? { name } : undefined
   }
   const [nameField, namespaceField] = ['ipamclaimreference', 'ipamclaimnamespace'].map((lower) =>
     Object.keys(ipam.given).find((field) => field.toLowerCase() === lower),
@@ -25,7 +29,23 @@ export function readClaim(ipam: Members, network: JsonRecord, issues: ConfigIssu
   if (name === undefined && namespace !== undefined) {
     issues.strict(ipam.path(namespaceField as string), 'has no effect without IPAMClaimReference')
   }
-  return name === undefined ? readOwner(network, issues) : { name, namespace }
+  if (name === undefined) return readOwner(network, issues)
+  const isRight =
+    isName(ipam.path(nameField as string), name, subdomainProblem, issues) &&
+    (namespace === undefined || isName(ipam.path(namespaceField as string), namespace, labelProblem, issues))
+  return isRight ? { name, namespace } : undefined
+}
+
+/** No object has another name. Upstream reads none of these fields. */
+function isName(
+  path: string,
+  text: string,
+  problemOf: (text: string) => string | undefined,
+  issues: ConfigIssues,
+): boolean {
+  const problem = problemOf(text)
+  if (problem !== undefined) issues.strict(path, `${quote(text)} ${problem}`)
+  return problem === undefined
 }
 
 const OWNER = 'whereabouts.cni.cncf.io/owner'

@@ -1,10 +1,11 @@
+import { memberOf, readJson, wordFor } from '../../../cni/json.js'
 import { check, type KindOf } from '../../../errors/check.js'
 import { fail, type Result } from '../../../errors/index.js'
+import { quote } from '../../../errors/quote.js'
 import { refuse } from '../../../errors/refuse.js'
 import { readClaim } from './claim.js'
 import { ConfigIssues } from './issues.js'
-import { readJsonText } from './json-text.js'
-import { isRecord, type JsonRecord, jsonText, Members, memberOf } from './members.js'
+import { goKindOf, isRecord, type JsonRecord, jsonText, Members } from './members.js'
 import { readNodeSliceSize } from './node-slice-size.js'
 import { readRanges } from './ranges.js'
 import { readDns, readRoutes } from './routes.js'
@@ -122,10 +123,7 @@ class ConfigReader {
             `couldn't parse gateway IP: ${gatewayText}`,
           )
     const { addresses, asked } = readAddresses({ ipam, network, args, ranges, cniVersion, rules }, this.#issues)
-    const networkName = ipam.text('network_name')
-    if (networkName !== undefined && !NETWORK_NAME.test(networkName)) {
-      this.#issues.strict(ipam.path('network_name'), 'is not part of the name of an object: use a-z, 0-9, "-" and "."')
-    }
+    const networkName = this.#networkName(ipam)
     return {
       name,
       cniVersion,
@@ -155,6 +153,18 @@ class ConfigReader {
     }
   }
 
+  #networkName(ipam: Members): string | undefined {
+    const name = ipam.text('network_name')
+    if (name === undefined) return undefined
+    const path = ipam.path('network_name')
+    if (name.length > MAX_NETWORK_NAME) {
+      this.#issues.strict(path, `has ${name.length} characters: names of objects have room for ${MAX_NETWORK_NAME}`)
+    } else if (!NETWORK_NAME.test(name)) {
+      this.#issues.strict(path, `${quote(name)} cannot begin the name of an object: use a-z, 0-9, "-" and "."`)
+    }
+    return name
+  }
+
   /** The configuration of one plugin, from that of a plugin or of a list. */
   #network(input: string | object): JsonRecord | undefined {
     const read = this.#json(input, '', jsonText)
@@ -182,17 +192,20 @@ class ConfigReader {
   }
 
   #json(input: string | object, path: string, sentence: (problem: string) => string): JsonRecord | undefined {
-    const read = typeof input === 'string' ? readJsonText(input) : ({ ok: true, value: input } as const)
     const field = path || 'input'
-    if (!read.ok) {
-      const text = `${sentence(read.problem)} / bytes: ${input}`
-      this.#issues.add(field, `is not JSON: ${read.problem} (at position ${read.position})`, text)
+    const read = typeof input === 'string' ? readJson(input) : { value: input }
+    if (read.problem !== undefined) {
+      const { problem, position } = read.problem
+      const text = `${sentence(problem)} / bytes: ${input}`
+      this.#issues.add(field, `is not JSON: ${problem} (at position ${position})`, text)
       return undefined
     }
+    if (read.oddity !== undefined) {
+      this.#issues.strict(field, `${read.oddity.problem} (at position ${read.oddity.position})`)
+    }
     if (isRecord(read.value)) return read.value
-    const got = Array.isArray(read.value) ? 'array' : read.value === null ? 'null' : typeof read.value
-    const problem = `json: cannot unmarshal ${got} into Go value of type types.Net`
-    this.#issues.add(field, `expected an object, got ${got}`, sentence(problem))
+    const problem = `json: cannot unmarshal ${goKindOf(read.value)} into Go value of type types.Net`
+    this.#issues.add(field, `expected an object, got ${wordFor(read.value)}`, sentence(problem))
     return undefined
   }
 
@@ -221,7 +234,9 @@ const NO_STORE =
   "you have not configured the storage engine (looks like you're using an invalid `kubernetes.kubeconfig` parameter in your config)"
 
 /** What may stand at the beginning of the name of an object. */
-const NETWORK_NAME = /^[a-z0-9]([-a-z0-9.]{0,200}[a-z0-9])?$/
+const NETWORK_NAME = /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/
+/** Of the 253 characters of a name, the range and the Node behind it need the others. */
+const MAX_NETWORK_NAME = 202
 
 /** Fields of the flat file fill those that the configuration leaves out or leaves empty. */
 function withFlatFile(inline: JsonRecord, flat: JsonRecord): JsonRecord {

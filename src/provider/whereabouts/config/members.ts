@@ -1,15 +1,11 @@
+import { type CniJson, memberOf, wordFor } from '../../../cni/json.js'
 import type { ConfigIssues } from './issues.js'
 
 /** A JSON object. */
-export type JsonRecord = { readonly [field: string]: unknown }
+export type JsonRecord = CniJson
 
 export function isRecord(value: unknown): value is JsonRecord {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-/** A member that counts: `null` is as if left out, as for Go. */
-export function memberOf(record: JsonRecord, field: string): unknown {
-  return Object.hasOwn(record, field) ? (record[field] ?? undefined) : undefined
 }
 
 /**
@@ -101,8 +97,8 @@ export class Members {
     const where = `${this.#goPath}.${field}`
     this.#issues.add(
       `${this.path(field)}${at}`,
-      `expected ${expected}, got ${kindOf(value)}`,
-      jsonText(`json: cannot unmarshal ${kindOf(value)} into Go struct field ${where} of type ${goType}`),
+      `expected ${expected}, got ${wordFor(value)}`,
+      jsonText(`json: cannot unmarshal ${goKindOf(value)} into Go struct field ${where} of type ${goType}`),
     )
     return undefined
   }
@@ -114,7 +110,7 @@ export function jsonText(problem: string): string {
 }
 
 /** The type of a JSON value in the words of Go. */
-function kindOf(value: unknown): string {
+export function goKindOf(value: unknown): string {
   if (Array.isArray(value)) return 'array'
   if (value === null) return 'null'
   return typeof value === 'boolean' ? 'bool' : typeof value

@@ -40,6 +40,7 @@ class AddressReader {
   readonly #input: AddressInput
   readonly #issues: ConfigIssues
   readonly #texts: AddressTexts
+  #gateways: readonly Address.Address[] | undefined
 
   constructor(input: AddressInput, issues: ConfigIssues) {
     this.#input = input
@@ -97,13 +98,17 @@ class AddressReader {
 
   /** `GATEWAY` of CNI_ARGS is that of the addresses in whose subnet it is. */
   withGateways<A extends StaticAddress | AskedAddress>(addresses: readonly A[]): readonly A[] {
-    return listed(this.#input.args.GATEWAY).reduce<readonly A[]>((known, text) => {
-      const gateway = this.#texts.address('args.GATEWAY', text, `invalid gateway address: ${text}`)
-      if (gateway === undefined) return known
-      return known.map((one) =>
-        this.#subnetsOf(one).some((subnet) => Prefix.contains(subnet, gateway)) ? { ...one, gateway } : one,
-      )
-    }, addresses)
+    // read once: a wrong one is one fault
+    this.#gateways ??= listed(this.#input.args.GATEWAY).flatMap(
+      (text) => this.#texts.address('args.GATEWAY', text, `invalid gateway address: ${text}`) ?? [],
+    )
+    return this.#gateways.reduce<readonly A[]>(
+      (known, gateway) =>
+        known.map((one) =>
+          this.#subnetsOf(one).some((subnet) => Prefix.contains(subnet, gateway)) ? { ...one, gateway } : one,
+        ),
+      addresses,
+    )
   }
 
   assertExpressible(addresses: readonly StaticAddress[]): void {

@@ -44,7 +44,7 @@ export class AddressTexts {
   }
 
   #spelling(path: string, given: string, isPlain: boolean, better: string): void {
-    if (!isPlain) this.#issues.strict(path, `${quote(given)} is read in two ways: write ${better}`)
+    if (!isPlain) this.#issues.strict(path, `${quote(given)} has another meaning in other software: write ${better}`)
   }
 }
 
