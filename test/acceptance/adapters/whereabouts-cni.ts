@@ -139,7 +139,7 @@ function rowOf(podref: string, ifname?: string): object {
 }
 
 function containerOf(podref: string): string {
-  return `container of ${podref}`
+  return `container-of-${podref.replace('/', '.')}`
 }
 
 class World {

@@ -5,7 +5,7 @@ import { rowsToReuse } from '../choose/owner.js'
 import { reservationRef, TaskObjects } from './objects.js'
 import type { CheckOutcome } from './outcome.js'
 import { type Place, placesOf } from './places.js'
-import { type CheckRequest, DEFAULT_NAMESPACE, INTERFACE_REQUEST, ownerOf } from './request.js'
+import { CHECK_REQUEST, type CheckRequest, DEFAULT_NAMESPACE, ownerOf } from './request.js'
 
 /**
  * The task of a CNI CHECK: whether each range has a row of the container and its interface, with
@@ -14,7 +14,7 @@ import { type CheckRequest, DEFAULT_NAMESPACE, INTERFACE_REQUEST, ownerOf } from
  * @throws IpamError `INVALID_ARGUMENT`
  */
 export function check(request: CheckRequest): Task<CheckOutcome> {
-  checkArgument<unknown>('check', 'request', request, INTERFACE_REQUEST)
+  checkArgument<unknown>('check', 'request', request, CHECK_REQUEST)
   return new CheckTask(request)
 }
 

@@ -9,7 +9,7 @@ import { type ClaimReading, claimRef, ownerOfRow, ownerReading, readClaimObject,
 import { refTo, reservationRef, TaskObjects } from './objects.js'
 import type { DelOutcome } from './outcome.js'
 import { placesOf } from './places.js'
-import { DEFAULT_NAMESPACE, INTERFACE_REQUEST, type InterfaceRequest } from './request.js'
+import { DEFAULT_NAMESPACE, DEL_REQUEST, type InterfaceRequest } from './request.js'
 import { idleRow, poolEffect } from './row-effects.js'
 
 /**
@@ -28,7 +28,7 @@ import { idleRow, poolEffect } from './row-effects.js'
  * @throws IpamError `INVALID_ARGUMENT`
  */
 export function del(request: InterfaceRequest): Task<DelOutcome> {
-  check<unknown>('del', 'request', request, INTERFACE_REQUEST)
+  check<unknown>('del', 'request', request, DEL_REQUEST)
   return new DelTask(request)
 }
 

@@ -1,10 +1,14 @@
+import { whyNotAddress, whyNotPrefix } from '../../../cidr/internal.js'
 import type { Address } from '../../../cidr/nouns/address.js'
+import { isIfname, isName } from '../../../cni/environment.js'
+import { labelProblem, subdomainProblem } from '../../../crd/meta/names.js'
 import type { Kind } from '../../../errors/check.js'
 import type { RowOwner } from '../choose/owner.js'
 import type { WhereaboutsConfig } from '../config/types.js'
 
 /** The network of a request, and where its objects are. */
 export interface NetworkRequest {
+  /** Of `readWhereaboutsConfig`. */
   readonly config: WhereaboutsConfig
   /** The namespace of the pools and reservations. Empty or left out: `kube-system`. */
   readonly namespace?: string | undefined
@@ -14,10 +18,11 @@ export interface NetworkRequest {
 
 /** One interface of one container. */
 export interface InterfaceRequest extends NetworkRequest {
-  /** `CNI_CONTAINERID`. */
+  /** `CNI_CONTAINERID`: letters, digits, `_`, `.` and `-`. */
   readonly containerId: string
-  /** `CNI_IFNAME`. */
+  /** `CNI_IFNAME`: up to 15 characters. */
   readonly ifname: string
+  /** `K8S_POD_NAMESPACE`. For `del` it can be empty, as `podName` can. */
   readonly podNamespace: string
   readonly podName: string
   /**
@@ -59,11 +64,66 @@ export interface GcRequest extends NetworkRequest {
   readonly record?: readonly AttachmentRecord[] | undefined
 }
 
-const NETWORK = { config: 'object', namespace: 'text?', nodeName: 'text?' } as const
+/** A test of a text; `undefined` where it is right. */
+type TextTest = (given: unknown) => string | undefined
 
-export const INTERFACE_REQUEST: Kind = [
+const textThat =
+  (expected: string, isRight: (text: string) => boolean): TextTest =>
+  (given) =>
+    typeof given === 'string' && isRight(given) ? undefined : expected
+
+const containerId = textThat('the id of a container', isName)
+const ifname = textThat('the name of an interface', isIfname)
+const podNamespace = textThat('the name of a namespace', (text) => labelProblem(text) === undefined)
+const podName = textThat('the name of a Pod', (text) => subdomainProblem(text) === undefined)
+
+/** A text that can be empty. */
+const orEmpty =
+  (test: TextTest): TextTest =>
+  (given) =>
+    given === '' ? undefined : test(given)
+
+const RANGE: Kind = [
   'open',
-  { ...NETWORK, containerId: 'text', ifname: 'text', podNamespace: 'text', podName: 'text', podUid: 'text?' },
+  { prefix: whyNotPrefix, start: ['is?', whyNotAddress], end: ['is?', whyNotAddress], exclude: ['list', 'text'] },
+]
+
+/** What the tasks read of a `WhereaboutsConfig`. */
+const CONFIG: Kind = [
+  'open',
+  {
+    ranges: ['list', RANGE],
+    gateway: ['is?', whyNotAddress],
+    routes: ['list', 'object'],
+    dns: 'object?',
+    addresses: ['list', ['open', { prefix: whyNotPrefix, gateway: ['is?', whyNotAddress] }]],
+    asked: ['list', ['open', { address: whyNotAddress, gateway: ['is?', whyNotAddress], path: 'text' }]],
+    overlappingRanges: 'flag',
+    networkName: 'text?',
+    nodeSliceSize: 'text?',
+    name: 'text?',
+    claim: ['open?', { name: 'text', namespace: 'text?', owner: ['open?', { uid: 'text' }] }],
+    gc: 'flag',
+  },
+]
+
+const namespace = textThat('the name of a namespace, or an empty text', (text) => !labelProblem(text))
+
+const NETWORK = { config: CONFIG, namespace: ['is?', orEmpty(namespace)], nodeName: 'text?' } as const
+
+const INTERFACE = { ...NETWORK, containerId, ifname, podUid: 'text?' } as const
+
+export const INTERFACE_REQUEST: Kind = ['open', { ...INTERFACE, podNamespace, podName }]
+
+/** A runtime may leave the Pod out of a DEL: rows are found by container and interface. */
+export const DEL_REQUEST: Kind = [
+  'open',
+  { ...INTERFACE, podNamespace: orEmpty(podNamespace), podName: orEmpty(podName) },
+]
+
+export const CHECK_REQUEST: Kind = [
+  'open',
+  { ...INTERFACE, podNamespace, podName, addresses: ['list?', whyNotAddress] },
 ]
 
 export const NETWORK_REQUEST: Kind = ['open', NETWORK]
@@ -74,7 +134,7 @@ export const GC_REQUEST: Kind = [
   'open',
   {
     ...NETWORK,
-    nodeName: 'text',
+    nodeName: textThat('the name of a Node', (text) => text !== ''),
     valid: ['list?', ['open', ATTACHMENT]],
     record: ['list?', ['open', { ...ATTACHMENT, network: 'text', addedMs: 'number' }]],
   },
