@@ -50,6 +50,15 @@ async function addAfter(
   return result.kind === 'done' ? result.outcome.kind : result.kind
 }
 
+/** Ends all requests at the nth patch of a reservation. */
+function crashAt(world: World, nth: number): void {
+  let patches = 0
+  world.refuse = (request) => {
+    if (request.startsWith('patch Overlapping')) patches++
+    return patches >= nth
+  }
+}
+
 describe('R5: the row decides which container takes a reservation over', () => {
   test('the loser of the row leaves the reservation to the winner', async () => {
     const world = await idleWorld()
@@ -81,7 +90,7 @@ describe('R5: the row decides which container takes a reservation over', () => {
     await world.create(podObject('b'), podObject('c'))
     const loser = await addAfter(world, vm('c'), async () => {
       // the winner has written its row, and not its reservation yet
-      world.refuse = (request) => request.startsWith('patch Overlapping')
+      crashAt(world, 1)
       expect(await world.add(RANGE, vm('b')).catch(() => 'crash')).not.toEqual(['10.0.0.1/24'])
       world.refuse = () => false
     })
@@ -92,7 +101,7 @@ describe('R5: the row decides which container takes a reservation over', () => {
   test('a crash between the row and the reservation is repaired by the next ADD', async () => {
     const world = await idleWorld()
     await world.create(podObject('b'))
-    world.refuse = (request) => request.startsWith('patch Overlapping')
+    crashAt(world, 1)
     await world.add(RANGE, vm('b')).catch(() => undefined)
     expect(await world.rows()).toEqual(['10.0.0.1 b/net1 ns/b'])
     world.refuse = () => false
@@ -107,8 +116,7 @@ describe('R5: the row decides which container takes a reservation over', () => {
       pool('10.0.0.0/24', { 7: row('a') }),
       reservation('10.0.0.7', 'a'),
     )
-    let writes = 0
-    world.refuse = (request) => request.startsWith('patch Overlapping') && ++writes > 1
+    crashAt(world, 2)
     await world.add(RANGE, vm('b')).catch(() => undefined)
     expect(await world.rows()).toEqual(['10.0.0.7 b/net1 ns/b'])
     world.refuse = () => false

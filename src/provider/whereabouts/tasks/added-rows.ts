@@ -1,44 +1,52 @@
 import * as Address from '../../../cidr/nouns/address.js'
 import { formatRef, type ObjectRef } from '../../../crd/meta/object.js'
-import { deleteObject, type Effect } from '../../../plan/index.js'
+import type { PoolRow } from '../../../crd/whereabouts/index.js'
+import { deleteObject, type Effect, patchObject } from '../../../plan/index.js'
 import type { RowOwner } from '../choose/owner.js'
 import type { Assignment } from './assign.js'
 import type { TaskObjects } from './objects.js'
-import { poolEffect } from './row-effects.js'
+import { poolEffect, type RowChange, returnedRow } from './row-effects.js'
 
 interface AddedRow {
   readonly pool: ObjectRef
   readonly key: string
   readonly address: Address.Address
+  /** The row of another container, which the ADD took over. Left out: there was none. */
+  readonly before?: PoolRow | undefined
 }
 
-/** The rows that one ADD has written, or may have written: a roll-back removes them. */
+/**
+ * The rows that one ADD has written, or may have written. A roll-back removes them, and gives back
+ * those that it took over.
+ */
 export class AddedRows {
   readonly #rows = new Map<string, AddedRow>()
 
+  /** Whether the ADD has written a row where there was none. */
   has(pool: ObjectRef, key: string): boolean {
-    return this.#rows.has(`${formatRef(pool)} ${key}`)
+    const row = this.#rows.get(`${formatRef(pool)} ${key}`)
+    return row !== undefined && row.before === undefined
   }
 
   /** Called before the row is written. */
-  note(pool: ObjectRef, key: string, address: Address.Address): void {
-    this.#rows.set(`${formatRef(pool)} ${key}`, { pool, key, address })
+  note({ pool, key, address, row }: Pick<Assignment, 'pool' | 'key' | 'address' | 'row'>, owner: RowOwner): void {
+    if (row !== undefined && row.id === owner.id && row.podref === owner.podref) return
+    this.#rows.set(`${formatRef(pool)} ${key}`, { pool, key, address, before: row })
   }
 
   /** The removal of rows, one write for each pool. */
   removals(rows: readonly Pick<Assignment, 'pool' | 'key'>[], objects: TaskObjects, why: string): readonly Effect[] {
-    const byPool = new Map<string, Pick<Assignment, 'pool' | 'key'>[]>()
-    for (const row of rows) {
-      const key = formatRef(row.pool)
-      byPool.set(key, [...(byPool.get(key) ?? []), row])
-    }
-    return [...byPool.values()].map((ofPool) => {
-      const changes = Object.fromEntries(ofPool.map(({ key }) => [key, null]))
-      return poolEffect(ofPool[0]!.pool, changes, objects, { range: '', why })
-    })
+    return poolEffects(
+      rows.map(({ pool, key }) => ({ pool, key, change: null })),
+      objects,
+      why,
+    )
   }
 
-  /** The removal of all rows of this ADD that are there, and of their reservations. */
+  /**
+   * The removal of all rows of this ADD that are there, and of their reservations. A row that it
+   * took over is again what it was, and so is its reservation. That of a row without a Pod stays.
+   */
   rollBack(
     owner: RowOwner,
     objects: TaskObjects,
@@ -49,16 +57,37 @@ export class AddedRows {
       const row = reading.kind === 'pool' ? reading.rows.find((one) => one.key === key) : undefined
       return row?.id === owner.id && row.podref === owner.podref && row.ifname === owner.ifname
     })
-    const reservations = [...this.#rows.values()].flatMap(({ address }) => {
+    const reservations = [...this.#rows.values()].flatMap(({ address, before }): readonly Effect[] => {
       const ref = refOf(address)
       const reservation = ref === undefined ? undefined : objects.reservation(ref)
       if (reservation?.kind !== 'present') return []
       const { podref, containerid, ifname } = reservation.spec
       // one without the id of the container was there before
       if (podref !== owner.podref || containerid !== owner.id || ifname !== owner.ifname) return []
+      if (before?.podref === '') return []
+      if (before !== undefined) {
+        const spec = { podref: before.podref, containerid: before.id, ifname: before.ifname ?? null }
+        return [patchObject(reservation.object, { spec }, 'roll-back')]
+      }
       return [deleteObject(reservation.object, `reservation of ${Address.format(address)}`)]
     })
     // a DEL finds a reservation by its row
-    return [...reservations, ...this.removals(present, objects, 'roll-back')]
+    const rows = present.map(({ pool, key, before }) => ({ pool, key, change: before ? returnedRow(before) : null }))
+    return [...reservations, ...poolEffects(rows, objects, 'roll-back')]
   }
+}
+
+/** The changes of rows, one write for each pool. */
+function poolEffects(
+  rows: readonly { readonly pool: ObjectRef; readonly key: string; readonly change: RowChange }[],
+  objects: TaskObjects,
+  why: string,
+): readonly Effect[] {
+  const byPool = new Map<string, { pool: ObjectRef; changes: Record<string, RowChange> }>()
+  for (const { pool, key, change } of rows) {
+    const ofPool = byPool.get(formatRef(pool)) ?? { pool, changes: {} }
+    ofPool.changes[key] = change
+    byPool.set(formatRef(pool), ofPool)
+  }
+  return [...byPool.values()].map(({ pool, changes }) => poolEffect(pool, changes, objects, { range: '', why }))
 }

@@ -10,6 +10,7 @@ import { refTo, reservationRef, TaskObjects } from './objects.js'
 import type { DelOutcome } from './outcome.js'
 import { placesOf } from './places.js'
 import { DEFAULT_NAMESPACE, DEL_REQUEST, type InterfaceRequest } from './request.js'
+import { newReservation } from './reservations.js'
 import { idleRow, poolEffect } from './row-effects.js'
 
 /**
@@ -22,7 +23,8 @@ import { idleRow, poolEffect } from './row-effects.js'
  *   may run already.
  * - A reservation is deleted only if it names the Pod of the row, and no other interface or
  *   container. If another row of the Pod has the same address, the reservation becomes its own.
- * - The row of a claim that exists is kept, without its Pod.
+ * - The row of a claim that exists is kept, without its Pod. If an ADD ended before it had created
+ *   the reservation, it is created then: no other range gives the address.
  * - Reservations are deleted before the rows: a DEL that is called again finds them by their rows.
  *
  * @throws IpamError `INVALID_ARGUMENT`
@@ -100,7 +102,7 @@ class DelTask implements Task<DelOutcome> {
     if (claims !== undefined) return claims
     const released = all.filter(({ row }) => this.#claimOf(row) === undefined)
     const read = this.#objects.read(
-      released.flatMap(({ row }) => this.#reservationRef(row) ?? []),
+      all.flatMap(({ row }) => this.#reservationRef(row) ?? []),
       'the reservations of the addresses',
     )
     if (read !== undefined) return read
@@ -109,7 +111,11 @@ class DelTask implements Task<DelOutcome> {
       const query = { apiVersion, kind, namespace: this.#namespace, fields: {} }
       return { kind: 'list', query, why: 'whether another interface of the Pod has the address' }
     }
-    const effects = [...released.flatMap(({ row }) => this.#reservationEffects(row)), ...this.#rowEffects(held)]
+    const effects = [
+      ...released.flatMap(({ row }) => this.#reservationEffects(row)),
+      ...held.flatMap(({ row }) => this.#keptReservation(row)),
+      ...this.#rowEffects(held),
+    ]
     this.#note(held)
     if (effects.length === 0) {
       this.#left.clear()
@@ -212,6 +218,14 @@ class DelTask implements Task<DelOutcome> {
     if (other === undefined) return [deleteObject(reservation.object, `reservation of ${Address.format(row.address)}`)]
     const spec = { podref: other.podref, ifname: other.ifname ?? null, containerid: other.id }
     return [patchObject(reservation.object, { spec }, 'another interface of the Pod has the address')]
+  }
+
+  /** The row of a claim has a reservation too. */
+  #keptReservation(row: PoolRow): readonly Effect[] {
+    const claim = this.#claimOf(row)
+    const ref = this.#reservationRef(row)
+    if (claim === undefined || ref === undefined || this.#objects.reservation(ref).kind !== 'absent') return []
+    return [newReservation(ref, row, claim)]
   }
 
   /** Another row of the Pod with the same address, in any pool that was read. */

@@ -28,6 +28,8 @@ const NAME_MEMBERS: ReadonlySet<string> = new Set(['ipamclaim', 'ipamclaimref', 
 const UID_MEMBERS: ReadonlySet<string> = new Set(['ipamclaimuid', 'claimuid'])
 /** Members of the row of an owner that is no IPAMClaim. The uid can be any text. */
 const OWNER_MEMBERS = { name: 'ipamowner', kind: 'ipamownerkind', uid: 'ipamowneruid' } as const
+/** The members that `marksOf` writes. */
+export const MARKS: readonly string[] = ['ipamclaim', 'ipamclaimuid', ...Object.values(OWNER_MEMBERS)]
 /** Before the uid of such an owner, in the `id` of its row without a Pod. */
 const OWNER_ID = 'owner:'
 

@@ -8,7 +8,8 @@ export interface AddedAddress {
 }
 
 /**
- * The outcome of an `add`. Each kind but `allocated` leaves no row and no reservation of its own.
+ * The outcome of an `add`. Each kind but `allocated` leaves no row and no reservation of its own. The
+ * row of a claim that it took over is again what it was.
  */
 export type AddOutcome =
   /** Every range has a row, and a reservation where the configuration wants one. */

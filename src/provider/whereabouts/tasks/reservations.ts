@@ -117,9 +117,7 @@ export class Reservations {
       const metadata = annotations && { annotations }
       return [patchObject(reservation.object, { ...(metadata && { metadata }), spec }, why)]
     }
-    const { apiVersion, kind } = OverlappingRangeIPReservation.info
-    const metadata = { name: ref.name, namespace: ref.namespace, ...(annotations && { annotations }) }
-    return [{ kind: 'create', object: { apiVersion, kind, metadata, spec }, why }]
+    return [newReservation(ref, this.#owner, claim)]
   }
 
   /**
@@ -145,4 +143,17 @@ export class Reservations {
       (claim === undefined || annotations[CLAIM_UID_ANNOTATION] === claim.uid)
     )
   }
+}
+
+/** The creation of the reservation of a row, with the uid of the claim that holds the row. */
+export function newReservation(
+  { name, namespace }: ObjectRef,
+  { podref, id: containerid, ifname }: RowOwner,
+  claim: ClaimReading | undefined,
+): Effect {
+  const { apiVersion, kind } = OverlappingRangeIPReservation.info
+  const annotations = claim && { [CLAIM_UID_ANNOTATION]: claim.uid }
+  const metadata = { name, namespace, ...(annotations && { annotations }) }
+  const spec = { podref, containerid, ...(ifname && { ifname }) }
+  return { kind: 'create', object: { apiVersion, kind, metadata, spec }, why: `reservation of ${podref}` }
 }

@@ -3,11 +3,13 @@ import { IPPool, type PoolRow } from '../../../crd/whereabouts/index.js'
 import { type Effect, patchObject } from '../../../plan/index.js'
 import type { RowOwner } from '../choose/owner.js'
 import type { Assignment } from './assign.js'
-import { type ClaimReading, idleId, marksOf, readRowClaim } from './holder.js'
+import { type ClaimReading, idleId, MARKS, marksOf, readRowClaim } from './holder.js'
 import type { TaskObjects } from './objects.js'
 
-/** Members of rows by key; `null` removes a row. */
-type RowChanges = { readonly [key: string]: { readonly [member: string]: string | null } | null }
+/** Members of a row; `null` removes it. */
+export type RowChange = { readonly [member: string]: string | null } | null
+
+type RowChanges = { readonly [key: string]: RowChange }
 
 /**
  * The writes of the rows that are not there or name another container, one for each pool. Each
@@ -59,6 +61,15 @@ function rowOf(
  */
 export function idleRow(claim: ClaimReading): { readonly [member: string]: string | null } {
   return { id: idleId(claim), podref: '', ifname: null, ...marksOf(claim) }
+}
+
+/** What makes the row of another container again what it was before an ADD took it over. */
+export function returnedRow({ id, podref, ifname, stored }: PoolRow): { readonly [member: string]: string | null } {
+  const marks = MARKS.map((member) => {
+    const value = stored[member]
+    return [member, typeof value === 'string' ? value : null] as const
+  })
+  return { id, podref, ifname: ifname ?? null, ...Object.fromEntries(marks) }
 }
 
 /** Whether a row says what the owner would write. An API server may have dropped the marks. */
