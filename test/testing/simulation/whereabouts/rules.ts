@@ -34,6 +34,8 @@ export class Rules {
   readonly keepsCompleted: boolean
   readonly #claims = new Map<string, HeldClaim>()
   #count = 0
+  /** How many changes there had been when a row was written, by pool and key. */
+  readonly #written = new Map<string, number>()
   readonly #sandboxes = new Map<string, Sandbox>()
 
   constructor({ keepsCompleted }: { readonly keepsCompleted: boolean }) {
@@ -46,7 +48,8 @@ export class Rules {
 
   observe(change: Change, actor: Actor): void {
     this.#count++
-    const { lost, lostReservation } = this.stored.observe(change)
+    const { lost, gained, lostReservation } = this.stored.observe(change)
+    for (const { pool, key } of gained) this.#written.set(`${pool} ${key}`, this.#count)
     for (const row of lost) this.#lostRow(row, actor)
     if (lostReservation !== undefined) this.#lostReservation(lostReservation, actor)
     for (const [name, { uid }] of this.#claims) {
@@ -191,11 +194,31 @@ export class Rules {
     if (actor.kind === 'people') return
     if (this.foreign.get(name) === podref) this.#wrong(`${by} has deleted the reservation ${name} of ${podref}`)
     const user = holders.find((each) => isLive(each) && this.#hasPod(each.sandbox) && !each.isTainted)
+    if (user !== undefined && actor.kind === 'controller' && this.#isAdopted(name, user, actor.knows)) {
+      user.isTainted = true
+      return
+    }
     if (user !== undefined) this.#wrong(`${by} has deleted the reservation ${name}, which ${user.sandbox.id} uses`)
     if (actor.kind !== 'plugin' || actor.call.verb === 'GC') return
     const { attachment } = actor.call
     if (podref !== podrefOf(attachment) && attachment.claim === undefined)
       this.#wrong(`${by} has deleted the reservation ${name} of ${podref}`)
+  }
+
+  /**
+   * Whether an ADD of upstream found a reservation of its Pod name, and wrote only its row. Neither
+   * the uid nor the version of the reservation changes, so that no check of a delete, which was sent
+   * before that row was there, can see it.
+   */
+  #isAdopted(name: string, { flavor, network, sandbox, ifname }: Attachment, knows: number): boolean {
+    if (flavor !== 'upstream') return false
+    return network.ranges.some((range) =>
+      this.stored.rows(poolNameOf(network, range)).some((row) => {
+        const isHere = reservationNameOf(network, row.address) === name
+        const isOwn = row.id === sandbox.id && row.ifname === ifname
+        return isHere && isOwn && (this.#written.get(`${row.pool} ${row.key}`) ?? 0) > knows
+      }),
+    )
   }
 
   #isOf(row: Row, { sandbox, ifname }: Attachment): boolean {
