@@ -226,10 +226,14 @@ function keysOfPod({ ref, before, now }: Delta<PodFacts>, { pools, reservations 
 }
 
 /** The keys of the rows and reservations that a claim holds or held. */
-function keysOfClaim({ before, now }: Delta<ClaimFacts>, { pools }: Sweep): readonly string[] {
+function keysOfClaim({ before, now }: Delta<ClaimFacts>, state: Sweep): readonly string[] {
+  const { pools } = state
   const claims = [before, now].flatMap((entry) => (entry?.ok === true ? [entry.value] : []))
   const held = claims.flatMap(({ texts }) => texts.flatMap((text) => pools.by('text', text)))
   // an address of a claim can be in a pool of any namespace
-  const placed = claims.flatMap(({ addresses }) => addresses.flatMap((each) => pools.by('address', textOf(each))))
-  return [...new Set(keysOfPools([...held, ...placed]))]
+  const addresses = claims.flatMap((claim) => claim.addresses)
+  const placed = addresses.flatMap((each) => pools.by('address', textOf(each)))
+  // a reservation whose row is lost is held by the address alone
+  const reserved = addresses.flatMap((each) => keysOfReservations(each, state))
+  return [...new Set([...keysOfPools([...held, ...placed]), ...reserved])]
 }

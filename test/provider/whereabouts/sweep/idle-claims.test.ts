@@ -68,3 +68,13 @@ test('a row of a deleted claim is freed, although a later claim of its name has 
   await world.sweep()
   expect(await world.rows('10.31.0.0-24')).toEqual([])
 })
+
+test('a reservation whose row is lost stays as long as the status of a claim has its address', async () => {
+  unwrap(await world.store.patch(ref, { status: { ips: ['10.31.0.7/24'] } }, { subresource: 'status' }))
+  await world.reservation('10.31.0.7', 'default/gone')
+  await world.look()
+  expect(Object.keys(await world.reservations())).toEqual(['10.31.0.7'])
+  unwrap(await world.store.delete(ref))
+  await world.look()
+  expect(Object.keys(await world.reservations())).toEqual([])
+})
