@@ -181,7 +181,8 @@ export class Rules {
     }
   }
 
-  #lostReservation({ name, podref }: Reservation, actor: Actor): void {
+  #lostReservation(reservation: Reservation, actor: Actor): void {
+    const { name, podref } = reservation
     const by = nameOf(actor)
     const holders = this.attachments.filter((each) => {
       const names = each.granted?.map((address) => reservationNameOf(each.network, address))
@@ -194,7 +195,7 @@ export class Rules {
     if (actor.kind === 'people') return
     if (this.foreign.get(name) === podref) this.#wrong(`${by} has deleted the reservation ${name} of ${podref}`)
     const user = holders.find((each) => isLive(each) && this.#hasPod(each.sandbox) && !each.isTainted)
-    if (user !== undefined && actor.kind === 'controller' && this.#isAdopted(name, user, actor.knows)) {
+    if (user !== undefined && this.#isAdopted(reservation, user, actor)) {
       user.isTainted = true
       return
     }
@@ -207,11 +208,15 @@ export class Rules {
 
   /**
    * Whether an ADD of upstream found a reservation of its Pod name, and wrote only its row. Neither
-   * the uid nor the version of the reservation changes, so that no check of a delete, which was sent
-   * before that row was there, can see it.
+   * the uid nor the version of the reservation changes, so that no check of a delete can see it: not
+   * of one that was sent before that row was there, and not of the DEL of the container that the
+   * reservation names.
    */
-  #isAdopted(name: string, { flavor, network, sandbox, ifname }: Attachment, knows: number): boolean {
-    if (flavor !== 'upstream') return false
+  #isAdopted({ name, containerId }: Reservation, user: Attachment, actor: Actor): boolean {
+    const { flavor, network, sandbox, ifname } = user
+    if (flavor !== 'upstream' || (actor.kind !== 'controller' && actor.kind !== 'plugin')) return false
+    if (actor.kind === 'plugin') return containerId === actor.call.attachment.sandbox.id
+    const { knows } = actor
     return network.ranges.some((range) =>
       this.stored.rows(poolNameOf(network, range)).some((row) => {
         const isHere = reservationNameOf(network, row.address) === name

@@ -18,6 +18,8 @@ export interface Row {
 export interface Reservation {
   readonly name: string
   readonly podref: string
+  /** Empty: upstream does not write it. */
+  readonly containerId: string
 }
 
 /** What a change did to rows and reservations. */
@@ -63,8 +65,8 @@ export class Stored {
 
   #observeReservation(name: string, object: KubeObject | undefined): Changed {
     const before = this.reservations.get(name)
-    const spec = object?.spec as { readonly podref: string } | undefined
-    put(this.reservations, name, spec && { name, podref: spec.podref })
+    const spec = object?.spec as { readonly podref: string; readonly containerid?: string } | undefined
+    put(this.reservations, name, spec && { name, podref: spec.podref, containerId: spec.containerid ?? '' })
     const isLost = before !== undefined && before.podref !== spec?.podref
     return { lost: [], gained: [], ...(isLost && { lostReservation: before }) }
   }
