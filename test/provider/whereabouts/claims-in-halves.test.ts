@@ -1,6 +1,6 @@
 import { OverlappingRangeIPReservation } from 'ipam-kit/crd/whereabouts'
 import { describe, expect, test } from 'vitest'
-import { claim, podObject, pool, reservation, row, World } from './world.js'
+import { claim, IPAMClaim, podObject, pool, reservation, row, World } from './world.js'
 
 // What an ADD with a claim leaves when it fails, or is killed, between its writes.
 
@@ -44,6 +44,18 @@ describe('an ADD that finds a later range full', () => {
     expect(await world.add(both, vm('b'))).toMatch(/^exhausted: /)
     expect(await stored(world)).toEqual(rows)
     expect(await world.reservations()).toEqual(reservations)
+  })
+
+  test('leaves the row of the claim without a Pod if an earlier container of the Pod had it', async () => {
+    const world = new World()
+    await world.create(claim('vm1.net'), podObject('a'))
+    await world.add(FIRST, vm('a', 'a1'))
+    fillWhenTaken(world)
+    // the DEL of a1 may have ended meanwhile, and is not called again
+    expect(await world.add(both, vm('a', 'a2'))).toMatch(/^exhausted: /)
+    const { uid } = (await world.get(IPAMClaim.info, 'vm1.net', 'ns')).metadata
+    expect(await stored(world)).toEqual([{ id: uid, podref: '', ipamclaim: 'ns/vm1.net', ipamclaimuid: uid }])
+    expect(await world.reservations()).toEqual(['10.0.0.1 ns/a'])
   })
 
   test('gives the row and its reservation back to the source of the migration', async () => {

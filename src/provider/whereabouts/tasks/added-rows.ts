@@ -4,8 +4,9 @@ import type { PoolRow } from '../../../crd/whereabouts/index.js'
 import { deleteObject, type Effect, patchObject } from '../../../plan/index.js'
 import type { RowOwner } from '../choose/owner.js'
 import type { Assignment } from './assign.js'
+import type { ClaimReading } from './holder.js'
 import type { TaskObjects } from './objects.js'
-import { poolEffect, type RowChange, returnedRow } from './row-effects.js'
+import { idleRow, poolEffect, type RowChange, returnedRow } from './row-effects.js'
 
 interface AddedRow {
   readonly pool: ObjectRef
@@ -45,13 +46,17 @@ export class AddedRows {
 
   /**
    * The removal of all rows of this ADD that are there, and of their reservations. A row that it
-   * took over is again what it was, and so is its reservation. That of a row without a Pod stays.
+   * took over is again what it was, and so is its reservation. A row of the claim from another
+   * container of the same Pod has no Pod then: the DEL of that container may have ended. The
+   * reservation of a row without a Pod stays.
    */
   rollBack(
     owner: RowOwner,
     objects: TaskObjects,
+    claim: ClaimReading | undefined,
     refOf: (address: Address.Address) => ObjectRef | undefined,
   ): readonly Effect[] {
+    const isIdle = ({ podref }: PoolRow) => podref === '' || (claim !== undefined && podref === owner.podref)
     const present = [...this.#rows.values()].filter(({ pool, key }) => {
       const reading = objects.pool(pool)
       const row = reading.kind === 'pool' ? reading.rows.find((one) => one.key === key) : undefined
@@ -64,15 +69,16 @@ export class AddedRows {
       const { podref, containerid, ifname } = reservation.spec
       // one without the id of the container was there before
       if (podref !== owner.podref || containerid !== owner.id || ifname !== owner.ifname) return []
-      if (before?.podref === '') return []
       if (before !== undefined) {
+        if (isIdle(before)) return []
         const spec = { podref: before.podref, containerid: before.id, ifname: before.ifname ?? null }
         return [patchObject(reservation.object, { spec }, 'roll-back')]
       }
       return [deleteObject(reservation.object, `reservation of ${Address.format(address)}`)]
     })
     // a DEL finds a reservation by its row
-    const rows = present.map(({ pool, key, before }) => ({ pool, key, change: before ? returnedRow(before) : null }))
+    const changeOf = (before: PoolRow) => (claim && isIdle(before) ? idleRow(claim) : returnedRow(before))
+    const rows = present.map(({ pool, key, before }) => ({ pool, key, change: before ? changeOf(before) : null }))
     return [...reservations, ...poolEffects(rows, objects, 'roll-back')]
   }
 }
