@@ -1,5 +1,7 @@
+import { IPPool } from 'ipam-kit/crd/whereabouts'
+import { unwrap } from 'ipam-kit/errors'
 import { expect, test } from 'vitest'
-import { podObject, pool, reservation, row, World } from './world.js'
+import { claim, podObject, pool, reservation, row, World } from './world.js'
 
 const RANGE = { range: '10.0.0.0/24' }
 
@@ -77,6 +79,19 @@ test('a row without an interface, and the row of a claim, stay', async () => {
     const world = await withRow(traits)
     expect(await world.gc(RANGE, { valid: [], record: record(0) })).toEqual([])
   }
+})
+
+test('the row of a claim stays where the API server drops its mark', async () => {
+  const world = new World()
+  await world.create(claim('vm1.net'))
+  const rest = { args: { cni: { 'ipam-claim-reference': 'vm1.net' } } }
+  expect(await world.add(RANGE, { container: 'p1', rest })).toEqual(['10.0.0.1/24'])
+  const marks = { ipamclaim: null, ipamclaimuid: null }
+  const { apiVersion, kind } = IPPool.info
+  const ref = { apiVersion, kind, namespace: 'kube-system', name: '10.0.0.0-24' }
+  unwrap(await world.store.patch(ref, { spec: { allocations: { 1: marks } } }))
+  expect(await world.gc(RANGE, { valid: [], record: record(0) })).toEqual([])
+  expect(await world.rows()).toEqual(['10.0.0.1 p1/net1 ns/p1'])
 })
 
 test('no list of attachments frees nothing, and "gc": false switches it off', async () => {

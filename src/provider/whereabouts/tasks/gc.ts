@@ -5,7 +5,7 @@ import { check } from '../../../errors/check.js'
 import { type Change, deleteObject, type Effect, type Step, type Task, type TaskTime } from '../../../plan/index.js'
 import { writes } from './add.js'
 import { isCompleted, podRefOf } from './add-claim.js'
-import { readRowClaim } from './holder.js'
+import { CLAIM_UID_ANNOTATION, readRowClaim } from './holder.js'
 import { reservationRef, TaskObjects } from './objects.js'
 import type { WhereaboutsGcOutcome } from './outcome.js'
 import { placesOf } from './places.js'
@@ -26,7 +26,8 @@ const YOUNGEST_MS = 60_000
  * The network status of a Pod that runs proves nothing: it is that of the sandbox before until the
  * meta plugin has written it again. Without a record such rows are left for DEL and the sweep.
  *
- * Rows of valid attachments, rows without an interface, and rows of claims stay. `"gc": false`
+ * Rows of valid attachments, rows without an interface, and rows of claims stay: a row or its
+ * reservation names the claim. `"gc": false`
  * switches it off. No list of attachments frees nothing, and an empty list says that none exists.
  *
  * @throws IpamError `INVALID_ARGUMENT`
@@ -71,7 +72,9 @@ class GcTask implements Task<WhereaboutsGcOutcome> {
     const readPods = this.#objects.read(pods, 'whether the Pod is on this Node')
     if (readPods !== undefined) return readPods
     const stale = rows.filter(({ row }) => this.#isStale(row, nowMs))
-    return this.#free(stale)
+    const refs = stale.flatMap(({ row }) => this.#reservationRef(row) ?? [])
+    const reservations = this.#objects.read(refs, 'the reservations of the addresses')
+    return reservations ?? this.#free(stale.filter(({ row }) => !this.#isOfClaim(row)))
   }
 
   /** Rows with an interface that no valid attachment has. */
@@ -98,15 +101,19 @@ class GcTask implements Task<WhereaboutsGcOutcome> {
     return record !== undefined || hasEnded(pod, nowMs)
   }
 
+  /** An API server may drop the mark of a claim from the row. That of the reservation stays. */
+  #isOfClaim(row: PoolRow): boolean {
+    const ref = this.#reservationRef(row)
+    const reservation = ref && this.#objects.reservation(ref)
+    return reservation?.kind === 'present' && reservation.annotations[CLAIM_UID_ANNOTATION] !== undefined
+  }
+
   #recordOf({ id, ifname }: PoolRow): AttachmentRecord | undefined {
     return this.#request.record?.find((one) => one.containerId === id && one.ifname === ifname)
   }
 
   #free(stale: readonly Candidate[]): Step<WhereaboutsGcOutcome> {
     const all = [...this.#freed.values(), ...stale]
-    const refs = all.flatMap(({ row }) => this.#reservationRef(row) ?? [])
-    const read = this.#objects.read(refs, 'the reservations of the addresses')
-    if (read !== undefined) return read
     const byPool = new Map<string, Candidate[]>()
     for (const one of stale) byPool.set(formatRef(one.pool), [...(byPool.get(formatRef(one.pool)) ?? []), one])
     const effects: Effect[] = [...byPool.values()].map((rows) => {
