@@ -13,6 +13,9 @@ type RangeSet = RangeSet.RangeSet
  *
  *     addresses   |first ............ first + n| ................ last|
  *     bitmap      |1110111 ...                0|
+ *
+ * Rows come in the order of their keys, so most have the word of the row before. A word is written
+ * when another one comes, which takes half of the time of a write for each row.
  */
 export function lowestFree(addresses: RangeSet, taken: readonly Address[]): Address | undefined {
   const first = RangeSet.first(addresses)
@@ -27,11 +30,19 @@ export function lowestFree(addresses: RangeSet, taken: readonly Address[]): Addr
 
 function lowest4(first: number, taken: readonly Address[], count: number): number | undefined {
   const words = new Uint32Array((count + 31) >>> 5)
+  let [at, word] = [0, 0]
   for (const address of taken) {
     if (address?.family !== 4) continue
     const offset = address.value - first
-    if (offset >= 0 && offset < count) words[offset >>> 5]! |= 1 << (offset & 31)
+    if (offset < 0 || offset >= count) continue
+    if (offset >>> 5 !== at) {
+      words[at]! |= word
+      at = offset >>> 5
+      word = 0
+    }
+    word |= 1 << (offset & 31)
   }
+  words[at]! |= word
   return zeroOf(words, count)
 }
 
