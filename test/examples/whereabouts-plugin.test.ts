@@ -97,7 +97,7 @@ async function call(
 }
 
 describe('the plugin of whereabouts', () => {
-  test('the network namespace of the plugin itself is refused before anything is asked for', async () => {
+  test('netns-own: the network namespace of the plugin itself is refused before anything is asked for', async () => {
     expect(await call('ADD', {}, { netns: '/proc/self/ns/net' })).toEqual({ exitCode: 1, code: 8 })
     expect(asked).toEqual([])
     await call('ADD', { allowsOwnNamespace: true }, { netns: '/proc/self/ns/net' })

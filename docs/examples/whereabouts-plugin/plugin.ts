@@ -31,7 +31,7 @@ import {
 import { runTask, type TaskResult } from 'ipam-kit/run'
 import { kubernetesStore } from 'ipam-kit/store/kubernetes'
 import type { Plugin } from '../cni-plugin/serve.js'
-import { smallClient } from './client.js'
+import { type ClientLimits, smallClient } from './client.js'
 import { readFlatFile } from './flat-file.js'
 import { type KubeServer, readKubeconfig } from './kubeconfig.js'
 import { isOwnNamespace } from './own-namespace.js'
@@ -47,12 +47,14 @@ export interface PluginOptions {
   readonly nodeName: string
   /** Whether `CNI_NETNS` may be the namespace of the plugin itself. */
   readonly allowsOwnNamespace?: boolean | undefined
+  /** Default: 30 s for a request, 110 s for the call. */
+  readonly limits?: ClientLimits | undefined
 }
 
 /**
  * As upstream, whose ADD takes up to 2 minutes: a runtime ends the process some time after that.
  */
-const LIMITS = { requestMs: 30_000, totalMs: 110_000 }
+const LIMITS: ClientLimits = { requestMs: 30_000, totalMs: 110_000 }
 
 const KINDS = [IPPool, OverlappingRangeIPReservation, NodeSlicePool, IPAMClaim, Pod].map(({ info }) => info)
 
@@ -187,7 +189,7 @@ class Call {
     if (this.#opened !== undefined) return this.#opened
     const file = this.#config.kubeconfig ?? this.#options.kubeconfig
     const server = unwrap(serverOf(file))
-    const store = kubernetesStore(smallClient(server, LIMITS), { sleep, kinds: KINDS })
+    const store = kubernetesStore(smallClient(server, this.#options.limits ?? LIMITS), { sleep, kinds: KINDS })
     this.#opened = { server, store }
     return this.#opened
   }
