@@ -26,6 +26,13 @@ describe('a claim', () => {
     expect(await world.rows()).toEqual([`10.0.0.5 ${uid}/ `, '10.0.0.6 b/net1 ns/b'])
   })
 
+  test('has the row that its status names first, if it names two', async () => {
+    const [world, uid] = await withClaim({ ips: ['10.0.0.6/24', '10.0.0.5/24'] })
+    const idle = { id: uid, podref: '' }
+    await world.create(pool('10.0.0.0/24', { 5: idle, 6: idle }))
+    expect(await world.add(RANGE, vm('b'))).toEqual(['10.0.0.6/24'])
+  })
+
   test('does not keep a row on DEL if its status names another address of the family', async () => {
     const [world] = await withClaim({ ips: ['10.0.0.6/24', 'fd00::6/64'] })
     await world.create(pool('10.0.0.0/24', { 5: row('a'), 6: row('b') }))

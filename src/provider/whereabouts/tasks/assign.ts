@@ -113,16 +113,14 @@ class Chooser {
     const held =
       claim === undefined ? [] : rows.filter((row) => isHeldBy(row, claim) && !isOfOtherInterface(row, owner))
     const isUsable = (row: PoolRow) => this.#isUsable(row, asked)
-    // two ADDs at a time may have left two rows: the one that the claim names stays
-    const named = held.find((row) => isUsable(row) && this.#isNamed(row))
-    if (named !== undefined) return named
+    // two ADDs at a time may have left two rows: the one that the claim names first stays
+    const named = (claim?.addresses ?? []).flatMap((address) =>
+      held.filter((row) => Address.equals(row.address, address)),
+    )
+    const first = named.find(isUsable)
+    if (first !== undefined) return first
     const own = [...rowsToReuse(rows, owner, sticky), ...held].filter(isUsable)
     return own.find(({ address }) => this.#isGiven(address)) ?? own[0]
-  }
-
-  /** Whether the status of the claim has the address of a row. */
-  #isNamed(row: PoolRow): boolean {
-    return this.#input.claim?.addresses.some((address) => Address.equals(address, row.address)) === true
   }
 
   /** A row of the edges of the range, or beyond them, is no address of an interface. */
