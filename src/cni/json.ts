@@ -32,7 +32,7 @@ export interface JsonReading {
   readonly value?: unknown
   /** Why the text is no JSON, in the sentence of Go's encoding/json. */
   readonly problem?: JsonProblem | undefined
-  /** What Go reads without a word: a name twice, or more than 100 levels. It is before `problem`. */
+  /** What Go reads all the same: a name twice, or more than 100 levels. Comes before `problem`. */
   readonly oddity?: JsonProblem | undefined
 }
 
