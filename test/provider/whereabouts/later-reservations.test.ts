@@ -67,3 +67,22 @@ test('ADD succeeds with its reservation, although the DEL of an earlier containe
   expect(isSent).toBe(true)
   expect(await world.reservations()).toEqual(['10.0.0.1 ns/p2', '10.0.0.2 ns/p1'])
 })
+
+test('an ADD that loses an address again knows what was reserved since its first list', async () => {
+  const world = new World()
+  await world.create(reservation('10.0.0.1', 'other-1'))
+  let lists = 0
+  const client = storeOver(world.store, {
+    async list(query, options) {
+      const listed = await world.store.list(query, options)
+      // the ADDs of another network, directly after the first list
+      const later = [2, 3, 4, 5, 6].map((nth) => reservation(`10.0.0.${nth}`, `other-${nth}`))
+      if (++lists === 1) await world.create(...later)
+      return listed
+    },
+  })
+  Object.assign(world, { client })
+  expect(await world.add(RANGE)).toEqual(['10.0.0.7/24'])
+  expect(lists).toBe(2)
+  expect(await world.rows()).toEqual(['10.0.0.7 p1/net1 ns/p1'])
+})

@@ -38,8 +38,8 @@ const MOST_CONFLICTS = 60
  *   `enable_overlapping_ranges` is set. Otherwise it removes what it has written.
  * - The same container and interface get the same addresses again. A missing reservation is created
  *   again.
- * - An address that another Pod has reserved is never taken, and its reservation stays. The first
- *   one that the task meets makes it list all of them once.
+ * - An address that another Pod has reserved is never taken, and its reservation stays. Each one
+ *   that the task meets makes it list all of them.
  * - The gateway and the static addresses are not given.
  * - Rows that cannot be read stay as they are: each write names its own rows.
  * - A pool that is being deleted gets no new rows.
@@ -190,6 +190,8 @@ class AddTask implements Task<AddOutcome> {
    */
   #giveUp(lost: readonly Assignment[]): Step<AddOutcome> {
     this.#reservations.noteForeign()
+    // ADDs of the other network go on: with the list before alone, this one would lose again
+    this.#isListed = false
     const effects = this.#added.removals(lost, this.#objects, 'another Pod has reserved the address')
     return writes(effects, `give ${texts(lost)} up: another Pod has reserved it`)
   }
