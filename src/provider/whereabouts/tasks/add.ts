@@ -155,7 +155,7 @@ class AddTask implements Task<AddOutcome> {
     if (marks.length > 0) return writes(marks, 'mark the reservations of the claim')
     const effects = this.#effects(assignments)
     if (effects.length > 0) {
-      for (const one of assignments) this.#added.note(one, this.#owner)
+      for (const one of assignments) this.#added.note(one, this.#owner, claim)
       return writes(effects, `give ${texts(assignments)} to ${this.#owner.podref} ${this.#request.ifname}`)
     }
     const status = this.#claim.statusEffects(assignments)

@@ -29,9 +29,17 @@ export class AddedRows {
     return row !== undefined && row.before === undefined
   }
 
-  /** Called before the row is written. */
-  note({ pool, key, address, row }: Pick<Assignment, 'pool' | 'key' | 'address' | 'row'>, owner: RowOwner): void {
-    if (row !== undefined && row.id === owner.id && row.podref === owner.podref) return
+  /**
+   * Called before the row is written. Without a claim the row of an earlier container of the Pod is
+   * left for the DEL: that of the earlier container may have ended.
+   */
+  note(
+    { pool, key, address, row }: Pick<Assignment, 'pool' | 'key' | 'address' | 'row'>,
+    owner: RowOwner,
+    claim: ClaimReading | undefined,
+  ): void {
+    const isOwn = row?.id === owner.id && row.podref === owner.podref
+    if (row !== undefined && (claim === undefined || isOwn)) return
     this.#rows.set(`${formatRef(pool)} ${key}`, { pool, key, address, before: row })
   }
 
