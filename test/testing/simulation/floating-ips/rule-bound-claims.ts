@@ -4,12 +4,13 @@ import type { Rule, RuleWorld, WrittenChange } from './rules.js'
 
 /**
  * A claim is Bound to an IPAddress that exists, and keeps it: only the end of the claim takes it
- * away. A process does not know at once that a move has removed an IPAddress by force.
+ * away. A process does not know at once that a move has removed an IPAddress by force, or that a
+ * second leader has deleted it.
  */
 export class BoundClaimsRule implements Rule {
   readonly #world: RuleWorld
-  /** When no process, but a move has removed an IPAddress, by cluster and key. */
-  readonly #removed = new Map<string, number>()
+  /** When an IPAddress was removed, and by which process, by cluster and key. */
+  readonly #removed = new Map<string, Pick<WrittenChange, 'by'> & { readonly atMs: number }>()
 
   constructor(world: RuleWorld) {
     this.#world = world
@@ -24,14 +25,17 @@ export class BoundClaimsRule implements Rule {
     const name = now && boundTo(now)
     if (by === undefined || name === undefined || (before && boundTo(before) === name)) return
     const address = `${now?.metadata.namespace}/${name}`
-    const removedMs = this.#removed.get(`${cluster.name} ${address}`) ?? Number.NEGATIVE_INFINITY
-    const isRecent = this.#world.nowMs - removedMs < (WATCH_LAG_SECONDS + PLAN_SECONDS) * 1000
-    if (!cluster.addresses.has(address) && !isRecent)
+    const removed = this.#removed.get(`${cluster.name} ${address}`)
+    const isUnseen =
+      removed !== undefined &&
+      removed.by !== by &&
+      this.#world.nowMs - removed.atMs < (WATCH_LAG_SECONDS + PLAN_SECONDS) * 1000
+    if (!cluster.addresses.has(address) && !isUnseen)
       this.#world.report(`${by.name} binds ${key} to ${name}, which does not exist`, [key])
   }
 
   #onAddress({ cluster, key, before, now, by }: WrittenChange): void {
-    if (by === undefined && now === undefined) this.#removed.set(`${cluster.name} ${key}`, this.#world.nowMs)
+    if (now === undefined) this.#removed.set(`${cluster.name} ${key}`, { by, atMs: this.#world.nowMs })
     if (by === undefined || !isAlive(before) || isAlive(now)) return
     const claim = cluster.claims.get(claimOf(before))
     const isBound = isAlive(claim) && `${claim.metadata.namespace}/${boundTo(claim)}` === key

@@ -102,6 +102,8 @@ function withoutServer(claim: KubeObject): KubeObject {
 async function remove(source: Cluster, rooms: readonly (readonly [Room, readonly KubeObject[]])[]): Promise<void> {
   for (const [room, objects] of rooms) {
     for (const object of objects) {
+      // people may have deleted it and created another one meanwhile
+      if (source[room].get(keyOf(object))?.metadata.uid !== object.metadata.uid) continue
       const annotations = { 'clusterctl.cluster.x-k8s.io/delete-for-move': '' }
       await source.patch(room, keyOf(object), { metadata: { finalizers: null, annotations } } as never)
       await source.delete(room, keyOf(object))
