@@ -58,6 +58,38 @@ describe('an ADD that finds a later range full', () => {
     expect(await world.reservations()).toEqual(['10.0.0.1 ns/a'])
   })
 
+  test('leaves the row of the claim without a Pod if the Pod before is gone', async () => {
+    const world = new World()
+    await world.create(claim('vm1.net'))
+    await world.add(FIRST, vm('a'))
+    fillWhenTaken(world)
+    // the DEL of a found no row meanwhile, and is not called again
+    expect(await world.add(both, vm('b'))).toMatch(/^exhausted: /)
+    const { uid } = (await world.get(IPAMClaim.info, 'vm1.net', 'ns')).metadata
+    expect(await stored(world)).toEqual([{ id: uid, podref: '', ipamclaim: 'ns/vm1.net', ipamclaimuid: uid }])
+  })
+
+  test('leaves the row without a Pod if the claim goes meanwhile', async () => {
+    const world = new World()
+    await world.create(claim('vm1.net'))
+    await world.add(FIRST, vm('a'))
+    const { store } = world
+    const { patch } = store
+    const { uid } = (await world.get(IPAMClaim.info, 'vm1.net', 'ns')).metadata
+    Object.assign(store, {
+      patch: async (...given: Parameters<typeof patch>) => {
+        const answer = await patch.call(store, ...given)
+        if (given[0].name !== '10.0.0.0-24') return answer
+        store.patch = patch
+        const { apiVersion, kind } = IPAMClaim.info
+        await store.delete({ apiVersion, kind, name: 'vm1.net', namespace: 'ns' })
+        return answer
+      },
+    })
+    expect(await world.add(FIRST, vm('b'))).toMatch(/^noClaim: /)
+    expect(await stored(world)).toEqual([{ id: uid, podref: '', ipamclaim: 'ns/vm1.net', ipamclaimuid: uid }])
+  })
+
   test('gives the row and its reservation back to the source of the migration', async () => {
     const world = new World()
     const labels = { 'kubevirt.io/created-by': 'vmi' }

@@ -202,9 +202,7 @@ class AddTask implements Task<AddOutcome> {
 
   /** Removes what the task has written, then ends. */
   #end(outcome: AddOutcome): Step<AddOutcome> {
-    const effects = this.#added.rollBack(this.#owner, this.#objects, this.#claim.reading, (address) =>
-      this.#reservations.ref(address),
-    )
+    const effects = this.#added.rollBack(this.#owner, this.#objects, (address) => this.#reservations.ref(address))
     return effects.length === 0 ? { kind: 'done', outcome } : writes(effects, `roll back: ${outcome.message}`)
   }
 

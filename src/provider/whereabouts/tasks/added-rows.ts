@@ -3,6 +3,7 @@ import { formatRef, type ObjectRef } from '../../../crd/meta/object.js'
 import type { PoolRow } from '../../../crd/whereabouts/index.js'
 import { deleteObject, type Effect, patchObject } from '../../../plan/index.js'
 import type { RowOwner } from '../choose/owner.js'
+import { isCompleted, podRefOf } from './add-claim.js'
 import type { Assignment } from './assign.js'
 import type { ClaimReading } from './holder.js'
 import type { TaskObjects } from './objects.js'
@@ -12,8 +13,8 @@ interface AddedRow {
   readonly pool: ObjectRef
   readonly key: string
   readonly address: Address.Address
-  /** The row of another container, which the ADD took over. Left out: there was none. */
-  readonly before?: PoolRow | undefined
+  /** The row of another container, which the ADD took over, and its claim. Left out: none. */
+  readonly before?: { readonly row: PoolRow; readonly claim: ClaimReading } | undefined
 }
 
 /**
@@ -40,7 +41,8 @@ export class AddedRows {
   ): void {
     const isOwn = row?.id === owner.id && row.podref === owner.podref
     if (row !== undefined && (claim === undefined || isOwn)) return
-    this.#rows.set(`${formatRef(pool)} ${key}`, { pool, key, address, before: row })
+    const before = row && claim && { row, claim }
+    this.#rows.set(`${formatRef(pool)} ${key}`, { pool, key, address, before })
   }
 
   /** The removal of rows, one write for each pool. */
@@ -54,17 +56,20 @@ export class AddedRows {
 
   /**
    * The removal of all rows of this ADD that are there, and of their reservations. A row that it
-   * took over is again what it was, and so is its reservation. A row of the claim from another
-   * container of the same Pod has no Pod then: the DEL of that container may have ended. The
-   * reservation of a row without a Pod stays.
+   * took over from the source of a migration is again what it was, and so is its reservation. Every
+   * other row that it took over has no Pod then: the DEL of the container before may have ended.
+   * The reservation of a row without a Pod stays.
    */
   rollBack(
     owner: RowOwner,
     objects: TaskObjects,
-    claim: ClaimReading | undefined,
     refOf: (address: Address.Address) => ObjectRef | undefined,
   ): readonly Effect[] {
-    const isIdle = ({ podref }: PoolRow) => podref === '' || (claim !== undefined && podref === owner.podref)
+    const isSource = ({ podref }: PoolRow) => {
+      const ref = podref === owner.podref ? undefined : podRefOf(podref)
+      const pod = ref && objects.get(ref)
+      return !!pod && !isCompleted(pod)
+    }
     const present = [...this.#rows.values()].filter(({ pool, key }) => {
       const reading = objects.pool(pool)
       const row = reading.kind === 'pool' ? reading.rows.find((one) => one.key === key) : undefined
@@ -78,15 +83,18 @@ export class AddedRows {
       // one without the id of the container was there before
       if (podref !== owner.podref || containerid !== owner.id || ifname !== owner.ifname) return []
       if (before !== undefined) {
-        if (isIdle(before)) return []
-        const spec = { podref: before.podref, containerid: before.id, ifname: before.ifname ?? null }
+        const { row } = before
+        if (!isSource(row)) return []
+        const spec = { podref: row.podref, containerid: row.id, ifname: row.ifname ?? null }
         return [patchObject(reservation.object, { spec }, 'roll-back')]
       }
       return [deleteObject(reservation.object, `reservation of ${Address.format(address)}`)]
     })
     // a DEL finds a reservation by its row
-    const changeOf = (before: PoolRow) => (claim && isIdle(before) ? idleRow(claim) : returnedRow(before))
-    const rows = present.map(({ pool, key, before }) => ({ pool, key, change: before ? changeOf(before) : null }))
+    const rows = present.map(({ pool, key, before }) => {
+      if (before === undefined) return { pool, key, change: null }
+      return { pool, key, change: isSource(before.row) ? returnedRow(before.row) : idleRow(before.claim) }
+    })
     return [...reservations, ...poolEffects(rows, objects, 'roll-back')]
   }
 }
