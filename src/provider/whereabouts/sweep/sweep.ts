@@ -214,9 +214,10 @@ function reservationDecision(object: OverlappingRangeIPReservation, sweep: Sweep
 }
 
 /**
- * The rows of the Pod, and of claims without a Pod, that have the address: in the network of the
- * reservation, and in others. The name of a pool does not say for certain which network it is of,
- * so the row counts as one of another network only if it has a reservation by the name of that one.
+ * The rows that have the address: those of the Pod, and of claims without a Pod, in the network of
+ * the reservation; those of all Pods in others. The name of a pool does not say for certain which
+ * network it is of, so the row counts as one of another network only if it has a reservation by the
+ * name of that one.
  */
 function rowsOf(
   { metadata: { namespace, name }, spec }: OverlappingRangeIPReservation,
@@ -229,11 +230,11 @@ function rowsOf(
     if (object.metadata.namespace !== namespace) continue
     const network = poolNamePrefix(object.metadata.name, object.spec.range)
     for (const row of read.rows) {
-      if ((row.podref !== spec.podref && row.podref !== '') || textOf(row.address) !== text) continue
+      if (textOf(row.address) !== text) continue
       const other = network === undefined ? undefined : reservationName({ address: row.address, networkName: network })
       const isOther = other?.ok === true && other.value !== name && isReservedFor(other.value, row)
       if (isOther) elsewhere.push(row)
-      else own.push(row)
+      else if (row.podref === spec.podref || row.podref === '') own.push(row)
     }
   }
   return { own, elsewhere }

@@ -122,3 +122,21 @@ test('R12: the address of a claim keeps no row of another network, if a row ther
   expect(await world.rows('10.40.0.0-24')).toEqual([])
   expect(await world.rows('blue-10.40.0.0-24')).toEqual(['3'])
 })
+
+test.each<[string, string, readonly string[]]>([
+  ['keeps no reservation of another Pod in another network', 'blue-10.40.0.3', ['blue-10.40.0.3']],
+  ['keeps it while the network of its row is not certain', 'red-10.40.0.3', ['10.40.0.3', 'red-10.40.0.3']],
+])('R12: the address of a claim that a Pod uses %s', async (_, reservation, left) => {
+  const world = new World()
+  const { apiVersion, kind, metadata } = await claimOf(world)
+  const ref = { apiVersion, kind, namespace: 'default', name: 'vm' }
+  unwrap(await world.store.patch(ref, { status: { ips: ['10.40.0.3/24'] } }, { subresource: 'status' }))
+  const row = { id: 'c2', podref: 'default/p2', ifname: 'net1', ipamclaim: 'default/vm', ipamclaimuid: metadata.uid }
+  await world.pool('blue-10.40.0.0-24', '10.40.0.0/24', { '3': row })
+  await world.pod('default/p2', { status: ['10.40.0.3'] })
+  await world.reservation(reservation, 'default/p2')
+  await world.pod(P1, { status: ['10.40.0.4'] })
+  await world.reservation('10.40.0.3', P1)
+  await world.sweep()
+  expect(Object.keys(await world.reservations()).sort()).toEqual(left)
+})
