@@ -26,7 +26,7 @@ export const whereaboutsPart: Part = {
     'processes of the example plugin give addresses at once, and die: none is given twice, and DEL and sweep leave nothing',
   async run(report, depth) {
     await installClients()
-    const plugin = await bundle(PLUGIN, 'whereabouts')
+    const plugin = await bundle(PLUGIN, 'whereabouts', { minify: true })
     const program = await bundle(CONTROLLERS.main, 'whereabouts-controller')
     const reader = await bundle(READER, 'whereabouts-reader')
     await onOwnGround(async ({ server, admin }) => {
@@ -36,7 +36,7 @@ export const whereaboutsPart: Part = {
         const runtime = new Runtime({ program: plugin, gate, folder, namespace: NAMESPACE })
         await writers(report, { admin, gate, runtime }, depth)
         const controllers = { program, kubeconfig: await admitExample(server, CONTROLLERS) }
-        await largePool(report, { admin, runtime, controllers })
+        await largePool(report, { admin, runtime, controllers }, depth)
         await manyPods(report, { server, admin, controllers, reader }, depth)
       } finally {
         gate.close()
