@@ -32,7 +32,7 @@ export const cniRules: readonly Rule[] = [
   {
     heading: 'Reservations name their container, and those of other interfaces are foreign',
     holds: (difference) =>
-      /^\.OverlappingRangeIPReservation\/\S+\.spec\.containerid$/.test(difference.path)
+      /^\.OverlappingRangeIPReservation\/\S+\.spec\.(containerid|ifname)$/.test(difference.path)
         ? difference.theirs === undefined
         : isGiving(difference) && hasTwoInterfaces(difference.recorded),
   },

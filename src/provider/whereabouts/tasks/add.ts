@@ -190,7 +190,7 @@ class AddTask implements Task<AddOutcome> {
    */
   #giveUp(lost: readonly Assignment[]): Step<AddOutcome> {
     this.#reservations.noteForeign()
-    // ADDs of the other network go on: with the list before alone, this one would lose again
+    // the other network has more ADDs: with the list before alone, this one would lose again
     this.#isListed = false
     const effects = this.#added.removals(lost, this.#objects, 'another Pod has reserved the address')
     return writes(effects, `give ${texts(lost)} up: another Pod has reserved it`)

@@ -8,8 +8,8 @@ export interface AddedAddress {
 }
 
 /**
- * The outcome of an `add`. Each kind but `allocated` leaves no row and no reservation of its own. The
- * row of a claim that it took over has no Pod then, or the source of the migration as before. A
+ * The outcome of an `add`. Each kind but `allocated` leaves no row and no reservation of its own.
+ * The row of a claim that it took over has no Pod then, or the source of the migration as before. A
  * sticky row is left for its DEL.
  */
 export type AddOutcome =
