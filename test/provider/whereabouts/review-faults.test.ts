@@ -1,4 +1,5 @@
-import { add, whereaboutsSweep } from 'ipam-kit/provider/whereabouts'
+import { Address } from 'ipam-kit/cidr'
+import { add, check, whereaboutsSweep } from 'ipam-kit/provider/whereabouts'
 import { runTask, runUntilQuiet } from 'ipam-kit/run'
 import { storeOver } from 'ipam-kit/testing'
 import { describe, expect, test } from 'vitest'
@@ -216,4 +217,20 @@ describe('R9: the row of an owner that is no IPAMClaim', () => {
     await world.create(pool('10.0.0.0/24', { 5: { id: 'owner:u1', podref: '' } }))
     expect(await world.add(RANGE, owned)).toEqual(['10.0.0.5/24'])
   })
+})
+
+test('CHECK looks at the row of the answer, if a killed ADD of the container has left another one', async () => {
+  const world = new World()
+  await world.create(claim('vm1.net', { ips: ['10.0.0.3/24'] }))
+  await world.create(pool('10.0.0.0/24', { 1: { ...row('a'), id: 'a2' }, 3: { ...row('a'), id: 'a1' } }))
+  const given = { ...vm('a'), container: 'a2' }
+  expect(await world.add(RANGE, given)).toEqual(['10.0.0.3/24'])
+  const addresses = [Address.parse('10.0.0.3')]
+  const checked = { ...world.request(RANGE, given), addresses }
+  expect((await runTask(check(checked), world.store, { now: () => world.nowMs })) as object).toMatchObject({
+    outcome: { kind: 'present' },
+  })
+  const other = check({ ...checked, addresses: [Address.parse('10.0.0.4')] })
+  expect(await runTask(other, world.store, { now: () => world.nowMs })).toMatchObject({ outcome: { kind: 'missing' } })
+  expect(await world.del(RANGE, given)).toBe('released 10.0.0.1')
 })

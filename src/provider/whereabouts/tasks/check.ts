@@ -48,11 +48,17 @@ class CheckTask implements Task<CheckOutcome> {
     return this.#reservationStep(found) ?? this.#compare(found)
   }
 
+  /** An ADD that was killed can leave another row of the container: the one of the answer counts. */
   #addressIn({ pool }: Place, found: readonly Address.Address[]): Address.Address | undefined {
     const reading = this.#objects.pool(pool)
     if (reading.kind !== 'pool') return undefined
+    const isOneOf = (addresses: readonly Address.Address[], address: Address.Address) =>
+      addresses.some((other) => Address.equals(other, address))
     const own = rowsToReuse(reading.rows, ownerOf(this.#request), 'container')
-    return own.find(({ address }) => !found.some((other) => Address.equals(other, address)))?.address
+      .map(({ address }) => address)
+      .filter((address) => !isOneOf(found, address))
+    const { addresses = [] } = this.#request
+    return own.find((address) => isOneOf(addresses, address)) ?? own[0]
   }
 
   #reservationStep(found: readonly Address.Address[]): Step<CheckOutcome> | undefined {
