@@ -1,3 +1,5 @@
+import { IPPool } from 'ipam-kit/crd/whereabouts'
+import { unwrap } from 'ipam-kit/errors'
 import { beforeEach, expect, test } from 'vitest'
 import { World } from './world.js'
 
@@ -40,10 +42,43 @@ test('two-rows, dual: all rows of the Pod go', async () => {
   expect([await world.rows(POOL), await world.rows('fd00-30---64')]).toEqual([[], []])
 })
 
-test('node-slice, other-node: pools of slices are no different, on any node', async () => {
+test('bug f, node-slice, other-node: pools of slices are no different, on any node', async () => {
   await world.pool('node-b-10.30.0.0-28', '10.30.0.0/28', { '1': P1 })
   await deleted(['10.30.0.1'])
   expect(await world.rows('node-b-10.30.0.0-28')).toEqual([])
+})
+
+test.each([
+  [undefined, [[], []]],
+  ['lab', [['1'], []]],
+])('pool-other-namespace: the sweep of namespace %s', async (namespace, left) => {
+  world = new World({ namespace })
+  const { apiVersion, kind } = IPPool.info
+  const spec = { range: RANGE, allocations: { '1': { id: 'c', podref: P1 } } }
+  const keys = async (of: string) => {
+    const found = unwrap(await world.store.get({ apiVersion, kind, namespace: of, name: POOL }))
+    return Object.keys((found as IPPool).spec.allocations)
+  }
+  for (const of of ['kube-system', 'lab'])
+    await world.create({ apiVersion, kind, metadata: { name: POOL, namespace: of }, spec })
+  await deleted(['10.30.0.1'])
+  expect([await keys('kube-system'), await keys('lab')]).toEqual(left)
+})
+
+test.each([
+  ['a short name', 'n', ['10.30.0.1']],
+  ['no name', '', ['10.30.0.1']],
+  ['no addresses', 'lab/n', []],
+])('an entry with %s ends not the work for other networks', async (_, name, ips) => {
+  await world.pool(POOL, RANGE, { '1': P1 })
+  await world.pool('fd00-30---64', 'fd00:30::/64', { '1': P1 })
+  await deleted(
+    JSON.stringify([
+      { name, ips },
+      { name: 'lab/other', ips: ['fd00:30::1'] },
+    ]),
+  )
+  expect([await world.rows(POOL), await world.rows('fd00-30---64')]).toEqual([[], []])
 })
 
 test('no-ifname, key-large: rows of old releases and with large keys go', async () => {

@@ -51,6 +51,27 @@ describe('rows', () => {
     expect([await world.rows(POOL), await world.reservations()]).toEqual([['1'], { '10.20.0.1': P1 }])
   })
 
+  test('running-pod-ip: a Pod without a network status keeps its row', async () => {
+    await world.pool(POOL, RANGE, { '1': P1, '2': P1 })
+    await world.pod(P1)
+    const ref = { apiVersion: 'v1', kind: 'Pod', namespace: 'default', name: 'p1' }
+    const status = { podIP: '10.20.0.1', podIPs: [{ ip: '10.20.0.1' }] }
+    unwrap(await world.store.patch(ref, { status }, { subresource: 'status' }))
+    await world.sweep()
+    expect(await world.rows(POOL)).toEqual(['1', '2'])
+    // with a network status, the addresses of the Pod itself count too
+    const annotations = { 'k8s.v1.cni.cncf.io/network-status': '[]' }
+    unwrap(await world.store.patch(ref, { metadata: { annotations } }))
+    await world.sweep()
+    expect(await world.rows(POOL)).toEqual(['1'])
+  })
+
+  test('empty-pool: it stays', async () => {
+    await world.pool(POOL, RANGE, {})
+    await world.sweep()
+    expect(await world.rows(POOL)).toEqual([])
+  })
+
   test('status-empty: an empty list frees the row, after the grace period', async () => {
     await world.pool(POOL, RANGE, { '1': P1 })
     await world.pod(P1, { status: '[]' })
@@ -265,6 +286,28 @@ describe('reservations', () => {
     await world.pod(P1, { status: ['10.21.0.1', '10.20.0.1'] })
     await world.sweep()
     expect(await world.reservations()).toEqual({ 'blue-10.21.0.1': P1, 'green-10.20.0.1': P1 })
+  })
+})
+
+describe('bug d: a crash between the two writes leaves a row or a reservation alone', () => {
+  beforeEach(() => {
+    world = new World({ createReservations: true })
+  })
+
+  test('in the ADD: the row of a live Pod gets its reservation, that of another one is freed', async () => {
+    await world.pool(POOL, RANGE, { '1': P1, '2': GONE })
+    await world.pod(P1, { status: ['10.20.0.1'] })
+    await world.sweep()
+    expect([await world.rows(POOL), await world.reservations()]).toEqual([['1'], { '10.20.0.1': P1 }])
+  })
+
+  test('in the DEL of upstream: the reservation without a row is deleted, also if the Pod lives', async () => {
+    await world.pool(POOL, RANGE, { '2': P1 })
+    for (const [name, podref] of [['10.20.0.1', P1] as const, ['10.20.0.3', GONE] as const])
+      await world.reservation(name, podref)
+    await world.pod(P1, { status: ['10.20.0.2'] })
+    await world.sweep()
+    expect([await world.rows(POOL), await world.reservations()]).toEqual([['2'], { '10.20.0.2': P1 }])
   })
 })
 
