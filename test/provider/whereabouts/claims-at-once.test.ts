@@ -68,6 +68,24 @@ describe('two Pods with one claim at once', () => {
     expect(await world.reservations()).toEqual(['10.0.0.1 ns/a'])
   })
 
+  test('so is one that only the status and the reservation had named', async () => {
+    const world = new World()
+    await world.create(claim('vm1.net'), podObject('b', {}))
+    await world.add(RANGE, vm('a', 'a1'))
+    // the row has no Pod then
+    await world.del(RANGE, vm('a', 'a1'))
+    const { client } = world
+    Object.assign(world, {
+      client: beforeWrite(world, async () => {
+        Object.assign(world, { client })
+        await world.create(podObject('a', {}))
+        await world.add(RANGE, vm('a', 'a2'))
+      }),
+    })
+    expect(await world.add(RANGE, vm('b'))).toBe('claimInUse: IPAMClaim ns/vm1.net is in use by Pod a')
+    expect(await world.rows()).toEqual(['10.0.0.1 a2/net1 ns/a'])
+  })
+
   test('rows of two containers of a Pod are judged by one read of it', async () => {
     const world = new World()
     const dual = { ipRanges: [RANGE, { range: 'fd00::/64' }] }

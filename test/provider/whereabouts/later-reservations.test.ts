@@ -86,3 +86,28 @@ test('an ADD that loses an address again knows what was reserved since its first
   expect(lists).toBe(2)
   expect(await world.rows()).toEqual(['10.0.0.7 p1/net1 ns/p1'])
 })
+
+test('a sticky ADD succeeds with its reservations, although the DEL of the container before goes on', async () => {
+  const world = new World()
+  const dual = { ipRanges: [RANGE, { range: 'fd00::/64' }] }
+  await world.add(dual, { container: 'c1' })
+  const ref = { apiVersion: 'whereabouts.cni.cncf.io/v1alpha1', kind, namespace: 'kube-system' }
+  // as upstream and the sweep create it
+  await world.store.delete({ ...ref, name: 'fd00--1' })
+  await world.create(reservation('fd00--1', 'p1'))
+  let isSent = false
+  const client = storeOver(world.store, {
+    async patch(to, patch, options) {
+      if (to.kind === kind && !isSent) {
+        isSent = true
+        await world.store.delete({ ...ref, name: '10.0.0.1' })
+        await world.store.delete({ ...ref, name: 'fd00--1' })
+      }
+      return world.store.patch(to, patch, options)
+    },
+  })
+  Object.assign(world, { client })
+  expect(await world.add(dual, { container: 'c2' }, { sticky: 'pod' })).toEqual(['10.0.0.1/24', 'fd00::1/64'])
+  expect(isSent).toBe(true)
+  expect(await world.reservations()).toEqual(['10.0.0.1 ns/p1', 'fd00--1 ns/p1'])
+})

@@ -72,12 +72,11 @@ export class AddClaim {
     const rows = assignments.flatMap(({ row }) => (row?.podref ? [row] : []))
     for (const { podref, id } of rows) {
       const ref = podRefOf(podref)
-      const ids = this.#containers.get(podref)
-      if (ids === undefined) this.#containers.set(podref, new Set([id]))
-      else if (!ids.has(id)) {
-        ids.add(id)
-        if (ref !== undefined) this.#objects.forget(ref)
-      }
+      const ids = this.#containers.get(podref) ?? new Set()
+      this.#containers.set(podref, ids)
+      // what was read for the status or a reservation can be an earlier Pod
+      if (!ids.has(id) && ref !== undefined) this.#objects.forget(ref)
+      ids.add(id)
     }
     const users = [...rows.map(({ podref }) => podref), ...reserved]
     // a late DEL of an earlier container of that Pod may have taken the Pod off the row

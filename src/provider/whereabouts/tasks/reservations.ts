@@ -16,6 +16,8 @@ export class Reservations {
   readonly #sticky: Stickiness
   readonly #network: { readonly isUsed: boolean; readonly namespace: string; readonly networkName: string | undefined }
   #hasMetForeign = false
+  /** The names of the reservations that were there before the row of this container. */
+  readonly #earlier = new Set<string>()
 
   constructor(
     objects: TaskObjects,
@@ -112,7 +114,9 @@ export class Reservations {
     const reservation = this.#objects.reservation(ref)
     if (reservation.kind === 'present') {
       // one without a container may be about to go with an earlier container of the Pod
-      const isOfThis = row?.id === containerid || reservation.spec.containerid === containerid
+      if (row?.id !== containerid) this.#earlier.add(ref.name)
+      const hadRow = row?.id === containerid && !this.#earlier.has(ref.name)
+      const isOfThis = hadRow || reservation.spec.containerid === containerid
       if (isOfThis && this.#isCurrent(reservation, claim)) return []
       const metadata = annotations && { annotations }
       return [patchObject(reservation.object, { ...(metadata && { metadata }), spec }, why)]
