@@ -25,22 +25,14 @@ export function readNodeSliceSize(
   const text = ipam.text('node_slice_size')
   if (text === undefined) return undefined
   const path = ipam.path('node_slice_size')
-  if (parseNodeSliceSize(text) === undefined) issues.strict(path, `${quote(text)} is not a prefix length`)
+  const length = parseNodeSliceSize(text)
+  if (length === undefined) issues.strict(path, `${quote(text)} is not a prefix length`)
   else {
     for (const { prefix } of ranges) {
-      const problem = sliceLength(prefix, text)
-      if (typeof problem === 'string') issues.strict(path, `${quote(text)} of ${Prefix.format(prefix)}: ${problem}`)
+      const max = Address.bitsOf(prefix.address.family) - 2
+      const problem = length < prefix.length ? 'is larger than' : length > max ? 'has no usable address in' : undefined
+      if (problem !== undefined) issues.strict(path, `${quote(text)} ${problem} ${Prefix.format(prefix)}`)
     }
   }
   return text
-}
-
-/** The length of slices that an ADD can use; a text: the problem of the size. O(1). */
-export function sliceLength(range: Prefix.Prefix, text: string): number | string {
-  const length = parseNodeSliceSize(text)
-  const bits = Address.bitsOf(range.address.family)
-  if (length === undefined) return 'not a prefix length such as /26 or 26'
-  if (length < 1 || length > bits) return `not a prefix length from 1 to ${bits}`
-  if (length < range.length) return 'a slice would be larger than the range'
-  return length > bits - 2 ? 'a slice would have no address between its first and its last one' : length
 }

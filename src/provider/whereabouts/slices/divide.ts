@@ -1,9 +1,10 @@
 import { assertPrefix } from '../../../cidr/internal.js'
+import * as Address from '../../../cidr/nouns/address.js'
 import * as Prefix from '../../../cidr/nouns/prefix.js'
 import * as RangeSet from '../../../cidr/nouns/range-set.js'
 import { check } from '../../../errors/check.js'
 import { fail, ok, type Result } from '../../../errors/index.js'
-import { sliceLength } from '../config/node-slice-size.js'
+import { parseNodeSliceSize } from '../config/node-slice-size.js'
 
 type Prefix = Prefix.Prefix
 type RangeSet = RangeSet.RangeSet
@@ -24,7 +25,7 @@ export const MOST_SLICES = 8192
  * - a text that is not a number of 1 to 3 digits, with or without a slash before it
  * - 0, or a length that the family of the range does not have
  * - a shorter length than that of the range: the slice is larger than the range
- * - one address or two (`/31`, `/32`, `/127`, `/128`): an ADD finds no usable address in such a slice
+ * - one address (`/32`, `/128`): upstream finds no usable address in such a slice
  * - a length with more than {@link MOST_SLICES} slices: the NodeSlicePool would be too large
  *
  * @throws IpamError `INVALID_ARGUMENT` for a range that is none
@@ -37,8 +38,12 @@ export function readSliceSize(range: Prefix, sliceSize: string): Result<number, 
   check('readSliceSize', 'sliceSize', sliceSize, 'text')
 
   const none = (problem: string) => fail('INVALID_SLICE_SIZE', { sliceSize, range: Prefix.format(range), problem })
-  const length = sliceLength(range, sliceSize)
-  if (typeof length === 'string') return none(length)
+  const length = parseNodeSliceSize(sliceSize)
+  if (length === undefined) return none('not a prefix length such as /26 or 26')
+  const bits = Address.bitsOf(range.address.family)
+  if (length < 1 || length > bits) return none(`not a prefix length from 1 to ${bits}`)
+  if (length < range.length) return none('a slice would be larger than the range')
+  if (length === bits) return none('a slice would have one address')
   const shortest = range.length + Math.log2(MOST_SLICES)
   if (length > shortest) return none(`more than ${MOST_SLICES} slices; the longest size is /${shortest}`)
   return ok(length)
