@@ -48,7 +48,7 @@ class CheckTask implements Task<CheckOutcome> {
     return this.#reservationStep(found) ?? this.#compare(found)
   }
 
-  /** An ADD that was killed can leave another row of the container: the one of the answer counts. */
+  /** An ADD that was killed can leave a second row of the container: that of the answer counts. */
   #addressIn({ pool }: Place, found: readonly Address.Address[]): Address.Address | undefined {
     const reading = this.#objects.pool(pool)
     if (reading.kind !== 'pool') return undefined
