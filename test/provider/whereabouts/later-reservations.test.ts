@@ -87,7 +87,7 @@ test('an ADD that loses an address again knows what was reserved since its first
   expect(await world.rows()).toEqual(['10.0.0.7 p1/net1 ns/p1'])
 })
 
-test('a sticky ADD succeeds with its reservations, although the DEL of the container before goes on', async () => {
+test('a sticky ADD succeeds with its reservations, although the DEL of the container before continues', async () => {
   const world = new World()
   const dual = { ipRanges: [RANGE, { range: 'fd00::/64' }] }
   await world.add(dual, { container: 'c1' })
