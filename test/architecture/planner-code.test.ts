@@ -14,7 +14,7 @@ const EXCEPTIONS: Readonly<Record<string, Partial<Record<Rule, string>>>> = {
   'tasks/known-blocks.ts': {
     times: 'which pools were read, and which writes were sent, when: tasks are shown only what they read',
   },
-  'tasks/objects.ts': { index: 'what one task has read itself: it has no watch, and ends with its command' },
+  'tasks/read-objects.ts': { index: 'what one task has read itself: it has no watch, and ends with its command' },
   'operator/empty-blocks.ts': { times: 'since when a block exists without rows: that is no absence of an object' },
   'operator/usage.ts': { times: 'when the counts of a block change by time alone' },
   'claims/provider.ts': { index: 'the watches of a definition, which do not change' },

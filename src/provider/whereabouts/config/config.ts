@@ -70,23 +70,50 @@ export function readWhereaboutsConfig(
   }
   check<ReadConfigOptions>('readWhereaboutsConfig', 'options', options, READ_CONFIG_OPTIONS)
 
+  const read = readIpamConfig(input, options, WHEREABOUTS)
+  return read.ok ? { ok: true, value: read.value.config } : read
+}
+
+/** An IPAM type whose configuration is that of whereabouts. */
+export interface IpamDialect {
+  readonly type: string
+  /** Reads the members that only this type has; the names of pools replace the ranges. */
+  readonly pools: (ipam: Members, issues: ConfigIssues) => readonly string[]
+}
+
+const WHEREABOUTS: IpamDialect = { type: 'whereabouts', pools: () => [] }
+
+/** A configuration, and the pools that it names. */
+export interface IpamReading {
+  readonly config: WhereaboutsConfig
+  readonly pools: readonly string[]
+}
+
+/** As {@link readWhereaboutsConfig}, for any IPAM type that has the same configuration. */
+export function readIpamConfig(
+  input: string | object,
+  options: ReadConfigOptions,
+  dialect: IpamDialect,
+): Result<IpamReading, 'INVALID_IPAM_CONFIG'> {
   const isUpstream = options.rules === 'upstream'
   const issues = new ConfigIssues(!isUpstream && options.use !== 'release')
-  const config = new ConfigReader(issues, options).read(input)
-  if (config !== undefined && issues.all.length === 0) return { ok: true, value: config }
+  const reading = new ConfigReader(issues, options, dialect).read(input)
+  if (reading !== undefined && issues.all.length === 0) return { ok: true, value: reading }
   return fail('INVALID_IPAM_CONFIG', { issues: issues.all, ...(isUpstream && { text: issues.text }) })
 }
 
 class ConfigReader {
   readonly #issues: ConfigIssues
   readonly #options: ReadConfigOptions
+  readonly #dialect: IpamDialect
 
-  constructor(issues: ConfigIssues, options: ReadConfigOptions) {
+  constructor(issues: ConfigIssues, options: ReadConfigOptions, dialect: IpamDialect) {
     this.#issues = issues
     this.#options = options
+    this.#dialect = dialect
   }
 
-  read(input: string | object): WhereaboutsConfig | undefined {
+  read(input: string | object): IpamReading | undefined {
     const network = this.#network(input)
     if (network === undefined) return undefined
     const net = new Members(network, this.#issues, (field) => field, 'Net')
@@ -102,13 +129,14 @@ class ConfigReader {
     const merged = withFlatFile(inline, flat)
     const pathOf = (field: string) => (merged[field] === inline[field] ? `ipam.${field}` : `flatFile.${field}`)
     const ipam = new Members(merged, this.#issues, pathOf, 'Net.ipam')
-    return this.#config(ipam, network, { name, cniVersion })
+    const pools = this.#dialect.pools(ipam, this.#issues)
+    return { config: this.#config(ipam, network, { name, cniVersion, namesPools: pools.length > 0 }), pools }
   }
 
   #config(
     ipam: Members,
     network: JsonRecord,
-    { name, cniVersion }: Pick<WhereaboutsConfig, 'name' | 'cniVersion'>,
+    { name, cniVersion, namesPools }: Pick<WhereaboutsConfig, 'name' | 'cniVersion'> & { readonly namesPools: boolean },
   ): WhereaboutsConfig {
     const { rules, args = {} } = this.#options
     const ranges = readRanges(ipam, this.#issues)
@@ -122,7 +150,10 @@ class ConfigReader {
             gatewayText,
             `couldn't parse gateway IP: ${gatewayText}`,
           )
-    const { addresses, asked } = readAddresses({ ipam, network, args, ranges, cniVersion, rules }, this.#issues)
+    const { addresses, asked } = readAddresses(
+      { ipam, network, args, ranges, namesPools, cniVersion, rules },
+      this.#issues,
+    )
     const networkName = this.#networkName(ipam)
     return {
       name,
@@ -171,7 +202,7 @@ class ConfigReader {
     if (read === undefined) return undefined
     if (!Array.isArray(read.plugins) || typeof read.type === 'string') return read
     const plugins = read.plugins.filter(isRecord)
-    const plugin = plugins.find(({ ipam }) => isRecord(ipam) && ipam.type === 'whereabouts') ?? plugins[0]
+    const plugin = plugins.find(({ ipam }) => isRecord(ipam) && ipam.type === this.#dialect.type) ?? plugins[0]
     if (plugin === undefined) {
       this.#issues.add('plugins', 'is empty', "IPAM config missing 'ipam' key")
       return undefined
@@ -211,9 +242,10 @@ class ConfigReader {
 
   #isOurs(ipam: JsonRecord): boolean {
     const type = memberOf(ipam, 'type') ?? ''
-    if (type === 'whereabouts') return true
+    const { type: own } = this.#dialect
+    if (type === own) return true
     const text = `only interested in networks whose IPAM type is 'whereabouts'. This one was: ${String(type)}`
-    this.#issues.add('ipam.type', `expected whereabouts, got ${String(type) || 'none'}`, text)
+    this.#issues.add('ipam.type', `expected ${own}, got ${String(type) || 'none'}`, text)
     return false
   }
 

@@ -12,6 +12,8 @@ interface AddressInput {
   readonly network: JsonRecord
   readonly args: { readonly [name: string]: string }
   readonly ranges: readonly WhereaboutsRange[]
+  /** Whether the configuration names pools: which addresses they have is not known here. */
+  readonly namesPools: boolean
   readonly cniVersion: string
   readonly rules: 'upstream' | undefined
 }
@@ -127,7 +129,7 @@ class AddressReader {
   }
 
   #isInRange(address: Address.Address): boolean {
-    return this.#input.ranges.some(({ prefix }) => Prefix.contains(prefix, address))
+    return this.#input.namesPools || this.#input.ranges.some(({ prefix }) => Prefix.contains(prefix, address))
   }
 }
 

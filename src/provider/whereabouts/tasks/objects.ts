@@ -17,37 +17,21 @@ import {
   readRows,
   reservationName,
 } from '../../../crd/whereabouts/index.js'
-import type { Change, Step } from '../../../plan/index.js'
+import type { Change } from '../../../plan/index.js'
+import { ReadObjects } from './read-objects.js'
 
-/** The objects that one task has read and written. `null`: there is none. */
-export class TaskObjects {
-  readonly #objects = new Map<string, KubeObject | null>()
+/** The objects that one task has read and written, and its pools as they are read. */
+export class TaskObjects extends ReadObjects {
   readonly #pools = new Map<string, PoolReading>()
 
-  observe(change: Change): void {
-    const isPresent = change.kind === 'present'
-    const key = formatRef(isPresent ? refOf(change.object) : change.ref)
-    this.#objects.set(key, isPresent ? change.object : null)
-    this.#pools.delete(key)
+  override observe(change: Change): void {
+    super.observe(change)
+    this.#pools.delete(formatRef(change.kind === 'present' ? refOf(change.object) : change.ref))
   }
 
-  /** Lets an object be read again. */
-  forget(ref: ObjectRef): void {
-    const key = formatRef(ref)
-    this.#objects.delete(key)
-    this.#pools.delete(key)
-  }
-
-  /** `undefined`: not read. */
-  get(ref: ObjectRef): KubeObject | null | undefined {
-    return this.#objects.get(formatRef(ref))
-  }
-
-  /** A step that reads those of the objects that are not read yet; `undefined`: all are. */
-  read(refs: readonly ObjectRef[], why: string): Extract<Step, { kind: 'get' }> | undefined {
-    const unread = new Map(refs.map((ref) => [formatRef(ref), ref]))
-    for (const key of this.#objects.keys()) unread.delete(key)
-    return unread.size === 0 ? undefined : { kind: 'get', refs: [...unread.values()], why }
+  override forget(ref: ObjectRef): void {
+    super.forget(ref)
+    this.#pools.delete(formatRef(ref))
   }
 
   /** The pool of a reference that was read. */
@@ -55,7 +39,7 @@ export class TaskObjects {
     const key = formatRef(ref)
     const known = this.#pools.get(key)
     if (known !== undefined) return known
-    const reading = readPool(this.#objects.get(key) ?? null)
+    const reading = readPool(this.get(ref) ?? null)
     this.#pools.set(key, reading)
     return reading
   }
@@ -67,11 +51,6 @@ export class TaskObjects {
     // one that cannot be read is of another writer
     const spec = read.ok ? read.value.spec : { podref: '' }
     return { kind: 'present', object, spec, annotations: object.metadata.annotations ?? {} }
-  }
-
-  /** All objects of a kind that were read. */
-  *ofKind({ kind }: Pick<KindInfo, 'kind'>): IterableIterator<KubeObject> {
-    for (const object of this.#objects.values()) if (object !== null && object.kind === kind) yield object
   }
 
   /** The addresses of all reservations of a network that were read. */

@@ -34,7 +34,9 @@ export type AddOutcome =
   | { readonly kind: 'noClaim'; readonly message: string }
   /** The claim is of another network: its `spec.network` is not the `name` of the configuration. */
   | { readonly kind: 'otherNetwork'; readonly message: string }
-  /** The Pod is gone, and a later one of its name has the row. */
+  /**
+   * The Pod is gone, and a later one of its name has the row. On blocks: the Pod does not exist.
+   */
   | { readonly kind: 'noPod'; readonly message: string }
   /** Another Pod uses the claim. */
   | { readonly kind: 'claimInUse'; readonly message: string }

@@ -89,7 +89,7 @@ const RANGE: Kind = [
 ]
 
 /** What the tasks read of a `WhereaboutsConfig`. */
-const CONFIG: Kind = [
+export const CONFIG: Kind = [
   'open',
   {
     ranges: ['list', RANGE],

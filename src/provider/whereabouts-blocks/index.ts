@@ -1,0 +1,49 @@
+/**
+ * The networks of whereabouts on blocks: `readBlockNetwork` reads the same configuration under the
+ * IPAM type `ipam-kit`, and `poolsOf` makes its IPPools. The tasks `blockAdd`, `blockDel`,
+ * `blockCheck`, `blockGc` and `blockStatus` carry out the commands of CNI. `blockNetworks` keeps
+ * the IPPools of all NetworkAttachmentDefinitions.
+ *
+ * @module ipam-kit/provider/whereabouts-blocks
+ */
+
+export type { IPPool } from '../../crd/ipam-kit/index.js'
+export type { Result } from '../../errors/index.js'
+export type { Planner, Task } from '../../plan/index.js'
+export type { KnownBlocks, Labels } from '../blocks/index.js'
+export type {
+  AddOutcome,
+  Attachment,
+  AttachmentRecord,
+  CheckOutcome,
+  DelOutcome,
+  ReadConfigOptions,
+  StatusOutcome,
+  WhereaboutsConfig,
+  WhereaboutsGcOutcome,
+} from '../whereabouts/index.js'
+export {
+  BLOCK_IPAM_TYPE,
+  type BlockNetwork,
+  type ReadBlockNetworkOptions,
+  readBlockNetwork,
+} from './config/network.js'
+export { type PoolsOfOptions, poolsOf } from './config/pools-of.js'
+export type {
+  BlockNetworkEventReason,
+  BlockNetworkOutcome,
+  NetworkDefinitionOutcome,
+  NetworkPoolOutcome,
+} from './planner/outcome.js'
+export { type BlockNetworksOptions, type BlockNetworksPlanner, blockNetworks } from './planner/planner.js'
+export { blockAdd } from './tasks/add.js'
+export { blockCheck } from './tasks/check.js'
+export { blockDel } from './tasks/del.js'
+export { blockGc } from './tasks/gc.js'
+export type {
+  BlockCheckRequest,
+  BlockGcRequest,
+  BlockInterfaceRequest,
+  BlockNetworkRequest,
+} from './tasks/request.js'
+export { blockStatus } from './tasks/status.js'
