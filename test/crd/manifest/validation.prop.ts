@@ -128,7 +128,8 @@ describe('what the manifest says is what validate says', () => {
         if (expected) taken++
         expect(model.validate(object).length === 0, JSON.stringify(model.validate(object))).toBe(expected)
       }),
-      { numRuns: count },
+      // of a small kind nearly all random objects are taken
+      { numRuns: count, examples: [[{ spec: 1 }]] },
     )
     // a third to nine tenths of them are
     expect(taken).toBeGreaterThan(count / 20)
