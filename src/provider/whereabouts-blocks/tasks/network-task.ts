@@ -93,7 +93,7 @@ export abstract class NetworkTask<O extends Outcome> implements Task<O> {
     return this.#shown.read(refs, why)
   }
 
-  /** An object that was read; `undefined`: there is none. */
+  /** An object that was read; `undefined`: it does not exist. */
   protected object(ref: ObjectRef): KubeObject | undefined {
     return this.#shown.get(ref) ?? undefined
   }

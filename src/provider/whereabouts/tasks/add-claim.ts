@@ -32,7 +32,7 @@ export class AddClaim {
     this.#objects = objects
   }
 
-  /** Reads the claim; `undefined`: it can be used, or there is none to use. */
+  /** Reads the claim; `undefined`: the claim can be used, or none is configured. */
   read(): Stop | undefined {
     const { config, podNamespace } = this.#request
     const { claim } = config

@@ -1,7 +1,7 @@
 import { formatRef, type KindInfo, type KubeObject, type ObjectRef, refOf } from '../../../crd/meta/object.js'
 import type { Change, Step } from '../../../plan/index.js'
 
-/** The objects that one task has read and written. `null`: there is none. */
+/** The objects that one task has read and written. `null`: the object does not exist. */
 export class ReadObjects {
   readonly #objects = new Map<string, KubeObject | null>()
 
