@@ -2,7 +2,7 @@ import type { Store } from 'ipam-kit/store'
 import { type Attachment, podrefOf } from './attachments.js'
 import type { Answer } from './kubelet.js'
 import { NETWORK_STATUS } from './network-status.js'
-import { addressesOf, domainOf, type Network, type NetworkRange, poolNameOf, reservationNameOf } from './networks.js'
+import { addressesOf, type Network, type NetworkRange, poolNameOf, reservationNameOf } from './networks.js'
 import type { Rules } from './rules.js'
 import type { Row } from './stored.js'
 
@@ -122,7 +122,7 @@ function missing(
 async function probeProblems({ rules, networks, add, del }: RestWorld): Promise<readonly string[]> {
   const problems: string[] = []
   for (const network of networks) {
-    const isFree = network.ranges.every((range) => hasFree(rules, networks, network, range))
+    const isFree = network.ranges.every((range) => hasFree(rules, network, range))
     const before = rules.stored.allRows.length
     const answer = await add(network)
     const isGiven = answer.kind === 'addresses'
@@ -139,14 +139,12 @@ async function probeProblems({ rules, networks, add, del }: RestWorld): Promise<
   return problems
 }
 
-function hasFree(rules: Rules, networks: readonly Network[], network: Network, range: NetworkRange): boolean {
+/** Other ranges take an address by its reservation alone: an ADD does not read their rows. */
+function hasFree(rules: Rules, network: Network, range: NetworkRange): boolean {
   const taken = rules.stored.rows(poolNameOf(network, range)).map(({ address }) => address)
-  const ofOthers = networks
-    .filter((other) => network.overlap && domainOf(other) === domainOf(network))
-    .flatMap((other) => rowsOf(rules, other).map(({ address }) => address))
   return addressesOf(network, range, 'ours').some((address) => {
     const isReserved = network.overlap && rules.stored.reservations.has(reservationNameOf(network, address))
-    return !taken.includes(address) && !ofOthers.includes(address) && !isReserved
+    return !taken.includes(address) && !isReserved
   })
 }
 
