@@ -127,7 +127,8 @@ class Call {
     const { containerId, ifname } = request
     const pod = this.#podOf(request)
     if (pod === undefined) return NO_POD
-    record?.add({ network: request.config.name, containerId, ifname, addedMs: now() })
+    const hasClaim = this.#config.claim !== undefined
+    record?.add({ network: request.config.name, containerId, ifname, addedMs: now(), hasClaim })
     return this.#answer(await this.#task((network) => add({ ...network, containerId, ifname, ...pod }, { sticky })))
   }
 

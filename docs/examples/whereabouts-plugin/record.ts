@@ -50,11 +50,12 @@ function namesIn(folder: string): readonly string[] {
 /** One that another process has just removed, or that cannot be read, frees nothing. */
 function readRecord(file: string): readonly AttachmentRecord[] {
   try {
-    const { network, containerId, ifname, addedMs } = JSON.parse(
+    const { network, containerId, ifname, addedMs, hasClaim } = JSON.parse(
       readFileSync(file, 'utf8'),
     ) as Partial<AttachmentRecord>
     const isWhole = [network, containerId, ifname].every((part) => typeof part === 'string') && Number.isFinite(addedMs)
-    return isWhole ? [{ network, containerId, ifname, addedMs } as AttachmentRecord] : []
+    const known = typeof hasClaim === 'boolean' ? { hasClaim } : {}
+    return isWhole ? [{ network, containerId, ifname, addedMs, ...known } as AttachmentRecord] : []
   } catch {
     return []
   }

@@ -94,6 +94,27 @@ test('the row of a claim stays where the API server drops its mark', async () =>
   expect(await world.rows()).toEqual(['10.0.0.1 p1/net1 ns/p1'])
 })
 
+test.each<[string, boolean | undefined, boolean]>([
+  ['names no claim', false, true],
+  ['names a claim', true, false],
+  ['does not say whether there was a claim', undefined, false],
+])('without reservations, a row whose record %s', async (_, hasClaim, isFreed) => {
+  const world = await withRow()
+  const known = record(0).map((one) => ({ ...one, hasClaim }))
+  const ranges = { ...RANGE, enable_overlapping_ranges: false }
+  expect(await world.gc(ranges, { valid: [], record: known })).toEqual(isFreed ? ['10.0.0.1'] : [])
+  expect(await world.rows()).toHaveLength(isFreed ? 0 : 1)
+})
+
+test('a row stays if the configuration of the GC names a claim, and the record does not say', async () => {
+  const world = await withRow()
+  const rest = { args: { cni: { 'ipam-claim-reference': 'vm1.net' } } }
+  const { config } = world.request(RANGE, { rest })
+  expect(await world.gc(RANGE, { config, valid: [], record: record(0) })).toEqual([])
+  const known = record(0).map((one) => ({ ...one, hasClaim: false }))
+  expect(await world.gc(RANGE, { config, valid: [], record: known })).toEqual(['10.0.0.1'])
+})
+
 test('no list of attachments frees nothing, and "gc": false switches it off', async () => {
   const world = await withRow()
   expect(await world.gc(RANGE, { record: record(0) })).toBe('off')

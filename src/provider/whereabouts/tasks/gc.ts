@@ -26,9 +26,9 @@ const YOUNGEST_MS = 60_000
  * The network status of a Pod that runs proves nothing: it is that of the sandbox before until the
  * meta plugin has written it again. Without a record such rows are left for DEL and the sweep.
  *
- * Rows of valid attachments, rows without an interface, and rows of claims stay: a row or its
- * reservation names the claim. `"gc": false`
- * switches it off. No list of attachments frees nothing, and an empty list says that none exists.
+ * Rows of valid attachments, rows without an interface, and rows of claims stay: a row, its
+ * reservation or the record names the claim. If a network has no reservations and the record does
+ * not say whether there was a claim, the row stays. `"gc": false` switches it off. No list of attachments frees nothing, and an empty list says that none exists.
  *
  * @throws IpamError `INVALID_ARGUMENT`
  */
@@ -101,11 +101,16 @@ class GcTask implements Task<WhereaboutsGcOutcome> {
     return record !== undefined || hasEnded(pod, nowMs)
   }
 
-  /** An API server may drop the mark of a claim from the row. That of the reservation stays. */
+  /**
+   * An API server may drop the mark of a claim from the row. That of the reservation stays. What
+   * cannot be known counts as the row of a claim.
+   */
   #isOfClaim(row: PoolRow): boolean {
     const ref = this.#reservationRef(row)
     const reservation = ref && this.#objects.reservation(ref)
-    return reservation?.kind === 'present' && reservation.annotations[CLAIM_UID_ANNOTATION] !== undefined
+    if (reservation?.kind === 'present' && reservation.annotations[CLAIM_UID_ANNOTATION] !== undefined) return true
+    const { claim, overlappingRanges } = this.#request.config
+    return this.#recordOf(row)?.hasClaim ?? (claim !== undefined || !overlappingRanges)
   }
 
   #recordOf({ id, ifname }: PoolRow): AttachmentRecord | undefined {

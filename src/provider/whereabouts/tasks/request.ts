@@ -50,6 +50,11 @@ export interface AttachmentRecord extends Attachment {
   readonly network: string
   /** When it was added, in milliseconds since 1970. */
   readonly addedMs: number
+  /**
+   * Whether the configuration of its ADD named a claim. Left out: it is not known, and GC keeps the
+   * row if the network has no reservations, or if the configuration of the GC names a claim.
+   */
+  readonly hasClaim?: boolean | undefined
 }
 
 /** What `gc` frees the other rows of. */
@@ -136,7 +141,7 @@ export const GC_REQUEST: Kind = [
     ...NETWORK,
     nodeName: textThat('the name of a Node', (text) => text !== ''),
     valid: ['list?', ['open', ATTACHMENT]],
-    record: ['list?', ['open', { ...ATTACHMENT, network: 'text', addedMs: 'number' }]],
+    record: ['list?', ['open', { ...ATTACHMENT, network: 'text', addedMs: 'number', hasClaim: 'flag?' }]],
   },
 ]
 

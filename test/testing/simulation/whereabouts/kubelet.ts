@@ -32,6 +32,7 @@ export interface AddedRecord {
   readonly ifname: string
   readonly network: string
   readonly addedMs: number
+  readonly hasClaim: boolean
 }
 
 export interface KubeletWorld {
@@ -201,7 +202,8 @@ export class Kubelet {
     attachment.adds++
     this.attachments.add(attachment)
     const { sandbox, ifname, network } = attachment
-    this.#record.push({ containerId: sandbox.id, ifname, network: network.name, addedMs: this.#world.now() })
+    const hasClaim = attachment.claim !== undefined
+    this.#record.push({ containerId: sandbox.id, ifname, network: network.name, addedMs: this.#world.now(), hasClaim })
     const isAbandoned = this.#world.isRough() && this.#world.dice.chance(0.08)
     this.#send({ verb: 'ADD', attachment, isAbandoned })
     // what the plugin answers then, nobody reads
