@@ -35,6 +35,24 @@ test('DEL leaves the reservation that a later container of the Pod has created m
   expect(await world.reservations()).toEqual(['10.0.0.1 ns/p1'])
 })
 
+test('DEL creates the reservation again if a later container of the Pod takes the row over meanwhile', async () => {
+  const world = new World()
+  await world.create(pool('10.0.0.0/24', { 1: row('p1') }), reservation('10.0.0.1', 'p1'))
+  let isSent = false
+  const client = storeOver(world.store, {
+    async patch(ref, patch, options) {
+      const taken = { spec: { allocations: { 1: row('p1', { id: 'c2' }) } } }
+      if (ref.kind === 'IPPool' && !isSent) await world.store.patch(ref, taken)
+      isSent ||= ref.kind === 'IPPool'
+      return world.store.patch(ref, patch, options)
+    },
+  })
+  Object.assign(world, { client })
+  expect(await world.del(RANGE)).toBe('released 10.0.0.1')
+  expect(await world.rows()).toEqual(['10.0.0.1 c2/net1 ns/p1'])
+  expect(await world.reservations()).toEqual(['10.0.0.1 ns/p1'])
+})
+
 test('GC leaves the reservation that a later container of the Pod has created meanwhile', async () => {
   const world = new World()
   await world.create(pool('10.0.0.0/24', { 1: row('p1') }), reservation('10.0.0.1', 'p1'))

@@ -2,7 +2,15 @@ import * as Address from '../../../cidr/nouns/address.js'
 import { formatRef, type ObjectRef, refOf } from '../../../crd/meta/object.js'
 import { IPPool, type PoolRow } from '../../../crd/whereabouts/index.js'
 import { check } from '../../../errors/check.js'
-import { type Change, deleteObject, type Effect, patchObject, type Step, type Task } from '../../../plan/index.js'
+import {
+  type Change,
+  deleteObject,
+  type Effect,
+  guard,
+  patchObject,
+  type Step,
+  type Task,
+} from '../../../plan/index.js'
 import { rowsToRelease } from '../choose/owner.js'
 import { writes } from './add.js'
 import { type ClaimReading, claimRef, ownerOfRow, ownerReading, readClaimObject, readRowClaim } from './holder.js'
@@ -22,7 +30,8 @@ import { idleRow, poolEffect } from './row-effects.js'
  * - It goes by container and interface, and never by the name of the Pod: the next Pod of that name
  *   may run already.
  * - A reservation is deleted only if it names the Pod of the row, and no other interface or
- *   container. If another row of the Pod has the same address, the reservation becomes its own.
+ *   container. If another row of the Pod has the same address, the reservation becomes its own. If a
+ *   later container of the Pod takes the row over meanwhile, the reservation is created again.
  * - The row of a claim that exists is kept, without its Pod. If an ADD ended before it had created
  *   the reservation, it is created then: no other range gives the address.
  * - Reservations are deleted before the rows: a DEL that is called again finds them by their rows.
@@ -114,6 +123,7 @@ class DelTask implements Task<DelOutcome> {
     const effects = [
       ...released.flatMap(({ row }) => this.#reservationEffects(row)),
       ...held.flatMap(({ row }) => this.#keptReservation(row)),
+      ...[...this.#left.values()].flatMap((one) => this.#passedReservation(one)),
       ...this.#rowEffects(held),
     ]
     this.#note(held)
@@ -226,6 +236,19 @@ class DelTask implements Task<DelOutcome> {
     const ref = this.#reservationRef(row)
     if (claim === undefined || ref === undefined || this.#objects.reservation(ref).kind !== 'absent') return []
     return [newReservation(ref, row, claim)]
+  }
+
+  /**
+   * A later container of the Pod has taken the row over meanwhile. Upstream has seen the reservation
+   * that this DEL has deleted, and creates none.
+   */
+  #passedReservation({ pool, row }: Held): readonly Effect[] {
+    const ref = this.#reservationRef(row)
+    const reading = this.#objects.pool(pool)
+    if (ref === undefined || reading.kind !== 'pool' || !this.#reserved.has(ref.name)) return []
+    const later = reading.rows.find(({ key, podref }) => key === row.key && podref === row.podref)
+    if (later === undefined || this.#objects.reservation(ref).kind !== 'absent') return []
+    return [guard(reading.object, `the row is still that of ${later.id}`), newReservation(ref, later, undefined)]
   }
 
   /** Another row of the Pod with the same address, in any pool that was read. */
