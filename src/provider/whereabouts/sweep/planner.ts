@@ -2,6 +2,7 @@ import type { Address } from '../../../cidr/nouns/address.js'
 import {
   type IPPool,
   NodeSlicePool,
+  type OverlappingRangeIPReservation,
   type PoolRow,
   poolNamePrefix,
   readPodref,
@@ -11,6 +12,7 @@ import { check, type KindOf } from '../../../errors/check.js'
 import { refuse } from '../../../errors/refuse.js'
 import { defineWithoutHoldings, type Watches } from '../../../plan/define-planner.js'
 import { Absences, type CachedObjects, type Delta, modelWatch, type Planner, type Watch } from '../../../plan/index.js'
+import { CLAIM_UID_ANNOTATION } from '../tasks/holder.js'
 import { KEYS, planPool, planReservation, type Sweep, type WhereaboutsSweepOutcome } from './sweep.js'
 import {
   type ClaimFacts,
@@ -128,6 +130,7 @@ export function whereaboutsSweep(options: WhereaboutsSweepOptions = {}): Planner
         KEYS.format('reservation', delta.ref),
         // a row can be that of another network, by its reservation there
         ...reservationReadings(delta.ref.name).flatMap(({ address }) => keysOfReservations(address, state)),
+        ...poolsOfClaim(delta, state),
         ...(delta.now === undefined && createReservations ? poolsAtReservation(delta, state) : []),
       ],
       pods: (delta, { state }) => keysOfPod(delta, state),
@@ -210,6 +213,15 @@ function keysOfReservations(address: Address, { reservations }: Sweep): readonly
 
 function asText(value: unknown): string {
   return JSON.stringify(value) ?? ''
+}
+
+/** The keys of the pools with the address of a reservation that names another claim than before. */
+function poolsOfClaim({ ref, before, now }: Delta<OverlappingRangeIPReservation>, { pools }: Sweep) {
+  const [old, current] = [before, now].map((entry) =>
+    entry?.ok === true ? entry.value.metadata.annotations?.[CLAIM_UID_ANNOTATION] : undefined,
+  )
+  if (old === current) return []
+  return reservationReadings(ref.name).flatMap(({ address }) => keysOfPools(pools.by('address', textOf(address))))
 }
 
 function poolsAtReservation({ before }: Delta<{ readonly spec: { readonly podref: string } }>, { pools }: Sweep) {

@@ -22,6 +22,7 @@ import {
 } from '../../../plan/index.js'
 import { plannerKeys } from '../../../plan/planner-keys.js'
 import type { TrimmedObject } from '../../../plan/selection.js'
+import { CLAIM_UID_ANNOTATION } from '../tasks/holder.js'
 import { type Decision, decisionOn, type OtherRow, type PodRules } from './decision.js'
 import { type ClaimFacts, type PodFacts, type SweptPool, textOf } from './watches.js'
 
@@ -69,7 +70,7 @@ export function planPool(key: string, name: string, sweep: Sweep, { nowMs }: Pla
   const { pods, claims, rules } = sweep
   const swept = entry?.ok === true ? entry.value : undefined
   const judged = (swept?.read.rows ?? []).map((row): Judged => {
-    const holding = { ...row, others: () => rowsInOthers(swept?.object, row.address, sweep) }
+    const holding = { ...row, others: () => rowsInOthers(swept?.object, row, sweep) }
     return { row, decision: decisionOn(holding, pods, claims, rules) }
   })
   const surplus = judged.filter(({ decision }) => decision.kind === 'surplus').map(identityOf)
@@ -104,15 +105,42 @@ export function planPool(key: string, name: string, sweep: Sweep, { nowMs }: Pla
   return { outcome, effects: [], requeueAfterSeconds }
 }
 
-/** The rows of an address in other pools. O(pools with the address). */
-function rowsInOthers(pool: IPPool | undefined, address: Address.Address, { pools }: Sweep): readonly OtherRow[] {
-  return pools.by('address', textOf(address)).flatMap(({ object, read: { range } }) => {
+/** The rows of the address of a row in other pools. O(pools with the address). */
+function rowsInOthers(pool: IPPool | undefined, { address }: PoolRow, sweep: Sweep): readonly OtherRow[] {
+  const own = pool && reservationOfRow(pool, address)
+  return sweep.pools.by('address', textOf(address)).flatMap(({ object, read: { range } }) => {
     const key = object === pool || range === undefined ? undefined : rowKey(range, address)
     const stored = key?.ok === true ? asObject(object.spec.allocations[key.value]) : undefined
     if (stored === undefined) return []
     const { podref, ifname } = stored
-    return { podref: String(podref), ifname: typeof ifname === 'string' ? ifname : undefined, stored }
+    const row = { podref: String(podref), ifname: typeof ifname === 'string' ? ifname : undefined, stored }
+    const name = reservationOfRow(object, address)
+    return name === own ? row : withClaim(row, reservationFor(name, object, row, sweep))
   })
+}
+
+/** The name of the reservation of a row, if the name of its pool begins with its network. */
+function reservationOfRow({ metadata, spec }: IPPool, address: Address.Address): string | undefined {
+  const networkName = poolNamePrefix(metadata.name, spec.range)
+  const name = networkName === undefined ? undefined : reservationName({ address, networkName })
+  return name?.ok === true ? name.value : undefined
+}
+
+/** The reservation of a name, if it is that of the row. */
+function reservationFor(
+  name: string | undefined,
+  { metadata: { namespace } }: IPPool,
+  { podref }: OtherRow,
+  { reservations }: Sweep,
+): OverlappingRangeIPReservation | undefined {
+  const entry = name === undefined ? undefined : reservations.entry({ namespace, name })
+  return entry?.ok === true && (podref === '' || entry.value.spec.podref === podref) ? entry.value : undefined
+}
+
+/** A row with the claim of its reservation: an API server may have dropped the members of the row. */
+function withClaim(row: OtherRow, reservation: OverlappingRangeIPReservation | undefined): OtherRow {
+  const uid = reservation?.metadata.annotations?.[CLAIM_UID_ANNOTATION]
+  return uid === undefined ? row : { ...row, stored: { ...row.stored, [CLAIM_UID_ANNOTATION]: uid } }
 }
 
 /** A row that was given again is another one, and its grace period begins anew. */
@@ -222,25 +250,19 @@ function reservationDecision(object: OverlappingRangeIPReservation, sweep: Sweep
 function rowsOf(
   { metadata: { namespace, name }, spec }: OverlappingRangeIPReservation,
   address: Address.Address,
-  { pools, reservations }: Sweep,
-): { readonly own: readonly PoolRow[]; readonly elsewhere: readonly PoolRow[] } {
+  sweep: Sweep,
+): { readonly own: readonly PoolRow[]; readonly elsewhere: readonly OtherRow[] } {
   const text = textOf(address)
-  const [own, elsewhere]: [PoolRow[], PoolRow[]] = [[], []]
-  for (const { object, read } of pools.by('address', text)) {
+  const [own, elsewhere]: [PoolRow[], OtherRow[]] = [[], []]
+  for (const { object, read } of sweep.pools.by('address', text)) {
     if (object.metadata.namespace !== namespace) continue
-    const network = poolNamePrefix(object.metadata.name, object.spec.range)
     for (const row of read.rows) {
       if (textOf(row.address) !== text) continue
-      const other = network === undefined ? undefined : reservationName({ address: row.address, networkName: network })
-      const isOther = other?.ok === true && other.value !== name && isReservedFor(other.value, row)
-      if (isOther) elsewhere.push(row)
+      const other = reservationOfRow(object, row.address)
+      const reservation = other === name ? undefined : reservationFor(other, object, row, sweep)
+      if (reservation !== undefined) elsewhere.push(withClaim(row, reservation))
       else if (row.podref === spec.podref || row.podref === '') own.push(row)
     }
   }
   return { own, elsewhere }
-
-  function isReservedFor(other: string, { podref }: PoolRow): boolean {
-    const entry = reservations.entry({ namespace, name: other })
-    return entry?.ok === true && (podref === '' || entry.value.spec.podref === podref)
-  }
 }

@@ -1,6 +1,7 @@
 import { IPAMClaim } from 'ipam-kit/crd/ipamclaims'
-import { IPPool } from 'ipam-kit/crd/whereabouts'
+import { IPPool, OverlappingRangeIPReservation } from 'ipam-kit/crd/whereabouts'
 import { unwrap } from 'ipam-kit/errors'
+import { CLAIM_UID_ANNOTATION } from 'ipam-kit/provider/whereabouts'
 import { describe, expect, test } from 'vitest'
 import { World } from './world.js'
 
@@ -139,4 +140,53 @@ test.each<[string, string, readonly string[]]>([
   await world.reservation('10.40.0.3', P1)
   await world.sweep()
   expect(Object.keys(await world.reservations()).sort()).toEqual(left)
+})
+
+test.each<[string, string | undefined, boolean]>([
+  ['names the claim', UID, true],
+  ['names another claim', '00000000-0000-4000-8000-000000000000', false],
+  ['names no claim', undefined, false],
+])('20332: without members of rows, a row of another network whose reservation %s', async (_, uid, isFreed) => {
+  const world = new World()
+  const { apiVersion, kind, metadata } = await claimOf(world)
+  const ref = { apiVersion, kind, namespace: 'default', name: 'vm' }
+  unwrap(await world.store.patch(ref, { status: { ips: ['10.40.0.3/24'] } }, { subresource: 'status' }))
+  await world.pool('blue-10.40.0.0-24', '10.40.0.0/24', { '3': 'default/p2' })
+  await world.pod('default/p2', { status: ['10.40.0.3'] })
+  await world.reservation('blue-10.40.0.3', 'default/p2')
+  // what a container leaves that has died, and the reservation of another one
+  await world.pool('10.40.0.0-24', '10.40.0.0/24', { '3': P1 })
+  await world.pool('red-10.40.0.0-24', '10.40.0.0/24', {})
+  await world.reservation('red-10.40.0.3', P1)
+  await world.sweep()
+  expect(await world.rows('10.40.0.0-24')).toEqual(['3'])
+  const named = uid === UID ? metadata.uid : uid
+  const annotations = { [CLAIM_UID_ANNOTATION]: named ?? null }
+  const { apiVersion: group, kind: reservation } = OverlappingRangeIPReservation.info
+  const at = { apiVersion: group, kind: reservation, namespace: 'kube-system', name: 'blue-10.40.0.3' }
+  unwrap(await world.store.patch(at, { metadata: { annotations } }))
+  await world.sweep()
+  expect(await world.rows('10.40.0.0-24')).toEqual(isFreed ? [] : ['3'])
+  expect(await world.rows('blue-10.40.0.0-24')).toEqual(['3'])
+  expect(Object.keys(await world.reservations()).sort()).toEqual(
+    isFreed ? ['blue-10.40.0.3'] : ['blue-10.40.0.3', 'red-10.40.0.3'],
+  )
+})
+
+test('20332: a reservation that names another claim than before wakes the pools with its address', async () => {
+  const world = new World()
+  await world.pool('10.40.0.0-24', '10.40.0.0/24', { '3': P1 })
+  await world.reservation('blue-10.40.0.3', 'default/p2')
+  await world.pod(P1, { status: ['10.40.0.3'] })
+  await world.pod('default/p2', { status: ['10.40.0.3'] })
+  await world.look()
+  const { apiVersion, kind } = OverlappingRangeIPReservation.info
+  const at = { apiVersion, kind, namespace: 'kube-system', name: 'blue-10.40.0.3' }
+  const wakesWith = async (metadata: object) => {
+    const object = unwrap(await world.store.patch(at, { metadata } as never))
+    return world.planner.observe({ kind: 'present', object })
+  }
+  const pool = 'pool kube-system/10.40.0.0-24'
+  expect(await wakesWith({ annotations: { [CLAIM_UID_ANNOTATION]: UID } })).toContain(pool)
+  expect(await wakesWith({ labels: { a: 'b' } })).not.toContain(pool)
 })
