@@ -137,7 +137,7 @@ function reservationFor(
   return entry?.ok === true && (podref === '' || entry.value.spec.podref === podref) ? entry.value : undefined
 }
 
-/** A row with the claim of its reservation: an API server may have dropped the members of the row. */
+/** A row with the claim of its reservation: an API server may have dropped that of the row. */
 function withClaim(row: OtherRow, reservation: OverlappingRangeIPReservation | undefined): OtherRow {
   const uid = reservation?.metadata.annotations?.[CLAIM_UID_ANNOTATION]
   return uid === undefined ? row : { ...row, stored: { ...row.stored, [CLAIM_UID_ANNOTATION]: uid } }

@@ -30,8 +30,8 @@ import { idleRow, poolEffect } from './row-effects.js'
  * - It goes by container and interface, and never by the name of the Pod: the next Pod of that name
  *   may run already.
  * - A reservation is deleted only if it names the Pod of the row, and no other interface or
- *   container. If another row of the Pod has the same address, the reservation becomes its own. If a
- *   later container of the Pod takes the row over meanwhile, the reservation is created again.
+ *   container. If another row of the Pod has the same address, the reservation becomes its own. If
+ *   a later container of the Pod takes the row over meanwhile, the reservation is created again.
  * - The row of a claim that exists is kept, without its Pod. If an ADD ended before it had created
  *   the reservation, it is created then: no other range gives the address.
  * - Reservations are deleted before the rows: a DEL that is called again finds them by their rows.
@@ -239,8 +239,8 @@ class DelTask implements Task<DelOutcome> {
   }
 
   /**
-   * A later container of the Pod has taken the row over meanwhile. Upstream has seen the reservation
-   * that this DEL has deleted, and creates none.
+   * A later container of the Pod has taken the row over meanwhile. Upstream has seen the
+   * reservation that this DEL has deleted, and creates none.
    */
   #passedReservation({ pool, row }: Held): readonly Effect[] {
     const ref = this.#reservationRef(row)

@@ -28,7 +28,8 @@ const YOUNGEST_MS = 60_000
  *
  * Rows of valid attachments, rows without an interface, and rows of claims stay: a row, its
  * reservation or the record names the claim. If a network has no reservations and the record does
- * not say whether there was a claim, the row stays. `"gc": false` switches it off. No list of attachments frees nothing, and an empty list says that none exists.
+ * not say whether there was a claim, the row stays. `"gc": false` switches it off. No list of
+ * attachments frees nothing, and an empty list says that none exists.
  *
  * @throws IpamError `INVALID_ARGUMENT`
  */
