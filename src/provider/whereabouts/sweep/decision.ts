@@ -8,7 +8,7 @@ import { type PoolRow, readPodref } from '../../../crd/whereabouts/index.js'
 import { type CachedObjects, type Effect, guard, proofOfAbsence } from '../../../plan/index.js'
 import type { TrimmedObject } from '../../../plan/selection.js'
 import { type RowClaim, readRowClaim } from '../tasks/holder.js'
-import { type ClaimFacts, type PodFacts, type ReportedAddress, textOf } from './watches.js'
+import { type ClaimFacts, type PodFacts, type ReportedAddress, reportedBy, textOf } from './watches.js'
 
 /** When the sweep frees addresses of Pods that still exist. */
 export interface PodRules {
@@ -71,7 +71,7 @@ export function decisionOn(
     }
   }
   if (!entry.ok) return UNCERTAIN
-  const { phase, reported, isEvicted } = entry.value
+  const { phase, isEvicted } = entry.value
   const isCompleted = phase === 'Succeeded' || phase === 'Failed'
   const checks = [guard(entry.object, `the state of the Pod ${podref} has not changed`)]
   if (isCompleted && rules.completedPods === 'free') {
@@ -81,7 +81,8 @@ export function decisionOn(
     return { kind: 'free', checks, why: `the taint manager evicts the Pod ${podref}` }
   }
   const isStarted = isCompleted || phase === 'Running'
-  if (reported === undefined || !isStarted) return UNCERTAIN
+  const reported = isStarted ? reportedBy(entry.value) : undefined
+  if (reported === undefined) return UNCERTAIN
   if (isReported(holding, reported)) return KEPT
   return { kind: 'surplus', checks, why: `the Pod ${podref} reports other addresses` }
 }

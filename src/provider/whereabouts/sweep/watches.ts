@@ -20,27 +20,14 @@ export interface ReportedAddress {
   readonly ifname: string
 }
 
-/** What the sweep needs to know of a Pod. */
-export interface PodFacts {
-  readonly phase: string
-  /**
-   * The addresses of its interfaces. `undefined`: its network status cannot be read, or it has none
-   * yet.
-   */
-  readonly reported: readonly ReportedAddress[] | undefined
-  /** Whether the taint manager evicts it. */
-  readonly isEvicted: boolean
-  /** What the facts were read from. */
-  readonly source: PodSource
-}
-
 /**
- * What is kept of the status of a Pod. A cluster has thousands of Pods, so that the addresses are
- * one text.
+ * What the sweep needs to know of a Pod, and all that is kept of its status. A cluster has
+ * thousands of Pods, so that the addresses are one text; `reportedBy` reads it.
  */
-interface PodSource {
+export interface PodFacts {
   readonly uid: string | undefined
   readonly phase: string
+  /** Whether the taint manager evicts it. */
   readonly isEvicted: boolean
   /** Lines of an address, a space and its interface. `undefined`: they are not known. */
   readonly ips: string | undefined
@@ -49,19 +36,19 @@ interface PodSource {
 export const podWatch: TrimmedWatch<PodFacts> = {
   ...Pod.info,
   keep: trimmed,
-  parse: (object, before) => ({ ok: true, value: factsOf(object.status as PodSource, before) }),
+  parse: (object, before) => ({ ok: true, value: factsOf(object.status as PodFacts, before) }),
 }
 
 function trimmed({ apiVersion, kind, metadata, status }: KubeObject): KubeObject {
   const { name, namespace, uid, resourceVersion } = metadata
   const { phase, podIPs, conditions } = asObject(status) ?? {}
-  const source: PodSource = {
+  const facts: PodFacts = {
     uid,
     phase: typeof phase === 'string' ? phase : '',
     isEvicted: Array.isArray(conditions) && conditions.some(isEviction),
     ips: ipsOf(metadata.annotations?.[NETWORK_STATUS_ANNOTATION], podIPs),
   }
-  return { apiVersion, kind, metadata: { name, namespace, uid, resourceVersion }, status: source }
+  return { apiVersion, kind, metadata: { name, namespace, uid, resourceVersion }, status: facts }
 }
 
 function isEviction(condition: unknown): boolean {
@@ -86,18 +73,24 @@ function ipsOf(annotation: string | undefined, podIPs: unknown): string | undefi
   return [...reported, ...others.map((text) => `${text} `)].join('\n')
 }
 
+/** The facts from before if nothing of interest has changed. */
+function factsOf(facts: PodFacts, before: PodFacts | undefined): PodFacts {
+  const { uid, phase, isEvicted, ips } = facts
+  const isSame = before?.uid === uid && before?.phase === phase && before.isEvicted === isEvicted && before.ips === ips
+  return isSame ? before : facts
+}
+
+/**
+ * The addresses of its interfaces. `undefined`: its network status cannot be read, or it has none
+ * yet. O(addresses).
+ */
+export function reportedBy({ ips }: PodFacts): readonly ReportedAddress[] | undefined {
+  return ips === '' ? [] : ips?.split('\n').map(readLine)
+}
+
 function readLine(line: string): ReportedAddress {
   const [text = '', ifname = ''] = line.split(' ')
   return { address: Address.parse(text), ifname }
-}
-
-function factsOf(source: PodSource, before: PodFacts | undefined): PodFacts {
-  const { uid, phase, isEvicted, ips } = source
-  const had = before?.source
-  const isSame = had?.uid === uid && had?.phase === phase && had.isEvicted === isEvicted && had.ips === ips
-  if (before !== undefined && isSame) return before
-  const reported = ips === '' ? [] : ips?.split('\n').map(readLine)
-  return { phase, reported, isEvicted, source }
 }
 
 /** A pool with its rows. */
