@@ -3,6 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { admitExample, type Example } from '../account.js'
 import type { Recording } from '../differences.js'
+import { paced } from '../pace.js'
 import type { Depth, Report } from '../report.js'
 import type { RealKubernetes } from '../servers/kubernetes.js'
 import { judge, readScript, record } from '../traces.js'
@@ -72,7 +73,7 @@ export async function recordingOf(parts: Replays, name: Name, only: readonly str
     return record(groundOfPlugin(parts), { ...drive, env: { WHEREABOUTS: executable(parts), TMPDIR: folderOf(parts) } })
   }
   const controller = `${process.execPath} ${parts.controllers} --metrics 0 ${flags}`
-  const drive = { name, script, only, controller, startupMs: STARTUP_MS, longestWaitMs: LONGEST_WAIT_MS }
+  const drive = { name, script, only, controller, startupMs: paced(STARTUP_MS), longestWaitMs: LONGEST_WAIT_MS }
   return record(await groundOfControllers(parts), drive)
 }
 
