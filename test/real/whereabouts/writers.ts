@@ -119,14 +119,31 @@ type Answers = Map<Interface, Ended>
 async function addAll(runtime: Runtime, interfaces: readonly Interface[], atOnce: number): Promise<Answers> {
   const answers: Answers = new Map()
   await eachOf(interfaces, atOnce, async (who) => {
-    answers.set(who, await runtime.call('ADD', who, who.ipam))
+    answers.set(who, await called(runtime, 'ADD', who))
   })
   return answers
 }
 
+/** The code of an answer after which a runtime calls again. */
+const TRY_AGAIN_LATER = 11
+const CALLS = 5
+
+/**
+ * As a runtime calls, which calls again where it is told to try later: the answer of the last call,
+ * with the time of all. 200 processes on two cores can keep an API server from answering in time.
+ */
+async function called(runtime: Runtime, command: string, who: Interface): Promise<Ended> {
+  const start = performance.now()
+  let ended = await runtime.call(command, who, who.ipam)
+  for (let call = 1; call < CALLS && ended.answer?.code === TRY_AGAIN_LATER; call++) {
+    ended = await runtime.call(command, who, who.ipam)
+  }
+  return { ...ended, ms: performance.now() - start }
+}
+
 async function deleteAll(runtime: Runtime, interfaces: readonly Interface[]): Promise<void> {
   await eachOf(interfaces, 16, async (who) => {
-    const { exit, answer, stderr } = await runtime.call('DEL', who, who.ipam)
+    const { exit, answer, stderr } = await called(runtime, 'DEL', who)
     assert.equal(exit, 0, `DEL of ${who.container}: ${JSON.stringify(answer)} ${stderr}`)
     assert.equal(answer, undefined)
   })
