@@ -11,7 +11,13 @@ const ranges = fc.record({
   start: fc.option(fc.nat(70), { nil: undefined }),
   end: fc.option(fc.nat(70), { nil: undefined }),
   exclude: fc.array(fc.tuple(fc.nat(63), fc.constantFrom('', '/30', '/126', '-')), { maxLength: 3 }),
-  taken: fc.array(fc.nat(80), { maxLength: 80 }),
+  // few of many, or nearly all from the first on in any order
+  taken: fc.oneof(
+    fc.array(fc.nat(80), { maxLength: 80 }),
+    fc.nat(64).chain((last) => fc.shuffledSubarray([...Array(last + 1).keys()], { minLength: last })),
+  ),
+  /** As the rows of a pool are. */
+  inOrder: fc.boolean(),
   keptBack: fc.array(fc.nat(63), { maxLength: 2 }),
 })
 
@@ -34,9 +40,8 @@ describe('the choice of an address', () => {
       end: given.end === undefined ? undefined : beyond(given.end),
       exclude,
     }
-    const taken = given.taken.map((index) =>
-      index < size ? at(index) : Address.parse(index % 2 ? '10.1.2.3' : 'fd01::'),
-    )
+    const indexes = given.inOrder ? [...given.taken].sort((a, b) => a - b) : given.taken
+    const taken = indexes.map((index) => (index < size ? at(index) : Address.parse(index % 2 ? '10.1.2.3' : 'fd01::')))
     const keptBack = given.keptBack.map(at)
 
     // the walk: index 0 and the last one are not given

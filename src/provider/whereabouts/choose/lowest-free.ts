@@ -8,14 +8,15 @@ type RangeSet = RangeSet.RangeSet
  * The lowest address of a set that is not taken; `undefined`: all are. O(taken) where a low range
  * of the set has a free address, O(n log n) else.
  *
- * n taken addresses leave one of the first n + 1 of a range free. So one bitmap of n + 1 bits is
- * enough, however large the range is:
+ * Rows come in the order of their keys, and IPv4 rows mostly need one pass: it follows the addresses
+ * from the first one on up to a gap. It also keeps the lowest address that came before its turn. If
+ * the gap reaches that one, a bitmap decides.
+ *
+ * n taken addresses leave one of the first n + 1 of a range free. So the bitmap has n + 1 bits,
+ * however large the range is:
  *
  *     addresses   |first ............ first + n| ................ last|
  *     bitmap      |1110111 ...                0|
- *
- * Rows come in the order of their keys, so most have the word of the row before. A word is written
- * when another one comes, which takes half of the time of a write for each row.
  */
 export function lowestFree(addresses: RangeSet, taken: readonly Address[]): Address | undefined {
   const first = RangeSet.first(addresses)
@@ -29,21 +30,36 @@ export function lowestFree(addresses: RangeSet, taken: readonly Address[]): Addr
 }
 
 function lowest4(first: number, taken: readonly Address[], count: number): number | undefined {
+  const end = runEnd4(first, taken, count)
+  if (end !== undefined) return end
   const words = new Uint32Array((count + 31) >>> 5)
-  let [at, word] = [0, 0]
   for (const address of taken) {
     if (address?.family !== 4) continue
     const offset = address.value - first
-    if (offset < 0 || offset >= count) continue
-    if (offset >>> 5 !== at) {
-      words[at]! |= word
-      at = offset >>> 5
-      word = 0
-    }
-    word |= 1 << (offset & 31)
+    if (offset >= 0 && offset < count) words[offset >>> 5]! |= 1 << (offset & 31)
   }
-  words[at]! |= word
   return zeroOf(words, count)
+}
+
+/**
+ * The lowest offset from `first` on that is not taken; `undefined`: one pass does not show it.
+ *
+ * A loop by index, and all comparisons in the loop: V8 enters its optimised code in the middle of
+ * the first call, and would leave it at the end of each one for a comparison that it has not seen.
+ */
+function runEnd4(first: number, taken: readonly Address[], count: number): number | undefined {
+  let end = 0
+  let early = count
+  for (let index = 0; index < taken.length; index++) {
+    const address = taken[index]
+    if (address?.family !== 4) continue
+    const offset = address.value - first
+    if (offset === end) {
+      end++
+      if (end >= early) return undefined
+    } else if (offset > end && offset < early) early = offset
+  }
+  return end
 }
 
 /**
