@@ -2,7 +2,9 @@
  * The networks of whereabouts on blocks: `readBlockNetwork` reads the same configuration under the
  * IPAM type `ipam-kit`, and `poolsOf` makes its IPPools. The tasks `blockAdd`, `blockDel`,
  * `blockCheck`, `blockGc` and `blockStatus` carry out the commands of CNI. `blockNetworks` keeps
- * the IPPools of all NetworkAttachmentDefinitions.
+ * the IPPools of all NetworkAttachmentDefinitions. `planUpgrade` reports what an upgrade from pools
+ * of whereabouts has to do. `planUpgrade` reports what an upgrade from pools
+ * of whereabouts has to do.
  *
  * @module ipam-kit/provider/whereabouts-blocks
  */
@@ -47,3 +49,5 @@ export type {
   BlockNetworkRequest,
 } from './tasks/request.js'
 export { blockStatus } from './tasks/status.js'
+export { planUpgrade, type UpgradeInput } from './upgrade/plan-upgrade.js'
+export type { UpgradeOddity, UpgradePlan, UpgradePool, UpgradeRow } from './upgrade/report.js'

@@ -49,7 +49,7 @@ export function placeProblem({ pool, range }: Place, known: KnownBlocks): string
 }
 
 /** Of static addresses some are those of one Pod: the pool does not know them. */
-function givenBy({ prefix, bounds, excludes, gateway }: RangePool): RangeSet.RangeSet {
+export function givenBy({ prefix, bounds, excludes, gateway }: RangePool): RangeSet.RangeSet {
   const range = bounds ?? allocatableRange({ prefix })
   const all = range === undefined ? RangeSet.fromRanges([]) : RangeSet.fromRanges([range])
   const without = gateway === undefined ? excludes : RangeSet.union(excludes, RangeSet.fromAddresses([gateway]))

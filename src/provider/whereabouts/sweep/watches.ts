@@ -88,6 +88,11 @@ export function reportedBy({ ips }: PodFacts): readonly ReportedAddress[] | unde
   return ips === '' ? [] : ips?.split('\n').map(readLine)
 }
 
+/** As {@link reportedBy}, of a Pod as it is stored. */
+export function reportedByPod(pod: KubeObject): readonly ReportedAddress[] | undefined {
+  return reportedBy(trimmed(pod).status as PodFacts)
+}
+
 function readLine(line: string): ReportedAddress {
   const [text = '', ifname = ''] = line.split(' ')
   return { address: Address.parse(text), ifname }
