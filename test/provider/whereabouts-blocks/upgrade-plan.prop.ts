@@ -37,7 +37,10 @@ const rows = fc.dictionary(
   { maxKeys: 5 },
 )
 
-const pools = fc.array(fc.record({ range: fc.constantFrom(...common), isBlue: fc.constantFrom(false, false, true), rows }), { maxLength: 3 })
+const pools = fc.array(
+  fc.record({ range: fc.constantFrom(...common), isBlue: fc.constantFrom(false, false, true), rows }),
+  { maxLength: 3 },
+)
 
 /** Whether a Pod has each of its rows in its status, and each row its reservation. */
 const losses = fc.array(fc.constantFrom(...Array<''>(20), 'status', 'reservation', 'other'), {
@@ -75,7 +78,11 @@ const inputs = fc
     )
     return {
       networks: configs.map(({ end, range, ...more }) =>
-        oldNetwork({ ...more, range, ...(end && (range === '10.0.0.0/28' || range === '10.0.1.0/28') && { range_end: `${bases[range]}${end}` }) }),
+        oldNetwork({
+          ...more,
+          range,
+          ...(end && (range === '10.0.0.0/28' || range === '10.0.1.0/28') && { range_end: `${bases[range]}${end}` }),
+        }),
       ),
       pools: [...byName.values()],
       reservations: [...reservations.values()],

@@ -59,9 +59,7 @@ function oldPool(object: KubeObject, named: readonly NamedRange[]): OldPool {
   const [first] = ranges
   if (first === undefined) oddities.push(withoutNetwork(name, masked, named))
   else if (!Prefix.equals(first.prefix, masked)) {
-    oddities.push(
-      obstacle('range', `its networks have ${Prefix.format(first.prefix)}, and it has ${spec.range}`),
-    )
+    oddities.push(obstacle('range', `its networks have ${Prefix.format(first.prefix)}, and it has ${spec.range}`))
   }
   const domains = [...new Set(ranges.map(({ domain }) => domain))]
   if (domains.length > 1) {
