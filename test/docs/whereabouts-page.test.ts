@@ -42,7 +42,7 @@ test('the commands of the plugin make a program that answers a runtime', async (
 }, 60_000)
 
 test('the flags of the plugin are those of its program', () => {
-  const program = readFileSync(`${root}docs/examples/whereabouts-plugin/main.ts`, 'utf8')
+  const program = readFileSync(`${root}docs/examples/cni-plugin/main.ts`, 'utf8')
   const [, names = ''] = /const flags = \{(.*)\} as const/.exec(program) ?? []
   const wanted = [...names.matchAll(/(\w+): \{ type: 'string' \}/g)].map(([, name]) => `--${name}`)
   expect(wanted.length).toBeGreaterThan(2)

@@ -22,6 +22,7 @@ import { parseArgs } from 'node:util'
 import { writeSection } from '../../bench/page.js'
 import { blocksPart } from './blocks/part.js'
 import { browser } from './browser/part.js'
+import { cniPart } from './cni/part.js'
 import { writeResults } from './conformance.js'
 import { controller } from './controller/part.js'
 import { crd } from './crd/part.js'
@@ -61,6 +62,7 @@ const parts: readonly Part[] = [
   blocksPart,
   selection,
   whereaboutsPart,
+  cniPart,
   demo,
 ]
 

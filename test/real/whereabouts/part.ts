@@ -14,7 +14,7 @@ import { largePool } from './sweeps.js'
 import { replays } from './traces.js'
 import { writers } from './writers.js'
 
-const PLUGIN = fileURLToPath(new URL('../../../docs/examples/whereabouts-plugin/main.ts', import.meta.url))
+const PLUGIN = fileURLToPath(new URL('../../../docs/examples/cni-plugin/main.ts', import.meta.url))
 const READER = fileURLToPath(new URL('sweep-reader.ts', import.meta.url))
 const CONTROLLERS = exampleNamed('whereabouts-controller', 'ipam-kit-whereabouts')
 

@@ -1,4 +1,4 @@
-import { request as httpRequest } from 'node:http'
+import { Agent as HttpAgent, request as httpRequest } from 'node:http'
 import { Agent, request as httpsRequest } from 'node:https'
 import type { KubernetesClient } from 'ipam-kit/store/kubernetes'
 import type { KubeServer } from './kubeconfig.js'
@@ -30,7 +30,8 @@ export function smallClient(server: KubeServer, { requestMs, totalMs }: ClientLi
         rejectUnauthorized: !isUnverified,
         servername: serverName,
       })
-    : undefined
+    : // the agent of the process may use a proxy
+      new HttpAgent({ keepAlive: true, maxSockets: 1 })
   const deadline = performance.now() + totalMs
   return {
     request({ method, path, headers, body }) {

@@ -1,6 +1,5 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import { parse } from 'yaml'
 
 /** An API server and its credentials, of the current context of a kubeconfig. */
 export interface KubeServer {
@@ -23,12 +22,13 @@ interface Entry {
 
 /**
  * Reads a kubeconfig: certificates and tokens in the file or in files beside it. Programs that give
- * credentials are not started: a plugin has to answer at once.
+ * credentials are not started: a plugin has to answer at once. A file with credentials must not be
+ * readable by other users.
  *
  * @throws Error with one sentence
  */
-export function readKubeconfig(file: string): KubeServer {
-  const config = parse(readFileSync(file, 'utf8')) as { readonly [member: string]: unknown } | null
+export async function readKubeconfig(file: string): Promise<KubeServer> {
+  const config = (await contentOf(file)) as { readonly [member: string]: unknown } | null
   const named = (list: string, name: unknown, part: string): { readonly [member: string]: unknown } => {
     const entries = config?.[list]
     const entry = Array.isArray(entries) ? (entries as readonly Entry[]).find((each) => each?.name === name) : undefined
@@ -46,6 +46,10 @@ export function readKubeconfig(file: string): KubeServer {
     const [data, path] = [textOf(of[`${member}-data`]), textOf(of[member])]
     if (data !== undefined) return Buffer.from(data, 'base64').toString()
     return path === undefined ? undefined : readFileSync(resolve(dirname(file), path), 'utf8')
+  }
+  if (textOf(user.token) !== undefined || textOf(user['client-key-data']) !== undefined) assertSecret(file)
+  for (const path of [textOf(user.tokenFile), textOf(user['client-key'])]) {
+    if (path !== undefined) assertSecret(resolve(dirname(file), path))
   }
   const url = textOf(cluster.server)
   if (url === undefined) throw new Error(`${file}: the cluster has no server`)
@@ -69,6 +73,27 @@ function headersOf(user: { readonly [member: string]: unknown }, file: string): 
     ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
     ...(as === undefined ? {} : { 'impersonate-user': as }),
   }
+}
+
+/** No message has a part of the text: it has credentials. */
+async function contentOf(file: string): Promise<unknown> {
+  const text = readFileSync(file, 'utf8')
+  try {
+    return JSON.parse(text)
+  } catch {
+    // a process that reads JSON starts faster
+    const { parse } = await import('yaml')
+    try {
+      return parse(text, { logLevel: 'error' })
+    } catch {
+      throw new Error(`${file}: it is not YAML`)
+    }
+  }
+}
+
+/** The plugin runs as root on each node: its token is for root alone. */
+function assertSecret(file: string): void {
+  if ((statSync(file).mode & 0o077) !== 0) throw new Error(`${file}: other users can read its credentials: chmod 600`)
 }
 
 function textOf(value: unknown): string | undefined {

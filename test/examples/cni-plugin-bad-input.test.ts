@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { cniPlugin } from '../../docs/examples/cni-plugin/plugin.js'
 import { serve } from '../../docs/examples/cni-plugin/serve.js'
-import { whereaboutsPlugin } from '../../docs/examples/whereabouts-plugin/plugin.js'
 import { SmallApi } from './small-api.js'
 
-// The section "Bad input" of the whereabouts plugin: each input with its exit code, its CNI error
+// Bad input of the plugin: each input with its exit code, its CNI error
 // code and its message, and exactly one JSON text on stdout.
 
 const folder = mkdtempSync(join(tmpdir(), 'ipam-kit-bad-input-'))
@@ -21,7 +21,7 @@ beforeAll(async () => {
   const contexts = part('context', { cluster: 'x', user: 'x', namespace: 'pools' })
   const users = part('user', { token: 'secret' })
   const config = { apiVersion: 'v1', kind: 'Config', clusters, contexts, users, 'current-context': 'x' }
-  writeFileSync(kubeconfig, JSON.stringify(config))
+  writeFileSync(kubeconfig, JSON.stringify(config), { mode: 0o600 })
 })
 afterAll(() => {
   api.close()
@@ -43,7 +43,7 @@ async function call(command: string, { env = {}, ipam = RANGE, stdin }: Call = {
   const config = { cniVersion: '1.1.0', name: 'lab', type: 'macvlan', ipam: { type: 'whereabouts', ...ipam } }
   const rest = { 'cni.dev/valid-attachments': [], cniVersion: '1.1.0' }
   const text = stdin ?? JSON.stringify({ ...config, ...rest })
-  const answer = await serve(whereaboutsPlugin({ nodeName: 'node-a', kubeconfig, limits: LIMITS }), {
+  const answer = await serve(cniPlugin({ nodeName: 'node-a', kubeconfig, limits: LIMITS }), {
     env: {
       CNI_COMMAND: command,
       CNI_CONTAINERID: 'c1',

@@ -1,0 +1,32 @@
+import type { CniConfig } from 'ipam-kit/cni'
+import { Pod } from 'ipam-kit/crd/core'
+import { IPAMClaim } from 'ipam-kit/crd/ipamclaims'
+import { IPPool, NodeSlicePool, OverlappingRangeIPReservation } from 'ipam-kit/crd/whereabouts'
+import type { Result } from 'ipam-kit/errors'
+import { add, check, del, gc, readWhereaboutsConfig, status } from 'ipam-kit/provider/whereabouts'
+import type { Backend, BackendOptions } from './backend.js'
+import { readFlatFile } from './flat-file.js'
+
+const KINDS = [IPPool, OverlappingRangeIPReservation, NodeSlicePool, IPAMClaim, Pod].map(({ info }) => info)
+
+/** A network whose addresses are rows of upstream's objects. */
+export function whereaboutsBackend(
+  { raw, ipam }: CniConfig,
+  { use, args, rules, sticky }: BackendOptions,
+): Result<Backend, 'INVALID_IPAM_CONFIG'> {
+  const flatFile = readFlatFile(ipam?.configuration_path)
+  const read = readWhereaboutsConfig(raw, { rules, use, flatFile, args })
+  if (!read.ok) return read
+  const config = read.value
+  const value: Backend = {
+    config,
+    kinds: KINDS,
+    rules,
+    add: (request, place) => add({ config, ...place, ...request }, { sticky }),
+    del: (request, place) => del({ config, ...place, ...request }),
+    check: (request, place) => check({ config, ...place, ...request }),
+    gc: (attachments, place) => gc({ config, ...place, ...attachments }),
+    status: (place) => status({ config, ...place }),
+  }
+  return { ok: true, value }
+}
