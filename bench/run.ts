@@ -1,7 +1,7 @@
 // npm run bench -- [--counts] [--only TEXT] [--no-gate] [--json FILE] [--page FILE]
 //
 // The same work with libraries of JavaScript, the longest turn of the event loop while a controller starts, the memory that values take, and requests to an API server. With --counts on any machine, however busy: each row is measured
-// once, and fails only where it is ten times below its floor; bytes are held as ever.
+// once, and fails only where it is ten times below its floor; rows that take long to prepare are left out; bytes are held as ever.
 import { parseArgs } from 'node:util'
 import { readBudget } from './budget.js'
 import { asRatio, Gate, heldBy } from './gate.js'
@@ -11,7 +11,7 @@ import { nodeName } from './page.js'
 import { asBytes, OPTIONS, Report } from './report.js'
 import { countRequests } from './requests.js'
 import { IN_ONE_TURN, longestTurn, starts } from './start/turns.js'
-import { works } from './works.js'
+import { longWorks, works } from './works.js'
 
 const { values } = parseArgs({ options: OPTIONS })
 const isWanted = (name: string) => values.only === undefined || name.includes(values.only)
@@ -21,7 +21,8 @@ const gate = new Gate(budget, budget.goals, { held: heldBy(values) })
 const report = new Report()
 const rounds = values.counts === true ? 1 : ROUNDS
 
-for (const work of works.filter(({ name }) => isWanted(name))) {
+const all = [...works, ...longWorks]
+for (const work of (values.counts === true ? works : all).filter(({ name }) => isWanted(name))) {
   for (const result of await gate.measure(work.name, Object.keys(work.peers), (peers) =>
     measure(work, peers, rounds),
   )) {
@@ -32,7 +33,7 @@ for (const start of starts.filter(({ name }) => isWanted(name))) {
   for (const result of await gate.measure(start.name, [IN_ONE_TURN], () => [longestTurn(start)])) report.ratio(result)
 }
 for (const [name, goals] of Object.entries(budget.goals)) {
-  const work = works.find((known) => known.name === name)
+  const work = all.find((known) => known.name === name)
   const isStart = starts.some((start) => start.name === name)
   if (work === undefined && !isStart) gate.fail(`${name}: in bench/budget.json, and no such benchmark`)
   for (const peer of Object.keys(work === undefined && !isStart ? {} : goals)) {

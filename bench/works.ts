@@ -1,8 +1,8 @@
 import type { Work } from './harness.js'
 import { allocateWorks } from './works/allocate.js'
 import { cacheWorks } from './works/cache.js'
-import { externalPoolWorks } from './works/external-pools.js'
-import { holdingsWorks } from './works/holdings.js'
+import { externalPoolWorks, largeExternalPoolWorks } from './works/external-pools.js'
+import { manyHoldingsWorks, manyPoolsWorks } from './works/holdings.js'
 import { networkViewWorks } from './works/network-view.js'
 import { nodeIPAMWorks } from './works/node-ipam.js'
 import { planWorks } from './works/plan.js'
@@ -12,7 +12,7 @@ import { slotWorks } from './works/slots.js'
 import { textWorks } from './works/text.js'
 import { whereaboutsWorks } from './works/whereabouts.js'
 
-/** Everything that is measured beside peers in JavaScript. */
+/** Measured beside peers in JavaScript. */
 export const works: readonly Work[] = [
   ...textWorks,
   ...setWorks,
@@ -26,5 +26,8 @@ export const works: readonly Work[] = [
   ...prefixWorks,
   ...whereaboutsWorks,
   // last: pools stay in memory
-  ...holdingsWorks,
+  ...manyPoolsWorks,
 ]
+
+/** Their objects take tens of seconds to make. */
+export const longWorks: readonly Work[] = [...largeExternalPoolWorks, ...manyHoldingsWorks]

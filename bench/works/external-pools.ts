@@ -13,7 +13,7 @@ const [MANY, SOME, MORE, FEW] = [50_000, 10_000, 5000, 100]
 /** The share of the addresses of a pool that are in use: a claim gets a free one, or a new one. */
 const [HALF, ALL] = [0.5, 1]
 
-export const externalPoolWorks: readonly Work[] = [
+export const largeExternalPoolWorks: readonly Work[] = [
   {
     name: 'external pool: plan of one claim, 50,000 addresses',
     ours: () => plan(MANY, HALF),
@@ -31,6 +31,9 @@ export const externalPoolWorks: readonly Work[] = [
       'the same with 5,000 addresses': () => plan(MORE, ALL),
     },
   },
+]
+
+export const externalPoolWorks: readonly Work[] = [
   {
     name: 'external pool: plan of one claim, 10,000 addresses',
     ours: () => plan(SOME, HALF),

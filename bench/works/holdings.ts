@@ -41,12 +41,13 @@ const WORLDS: { readonly [system: string]: (holdings: number) => World } = {
   }),
 }
 
-export const holdingsWorks: readonly Work[] = [
-  ...Object.entries(WORLDS).map(([system, world]) => ({
-    name: `${system}: one change among 100,000 holdings`,
-    ours: () => changes(world(MANY)),
-    peers: { 'the same among 1,000': () => changes(world(FEW)) },
-  })),
+export const manyHoldingsWorks: readonly Work[] = Object.entries(WORLDS).map(([system, world]) => ({
+  name: `${system}: one change among 100,000 holdings`,
+  ours: () => changes(world(MANY)),
+  peers: { 'the same among 1,000': () => changes(world(FEW)) },
+}))
+
+export const manyPoolsWorks: readonly Work[] = [
   {
     name: 'in-cluster: counts of one of 10,000 pools with avoid',
     ours: () => plans(avoiding(POOLS), POOL_KEY),

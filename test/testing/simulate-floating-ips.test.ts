@@ -1,7 +1,7 @@
 import { OpenStackFloatingIPPool } from 'ipam-kit/crd/openstack'
 import type { Effect, Outcome, Plan, Planner } from 'ipam-kit/plan'
 import { describe, expect, test } from 'vitest'
-import { share } from '../setup/depth.js'
+import { share, some } from '../setup/depth.js'
 import { ProcessClock, WorldClock } from './simulation/floating-ips/clock.js'
 import { FAULT_KINDS, type FaultKind } from './simulation/floating-ips/faults.js'
 import { type FloatingIPsOptions, simulateFloatingIPs } from './simulation/floating-ips/index.js'
@@ -58,7 +58,7 @@ describe('the world of floating IPs', () => {
     expect(one.schedule.length).toBeGreaterThan(50)
   })
 
-  test.each(FAULT_KINDS)('has the fault %s', async (kind) => {
+  test.each(some(FAULT_KINDS))('has the fault %s', async (kind) => {
     for (let seed = 1; seed <= 12; seed++) {
       const { schedule } = await simulateFloatingIPs({ seed, faults: [kind] })
       expect(schedule[0]).toContain(`faults: ${kind}`)

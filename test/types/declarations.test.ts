@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { publicApi } from '../../scripts/public-api.js'
-import { some } from '../setup/depth.js'
+import { isDeep, some } from '../setup/depth.js'
 import { consumerModules } from './consumer-modules.js'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -60,13 +60,23 @@ describe('a module of a library that exports what a function, a class or a type 
   })
   afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-  test.each(['typescript', 'typescript-7'])('has declarations by %s, which its users can compile', (compiler) => {
-    expect(compile(compiler, folder, '-p', '.', '--outDir', compiler)).toBe('')
-    const compilerOptions = { ...options, skipLibCheck: false, noEmit: true, emitDeclarationOnly: false, rootDir: '.' }
-    const users = `users-of-${compiler}.json`
-    writeFileSync(join(folder, users), JSON.stringify({ compilerOptions, include: [`${compiler}/*.d.ts`] }))
-    expect(compile('typescript-7', folder, '-p', users)).toBe('')
-  })
+  // the earlier compiler takes twice as long as the rest of the file
+  test.each(isDeep ? ['typescript', 'typescript-7'] : ['typescript-7'])(
+    'has declarations by %s, which its users can compile',
+    (compiler) => {
+      expect(compile(compiler, folder, '-p', '.', '--outDir', compiler)).toBe('')
+      const compilerOptions = {
+        ...options,
+        skipLibCheck: false,
+        noEmit: true,
+        emitDeclarationOnly: false,
+        rootDir: '.',
+      }
+      const users = `users-of-${compiler}.json`
+      writeFileSync(join(folder, users), JSON.stringify({ compilerOptions, include: [`${compiler}/*.d.ts`] }))
+      expect(compile('typescript-7', folder, '-p', users)).toBe('')
+    },
+  )
 
   // another entry can name a type only if the program has it
   test.each(some(modules))('has declarations if it imports $specifier alone', ({ name }) => {
