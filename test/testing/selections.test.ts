@@ -186,3 +186,58 @@ describe('a planner with selections', () => {
     expect((await failing(share(100), false)).join()).toMatch(/the Stamp of a Box that exists was deleted/)
   })
 })
+
+describe('a writer that begins while objects are deleted', () => {
+  const [OTHERS, MORE] = [infoOf('Other', 'others'), infoOf('More', 'mores')]
+  const late = { others: whole(OTHERS), more: whole(MORE), boxes: whole(BOX) }
+  let cached = new Map<string, string>()
+
+  const listing: SimulatedSystem = {
+    kinds: [BOX, OTHERS, MORE],
+    planner: () =>
+      definePlanner<{ kind: string; message: string }, typeof late, Map<string, string>>({
+        name: 'lists',
+        watches: late,
+        state: () => {
+          cached = new Map()
+          return cached
+        },
+        wakes: {
+          others: () => [],
+          more: () => [],
+          boxes: ({ ref, now }, { state }) => {
+            if (now?.ok === true) state.set(ref.name, now.value.metadata.uid as string)
+            else state.delete(ref.name)
+            return []
+          },
+        },
+        plan: () => undefined,
+        isAggregate: () => false,
+      }),
+    prepare: async () => {},
+    async act(store, dice) {
+      const name = `box-${dice.below(1000)}`
+      await store.create(object(BOX, name, {}))
+      await store.delete(refOf(BOX, name))
+    },
+    rules: () => ({
+      observe: () => undefined,
+      async atRest(store) {
+        const stored = unwrap(await store.list({ apiVersion: BOX.apiVersion, kind: BOX.kind })).items
+        const uids = stored.map(({ metadata }) => metadata.uid)
+        const left = [...cached].filter(([, uid]) => !uids.includes(uid))
+        return left.length === 0 ? undefined : `the writer has ${left.join()}, which is deleted`
+      },
+    }),
+  }
+
+  test('is told nothing from before its lists', async () => {
+    const problems: string[] = []
+    for (let seed = 1; seed <= share(300, 6); seed++) {
+      const crashes = { faults: ['crash-before', 'crash-after'], faultProbability: 0.3 } as const
+      const result = await simulate({ system: listing, seed, writers: 1, actions: 60, ...crashes })
+      problems.push(...result.problems.map((problem) => `${seed}: ${problem}`))
+    }
+    expect(problems).toEqual([])
+  })
+})

@@ -21,7 +21,7 @@ import type { Truth } from './truth.js'
  * - `stand-still`: the writer is suspended between its check that it may write and the write, for
  *   up to some hundred turns. If there is a leader, another writer leads by then. The write is done
  *   when the writer continues
- * - `stale-list`: an outdated list, but not older than the start of the writer: an API server
+ * - `stale-list`: an outdated list, but not older than the first lists of the writer: an API server
  *   returns no list that is older than what its client has seen
  *
  * The faults of a call to an external system ({@link EXTERNAL_FAULTS}):

@@ -59,7 +59,10 @@ export class Writer {
   readonly #watches: readonly Selection[]
   readonly #external: AnyCaller | undefined
   readonly #queue = new Set<string>()
-  /** How many entries of the log there were when this term began. */
+  /**
+   * How many entries of the log there were when this term had its first lists: an API server tells
+   * its client nothing from before a list.
+   */
   #began = 0
   /** How many entries of the log were told, by watch. */
   readonly #told = new Map<Selection, number>()
@@ -171,6 +174,7 @@ export class Writer {
         break
       }
     }
+    this.#began = Math.max(...this.#told.values())
   }
 
   /**
