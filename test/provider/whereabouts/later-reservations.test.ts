@@ -1,3 +1,4 @@
+import { OverlappingRangeIPReservation } from 'ipam-kit/crd/whereabouts'
 import type { Store } from 'ipam-kit/store'
 import { storeOver } from 'ipam-kit/testing'
 import { expect, test } from 'vitest'
@@ -128,4 +129,16 @@ test('a sticky ADD succeeds with its reservations, although the DEL of the conta
   expect(await world.add(dual, { container: 'c2' }, { sticky: 'pod' })).toEqual(['10.0.0.1/24', 'fd00::1/64'])
   expect(isSent).toBe(true)
   expect(await world.reservations()).toEqual(['10.0.0.1 ns/p1', 'fd00--1 ns/p1'])
+})
+
+test('an ADD takes a reservation over that it did not create, so that no delete from before is done', async () => {
+  const world = new World()
+  await world.create(reservation('10.0.0.1', 'p1'))
+  const { uid, resourceVersion } = (await world.get(OverlappingRangeIPReservation.info, '10.0.0.1')).metadata
+  expect(await world.add(RANGE)).toEqual(['10.0.0.1/24'])
+  const { apiVersion } = OverlappingRangeIPReservation.info
+  const ref = { apiVersion, kind, namespace: 'kube-system', name: '10.0.0.1' }
+  // as the sweep sends it, before the Pod is created
+  expect(await world.store.delete(ref, { uid, resourceVersion })).toMatchObject({ ok: false })
+  expect(await world.reservations()).toEqual(['10.0.0.1 ns/p1'])
 })

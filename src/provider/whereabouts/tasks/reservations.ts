@@ -112,9 +112,9 @@ export class Reservations {
     const { podref, id: containerid, ifname } = this.#owner
     const spec = { podref, containerid, ...(ifname && { ifname }) }
     const reservation = this.#objects.reservation(ref)
+    // one without a container may be about to go with an earlier container or Pod of the name
+    if (row?.id !== containerid) this.#earlier.add(ref.name)
     if (reservation.kind === 'present') {
-      // one without a container may be about to go with an earlier container of the Pod
-      if (row?.id !== containerid) this.#earlier.add(ref.name)
       const hadRow = row?.id === containerid && !this.#earlier.has(ref.name)
       const isOfThis = hadRow || reservation.spec.containerid === containerid
       if (isOfThis && this.#isCurrent(reservation, claim)) return []
