@@ -33,6 +33,15 @@ describe('a claim', () => {
     expect(await world.add(RANGE, vm('b'))).toEqual(['10.0.0.6/24'])
   })
 
+  test('has no other row than its status names, although the row of that was written since the pool was read', async () => {
+    const [world] = await withClaim({ ips: ['10.0.0.6/24'] })
+    await world.create(pool('10.0.0.0/24', { 5: row('b') }))
+    expect(await world.add(RANGE, vm('b'))).toEqual(['10.0.0.6/24'])
+    expect((await world.get(IPAMClaim.info, 'vm1.net', 'ns')).status).toMatchObject({ ips: ['10.0.0.6/24'] })
+    expect(await world.del(RANGE, vm('b'))).toBe('released 10.0.0.5')
+    expect(await world.rows()).toEqual([expect.stringMatching(/^10.0.0.6 /)])
+  })
+
   test('does not keep a row on DEL if its status names another address of the family', async () => {
     const [world] = await withClaim({ ips: ['10.0.0.6/24', 'fd00::6/64'] })
     await world.create(pool('10.0.0.0/24', { 5: row('a'), 6: row('b') }))

@@ -118,7 +118,8 @@ class Chooser {
       held.filter((row) => Address.equals(row.address, address)),
     )
     const first = named.find(isUsable)
-    if (first !== undefined) return first
+    // the row that the claim names may have been written since the pool was read
+    if (first !== undefined || (asked === undefined && this.#claimed() !== undefined)) return first
     const own = [...rowsToReuse(rows, owner, sticky), ...held].filter(isUsable)
     return own.find(({ address }) => this.#isGiven(address)) ?? own[0]
   }
