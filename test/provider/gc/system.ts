@@ -27,7 +27,7 @@ export interface GcSystemOptions {
  * away. At rest: whatever has lost all its owners is gone, and nothing waits that need not.
  */
 export function gcSystem(options: GcSystemOptions): SimulatedSystem {
-  const people = new People()
+  let people = new People()
   return {
     kinds,
     planner: () => gcPlanner({ kinds }),
@@ -35,7 +35,11 @@ export function gcSystem(options: GcSystemOptions): SimulatedSystem {
       for (const name of ['zone-a', 'box-a']) await people.create(store, object(name))
     },
     act: (store, dice) => people.act(store, dice),
-    rules: () => new GcRules(people, options),
+    rules: () => {
+      // each simulation begins with its rules, and uids of another one mean nothing in it
+      people = new People()
+      return new GcRules(people, options)
+    },
   }
 }
 
