@@ -93,12 +93,13 @@ async function call(
     stdin: Readable.from([Buffer.from(JSON.stringify(config))]),
     limits: { maxBytes: 10_000, timeoutMs: 5000 },
   })
-  return { exitCode, code: stdout === '' ? undefined : JSON.parse(stdout).code }
+  const { code, msg } = stdout === '' ? {} : JSON.parse(stdout)
+  return { exitCode, code, msg }
 }
 
 describe('the plugin', () => {
   test('netns-own: the network namespace of the plugin itself is refused before anything is asked for', async () => {
-    expect(await call('ADD', {}, { netns: '/proc/self/ns/net' })).toEqual({ exitCode: 1, code: 8 })
+    expect(await call('ADD', {}, { netns: '/proc/self/ns/net' })).toMatchObject({ exitCode: 1, code: 8 })
     expect(asked).toEqual([])
     await call('ADD', { allowsOwnNamespace: true }, { netns: '/proc/self/ns/net' })
     expect(asked.length).toBeGreaterThan(0)
@@ -117,7 +118,7 @@ describe('the plugin', () => {
   test('DEL of what is not there succeeds; without a server it fails, or succeeds as upstream', async () => {
     expect(await call('DEL')).toEqual({ exitCode: 0, code: undefined })
     const away = { kubeconfig: fileOf('away', blockKubeconfig('http://127.0.0.1:1')) }
-    expect(await call('DEL', away)).toEqual({ exitCode: 1, code: 11 })
+    expect(await call('DEL', away)).toMatchObject({ exitCode: 1, code: 11 })
     const upstream = {
       range: '10.0.0.0/24',
       kubernetes: { kubeconfig: away.kubeconfig },
@@ -140,6 +141,20 @@ describe('the plugin', () => {
     expect(record.of('other')).toEqual([])
     await call('DEL', { record })
     expect(record.of('lab')).toEqual([])
+  })
+})
+
+describe('a network in a file', () => {
+  const range = '10.0.0.0/24'
+  test.each<[string, object, string]>([
+    ['a relative name', { sqlite: 'ipam.db' }, 'ipam.sqlite: is not the absolute path of a file'],
+    ['a list', { sqlite: [] }, 'ipam.sqlite: is not the absolute path of a file'],
+    ['a kubeconfig', { sqlite: '/x/ipam.db', kubernetes: {} }, 'ipam.kubernetes: has no meaning beside ipam.sqlite'],
+    ['pools of blocks', { sqlite: '/x/ipam.db', pools: ['a'] }, 'ipam.pools: has no meaning beside ipam.sqlite'],
+    ['the type of upstream', { sqlite: '/x/ipam.db', type: 'whereabouts' }, 'ipam.sqlite: needs the type ipam-kit'],
+  ])('refuses %s', async (_, ipam, problem) => {
+    const { code, msg } = await call('ADD', {}, { ipam: { type: 'ipam-kit', range, ...ipam } })
+    expect([code, msg]).toEqual([7, expect.stringContaining(problem)])
   })
 })
 

@@ -1,16 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { KindInfo } from 'ipam-kit/crd/meta'
 import { fail, unwrap } from 'ipam-kit/errors'
-import type { Store } from 'ipam-kit/store'
 import { kubernetesStore } from 'ipam-kit/store/kubernetes'
+import type { OpenStore } from './backend.js'
 import { type ClientLimits, smallClient } from './client.js'
 import { type KubeServer, readKubeconfig } from './kubeconfig.js'
-
-/** A store, and the namespace of its objects that are in one. */
-export interface OpenStore {
-  readonly store: Store
-  readonly namespace: string | undefined
-}
 
 /**
  * As upstream, whose ADD takes up to 2 minutes: a runtime ends the process some time after that.
@@ -28,8 +22,9 @@ export async function openApiServer(
   limits: ClientLimits = LIMITS,
 ): Promise<OpenStore> {
   const server = await serverOf(kubeconfig)
-  const store = kubernetesStore(smallClient(server, limits), { sleep, kinds })
-  return { store, namespace: server.namespace || undefined }
+  const client = smallClient(server, limits)
+  const store = kubernetesStore(client, { sleep, kinds })
+  return { store, namespace: server.namespace || undefined, close: () => client.close() }
 }
 
 async function serverOf(file: string | undefined): Promise<KubeServer> {

@@ -2,7 +2,7 @@ import type { CniConfig } from 'ipam-kit/cni'
 import { Pod } from 'ipam-kit/crd/core'
 import { IPAMClaim } from 'ipam-kit/crd/ipamclaims'
 import { IPPool, NodeSlicePool, OverlappingRangeIPReservation } from 'ipam-kit/crd/whereabouts'
-import type { Result } from 'ipam-kit/errors'
+import { fail, type Result } from 'ipam-kit/errors'
 import { add, check, del, gc, readWhereaboutsConfig, status } from 'ipam-kit/provider/whereabouts'
 import type { Backend, BackendOptions } from './backend.js'
 import { readFlatFile } from './flat-file.js'
@@ -14,6 +14,10 @@ export function whereaboutsBackend(
   { raw, ipam }: CniConfig,
   { use, args, rules, sticky }: BackendOptions,
 ): Result<Backend, 'INVALID_IPAM_CONFIG'> {
+  // upstream ignores the member, and would give addresses of its own pools
+  if (ipam?.sqlite !== undefined) {
+    return fail('INVALID_IPAM_CONFIG', { issues: [{ path: 'ipam.sqlite', message: 'needs the type ipam-kit' }] })
+  }
   const flatFile = readFlatFile(ipam?.configuration_path)
   const read = readWhereaboutsConfig(raw, { rules, use, flatFile, args })
   if (!read.ok) return read

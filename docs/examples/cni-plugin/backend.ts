@@ -13,6 +13,7 @@ import type {
   WhereaboutsConfig,
   WhereaboutsGcOutcome,
 } from 'ipam-kit/provider/whereabouts'
+import type { Store } from 'ipam-kit/store'
 
 /** The interface of a container, as the runtime names it. */
 export type ContainerRequest = Pick<InterfaceRequest, 'containerId' | 'ifname' | 'podNamespace' | 'podName' | 'podUid'>
@@ -32,9 +33,20 @@ export interface Place {
   readonly known?: KnownBlocks | undefined
 }
 
+/** A store, and the namespace of its objects that are in one. */
+export interface OpenStore {
+  readonly store: Store
+  readonly namespace: string | undefined
+  close(): void
+}
+
 /** A network, and the tasks that carry out the commands of CNI on it. */
 export interface Backend {
   readonly config: WhereaboutsConfig
+  /** Opens the store of the network. Left out: it is an API server. */
+  readonly open?: (() => Promise<OpenStore>) | undefined
+  /** Whether containers need no Pod. */
+  readonly isLocal?: boolean | undefined
   /** What the tasks ask the store for. */
   readonly kinds: readonly KindInfo[]
   /** Whether errors are those of upstream. */

@@ -10,6 +10,11 @@ export interface ClientLimits {
   readonly totalMs: number
 }
 
+export interface SmallClient extends KubernetesClient {
+  /** Closes its connection. */
+  close(): void
+}
+
 /** The answer of an API server is not longer than this, in bytes. */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024
 
@@ -17,7 +22,7 @@ const MAX_ANSWER_BYTES = 64 * 1024 * 1024
  * The client of one call of a plugin, over one connection. It is small, so that the process starts
  * fast. It has no watches.
  */
-export function smallClient(server: KubeServer, { requestMs, totalMs }: ClientLimits): KubernetesClient {
+export function smallClient(server: KubeServer, { requestMs, totalMs }: ClientLimits): SmallClient {
   const { url, ca, cert, key, isUnverified, serverName, headers: credentials } = server
   const isSecure = url.startsWith('https:')
   const agent = isSecure
@@ -66,6 +71,7 @@ export function smallClient(server: KubeServer, { requestMs, totalMs }: ClientLi
         request.end(body)
       })
     },
+    close: () => agent.destroy(),
     watch: () => Promise.reject(notSent('a plugin has no watches')),
   }
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// The IPAM plugin as a program, over an API server: `ipam.type` is `whereabouts` for the objects of
-// upstream, `ipam-kit` for blocks.
+// The IPAM plugin as a program: `ipam.type` is `whereabouts` for the objects of upstream, `ipam-kit`
+// for blocks, or for a file with `ipam.sqlite`.
 //
 //   main.ts [--rules upstream] [--sticky pod] [--record FOLDER]
 //

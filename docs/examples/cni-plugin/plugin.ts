@@ -15,8 +15,8 @@ import { now } from 'ipam-kit/node'
 import type { Outcome, Task } from 'ipam-kit/plan'
 import { cniOutcome, type WhereaboutsResult } from 'ipam-kit/provider/whereabouts'
 import { type RunTaskOptions, runTask, type TaskResult } from 'ipam-kit/run'
-import { type OpenStore, openApiServer } from './api-server.js'
-import type { Backend, BackendOptions, ContainerRequest, Place } from './backend.js'
+import { openApiServer } from './api-server.js'
+import type { Backend, BackendOptions, ContainerRequest, OpenStore, Place } from './backend.js'
 import type { ClientLimits } from './client.js'
 import { isOwnNamespace } from './own-namespace.js'
 import type { AttachmentStore } from './record.js'
@@ -37,8 +37,8 @@ export interface PluginOptions {
 }
 
 /**
- * The IPAM plugin, over an API server. `ipam.type` says what addresses are: `whereabouts`, rows of
- * upstream's objects; `ipam-kit`, rows of blocks.
+ * The IPAM plugin. `ipam.type` says what addresses are: `whereabouts`, rows of upstream's objects in
+ * an API server; `ipam-kit`, rows of blocks there, or with `ipam.sqlite` rows of a file.
  */
 export function cniPlugin(options: PluginOptions): Plugin {
   return async (request) => {
@@ -60,6 +60,10 @@ async function backendOf(request: Configured, { rules, sticky }: PluginOptions):
     args: 'args' in request ? Object.fromEntries(request.args.values) : {},
     rules,
     sticky,
+  }
+  if (config.ipam?.type === 'ipam-kit' && config.ipam.sqlite !== undefined) {
+    const { sqliteBackend } = await import('./backend-sqlite.js')
+    return sqliteBackend(config, options)
   }
   if (config.ipam?.type === 'ipam-kit') {
     const { blocksBackend } = await import('./backend-blocks.js')
@@ -108,7 +112,7 @@ class Call {
     const fits = checkCniFamilies(request.cniVersion, families)
     if (!fits.ok) return failed(fits.failure)
     const container = containerOf(request)
-    if (container.podName === '') return NO_POD
+    if (container.podName === '' && this.#backend.isLocal !== true) return NO_POD
     const { containerId, ifname } = container
     record?.add({
       network: request.config.name,
@@ -134,7 +138,7 @@ class Call {
 
   async #check(request: CniCheckRequest): Promise<CniOutcome> {
     const container = containerOf(request)
-    if (container.podName === '') return NO_POD
+    if (container.podName === '' && this.#backend.isLocal !== true) return NO_POD
     const { prevResult } = request.config
     const before = prevResult === undefined ? undefined : readCniResult(request.cniVersion, prevResult)
     if (before?.ok === false) return failed(before.failure)
@@ -153,12 +157,17 @@ class Call {
   }
 
   async #task<O extends Outcome>(taskOf: (place: Place) => Task<O>): Promise<TaskResult<O>> {
-    const { store, namespace } = await this.#open()
-    return carryOut(taskOf({ namespace, nodeName: this.#options.nodeName }), store, { now, pause })
+    const { store, namespace, close } = await this.#open()
+    try {
+      return await carryOut(taskOf({ namespace, nodeName: this.#options.nodeName }), store, { now, pause })
+    } finally {
+      close()
+    }
   }
 
   #open(): Promise<OpenStore> {
-    const { config, kinds } = this.#backend
+    const { config, kinds, open } = this.#backend
+    if (open !== undefined) return open()
     const { kubeconfig, limits } = this.#options
     return openApiServer(config.kubeconfig ?? kubeconfig, kinds, limits)
   }

@@ -79,6 +79,15 @@ export async function commands(report: Report, subject: Subject, folder: string)
     assert.deepEqual(await call('VERSION', { stdin: '' }), { exit: 0, json: wanted })
     return undefined
   })
+  await report.test(`${name}: a container without a Pod is ${subject.isLocal ? 'served' : 'code 4'}`, async () => {
+    const none = { env: { CNI_ARGS: '' } }
+    const { exit, json } = await call('ADD', none)
+    if (subject.isLocal) assert.deepEqual(await containers(), ['c1'])
+    else assert.deepEqual([exit, json], [1, NO_POD])
+    assert.deepEqual(await call('DEL', none), SUCCESS)
+    assert.deepEqual(await containers(), [])
+    return undefined
+  })
   for (const [about, given, json] of BAD) {
     await report.test(`${name}: ${about} is code ${json.code}`, async () => {
       assert.deepEqual(await call('ADD', given), { exit: 1, json })
@@ -90,6 +99,7 @@ export async function commands(report: Report, subject: Subject, folder: string)
 
 const WRONG = 'IPAM configuration is invalid: '
 const NAMED = { cniVersion: '1.1.0' }
+const NO_POD = { ...NAMED, code: 4, msg: 'CNI_ARGS has no K8S_POD_NAMESPACE and K8S_POD_NAME' }
 const never = (code: string) => `${code}, retry: never`
 
 /** Inputs, each with its error. */
@@ -125,11 +135,6 @@ const BAD: readonly (readonly [string, Call, CniError])[] = [
       msg: 'cniVersion "9.0.0": this plugin supports 0.1.0, 0.2.0, 0.3.0, 0.3.1, 0.4.0, 1.0.0, 1.1.0',
       details: never('CNI_VERSION_MISMATCH'),
     },
-  ],
-  [
-    'no Pod',
-    { env: { CNI_ARGS: '' } },
-    { ...NAMED, code: 4, msg: 'CNI_ARGS has no K8S_POD_NAMESPACE and K8S_POD_NAME' },
   ],
   [
     'an exclude larger than the range',

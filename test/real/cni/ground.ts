@@ -2,23 +2,25 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Address, Prefix } from 'ipam-kit/cidr'
 import { IPBlock } from 'ipam-kit/crd/ipam-kit'
+import type { JsonObject, KindInfo, KubeObject } from 'ipam-kit/crd/meta'
+import { OverlappingRangeIPReservation, readRows, IPPool as WhereaboutsPool } from 'ipam-kit/crd/whereabouts'
 import { unwrap } from 'ipam-kit/errors'
 import { blocksOperator } from 'ipam-kit/provider/blocks'
 import { poolsOf, readBlockNetwork } from 'ipam-kit/provider/whereabouts-blocks'
 import { runUntilQuiet } from 'ipam-kit/run'
+import type { Store } from 'ipam-kit/store'
 import { installKinds, openStore } from '../blocks/ground.js'
-import type { Client } from '../controller/client.js'
 import { importClient } from '../servers/install.js'
 import type { RealKubernetes } from '../servers/kubernetes.js'
-import { POOLS, RESERVATIONS, startGround, storedRows } from '../whereabouts/ground.js'
+import { startGround } from '../whereabouts/ground.js'
 import type { StoredRow } from './runtime.js'
 
 const NETWORK = { range: '10.60.0.0/22', gateway: '10.60.0.1' }
-const BLOCKS = `/apis/${IPBlock.info.apiVersion}/${IPBlock.info.plural}`
 
 export interface Ground {
   readonly server: RealKubernetes
-  readonly admin: Client
+  /** With all rights. */
+  readonly store: Store
   stop(): Promise<void>
 }
 
@@ -32,12 +34,17 @@ export async function startCniGround(): Promise<Ground> {
   await runUntilQuiet(store, [blocksOperator()], { now: Date.now })
   return {
     server,
-    admin,
+    store,
     async stop() {
       admin.close()
       await server.stop()
     },
   }
+}
+
+/** `ipam` of a network in a file. */
+export function ipamOfFile(sqlite: string): object {
+  return { type: 'ipam-kit', ...NETWORK, sqlite }
 }
 
 /** `ipam` of a network, with the kubeconfig in it, as the plugin finds it. */
@@ -60,27 +67,30 @@ export function awayIn(folder: string): object {
 }
 
 /** The rows of upstream's objects. Each has to have its reservation, and no other one exists. */
-export async function rowsOfObjects(admin: Client): Promise<readonly StoredRow[]> {
-  const rows = (await storedRows(admin)).map(({ address, id }) => ({ address, container: id }))
-  const reserved = (await admin.list(RESERVATIONS)).map(({ metadata }) => metadata.name).sort()
+export async function rowsOfObjects(store: Store): Promise<readonly StoredRow[]> {
+  const pools = await listed(store, WhereaboutsPool.info)
+  const rows = pools.flatMap((object) =>
+    readRows(WhereaboutsPool.parse(object)).rows.map(({ address, id }) => {
+      return { address: Address.format(address), container: id }
+    }),
+  )
+  const reservations = await listed(store, OverlappingRangeIPReservation.info)
+  const reserved = reservations.map(({ metadata }) => metadata.name).sort()
   const addresses = rows.map(({ address }) => address).sort()
   if (`${reserved}` !== `${addresses}`) throw new Error(`rows: ${addresses}; reservations: ${reserved}`)
   return rows
 }
 
-export async function loseObject(admin: Client, container: string): Promise<void> {
-  for (const { metadata, ...pool } of await admin.list(POOLS)) {
-    const { allocations } = (pool as unknown as { readonly spec: { readonly allocations: object } }).spec
-    for (const [key, row] of Object.entries(allocations) as [string, { readonly id: string }][]) {
-      if (row.id !== container) continue
-      const body = { spec: { allocations: { [key]: null } } }
-      await admin.send('PATCH', `${POOLS}/${metadata.name}`, { body, patch: 'merge' })
-    }
+export async function loseObject(store: Store, container: string): Promise<void> {
+  for (const object of await listed(store, WhereaboutsPool.info)) {
+    const { allocations } = WhereaboutsPool.parse(object).spec
+    const [key] = Object.entries(allocations).find(([, row]) => (row as { id: string }).id === container) ?? []
+    if (key !== undefined) await lose(store, object, { spec: { allocations: { [key]: null } } })
   }
 }
 
-export async function rowsOfBlocks(admin: Client): Promise<readonly StoredRow[]> {
-  return (await admin.list(BLOCKS)).flatMap((object) => {
+export async function rowsOfBlocks(store: Store): Promise<readonly StoredRow[]> {
+  return (await listed(store, IPBlock.info)).flatMap((object) => {
     const { spec } = IPBlock.parse(object)
     const first = Prefix.first(Prefix.parse(spec.cidr))
     return Object.entries(spec.rows).flatMap(([unit, { state, container = '' }]) =>
@@ -89,13 +99,19 @@ export async function rowsOfBlocks(admin: Client): Promise<readonly StoredRow[]>
   })
 }
 
-export async function loseBlockRow(admin: Client, container: string): Promise<void> {
-  for (const { metadata, ...block } of await admin.list(BLOCKS)) {
-    const { rows } = (block as unknown as { readonly spec: { readonly rows: object } }).spec
-    for (const [unit, row] of Object.entries(rows) as [string, { readonly container: string }][]) {
-      if (row.container !== container) continue
-      const body = { spec: { rows: { [unit]: null } } }
-      await admin.send('PATCH', `${BLOCKS}/${metadata.name}`, { body, patch: 'merge' })
-    }
+export async function loseBlockRow(store: Store, container: string): Promise<void> {
+  for (const object of await listed(store, IPBlock.info)) {
+    const { rows } = IPBlock.parse(object).spec
+    const [unit] = Object.entries(rows).find(([, row]) => row.container === container) ?? []
+    if (unit !== undefined) await lose(store, object, { spec: { rows: { [unit]: null } } })
   }
+}
+
+async function listed(store: Store, { apiVersion, kind }: KindInfo): Promise<readonly KubeObject[]> {
+  return unwrap(await store.list({ apiVersion, kind })).items
+}
+
+async function lose(store: Store, { apiVersion, kind, metadata }: KubeObject, merge: object): Promise<void> {
+  const { namespace, name } = metadata
+  unwrap(await store.patch({ apiVersion, kind, namespace, name }, merge as JsonObject))
 }

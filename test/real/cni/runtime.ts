@@ -30,6 +30,8 @@ export interface Subject {
   readonly name: string
   /** The program and its arguments, as the wrapper calls it. */
   readonly command: readonly [string, ...string[]]
+  /** Whether its containers need no Pod. */
+  readonly isLocal?: true
   /** `ipam` of its network. */
   readonly ipam: object
   /** Where the plugin keeps its record. */
