@@ -62,29 +62,26 @@ export function decisionOn(
   const ref = podRefOf(podref)
   if (ref === undefined) return claims === undefined ? UNCERTAIN : withoutPod(holding, claims)
   const entry = pods.entry(ref)
+  const ofClaim = () => (claims === undefined ? [] : claimProof(holding, claims))
   if (entry === undefined) {
-    const why = `the Pod ${podref} does not exist`
-    return {
-      kind: 'free',
-      checks: proofOfAbsence({ ref }, `the address is freed only if ${podref} does not exist`),
-      why,
-    }
+    const ofPod = proofOfAbsence({ ref }, `the address is freed only if ${podref} does not exist`)
+    return { kind: 'free', checks: [...ofPod, ...ofClaim()], why: `the Pod ${podref} does not exist` }
   }
   if (!entry.ok) return UNCERTAIN
   const { phase, isEvicted } = entry.value
   const isCompleted = phase === 'Succeeded' || phase === 'Failed'
-  const checks = [guard(entry.object, `the state of the Pod ${podref} has not changed`)]
+  const checks = () => [guard(entry.object, `the state of the Pod ${podref} has not changed`), ...ofClaim()]
   if (isCompleted && rules.completedPods === 'free') {
-    return { kind: 'free', checks, why: `the Pod ${podref} has ended` }
+    return { kind: 'free', checks: checks(), why: `the Pod ${podref} has ended` }
   }
   if (isEvicted && rules.evictedPods === 'free') {
-    return { kind: 'free', checks, why: `the taint manager evicts the Pod ${podref}` }
+    return { kind: 'free', checks: checks(), why: `the taint manager evicts the Pod ${podref}` }
   }
   const isStarted = isCompleted || phase === 'Running'
   const reported = isStarted ? reportedBy(entry.value) : undefined
   if (reported === undefined) return UNCERTAIN
   if (isReported(holding, reported)) return KEPT
-  return { kind: 'surplus', checks, why: `the Pod ${podref} reports other addresses` }
+  return { kind: 'surplus', checks: checks(), why: `the Pod ${podref} reports other addresses` }
 }
 
 /**
@@ -118,20 +115,32 @@ function isOf({ ifname = '' }: OtherRow, name: string): boolean {
  * the uid alone is freed after the grace period, as a store cannot be asked for it. So is one that
  * is left beside the address that the status of the claim names.
  */
-function withoutPod({ podref, stored }: Holding, claims: CachedObjects<ClaimFacts>): Decision {
-  const mark = podref === '' ? markOf({ podref, stored }) : undefined
+function withoutPod(holding: Holding, claims: CachedObjects<ClaimFacts>): Decision {
+  const mark = holding.podref === '' ? markOf(holding) : undefined
   if (mark === undefined) return UNCERTAIN
   const { namespace, name, uid } = mark
-  const isNamed = labelProblem(namespace) === undefined && subdomainProblem(name) === undefined
-  if (isNamed && claims.countBy('text', `${namespace}/${name}`) === 0) {
-    const { apiVersion, kind } = IPAMClaim.info
-    const why = `the IPAMClaim ${namespace}/${name} does not exist`
-    const checks = proofOfAbsence({ ref: { apiVersion, kind, namespace, name } }, `the address is freed only if ${why}`)
-    return { kind: 'free', checks, why }
+  const checks = claimProof(holding, claims)
+  if (checks.length > 0 && claims.countBy('text', `${namespace}/${name}`) === 0) {
+    return { kind: 'free', checks, why: `the IPAMClaim ${namespace}/${name} does not exist` }
   }
   if (uid === '') return UNCERTAIN
   const state = claims.countBy('text', uid) > 0 ? 'has another address' : 'does not exist'
-  return { kind: 'surplus', checks: [], why: `the IPAMClaim ${uid} ${state}` }
+  return { kind: 'surplus', checks, why: `the IPAMClaim ${uid} ${state}` }
+}
+
+/**
+ * That the claim which a row names does not exist, if the sweep does not know the claim: the watch
+ * of claims may be late.
+ */
+function claimProof(holding: Holding, claims: CachedObjects<ClaimFacts>): readonly Effect[] {
+  const { namespace = '', name = '', uid = '' } = markOf(holding) ?? {}
+  const path = `${namespace}/${name}`
+  const isNamed = labelProblem(namespace) === undefined && subdomainProblem(name) === undefined
+  if (!isNamed || claims.countBy('text', uid === '' ? path : uid) > 0) return []
+  const { apiVersion, kind } = IPAMClaim.info
+  const ref = { apiVersion, kind, namespace, name }
+  const why = `the address is freed only if the IPAMClaim ${path} does not exist`
+  return proofOfAbsence(uid === '' ? { ref } : { ref, uid }, why)
 }
 
 /** What a row says of its holder; `undefined`: nothing. */

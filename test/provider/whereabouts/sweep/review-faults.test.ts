@@ -2,6 +2,7 @@ import { IPAMClaim } from 'ipam-kit/crd/ipamclaims'
 import { IPPool, OverlappingRangeIPReservation } from 'ipam-kit/crd/whereabouts'
 import { unwrap } from 'ipam-kit/errors'
 import { CLAIM_UID_ANNOTATION } from 'ipam-kit/provider/whereabouts'
+import { runPlan } from 'ipam-kit/run'
 import { describe, expect, test } from 'vitest'
 import { World } from './world.js'
 
@@ -189,4 +190,22 @@ test('20332: a reservation that names another claim than before wakes the pools 
   const pool = 'pool kube-system/10.40.0.0-24'
   expect(await wakesWith({ annotations: { [CLAIM_UID_ANNOTATION]: UID } })).toContain(pool)
   expect(await wakesWith({ labels: { a: 'b' } })).not.toContain(pool)
+})
+
+test.each<[string, (uid: string) => object]>([
+  ['its name', () => ({ ipamclaim: 'default/vm' })],
+  ['its uid and its name', (ipamclaimuid) => ({ ipamclaim: 'default/vm', ipamclaimuid })],
+])('a row that names a claim by %s stays, although the watch of claims is late', async (_, marks) => {
+  const world = new World()
+  await world.pool('10.40.0.0-24', '10.40.0.0/24', {})
+  await world.look()
+  const claim = await claimOf(world)
+  const row = { id: 'c', podref: P1, ifname: 'net1', ...marks(claim.metadata.uid ?? '') }
+  const ref = { ...IPPool.info, namespace: 'kube-system', name: '10.40.0.0-24' }
+  const object = unwrap(await world.store.patch(ref, { spec: { allocations: { '3': row } } }))
+  world.planner.observe({ kind: 'present', object })
+  const plan = world.planner.plan('pool kube-system/10.40.0.0-24', { nowMs: world.nowMs })
+  expect(await runPlan(plan!, world.store, {})).toMatchObject({ kind: 'conflict' })
+  await world.sweep()
+  expect(await world.rows('10.40.0.0-24')).toEqual(['3'])
 })
