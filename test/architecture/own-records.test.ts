@@ -1,22 +1,26 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { Node, Service } from 'ipam-kit/crd/core'
+import { Node, Pod, Service } from 'ipam-kit/crd/core'
 import { ClusterNetwork } from 'ipam-kit/crd/ipam-kit'
+import { IPAMClaim } from 'ipam-kit/crd/ipamclaims'
 import type { Json, KindInfo, KubeObject } from 'ipam-kit/crd/meta'
 import { IPAddress, ServiceCIDR } from 'ipam-kit/crd/networking'
 import { ClusterCIDR } from 'ipam-kit/crd/node-ipam'
+import { IPPool, NodeSlicePool, OverlappingRangeIPReservation } from 'ipam-kit/crd/whereabouts'
 import { unwrap } from 'ipam-kit/errors'
 import type { Planner } from 'ipam-kit/plan'
 import { type InClusterOptions, inCluster } from 'ipam-kit/provider/in-cluster'
 import { networkViewPlanner } from 'ipam-kit/provider/network-view'
 import { nodeIPAM } from 'ipam-kit/provider/node-ipam'
 import { serviceIPs } from 'ipam-kit/provider/service-ip'
+import { whereaboutsNodeSlices, whereaboutsSweep } from 'ipam-kit/provider/whereabouts'
 import { type ExternalCaller, runUntilQuiet } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
 import { describe, expect, test } from 'vitest'
 import * as External from '../provider/external/world.js'
 import { claim, kinds, pool } from '../provider/in-cluster/world.js'
+import { definition, SliceWorld } from '../provider/whereabouts/slice-world.js'
 
 /** A planner, and a store with many objects at rest: each object has what it asks for. */
 interface World {
@@ -62,6 +66,16 @@ const WORLDS: Readonly<Record<string, (count: number) => World | Promise<World>>
     await world.run()
     return { planner: world.start(), store: world.store, external: world.external }
   },
+  'sweep of whereabouts': async (count) => ({
+    planner: whereaboutsSweep({ createReservations: true }),
+    store: await podsAtRest(count),
+  }),
+  'node slices of whereabouts': async (count) => {
+    const ipam = { range: '10.0.0.0/16', node_slice_size: '/24' }
+    const world = await new SliceWorld().put(definition('lab/net', ipam))
+    await world.nodes(...numbers(count).map((index) => `n${index}`))
+    return { planner: whereaboutsNodeSlices(), store: world.store }
+  },
 }
 
 /** The files that keep such a record, and why they may. */
@@ -81,6 +95,50 @@ async function claimsAtRest(count: number, options: InClusterOptions): Promise<W
   return { planner: inCluster(options), store }
 }
 
+/**
+ * Pools of whereabouts with a row for a Pod and one for an IPAMClaim, and with their reservations.
+ */
+function podsAtRest(count: number): Promise<Store> {
+  const inPools = { namespace: 'kube-system' }
+  return storeWith(
+    [Pod, IPPool, OverlappingRangeIPReservation, NodeSlicePool, IPAMClaim],
+    numbers(count).flatMap((index) => {
+      const [range, address, reserved] = [`10.0.${index}.0/24`, `10.0.${index}.1`, `10.0.${index}.2`]
+      const row = { id: 'c', podref: `a/p${index}`, ifname: 'net1' }
+      const ofClaim = { id: 'c', podref: `a/gone${index}`, ifname: 'net1', ipamclaim: `a/c${index}` }
+      const spec = (podref: string) => ({ podref, ifname: 'net1' })
+      const networkStatus = JSON.stringify([{ name: 'n', interface: 'net1', ips: [address] }])
+      return [
+        {
+          ...Pod.info,
+          metadata: {
+            ...{ namespace: 'a', name: `p${index}` },
+            annotations: { 'k8s.v1.cni.cncf.io/network-status': networkStatus },
+          },
+          spec: {},
+          status: { phase: 'Running' },
+        },
+        { ...IPAMClaim.info, metadata: { namespace: 'a', name: `c${index}` }, spec: { network: 'n', interface: '' } },
+        {
+          ...IPPool.info,
+          metadata: { ...inPools, name: range.replace('/', '-') },
+          spec: { range, allocations: { '1': row, '2': ofClaim } },
+        },
+        {
+          ...OverlappingRangeIPReservation.info,
+          metadata: { ...inPools, name: address },
+          spec: spec(row.podref),
+        },
+        {
+          ...OverlappingRangeIPReservation.info,
+          metadata: { ...inPools, name: reserved },
+          spec: spec(ofClaim.podref),
+        },
+      ]
+    }),
+  )
+}
+
 /** A range, Nodes with a subnet of 10.0.0.0/16 each, and a ClusterNetwork. */
 function nodesAtRest(count: number, ipv4: string): Promise<Store> {
   const finalizers = ['networking.x-k8s.io/cluster-cidr-finalizer']
@@ -97,12 +155,19 @@ function nodesAtRest(count: number, ipv4: string): Promise<Store> {
   )
 }
 
-type StoredObject = Pick<KubeObject, 'apiVersion' | 'kind' | 'metadata'> & { readonly spec: Json }
+type StoredObject = Pick<KubeObject, 'apiVersion' | 'kind' | 'metadata'> & {
+  readonly spec: Json
+  readonly status?: Json
+}
 
 async function storeWith(models: readonly { readonly info: KindInfo }[], objects: readonly StoredObject[]) {
   const store = memoryStore({ now: () => 0, kinds: models.map(({ info }) => info) })
-  for (const { apiVersion, kind, metadata, spec } of objects)
+  for (const { apiVersion, kind, metadata, spec, status } of objects) {
     unwrap(await store.create({ apiVersion, kind, metadata, spec }))
+    if (status === undefined) continue
+    const { namespace, name } = metadata
+    unwrap(await store.patch({ apiVersion, kind, namespace, name }, { status }, { subresource: 'status' }))
+  }
   return store
 }
 
