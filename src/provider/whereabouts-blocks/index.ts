@@ -2,9 +2,8 @@
  * The networks of whereabouts on blocks: `readBlockNetwork` reads the same configuration under the
  * IPAM type `ipam-kit`, and `poolsOf` makes its IPPools. The tasks `blockAdd`, `blockDel`,
  * `blockCheck`, `blockGc` and `blockStatus` carry out the commands of CNI. `blockNetworks` keeps
- * the IPPools of all NetworkAttachmentDefinitions. `planUpgrade` reports what an upgrade from pools
- * of whereabouts has to do. `planUpgrade` reports what an upgrade from pools
- * of whereabouts has to do.
+ * the IPPools of all NetworkAttachmentDefinitions. `planUpgrade`, `pausePool`, `copyRows`,
+ * `verifyUpgrade` and `resumePool` are for an upgrade from pools of whereabouts.
  *
  * @module ipam-kit/provider/whereabouts-blocks
  */
@@ -49,5 +48,15 @@ export type {
   BlockNetworkRequest,
 } from './tasks/request.js'
 export { blockStatus } from './tasks/status.js'
+export type { UpgradeDifference } from './upgrade/compare.js'
+export {
+  copyRows,
+  type ResumeOutcome,
+  resumePool,
+  type UpgradeOutcome,
+  type UpgradeRequest,
+  verifyUpgrade,
+} from './upgrade/copy-rows.js'
+export { type PauseOutcome, type PauseRequest, pausePool } from './upgrade/pause.js'
 export { planUpgrade, type UpgradeInput } from './upgrade/plan-upgrade.js'
 export type { UpgradeOddity, UpgradePlan, UpgradePool, UpgradeRow } from './upgrade/report.js'

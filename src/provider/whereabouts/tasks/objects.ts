@@ -80,6 +80,8 @@ export type PoolReading =
       readonly kind: 'pool'
       readonly object: KubeObject
       readonly isTerminating: boolean
+      /** Whether it gives no addresses: it is upgraded to blocks. */
+      readonly isPaused: boolean
       /** With the literal address from which keys count. */
       readonly range: Prefix
       readonly rows: readonly PoolRow[]
@@ -95,7 +97,22 @@ function readPool(object: KubeObject | null): PoolReading {
   if (range === undefined) return { kind: 'unreadable', object, problem: oddities[0]?.problem ?? 'it has no range' }
   const taken = rows.map(({ address }) => address)
   for (const { kind, address } of oddities) if (kind === 'row-unreadable' && address !== undefined) taken.push(address)
-  return { kind: 'pool', object, isTerminating: isDeleting(object), range, rows, taken }
+  return { kind: 'pool', object, isTerminating: isDeleting(object), isPaused: isPaused(object), range, rows, taken }
+}
+
+/**
+ * Annotation of an IPPool of whereabouts. With any value no ADD gets an address of the pool. Each
+ * row is written for the version of the pool, so that the annotation stops ADDs that have begun too.
+ */
+export const UPGRADE_ANNOTATION = 'ipam-kit.dev/upgrade'
+
+export function isPaused({ metadata }: KubeObject): boolean {
+  return metadata.annotations?.[UPGRADE_ANNOTATION] !== undefined
+}
+
+/** Why a pool that is paused gives no addresses. */
+export function pausedProblem(name: string): string {
+  return `IPPool ${name} gives no addresses while it is upgraded to blocks`
 }
 
 export function refTo({ apiVersion, kind }: KindInfo, namespace: string, name: string): ObjectRef {

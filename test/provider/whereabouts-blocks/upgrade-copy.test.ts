@@ -1,0 +1,213 @@
+import { Address } from 'ipam-kit/cidr'
+import { IPBlock } from 'ipam-kit/crd/ipam-kit'
+import { unwrap } from 'ipam-kit/errors'
+import type { UpgradeOutcome } from 'ipam-kit/provider/whereabouts-blocks'
+import { copyRows, verifyUpgrade } from 'ipam-kit/provider/whereabouts-blocks'
+import { describe, expect, test } from 'vitest'
+import { oldPool, reservation, row } from './old-objects.js'
+import { UpgradeWorld } from './upgrade-world.js'
+
+const POOL = '10.0.0.0-23'
+const IPAM = { range: '10.0.0.0/23' }
+
+/** `kind`, then `kind address` of each difference. */
+function text(outcome: UpgradeOutcome): readonly string[] {
+  if (outcome.kind === 'notReady') return [outcome.kind, outcome.message]
+  const differences = outcome.kind === 'same' ? [] : outcome.differences
+  return [outcome.kind, ...differences.map(({ kind, address }) => `${kind} ${Address.format(address)}`)]
+}
+
+async function world(...ipams: readonly object[]): Promise<UpgradeWorld> {
+  return new UpgradeWorld(ipams.length === 0 ? [IPAM] : ipams).prepare()
+}
+
+/** A world with rows in two blocks. */
+async function withRows(): Promise<UpgradeWorld> {
+  const made = await world()
+  await made.put(oldPool('10.0.0.0/23', { 7: row('p7'), 300: row('p300', { extra: 'kept' }), 301: row('p301') }))
+  for (const [name, address] of [
+    ['p7', '10.0.0.7'],
+    ['p300', '10.0.1.44'],
+    ['p301', '10.0.1.45'],
+  ] as const) {
+    await made.put(reservation(address, name))
+    await made.report(name, [`net1=${address}`])
+  }
+  return made
+}
+
+describe('copyRows', () => {
+  test('writes the rows to blocks, and nothing to the objects of whereabouts', async () => {
+    const made = await withRows()
+    const before = await made.oldObjects()
+    expect(text(await made.verify(POOL))).toEqual([
+      'different',
+      'missing 10.0.0.7',
+      'missing 10.0.1.44',
+      'missing 10.0.1.45',
+    ])
+    const outcome = await made.copy(POOL)
+    expect(outcome).toMatchObject({ kind: 'same', rows: 3 })
+    expect(await made.blockRows()).toEqual(await made.oldRows(POOL))
+    expect(await made.oldObjects()).toBe(before)
+    expect(await made.verify(POOL)).toEqual(outcome)
+  })
+
+  test('adds rows to blocks that exist, and a second time writes nothing', async () => {
+    const made = await withRows()
+    await made.copy(POOL)
+    await made.add('late')
+    await made.copy(POOL)
+    const blocks = await made.store.list(IPBlock.info)
+    expect(text(await made.copy(POOL))).toEqual(['same'])
+    expect(await made.store.list(IPBlock.info)).toEqual(blocks)
+    expect(await made.blockRows()).toEqual(await made.oldRows(POOL))
+  })
+
+  test('ends the same after a crash before any of its requests', async () => {
+    for (let request = 0; ; request++) {
+      const made = await withRows()
+      const isReached = await made.crash(POOL, request)
+      expect(text(await made.copy(POOL))).toEqual(['same'])
+      expect(await made.blockRows()).toEqual(await made.oldRows(POOL))
+      if (isReached) continue
+      expect(request).toBeGreaterThan(5)
+      break
+    }
+  })
+
+  test('a later ADD on blocks gives no address of a row', async () => {
+    const made = await world()
+    for (const name of ['a', 'b', 'c']) await made.add(name)
+    await made.copy(POOL)
+    expect(await made.blockAdd('d')).toBe('10.0.0.4')
+    // the same Pod keeps its address
+    expect(await made.blockAdd('b')).toBe('10.0.0.2')
+  })
+
+  test('writes the present container of an interface', async () => {
+    const made = await world()
+    await made.add('a')
+    await made.copy(POOL)
+    await made.del('a')
+    await made.add('a', 'c-later')
+    expect(text(await made.verify(POOL))).toEqual(['different', 'container 10.0.0.1'])
+    expect(text(await made.copy(POOL))).toEqual(['same'])
+    expect(await made.blockRows()).toEqual(['10.0.0.1 ns/a c-later/net1'])
+  })
+
+  test('never takes the row of another holder, nor removes one', async () => {
+    const made = await world()
+    expect(await made.blockAdd('x')).toBe('10.0.0.1')
+    await made.add('a')
+    await made.add('b')
+    const outcome = await made.copy(POOL)
+    expect(outcome).toMatchObject({
+      kind: 'different',
+      differences: [{ kind: 'other', old: 'ns/a c-a/net1', block: 'ns/x c-x/net1' }],
+    })
+    expect(await made.blockRows()).toEqual(['10.0.0.1 ns/x c-x/net1', '10.0.0.2 ns/b c-b/net1'])
+    await made.del('b')
+    expect(text(await made.copy(POOL))).toEqual(['different', 'other 10.0.0.1', 'surplus 10.0.0.2'])
+    expect(await made.blockRows()).toHaveLength(2)
+  })
+
+  test('keeps apart two pools of one domain', async () => {
+    const made = await world(IPAM, { range: '10.0.2.0/24' })
+    await made.add('a')
+    await made.add('b', 'c-b', 1)
+    expect(text(await made.copy(POOL))).toEqual(['same'])
+    expect(text(await made.verify('10.0.2.0-24'))).toEqual(['different', 'missing 10.0.2.1'])
+    expect(text(await made.copy('10.0.2.0-24'))).toEqual(['same'])
+    expect(text(await made.verify(POOL))).toEqual(['same'])
+  })
+
+  test('writes over a released row that is kept for its former owner', async () => {
+    const made = await world()
+    await made.blockAdd('x')
+    const { apiVersion, kind } = IPBlock.info
+    const block = { apiVersion, kind, name: 'whereabouts-4-0a000000-24' }
+    const released = { state: 'held', released: '2026-01-01T00:00:00Z', until: '2026-02-01T00:00:00Z', container: null }
+    await made.store.patch(block, { spec: { rows: { 1: released } } } as never)
+    await made.add('a')
+    expect(text(await made.copy(POOL))).toEqual(['same'])
+    const stored = IPBlock.parse(unwrap(await made.store.get(block)))
+    expect(Object.keys(stored.spec.rows[1]!).sort()).toEqual(['container', 'interface', 'owner', 'sequence', 'uid'])
+    expect(await made.blockRows()).toEqual(['10.0.0.1 ns/a c-a/net1'])
+  })
+})
+
+describe('what stops the copy', () => {
+  test('an obstacle, a pool that does not exist, and a pool of blocks that is not there', async () => {
+    const made = await withRows()
+    expect(text(await made.copy('10.9.0.0-24'))).toEqual(['notReady', 'there is no IPPool 10.9.0.0-24 of whereabouts'])
+    await made.removePod('p7')
+    const outcome = await made.copy(POOL)
+    expect(outcome).toMatchObject({ kind: 'notReady', oddities: [{ kind: 'no-pod', key: '7' }] })
+    expect(await made.blockRows()).toEqual([])
+    const bare = new UpgradeWorld([IPAM])
+    await bare.put(oldPool('10.0.0.0/23'))
+    expect(text(await bare.copy(POOL))).toEqual(['notReady', 'there is no IPPool whereabouts.10.0.0.0-23'])
+  })
+
+  test('a block that cannot be used', async () => {
+    const made = await withRows()
+    await made.copy(POOL)
+    const block = { apiVersion: IPBlock.info.apiVersion, kind: IPBlock.info.kind, name: 'whereabouts-4-0a000000-24' }
+    await made.store.patch(block, { spec: { rows: { 8: { owner: 7 } } } } as never)
+    expect(text(await made.verify(POOL))[0]).toBe('notReady')
+  })
+})
+
+describe('what happens meanwhile', () => {
+  test('another writer of the block: the copy is done again for its version', async () => {
+    for (let request = 3; request < 8; request++) {
+      const made = await withRows()
+      await made.blockAdd('x')
+      made.before = async (number) => {
+        if (number === request) await made.blockAdd('late')
+      }
+      expect(text(await made.copy(POOL)).slice(0, 2)).toEqual(['different', 'surplus 10.0.0.1'])
+      const rows = await made.blockRows()
+      for (const old of await made.oldRows(POOL)) expect(rows).toContain(old)
+      expect(rows).toEqual(expect.arrayContaining(['10.0.0.1 ns/x c-x/net1', '10.0.0.2 ns/late c-late/net1']))
+      expect(rows).toHaveLength(5)
+    }
+  })
+
+  test('an ADD on the pool: the statement is about the version that includes it', async () => {
+    for (let request = 0; request < 12; request++) {
+      const made = await withRows()
+      made.before = async (number) => {
+        if (number === request) await made.add('late')
+      }
+      const outcome = await made.copy(POOL)
+      made.before = () => {}
+      if (outcome.kind === 'notReady') {
+        // the Pod of the row was listed before its status
+        expect(text(await made.copy(POOL))).toEqual(['same'])
+        continue
+      }
+      const [rows, old] = [await made.blockRows(), await made.oldRows(POOL)]
+      expect([outcome.kind, outcome.rows]).toEqual(['same', rows.length])
+      // an ADD after the last read is in no statement
+      expect(rows).toEqual(request < 9 ? old : old.filter((each) => rows.includes(each)))
+    }
+  })
+
+  test('a pool that changes all the time ends the task', async () => {
+    const made = await withRows()
+    let count = 0
+    made.before = async () => {
+      const name = `n${count++}`
+      await made.report(name, ['net1=10.0.0.1'])
+      await made.add(name)
+      await made.del(name)
+    }
+    expect(text(await made.verify(POOL))[0]).toBe('notReady')
+  })
+})
+
+test('an argument that is wrong is refused', () => {
+  for (const task of [copyRows, verifyUpgrade]) expect(() => task({ pool: 7, networks: [] } as never)).toThrow(/pool/)
+})

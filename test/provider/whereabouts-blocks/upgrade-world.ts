@@ -1,0 +1,209 @@
+import { Address } from 'ipam-kit/cidr'
+import { Pod } from 'ipam-kit/crd/core'
+import { IPBlock, IPDomain, IPPool } from 'ipam-kit/crd/ipam-kit'
+import type { KubeObject, ObjectRef } from 'ipam-kit/crd/meta'
+import { IPPool as OldPool, OverlappingRangeIPReservation, readRows } from 'ipam-kit/crd/whereabouts'
+import { unwrap } from 'ipam-kit/errors'
+import { blocksOperator } from 'ipam-kit/provider/blocks'
+import { add, del, status, type WhereaboutsConfig } from 'ipam-kit/provider/whereabouts'
+import {
+  blockAdd,
+  blockDel,
+  copyRows,
+  pausePool,
+  poolsOf,
+  resumePool,
+  type UpgradeOutcome,
+  verifyUpgrade,
+} from 'ipam-kit/provider/whereabouts-blocks'
+import { runTask, runUntilQuiet } from 'ipam-kit/run'
+import type { Store } from 'ipam-kit/store'
+import { memoryStore } from 'ipam-kit/store/memory'
+import { storeOver } from 'ipam-kit/testing'
+import { NAMESPACE, oldNetwork, pod } from './old-objects.js'
+
+const kinds = [Pod, OldPool, OverlappingRangeIPReservation, IPPool, IPBlock, IPDomain].map(({ info }) => info)
+
+/** A process that ends in the middle of its work. */
+class Crash extends Error {}
+
+function podRef(name: string): ObjectRef {
+  const { apiVersion, kind } = Pod.info
+  return { apiVersion, kind, namespace: 'ns', name }
+}
+
+/** A store with pools of whereabouts and blocks, and what writes to them. */
+export class UpgradeWorld {
+  nowMs = Date.parse('2026-01-01T00:00:00Z')
+  readonly store: Store = memoryStore({ now: () => this.nowMs, kinds })
+  readonly networks: readonly WhereaboutsConfig[]
+  /** Called before each request of `copyRows` and `verifyUpgrade`, with its number from 0. */
+  before: (request: number) => Promise<void> | void = () => {}
+
+  constructor(ipams: readonly object[]) {
+    this.networks = ipams.map((ipam) => oldNetwork(ipam))
+  }
+
+  /** Makes the pools of blocks, and takes them into their domains. */
+  async prepare(): Promise<this> {
+    for (const config of this.networks) {
+      for (const pool of unwrap(poolsOf({ config, pools: [] }))) await this.store.create(pool)
+    }
+    const { failures } = await runUntilQuiet(this.store, [blocksOperator({ emptySeconds: 0 })], {
+      now: () => this.nowMs,
+    })
+    if (failures.length > 0) throw new Error(JSON.stringify(failures))
+    return this
+  }
+
+  async put(object: KubeObject): Promise<void> {
+    unwrap(await this.store.create(object))
+  }
+
+  /** Adds an interface by the tasks on pools of whereabouts. Its Pod then reports the address. */
+  async add(name: string, container = `c-${name}`, network = 0, store = this.store): Promise<string> {
+    const request = this.#request(name, container, network)
+    const ended = await runTask(add(request), store, { now: () => this.nowMs })
+    if (ended.kind !== 'done') return ended.kind
+    if (ended.outcome.kind !== 'allocated') return ended.outcome.kind
+    const address = Address.format(ended.outcome.addresses[0]!.prefix.address)
+    await this.report(name, [`net1=${address}`])
+    return address
+  }
+
+  async del(name: string, container = `c-${name}`, network = 0, store = this.store): Promise<void> {
+    await runTask(del(this.#request(name, container, network)), store, { now: () => this.nowMs })
+  }
+
+  /** Adds an interface by the tasks on blocks. */
+  async blockAdd(name: string, network = 0, store = this.store): Promise<string> {
+    const found = await this.store.get(podRef(name))
+    const podUid = (found.ok && found.value.metadata.uid) || `uid-${name}`
+    const request = { ...this.#request(name, `c-${name}`, network), podUid }
+    const task = blockAdd({ ...request, network: { config: this.networks[network]!, pools: [] } })
+    const ended = await runTask(task, store, { now: () => this.nowMs })
+    if (ended.kind !== 'done' || ended.outcome.kind !== 'allocated') return ended.kind
+    return Address.format(ended.outcome.addresses[0]!.prefix.address)
+  }
+
+  /** The Pod with what it reports; it is created if it does not exist. */
+  async report(name: string, reports: readonly string[] | undefined): Promise<void> {
+    const object = pod(name, reports)
+    const { apiVersion, kind, metadata } = object
+    const ref = podRef(name)
+    const made = await this.store.create({ apiVersion, kind, metadata } as KubeObject)
+    if (!made.ok) unwrap(await this.store.patch(ref, { metadata: { annotations: metadata.annotations } } as never))
+  }
+
+  async removePod(name: string): Promise<void> {
+    await this.store.delete(podRef(name))
+  }
+
+  /** As `add`, with other work before one of its requests. */
+  addWith(name: string, at: number, meanwhile: () => Promise<void>): Promise<string> {
+    const before = (request: number) => (request === at ? meanwhile() : undefined)
+    return this.add(name, `c-${name}`, 0, this.client(before))
+  }
+
+  async status(network = 0): Promise<string> {
+    const ended = await runTask(status({ config: this.networks[network]! }), this.store, { now: () => this.nowMs })
+    return ended.kind === 'done' ? ended.outcome.kind : ended.kind
+  }
+
+  async pause(pool: string): Promise<string> {
+    const ended = await runTask(pausePool({ pool }), this.client(), { now: () => this.nowMs })
+    return ended.kind === 'done' ? ended.outcome.kind : ended.kind
+  }
+
+  async resume(pool: string): Promise<string> {
+    const task = resumePool({ pool, networks: this.networks })
+    const ended = await runTask(task, this.client(), { now: () => this.nowMs })
+    return ended.kind === 'done' ? ended.outcome.kind : ended.kind
+  }
+
+  /** Releases an interface by the tasks on blocks. */
+  async blockDel(name: string, container = `c-${name}`): Promise<void> {
+    const task = blockDel({ ...this.#request(name, container, 0), network: { config: this.networks[0]!, pools: [] } })
+    await runTask(task, this.store, { now: () => this.nowMs })
+  }
+
+  copy(pool: string): Promise<UpgradeOutcome> {
+    return this.#run(copyRows({ pool, networks: this.networks }))
+  }
+
+  verify(pool: string): Promise<UpgradeOutcome> {
+    return this.#run(verifyUpgrade({ pool, networks: this.networks }))
+  }
+
+  /** As `copy`, in a process that ends before a request. @returns whether it was reached */
+  async crash(pool: string, request: number): Promise<boolean> {
+    const { before } = this
+    this.before = (number) => {
+      if (number === request) throw new Crash()
+    }
+    try {
+      await this.copy(pool)
+      return false
+    } catch (error) {
+      if (error instanceof Crash) return true
+      throw error
+    } finally {
+      this.before = before
+    }
+  }
+
+  /** The rows of a pool of whereabouts: `address namespace/pod container/interface`. */
+  async oldRows(pool: string): Promise<readonly string[]> {
+    const { apiVersion, kind } = OldPool.info
+    const found = await this.store.get({ apiVersion, kind, namespace: NAMESPACE, name: pool })
+    const rows = found.ok ? readRows(OldPool.parse(found.value)).rows : []
+    return rows.map(({ address, podref, id, ifname }) => `${Address.format(address)} ${podref} ${id}/${ifname}`).sort()
+  }
+
+  /** The rows of the blocks, as `oldRows`. */
+  async blockRows(): Promise<readonly string[]> {
+    const blocks = unwrap(await this.store.list(IPBlock.info)).items.map((object) => IPBlock.parse(object))
+    return blocks
+      .flatMap(({ spec }) => {
+        const first = Address.parse(spec.cidr.replace(/\/.*/u, ''))
+        return Object.entries(spec.rows).map(
+          ([unit, { owner, container, interface: name }]) =>
+            `${Address.format(Address.add(first, Number(unit)))} ${owner} ${container}/${name}`,
+        )
+      })
+      .sort()
+  }
+
+  /** All objects of whereabouts as they are stored. */
+  async oldObjects(): Promise<string> {
+    const lists = [OldPool, OverlappingRangeIPReservation].map(({ info }) => this.store.list(info))
+    return JSON.stringify((await Promise.all(lists)).map((list) => unwrap(list).items))
+  }
+
+  async #run(task: ReturnType<typeof copyRows>): Promise<UpgradeOutcome> {
+    const ended = await runTask(task, this.client(), { now: () => this.nowMs })
+    if (ended.kind !== 'done') throw new Error(JSON.stringify(ended.failure))
+    return ended.outcome
+  }
+
+  /** The store, with work before each request. */
+  client(before = (request: number) => this.before(request)): Store {
+    const below = this.store
+    let requests = 0
+    const then = async <T>(go: () => Promise<T>): Promise<T> => {
+      await before(requests++)
+      return go()
+    }
+    return storeOver(below, {
+      get: (ref) => then(() => below.get(ref)),
+      list: (query, options) => then(() => below.list(query, options)),
+      create: (object) => then(() => below.create(object)),
+      patch: (ref, patch, options) => then(() => below.patch(ref, patch, options)),
+      delete: (ref, options) => then(() => below.delete(ref, options)),
+    })
+  }
+
+  #request(podName: string, containerId: string, network: number) {
+    return { config: this.networks[network]!, containerId, ifname: 'net1', podNamespace: 'ns', podName }
+  }
+}
