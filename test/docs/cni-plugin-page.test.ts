@@ -42,7 +42,7 @@ test('the commands build a program that answers a runtime, also without a cluste
 
 test('the flags are those of the program', () => {
   const program = readFileSync(`${root}docs/examples/cni-plugin/main.ts`, 'utf8')
-  const [, names = ''] = /const flags = \{(.*)\} as const/.exec(program) ?? []
+  const [, names = ''] = /const FLAGS = \{([\s\S]*?)\} as const/.exec(program) ?? []
   const wanted = [...names.matchAll(/(\w+): \{ type: 'string' \}/g)].map(([, name]) => `--${name}`)
   expect(wanted.length).toBeGreaterThan(2)
   expect([...page.matchAll(/^\| `(--[a-z-]+)[^`]*` \|/gm)].map(([, flag]) => flag)).toEqual(wanted)

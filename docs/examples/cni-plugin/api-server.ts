@@ -27,7 +27,8 @@ export async function openApiServer(
   return { store, namespace: server.namespace || undefined, close: () => client.close() }
 }
 
-async function serverOf(file: string | undefined): Promise<KubeServer> {
+/** @throws IpamError `INVALID_CNI_CONFIG` */
+export async function serverOf(file: string | undefined): Promise<KubeServer> {
   const path = 'ipam.kubernetes.kubeconfig'
   if (file === undefined) {
     return unwrap(fail('INVALID_CNI_CONFIG', { path, problem: 'it is missing, and so is KUBECONFIG' }))

@@ -27,10 +27,11 @@ export function blocksBackend(
     config: network.config,
     kinds: KINDS,
     add: (request, { nodeName, known }) => blockAdd({ network, nodeName, ...request }, known),
-    del: (request, { nodeName, known }) => blockDel({ network, nodeName, ...request }, known),
-    check: (request, { nodeName, known }) => blockCheck({ network, nodeName, ...request }, known),
-    gc: (attachments, { nodeName, known }) => blockGc({ network, nodeName, ...attachments }, known),
-    status: ({ nodeName, known }) => blockStatus({ network, nodeName }, known),
+    // an ADD proves what it knows by its write. These would believe a watch that is late
+    del: (request, { nodeName }) => blockDel({ network, nodeName, ...request }),
+    check: (request, { nodeName }) => blockCheck({ network, nodeName, ...request }),
+    gc: (attachments, { nodeName }) => blockGc({ network, nodeName, ...attachments }),
+    status: ({ nodeName }) => blockStatus({ network, nodeName }),
   }
   return { ok: true, value }
 }

@@ -13,6 +13,7 @@ import type {
   WhereaboutsConfig,
   WhereaboutsGcOutcome,
 } from 'ipam-kit/provider/whereabouts'
+import type { ObjectLocks } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
 
 /** The interface of a container, as the runtime names it. */
@@ -37,6 +38,11 @@ export interface Place {
 export interface OpenStore {
   readonly store: Store
   readonly namespace: string | undefined
+  /** What a daemon knows of blocks, once it has listed them. */
+  readonly known?: KnownBlocks | undefined
+  /** Tasks of one process wait for each other. */
+  readonly locks?: ObjectLocks | undefined
+  /** The call has ended. */
   close(): void
 }
 

@@ -1,13 +1,19 @@
-import { Agent as HttpAgent, request as httpRequest } from 'node:http'
+import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http'
 import { Agent, request as httpsRequest } from 'node:https'
+import { createInterface } from 'node:readline'
 import type { KubernetesClient } from 'ipam-kit/store/kubernetes'
 import type { KubeServer } from './kubeconfig.js'
 
 export interface ClientLimits {
   /** The longest time of one request, in milliseconds. */
   readonly requestMs: number
-  /** After this time, in milliseconds, no request is sent any more. */
-  readonly totalMs: number
+  /**
+   * After this time, in milliseconds, no request is sent any more. Left out: of a client that serves
+   * many calls.
+   */
+  readonly totalMs?: number | undefined
+  /** Connections beside those of watches. Default 1. */
+  readonly connections?: number | undefined
 }
 
 export interface SmallClient extends KubernetesClient {
@@ -19,16 +25,19 @@ export interface SmallClient extends KubernetesClient {
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024
 
 /**
- * The client of one call of a plugin, over one connection. It is small, so that the process starts
- * fast. It has no watches.
+ * The client of one call of a plugin, over one connection, or of a daemon. It is small, so that the
+ * process starts fast.
  */
-export function smallClient(server: KubeServer, { requestMs, totalMs }: ClientLimits): SmallClient {
+export function smallClient(
+  server: KubeServer,
+  { requestMs, totalMs = Number.POSITIVE_INFINITY, connections: maxSockets = 1 }: ClientLimits,
+): SmallClient {
   const { url, ca, cert, key, isUnverified, serverName, headers: credentials } = server
   const isSecure = url.startsWith('https:')
   const agent = isSecure
     ? new Agent({
         keepAlive: true,
-        maxSockets: 1,
+        maxSockets,
         ca,
         cert,
         key,
@@ -36,7 +45,8 @@ export function smallClient(server: KubeServer, { requestMs, totalMs }: ClientLi
         servername: serverName,
       })
     : // the agent of the process may use a proxy
-      new HttpAgent({ keepAlive: true, maxSockets: 1 })
+      new HttpAgent({ keepAlive: true, maxSockets })
+  const ask = isSecure ? httpsRequest : httpRequest
   const deadline = performance.now() + totalMs
   return {
     request({ method, path, headers, body }) {
@@ -45,7 +55,6 @@ export function smallClient(server: KubeServer, { requestMs, totalMs }: ClientLi
       return new Promise((resolve, reject) => {
         const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }
         const all = { ...headers, ...credentials, ...length }
-        const ask = isSecure ? httpsRequest : httpRequest
         const request = ask(`${url}${path}`, { method, headers: all, agent }, (response) => {
           const chunks: Buffer[] = []
           let bytes = 0
@@ -72,8 +81,47 @@ export function smallClient(server: KubeServer, { requestMs, totalMs }: ClientLi
       })
     },
     close: () => agent.destroy(),
-    watch: () => Promise.reject(notSent('a plugin has no watches')),
+    async watch(path, query, onEvent, done) {
+      const given = Object.entries(query).flatMap(([name, value]) =>
+        value === undefined ? [] : [[name, String(value)] as [string, string]],
+      )
+      const search = new URLSearchParams([...given, ['watch', 'true']])
+      // a connection of its own: it stands for as long as the watch
+      const options = { method: 'GET', headers: { ...credentials, accept: 'application/json' } }
+      const own = { ca, cert, key, rejectUnauthorized: !isUnverified, servername: serverName, agent: false as const }
+      const request = ask(`${url}${path}?${search}`, { ...options, ...(isSecure ? own : { agent: false }) })
+      request.once('response', (response) => readEvents(response, onEvent, done))
+      request.once('error', done)
+      request.end()
+      return { abort: () => request.destroy() }
+    },
   }
+}
+
+/** Each line of a watch is an event. */
+function readEvents(
+  response: IncomingMessage,
+  onEvent: (type: string, object: unknown) => void,
+  done: (error: unknown) => void,
+): void {
+  const { statusCode = 0 } = response
+  response.once('error', done)
+  if (statusCode !== 200) {
+    response.resume()
+    done(Object.assign(new Error(`the watch was answered with ${statusCode}`), { statusCode }))
+    return
+  }
+  const lines = createInterface({ input: response })
+  lines.on('line', (line) => {
+    try {
+      const { type, object } = JSON.parse(line) as { readonly type: string; readonly object: unknown }
+      onEvent(type, object)
+    } catch (error) {
+      response.destroy()
+      done(error)
+    }
+  })
+  lines.once('close', () => done(undefined))
 }
 
 function notSent(message: string): Error {

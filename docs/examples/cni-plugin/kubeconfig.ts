@@ -13,6 +13,8 @@ export interface KubeServer {
   readonly isUnverified: boolean
   readonly serverName: string | undefined
   readonly headers: { readonly [name: string]: string }
+  /** Whatever has been read: another version of any of them can be another server. */
+  readonly files: readonly string[]
 }
 
 interface Entry {
@@ -42,15 +44,19 @@ export async function readKubeconfig(file: string): Promise<KubeServer> {
   if (user.exec !== undefined || user['auth-provider'] !== undefined) {
     throw new Error(`${file}: a program that gives credentials is not supported`)
   }
+  const pathOf = (of: { readonly [member: string]: unknown }, member: string) => {
+    const path = textOf(of[member])
+    return path === undefined ? undefined : resolve(dirname(file), path)
+  }
   const content = (of: { readonly [member: string]: unknown }, member: string): string | undefined => {
-    const [data, path] = [textOf(of[`${member}-data`]), textOf(of[member])]
+    const [data, path] = [textOf(of[`${member}-data`]), pathOf(of, member)]
     if (data !== undefined) return Buffer.from(data, 'base64').toString()
-    return path === undefined ? undefined : readFileSync(resolve(dirname(file), path), 'utf8')
+    return path === undefined ? undefined : readFileSync(path, 'utf8')
   }
   if (textOf(user.token) !== undefined || textOf(user['client-key-data']) !== undefined) assertSecret(file)
-  for (const path of [textOf(user.tokenFile), textOf(user['client-key'])]) {
-    if (path !== undefined) assertSecret(resolve(dirname(file), path))
-  }
+  const secrets = [pathOf(user, 'tokenFile'), pathOf(user, 'client-key')].filter((path) => path !== undefined)
+  for (const path of secrets) assertSecret(path)
+  const others = [pathOf(cluster, 'certificate-authority'), pathOf(user, 'client-certificate')]
   const url = textOf(cluster.server)
   if (url === undefined) throw new Error(`${file}: the cluster has no server`)
   return {
@@ -62,6 +68,7 @@ export async function readKubeconfig(file: string): Promise<KubeServer> {
     isUnverified: cluster['insecure-skip-tls-verify'] === true,
     serverName: textOf(cluster['tls-server-name']),
     headers: headersOf(user, file),
+    files: [file, ...secrets, ...others.filter((path) => path !== undefined)],
   }
 }
 

@@ -32,9 +32,16 @@ export interface PluginOptions {
   readonly nodeName: string
   /** Whether `CNI_NETNS` may be the namespace of the plugin itself. */
   readonly allowsOwnNamespace?: boolean | undefined
+  /** Whether a path is the network namespace of the caller. Default: of this process. */
+  readonly isOwnNamespace?: ((path: string) => boolean) | undefined
   /** Default: 30 s for a request, 110 s for the call. */
   readonly limits?: ClientLimits | undefined
+  /** Default: the API server of the kubeconfig, for one call. */
+  readonly openServer?: typeof openApiServer | undefined
 }
+
+/** After this time, in milliseconds, a call writes nothing any more. */
+const MOST_MS = 110_000
 
 /**
  * The IPAM plugin. `ipam.type` says what addresses are: `whereabouts`, rows of upstream's objects in
@@ -102,8 +109,8 @@ class Call {
   }
 
   async #add(request: CniAddRequest): Promise<CniOutcome> {
-    const { allowsOwnNamespace = false, record } = this.#options
-    if (!allowsOwnNamespace && isOwnNamespace(request.netns)) {
+    const { allowsOwnNamespace = false, isOwnNamespace: isOwn = isOwnNamespace, record } = this.#options
+    if (!allowsOwnNamespace && isOwn(request.netns)) {
       return failedWith(8, 'CNI_NETNS is the network namespace of the plugin, and not one of a container')
     }
     // before anything is allocated: what the version cannot express would stay allocated
@@ -157,9 +164,11 @@ class Call {
   }
 
   async #task<O extends Outcome>(taskOf: (place: Place) => Task<O>): Promise<TaskResult<O>> {
-    const { store, namespace, close } = await this.#open()
+    const deadline = performance.now() + MOST_MS
+    const { store, namespace, known, locks, close } = await this.#open()
+    const options = { now, pause, locks, canWrite: () => performance.now() < deadline }
     try {
-      return await carryOut(taskOf({ namespace, nodeName: this.#options.nodeName }), store, { now, pause })
+      return await carryOut(taskOf({ namespace, nodeName: this.#options.nodeName, known }), store, options)
     } finally {
       close()
     }
@@ -168,8 +177,8 @@ class Call {
   #open(): Promise<OpenStore> {
     const { config, kinds, open } = this.#backend
     if (open !== undefined) return open()
-    const { kubeconfig, limits } = this.#options
-    return openApiServer(config.kubeconfig ?? kubeconfig, kinds, limits)
+    const { kubeconfig, limits, openServer = openApiServer } = this.#options
+    return openServer(config.kubeconfig ?? kubeconfig, kinds, limits)
   }
 }
 

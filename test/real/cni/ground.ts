@@ -54,16 +54,21 @@ export function ipamOf(type: 'whereabouts' | 'ipam-kit', kubeconfig: string): ob
 
 /** A kubeconfig of a server that does not exist. */
 export function awayIn(folder: string): object {
-  const kubeconfig = join(folder, 'away.kubeconfig')
+  return { kubernetes: { kubeconfig: plainKubeconfig(folder, 'https://127.0.0.1:1') } }
+}
+
+/** The file of a kubeconfig without credentials. */
+export function plainKubeconfig(folder: string, server: string): string {
+  const kubeconfig = join(folder, `${server.replace(/\W/g, '-')}.kubeconfig`)
   const part = (name: string, value: object) => [{ name: 'x', [name]: value }]
   const config = {
-    clusters: part('cluster', { server: 'https://127.0.0.1:1' }),
+    clusters: part('cluster', { server }),
     contexts: part('context', { cluster: 'x', user: 'x' }),
     users: part('user', {}),
     'current-context': 'x',
   }
   writeFileSync(kubeconfig, JSON.stringify(config))
-  return { kubernetes: { kubeconfig } }
+  return kubeconfig
 }
 
 /** The rows of upstream's objects. Each has to have its reservation, and no other one exists. */

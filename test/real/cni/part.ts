@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,9 +8,11 @@ import type { Store } from 'ipam-kit/store'
 import { openStore } from '../../../docs/examples/open-store.js'
 import { admitExample, exampleNamed } from '../account.js'
 import { bundle } from '../bundle.js'
-import type { Part } from '../report.js'
+import type { Depth, Part, Report } from '../report.js'
 import { importClient, installSqlite } from '../servers/install.js'
+import { Gate } from '../whereabouts/gate.js'
 import { commands } from './commands.js'
+import { DaemonProcess } from './daemon-process.js'
 import {
   awayIn,
   type Ground,
@@ -17,12 +20,16 @@ import {
   ipamOfFile,
   loseBlockRow,
   loseObject,
+  plainKubeconfig,
   rowsOfBlocks,
   rowsOfObjects,
   startCniGround,
 } from './ground.js'
+import { killed } from './killed.js'
 import { many } from './many.js'
-import type { Subject } from './runtime.js'
+import { CALL, requests } from './requests.js'
+import { addressesIn, callPlugin, type Subject } from './runtime.js'
+import { singleExecutables } from './single.js'
 
 const LOCAL_KINDS = [IPPool, OverlappingRangeIPReservation].map(({ info }) => info)
 
@@ -48,7 +55,10 @@ export const cniPart: Part = {
       await onFile(program, folder, all)
       const ground = await startCniGround()
       try {
-        for (const subject of await thin(ground, program, folder)) await all(subject)
+        const subjects = await thin(ground, program, folder)
+        for (const subject of subjects) await all(subject)
+        await singleExecutables(report, { subject: subjects[1] as Subject, folder }, depth)
+        await thick(report, { ground, program, folder, subjects, all }, depth)
       } finally {
         await ground.stop()
       }
@@ -78,6 +88,56 @@ async function onFile(program: string, folder: string, use: (subject: Subject) =
     // a file is not a folder
     away: { sqlite: join(process.execPath, 'ipam.db') },
   })
+}
+
+interface Thick {
+  readonly ground: Ground
+  readonly program: string
+  readonly folder: string
+  /** Processes that ask the API server themselves. */
+  readonly subjects: readonly Subject[]
+  readonly all: (subject: Subject) => Promise<void>
+}
+
+/** Processes that pass each call on to a daemon. */
+async function thick(report: Report, { ground, program, folder, subjects, all }: Thick, depth: Depth): Promise<void> {
+  const socket = join(folder, 'run', 'socket')
+  const record = join(folder, 'record of the daemon')
+  const daemon = new DaemonProcess(program, ['--daemon', socket, '--record', record])
+  const passing = (subject: Subject, ...more: readonly string[]): Subject => {
+    const name = subject.name.replace('thin', more.length === 0 ? 'thick' : 'thick or thin')
+    return { ...subject, name, record, command: [process.execPath, program, '--socket', socket, ...more] }
+  }
+  await daemon.start()
+  const gate = await Gate.open(ground.server)
+  try {
+    for (const subject of subjects) await all(passing(subject))
+    const [, onBlocks] = subjects as [Subject, Subject]
+    await killed(report, { subject: passing(onBlocks), daemon, folder }, depth)
+    const counted = { ...onBlocks, ipam: ipamOf('ipam-kit', plainKubeconfig(folder, gate.urlFor(CALL))) }
+    await requests(report, { thin: counted, thick: passing(counted), gate, folder })
+    await report.test('without the daemon, a call falls back to thin if the flag says so', async () => {
+      await daemon.stop()
+      const own = { container: 'f1' }
+      const { exit, json } = await callPlugin(passing(onBlocks), folder, 'ADD', own)
+      const { code, msg } = json as { readonly code: number; readonly msg: string }
+      assert.deepEqual([exit, code, msg], [1, 11, `the daemon cannot be reached: ${socket} does not exist`])
+      const fallback = passing(onBlocks, '--fallback', 'thin')
+      addressesIn(await callPlugin(fallback, folder, 'ADD', own))
+      const del = await callPlugin(fallback, folder, 'DEL', own)
+      assert.deepEqual([del.exit, await onBlocks.rows()], [0, []])
+      await daemon.start()
+      return undefined
+    })
+    await report.test('the daemon ends with status 0, and has reported no problem', async () => {
+      await daemon.stop()
+      assert.equal(daemon.problems, '')
+      return undefined
+    })
+  } finally {
+    gate.close()
+    await daemon.kill()
+  }
 }
 
 /** A process that asks the API server itself, with the rights of its manifest and no others. */
