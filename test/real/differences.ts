@@ -24,6 +24,8 @@ export interface Case {
   readonly id: string
   /** `sets`: objects of one kind may swap their values. */
   readonly compare?: string | undefined
+  /** Whether or where it ends differently each time. */
+  readonly nondeterministic?: unknown
   readonly steps: readonly {
     readonly step: unknown
     readonly response?: unknown

@@ -1,6 +1,6 @@
 import { Address } from 'ipam-kit/cidr'
 import { readNetworkStatus } from 'ipam-kit/crd/multinet'
-import { readReservationName, readRows } from 'ipam-kit/crd/whereabouts'
+import { type IPPool, readReservationName, readRows } from 'ipam-kit/crd/whereabouts'
 import { type Case, type Difference, type Objects, type Rule, statesOf } from '../differences.js'
 import { poolsIn } from './calls-in.js'
 
@@ -39,7 +39,8 @@ export const controllerRules: readonly Rule[] = [
   },
   freed(
     'sweep-needs-the-pod-alone',
-    ({ own, podref }) => podref !== undefined && podOf(own.final, podref) === undefined,
+    ({ own, recorded, podref }) =>
+      podref !== undefined && podOf(own.final, podref) === undefined && isOverlooked(recorded, podref),
   ),
   {
     heading: 'Networks without `network_name` are told apart',
@@ -85,6 +86,21 @@ interface SeenPod {
   readonly status?: {
     readonly conditions?: readonly { readonly type: string; readonly status: string; readonly reason?: string }[]
   }
+}
+
+/**
+ * Whether the Pod watcher of upstream frees nothing of a Pod: it sees no deletion, or has no
+ * definition of the network or no network status, or looks for a pool without the name of its Node.
+ */
+function isOverlooked(recorded: Case, podref: string): boolean {
+  const seen = statesOf(recorded).flatMap((objects) => podOf(objects, podref) ?? [])
+  const hasDefinition = Object.keys(recorded.final).some((key) => key.startsWith('NetworkAttachmentDefinition/'))
+  const isOfNode = poolsIn(recorded.final).some(({ pool }) => !isNamedByRange(pool))
+  return seen.length === 0 || !hasDefinition || isOfNode || seen.some((pod) => statusOf(pod) === undefined)
+}
+
+function isNamedByRange({ metadata, spec }: IPPool): boolean {
+  return metadata.name === spec.range.replaceAll(/[:/]/g, '-')
 }
 
 /** A row or a reservation that one side has and the other one has not. */
