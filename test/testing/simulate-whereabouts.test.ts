@@ -1,11 +1,15 @@
 import { type KubeObject, refOf } from 'ipam-kit/crd/meta'
 import type { Effect, Outcome, Step, Task } from 'ipam-kit/plan'
+import { memoryStore } from 'ipam-kit/store/memory'
+import { Dice } from 'ipam-kit/testing'
 import { describe, expect, test } from 'vitest'
+import { Scheduler } from '../../src/testing/simulation/scheduler.js'
 import { share } from '../setup/depth.js'
-import { podrefOf } from './simulation/whereabouts/attachments.js'
+import { newPod, newSandbox, podrefOf } from './simulation/whereabouts/attachments.js'
 import { simulateWhereabouts, type WhereaboutsOptions } from './simulation/whereabouts/index.js'
-import type { Call } from './simulation/whereabouts/kubelet.js'
+import { type Call, Kubelet } from './simulation/whereabouts/kubelet.js'
 import { type Library, library } from './simulation/whereabouts/library.js'
+import { pickNetworks } from './simulation/whereabouts/networks.js'
 
 /** The first problem of each seed from 1 that goes wrong. */
 async function problems(seeds: number, options: Partial<WhereaboutsOptions> = {}): Promise<readonly string[]> {
@@ -41,6 +45,36 @@ describe('the world of whereabouts', () => {
     expect(one).toEqual(two)
     expect(one.schedule.length).toBeGreaterThan(100)
   })
+})
+
+test('no time passes beyond the next ADD of a sandbox that is not complete', () => {
+  const never = () => {
+    throw new Error('not called')
+  }
+  const world = {
+    scheduler: new Scheduler(new Dice(1)),
+    dice: new Dice(1),
+    store: memoryStore({ now: () => 0 }),
+    now: () => 0,
+    isRough: () => false,
+    sendsDels: () => true,
+    call: never,
+    made: never,
+    wrote: never,
+  }
+  const kubelet = new Kubelet('n1', { flavor: 'ours', workers: 1 }, world)
+  const [network] = pickNetworks(new Dice(1))
+  const interfaces = ['net1', 'net2'].map((ifname) => ({ ifname, network: network! }))
+  const pod = newPod({ name: 'p1', uid: 'u1', node: 'n1', interfaces, tells: 'late' })
+  pod.sandbox = newSandbox(pod, 'ours', 'c1')
+  const { attachments } = pod.sandbox
+  kubelet.pods.push(pod)
+  attachments[0]!.state = 'live'
+  attachments[1]!.state = 'failed'
+  pod.notBeforeMs = 1500
+  expect(kubelet.dueMs).toBe(1500)
+  attachments[1]!.state = 'adding'
+  expect(kubelet.dueMs).toBe(Number.POSITIVE_INFINITY)
 })
 
 describe('each rule finds a fault that is planted', () => {

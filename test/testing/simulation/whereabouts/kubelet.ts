@@ -116,7 +116,9 @@ export class Kubelet {
   /** When it has something to do next. */
   get dueMs(): number {
     const dels = [...this.attachments].filter((each) => this.#wantsDel(each)).map((each) => each.delDueMs)
-    const starts = this.pods.filter((pod) => this.#wantsSandbox(pod)).map((pod) => pod.notBeforeMs)
+    const starts = this.pods
+      .filter((pod) => this.#wantsSandbox(pod) || nextOf(pod) !== undefined)
+      .map((pod) => pod.notBeforeMs)
     const statuses = this.pods.flatMap(({ statusDueMs = [] }) => statusDueMs)
     return Math.min(...dels, ...starts, ...statuses)
   }
@@ -166,9 +168,8 @@ export class Kubelet {
       if (pod.wanted !== 'running') steps.push(() => this.#end(pod))
       else if (this.#wantsSandbox(pod) && pod.notBeforeMs <= nowMs) steps.push(() => this.#begin(pod))
       else if (sandbox !== undefined) {
-        const next = sandbox.attachments.find(({ state }) => state !== 'live')
-        if (next !== undefined && next.state !== 'adding' && pod.notBeforeMs <= nowMs && hasWorker)
-          steps.push(() => this.#add(next))
+        const next = nextOf(pod)
+        if (next !== undefined && pod.notBeforeMs <= nowMs && hasWorker) steps.push(() => this.#add(next))
         const checked = sandbox.attachments.find(({ state, wantsCheck }) => state === 'live' && wantsCheck)
         if (checked !== undefined && hasWorker) steps.push(() => this.#checkOne(checked))
         if (pod.statusDueMs !== undefined && pod.statusDueMs <= nowMs) steps.push(() => this.#tell(pod))
@@ -307,6 +308,12 @@ export class Kubelet {
     const { sandbox, dels, adds, isDeleting } = attachment
     if (sandbox.isDead && dels === 0 && adds === 0 && !isDeleting) this.attachments.delete(attachment)
   }
+}
+
+/** The interface of a sandbox that is to be added next, unless an ADD is under way. */
+function nextOf({ sandbox }: SimulatedPod): Attachment | undefined {
+  const next = sandbox?.attachments.find(({ state }) => state !== 'live')
+  return next?.state === 'adding' ? undefined : next
 }
 
 function isUp({ attachments }: Sandbox): boolean {
