@@ -215,11 +215,17 @@ function asText(value: unknown): string {
   return JSON.stringify(value) ?? ''
 }
 
-/** The keys of the pools with the address of a reservation that names another claim than before. */
+/**
+ * The keys of the pools with the address of a reservation that is that of another claim or Pod than
+ * before.
+ */
 function poolsOfClaim({ ref, before, now }: Delta<OverlappingRangeIPReservation>, { pools }: Sweep) {
-  const [old, current] = [before, now].map((entry) =>
-    entry?.ok === true ? entry.value.metadata.annotations?.[CLAIM_UID_ANNOTATION] : undefined,
-  )
+  const [old, current] = [before, now].map((entry) => {
+    if (entry?.ok !== true) return undefined
+    const { metadata, spec } = entry.value
+    const claim = metadata.annotations?.[CLAIM_UID_ANNOTATION]
+    return claim && `${claim} ${spec.podref}`
+  })
   if (old === current) return []
   return reservationReadings(ref.name).flatMap(({ address }) => keysOfPools(pools.by('address', textOf(address))))
 }

@@ -105,17 +105,22 @@ export function planPool(key: string, name: string, sweep: Sweep, { nowMs }: Pla
   return { outcome, effects: [], requeueAfterSeconds }
 }
 
-/** The rows of the address of a row in other pools. O(pools with the address). */
-function rowsInOthers(pool: IPPool | undefined, { address }: PoolRow, sweep: Sweep): readonly OtherRow[] {
+/**
+ * The rows of the address of a row in other pools, with the claims of their reservations. One that
+ * can be that of both rows says nothing. O(pools with the address).
+ */
+function rowsInOthers(pool: IPPool | undefined, row: PoolRow, sweep: Sweep): readonly OtherRow[] {
+  const { address } = row
   const own = pool && reservationOfRow(pool, address)
   return sweep.pools.by('address', textOf(address)).flatMap(({ object, read: { range } }) => {
     const key = object === pool || range === undefined ? undefined : rowKey(range, address)
     const stored = key?.ok === true ? asObject(object.spec.allocations[key.value]) : undefined
     if (stored === undefined) return []
     const { podref, ifname } = stored
-    const row = { podref: String(podref), ifname: typeof ifname === 'string' ? ifname : undefined, stored }
+    const other = { podref: String(podref), ifname: typeof ifname === 'string' ? ifname : undefined, stored }
     const name = reservationOfRow(object, address)
-    return name === own ? row : withClaim(row, reservationFor(name, object, row, sweep))
+    const isOfBoth = name === own && (row.podref === '' || other.podref === '' || row.podref === other.podref)
+    return isOfBoth ? other : withClaim(other, reservationFor(name, object, other, sweep))
   })
 }
 

@@ -143,6 +143,9 @@ test.each<[string, string, readonly string[]]>([
   expect(Object.keys(await world.reservations()).sort()).toEqual(left)
 })
 
+const { apiVersion: group, kind: reservationKind } = OverlappingRangeIPReservation.info
+const reservations = { apiVersion: group, kind: reservationKind, namespace: 'kube-system' }
+
 test.each<[string, string | undefined, boolean]>([
   ['names the claim', UID, true],
   ['names another claim', '00000000-0000-4000-8000-000000000000', false],
@@ -163,8 +166,7 @@ test.each<[string, string | undefined, boolean]>([
   expect(await world.rows('10.40.0.0-24')).toEqual(['3'])
   const named = uid === UID ? metadata.uid : uid
   const annotations = { [CLAIM_UID_ANNOTATION]: named ?? null }
-  const { apiVersion: group, kind: reservation } = OverlappingRangeIPReservation.info
-  const at = { apiVersion: group, kind: reservation, namespace: 'kube-system', name: 'blue-10.40.0.3' }
+  const at = { ...reservations, name: 'blue-10.40.0.3' }
   unwrap(await world.store.patch(at, { metadata: { annotations } }))
   await world.sweep()
   expect(await world.rows('10.40.0.0-24')).toEqual(isFreed ? [] : ['3'])
@@ -174,22 +176,22 @@ test.each<[string, string | undefined, boolean]>([
   )
 })
 
-test('20332: a reservation that names another claim than before wakes the pools with its address', async () => {
+test('20332: a reservation of a claim that names another claim or Pod than before wakes the pools with its address', async () => {
   const world = new World()
   await world.pool('10.40.0.0-24', '10.40.0.0/24', { '3': P1 })
   await world.reservation('blue-10.40.0.3', 'default/p2')
   await world.pod(P1, { status: ['10.40.0.3'] })
   await world.pod('default/p2', { status: ['10.40.0.3'] })
   await world.look()
-  const { apiVersion, kind } = OverlappingRangeIPReservation.info
-  const at = { apiVersion, kind, namespace: 'kube-system', name: 'blue-10.40.0.3' }
-  const wakesWith = async (metadata: object) => {
-    const object = unwrap(await world.store.patch(at, { metadata } as never))
+  const at = { ...reservations, name: 'blue-10.40.0.3' }
+  const wakesWith = async (patch: object) => {
+    const object = unwrap(await world.store.patch(at, patch as never))
     return world.planner.observe({ kind: 'present', object })
   }
   const pool = 'pool kube-system/10.40.0.0-24'
-  expect(await wakesWith({ annotations: { [CLAIM_UID_ANNOTATION]: UID } })).toContain(pool)
-  expect(await wakesWith({ labels: { a: 'b' } })).not.toContain(pool)
+  expect(await wakesWith({ metadata: { annotations: { [CLAIM_UID_ANNOTATION]: UID } } })).toContain(pool)
+  expect(await wakesWith({ metadata: { labels: { a: 'b' } } })).not.toContain(pool)
+  expect(await wakesWith({ spec: { podref: 'default/p3' } })).toContain(pool)
 })
 
 test.each<[string, (uid: string) => object]>([
@@ -209,3 +211,29 @@ test.each<[string, (uid: string) => object]>([
   await world.sweep()
   expect(await world.rows('10.40.0.0-24')).toEqual(['3'])
 })
+
+test.each<[string, string, boolean]>([
+  ['of another Pod', P1, true],
+  ['of the Pod of the reservation', 'default/p2', false],
+])(
+  '51516: without members of rows, a row %s in an overlapping range of the network of the claim',
+  async (_, podref, isFreed) => {
+    const world = new World()
+    const { apiVersion, kind, metadata } = await claimOf(world)
+    const ref = { apiVersion, kind, namespace: 'default', name: 'vm' }
+    unwrap(await world.store.patch(ref, { status: { ips: ['10.40.0.3/28'] } }, { subresource: 'status' }))
+    // what a container leaves that has died
+    await world.pool('10.40.0.0-24', '10.40.0.0/24', { '3': podref })
+    await world.pool('10.40.0.0-28', '10.40.0.0/28', { '3': 'default/p2' })
+    await world.pod('default/p2', { status: ['10.40.0.3'] })
+    await world.reservation('10.40.0.3', P1)
+    const at = { ...reservations, name: '10.40.0.3' }
+    unwrap(await world.store.patch(at, { metadata: { annotations: { [CLAIM_UID_ANNOTATION]: metadata.uid ?? '' } } }))
+    await world.sweep()
+    expect(await world.rows('10.40.0.0-24')).toEqual(['3'])
+    unwrap(await world.store.patch(at, { spec: { podref: 'default/p2' } }))
+    await world.sweep()
+    expect(await world.rows('10.40.0.0-24')).toEqual(isFreed ? [] : ['3'])
+    expect(await world.rows('10.40.0.0-28')).toEqual(['3'])
+  },
+)
