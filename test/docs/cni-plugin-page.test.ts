@@ -48,7 +48,13 @@ test('the flags are those of the program', () => {
   expect([...page.matchAll(/^\| `(--[a-z-]+)[^`]*` \|/gm)].map(([, flag]) => flag)).toEqual(wanted)
 })
 
-test('the manifest exists', () => {
+test('the manifests exist, and the program that installs is built', async () => {
   const [, manifest = ''] = /kubectl apply -f (\S+?)`/.exec(page) ?? []
-  expect(existsSync(root + manifest)).toBe(true)
+  const [build = '', apply = ''] = (commandsIn('Install the plugin')[0] ?? '').split('\n')
+  const [, kustomization = ''] = /^kubectl apply -k (\S+)$/.exec(apply) ?? []
+  expect([manifest, `${kustomization}/kustomization.yaml`].map((file) => existsSync(root + file))).toEqual([true, true])
+  await shell(build)
+  // without flags it says which are needed
+  const asked = await run(process.execPath, [join(folder, 'install.mjs')]).catch(({ code, stderr }) => [code, stderr])
+  expect(asked).toEqual([2, '--plugin, --bin and --kubeconfig are needed\n'])
 })
