@@ -24,6 +24,9 @@ export function withEnd(script: string, { heading, holds }: Rule): Rule {
   }
 }
 
+/** Rows by their keys. */
+type Rows = Readonly<Record<string, Readonly<Record<string, string>>>>
+
 function isSame(left: readonly string[], right: readonly string[] | undefined): boolean {
   return JSON.stringify(left) === JSON.stringify(right)
 }
@@ -39,7 +42,7 @@ export function endOf(one: Case, recorded: Case): readonly string[] {
     return [`step ${step}: exit ${exit}`, ...addresses, ...codes].join(' ')
   })
   const rows = poolsIn(one.final).map(({ name, pool }) => {
-    const all = Object.entries(pool.spec.allocations ?? {}).map(
+    const all = Object.entries((pool.spec.allocations ?? {}) as Rows).map(
       ([key, { id, podref, ifname }]) => `${key} ${id} ${podref} ${ifname ?? ''}`,
     )
     return `${name} ${pool.spec.range}: ${all.join(', ')}`
