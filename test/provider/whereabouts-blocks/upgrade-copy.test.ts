@@ -175,6 +175,30 @@ describe('what happens meanwhile', () => {
     }
   })
 
+  test('an ADD on blocks that gets the address of a row: it keeps it', async () => {
+    const answers = new Set<string>()
+    for (let request = 0; request < 7; request++) {
+      const made = await world()
+      await made.put(oldPool('10.0.0.0/23', { 1: row('p1') }))
+      await made.put(reservation('10.0.0.1', 'p1'))
+      await made.report('p1', ['net1=10.0.0.1'])
+      // the block exists already
+      await made.blockAdd('x')
+      await made.blockAdd('y')
+      await made.blockDel('x')
+      let answer = ''
+      made.before = async (number) => {
+        if (number === request) answer = await made.blockAdd('late')
+      }
+      const { kind } = await made.copy(POOL)
+      answers.add(`${answer} ${kind}`)
+      const rows = await made.blockRows()
+      if (answer !== '') expect(rows).toContain(`${answer} ns/late c-late/net1`)
+      expect(rows.filter((each) => each.startsWith('10.0.0.1 '))).toHaveLength(1)
+    }
+    expect([...answers].sort()).toEqual(['10.0.0.1 different', '10.0.0.3 different'])
+  })
+
   test('an ADD on the pool: the statement is about the version that includes it', async () => {
     for (let request = 0; request < 12; request++) {
       const made = await withRows()
