@@ -9,6 +9,7 @@ import { KnownBlocks } from '../../blocks/tasks/known-blocks.js'
 import { listStep, poolRef } from '../../blocks/tasks/steps.js'
 import type { WhereaboutsConfig } from '../../whereabouts/config/types.js'
 import { isPaused } from '../../whereabouts/tasks/objects.js'
+import { ReadObjects } from '../../whereabouts/tasks/read-objects.js'
 import { CONFIG, DEFAULT_NAMESPACE } from '../../whereabouts/tasks/request.js'
 import { type Comparison, comparePool, surplus, type UpgradeDifference } from './compare.js'
 import { copyEffects } from './copy-effects.js'
@@ -127,7 +128,7 @@ interface ReadPool {
 /** What the tasks of one pool have in common: the objects that they read, and in which order. */
 abstract class PoolTask<O extends Outcome> implements Task<O> {
   readonly #request: UpgradeRequest
-  readonly #old = new Map<string, KubeObject>()
+  #old = new ReadObjects()
   /** The kinds that are listed. */
   readonly #listed = new Set<string>()
   #known = new KnownBlocks()
@@ -151,10 +152,8 @@ abstract class PoolTask<O extends Outcome> implements Task<O> {
       this.#known.observe(change, { nowMs: this.#nowMs, since: this.#since })
       return
     }
-    const key = formatRef(ref)
-    if (change.kind === 'present') this.#old.set(key, change.object)
-    else this.#old.delete(key)
-    if (this.#confirms === 'reads' && key === formatRef(this.#poolRef)) this.#confirms = 'done'
+    this.#old.observe(change)
+    if (this.#confirms === 'reads' && formatRef(ref) === formatRef(this.#poolRef)) this.#confirms = 'done'
   }
 
   listed({ apiVersion, kind }: TaskQuery): void {
@@ -171,8 +170,8 @@ abstract class PoolTask<O extends Outcome> implements Task<O> {
     const { pool: name } = this.#request
     if (plan === undefined) return { step: notReady(`there is no IPPool ${name} of whereabouts`) }
     const step = this.#blockStep(plan)
-    const object = this.#old.get(formatRef(this.#poolRef))
-    if (step !== undefined || object === undefined) return { step: step ?? notReady(`IPPool ${name} was deleted`) }
+    const object = this.#old.get(this.#poolRef)
+    if (step !== undefined || !object) return { step: step ?? notReady(`IPPool ${name} was deleted`) }
     return { plan, object, known: this.#known }
   }
 
@@ -185,7 +184,7 @@ abstract class PoolTask<O extends Outcome> implements Task<O> {
       this.#confirms = 'reads'
       return { step: { kind: 'get', refs: [this.#poolRef], why: 'whether the pool has changed meanwhile' } }
     }
-    if (this.#old.get(formatRef(this.#poolRef))?.metadata.resourceVersion === this.#version) return undefined
+    if (this.#old.get(this.#poolRef)?.metadata.resourceVersion === this.#version) return undefined
     if (++this.#readings >= MOST_READINGS) return { step: notReady(`IPPool ${this.#request.pool} changes too fast`) }
     this.#readAgain()
     const read = this.read(time)
@@ -201,7 +200,9 @@ abstract class PoolTask<O extends Outcome> implements Task<O> {
     return { apiVersion, kind, namespace: this.#namespace, name: this.#request.pool }
   }
 
-  /** Lists the objects of whereabouts, and then the Pods: a row is older than the state of its Pod. */
+  /**
+   * Lists the objects of whereabouts, and then the Pods: a row is older than the state of its Pod.
+   */
   #listStep(): Extract<Step, { kind: 'list' }> | undefined {
     for (const { apiVersion, kind } of OLD_KINDS) {
       if (this.#listed.has(`${apiVersion} ${kind}`)) continue
@@ -213,16 +214,14 @@ abstract class PoolTask<O extends Outcome> implements Task<O> {
 
   #planned(): UpgradePool | undefined {
     if (this.#plan !== undefined) return this.#plan
-    const objects = [...this.#old.values()]
-    const ofKind = (kind: KindInfo) => objects.filter((object) => isOf(object, kind))
     const { pools } = planUpgrade({
       networks: this.#request.networks,
-      pools: ofKind(IPPool.info),
-      reservations: ofKind(OverlappingRangeIPReservation.info),
-      pods: ofKind(Pod.info),
+      pools: [...this.#old.ofKind(IPPool.info)],
+      reservations: [...this.#old.ofKind(OverlappingRangeIPReservation.info)],
+      pods: [...this.#old.ofKind(Pod.info)],
     })
     this.#plan = pools.find(({ name }) => name === this.#request.pool)
-    this.#version = this.#old.get(formatRef(this.#poolRef))?.metadata.resourceVersion
+    this.#version = this.#old.get(this.#poolRef)?.metadata.resourceVersion
     return this.#plan
   }
 
@@ -235,7 +234,7 @@ abstract class PoolTask<O extends Outcome> implements Task<O> {
   }
 
   #readAgain(): void {
-    this.#old.clear()
+    this.#old = new ReadObjects()
     this.#listed.clear()
     this.#known = new KnownBlocks()
     this.#since = this.#known.clock

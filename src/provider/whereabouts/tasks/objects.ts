@@ -102,7 +102,7 @@ function readPool(object: KubeObject | null): PoolReading {
 
 /**
  * Annotation of an IPPool of whereabouts. With any value no ADD gets an address of the pool. Each
- * row is written for the version of the pool, so that the annotation stops ADDs that have begun too.
+ * row is written for the version of the pool: the annotation stops ADDs that have begun too.
  */
 export const UPGRADE_ANNOTATION = 'ipam-kit.dev/upgrade'
 
