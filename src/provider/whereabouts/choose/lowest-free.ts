@@ -8,9 +8,9 @@ type RangeSet = RangeSet.RangeSet
  * The lowest address of a set that is not taken; `undefined`: all are. O(taken) where a low range
  * of the set has a free address, O(n log n) else.
  *
- * Rows come in the order of their keys, and IPv4 rows mostly need one pass: it follows the addresses
- * from the first one on up to a gap. It also keeps the lowest address that came before its turn. If
- * the gap reaches that one, a bitmap decides.
+ * Rows come in the order of their keys, and IPv4 rows mostly need one pass: it follows the
+ * addresses from the first one on up to a gap. It also keeps the lowest address that came before
+ * its turn. If the gap reaches that one, a bitmap decides.
  *
  * n taken addresses leave one of the first n + 1 of a range free. So the bitmap has n + 1 bits,
  * however large the range is:

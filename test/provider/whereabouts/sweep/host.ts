@@ -14,7 +14,7 @@ import { type Rules, type Seen, Truth } from './truth.js'
 /** What the sweep watches. */
 export const KINDS = [IPPool.info, OverlappingRangeIPReservation.info, Pod.info, IPAMClaim.info] as const
 const [POOLS, RESERVATIONS, CLAIMS] = [0, 1, 3]
-export const GRACE_S = 60
+const GRACE_S = 60
 
 /**
  * A sweep whose watches are as late as a test says, each for itself. Before each of its writes, the
