@@ -17,6 +17,11 @@ export async function runDaemon(
   flags: ProgramFlags,
   env: { readonly [name: string]: string | undefined },
 ): Promise<void> {
+  // from the first moment on: a signal during the start leaves no socket behind
+  const ended = new Promise<void>((resolve) => {
+    process.once('SIGTERM', () => resolve())
+    process.once('SIGINT', () => resolve())
+  })
   const servers = new SharedServers((problem) => console.error(problem))
   const options = { ...optionsOf(flags, env), openServer: servers.open.bind(servers) }
   const daemon: Daemon = await startDaemon(socket, {
@@ -25,10 +30,7 @@ export async function runDaemon(
     receiveMs: RECEIVE_MS,
   })
   console.log(`answers at ${socket}`)
-  await new Promise<void>((resolve) => {
-    process.once('SIGTERM', resolve)
-    process.once('SIGINT', resolve)
-  })
+  await ended
   await daemon.stop()
   await servers.stop()
 }
