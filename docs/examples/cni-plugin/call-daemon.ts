@@ -14,7 +14,7 @@ export interface DaemonCall {
   readonly fallback?: ((stdin: Readable) => Promise<CniAnswer>) | undefined
 }
 
-/** Passes a call on to the daemon, and makes the answer if there is none. Never throws. */
+/** Passes a call on to the daemon. The result is an error without its answer and a fallback. Never throws. */
 export async function callDaemon(
   socket: string,
   { env, stdin, timeoutMs = 115_000, stdinMs = 10_000, fallback }: DaemonCall,
@@ -32,7 +32,7 @@ export async function callDaemon(
   return answerCni(undefined, { kind: 'failed', error: { code, msg: `${msg}: ${passed.problem}` } })
 }
 
-/** Nothing else of the environment of a runtime is for the daemon. */
+/** The variables of the protocol. The daemon needs no others. */
 function ofCni(env: CniEnvironment): CniEnvironment {
   return Object.fromEntries(Object.entries(env).filter(([name]) => name.startsWith('CNI_')))
 }

@@ -6,7 +6,7 @@ export type Passed =
   | { readonly kind: 'answered'; readonly stdout: string; readonly exitCode: number }
   /** The daemon has not begun it. */
   | { readonly kind: 'down'; readonly problem: string }
-  /** The daemon may have begun it: nobody else may carry it out now. */
+  /** The daemon may have begun the call: no other process may carry it out now. */
   | { readonly kind: 'lost'; readonly problem: string }
 
 const ENDED = 'it ended before it answered'
@@ -16,7 +16,7 @@ export interface PassOptions {
   readonly timeoutMs: number
 }
 
-/** Passes a call on to the daemon behind a socket, and waits for its answer. Never throws. */
+/** Passes a call on to the daemon at a socket, and waits for the answer of the daemon. Never throws. */
 export function passOn(socket: string, call: ShimCall, stdin: Uint8Array, { timeoutMs }: PassOptions): Promise<Passed> {
   const problem = socketProblem(socket)
   if (problem !== undefined) return Promise.resolve({ kind: 'down', problem })
