@@ -14,7 +14,7 @@ export interface DaemonCall {
   readonly fallback?: ((stdin: Readable) => Promise<CniAnswer>) | undefined
 }
 
-/** Passes a call on to the daemon. The result is an error without its answer and a fallback. Never throws. */
+/** Passes a call on to the daemon. Without an answer and a fallback, the result is an error. Never throws. */
 export async function callDaemon(
   socket: string,
   { env, stdin, timeoutMs = 115_000, stdinMs = 10_000, fallback }: DaemonCall,
