@@ -16,8 +16,12 @@ export interface Part {
   readonly name: string
   /** What holds if it passes, in one line. */
   readonly about: string
-  /** Most of it is waiting: where there are several such parts they run side by side. */
-  readonly waits?: true
+  /**
+   * - `first`: it takes seconds, or installs what others need. Such parts run one after the other
+   * - `alone`: it measures time. With `--short` it measures none that matters, and runs beside others
+   * - left out: it runs beside another part
+   */
+  readonly place?: 'first' | 'alone'
   run(report: Report, depth: Depth): Promise<void>
 }
 

@@ -44,26 +44,27 @@ import { servers } from './servers/part.js'
 import { sqlite } from './sqlite/part.js'
 import { whereaboutsPart } from './whereabouts/part.js'
 
+// those of a lane: the longest come first, so that both lanes end at the same time
 const parts: readonly Part[] = [
   browser,
   servers,
   local,
   sqlite,
-  postgres,
-  redis,
-  etcd,
-  kubernetes,
   crd,
-  controller,
-  gc,
-  kill,
-  nodeIPAMPart,
-  floatingIP,
-  blocksPart,
-  selection,
   whereaboutsPart,
+  nodeIPAMPart,
+  controller,
   cniPart,
+  floatingIP,
+  kubernetes,
+  etcd,
+  blocksPart,
   demo,
+  kill,
+  selection,
+  redis,
+  postgres,
+  gc,
 ]
 
 process.exitCode = await main(process.argv.slice(2))
@@ -93,12 +94,14 @@ async function main(args: string[]): Promise<number> {
   const depth = values.short ? 'short' : 'full'
   console.log(`limits of time are ${slowness.toFixed(1)} times those of a quiet machine`)
   const chosen = parts.filter(({ name }) => wanted.length === 0 || wanted.includes(name))
-  const [waiting, others] = [chosen.filter((part) => part.waits), chosen.filter((part) => !part.waits)]
-  for (const part of others) await report.run(part, depth)
+  const alone = depth === 'full' ? 'alone' : undefined
+  const isInTurn = ({ place }: Part) => place === 'first' || (place !== undefined && place === alone)
+  for (const part of chosen.filter(isInTurn)) await report.run(part, depth)
+  const others = chosen.filter((part) => !isInTurn(part))
   // all that they need is there: it is not built twice
-  if (waiting.length > 1 && chosen.includes(servers))
-    await runBeside(report, waiting, { depth, results: values.results })
-  else for (const part of waiting) await report.run(part, depth)
+  if (others.length > 1 && chosen.includes(servers)) {
+    await runBeside(report, others, { depth, results: values.results })
+  } else for (const part of others) await report.run(part, depth)
   if (values.results !== undefined) writeResults(values.results, report.results)
   if (values.page !== undefined) {
     for (const { heading, ...findings } of report.sections) writeSection(values.page, heading, findings)
@@ -116,8 +119,8 @@ interface Arguments {
  * Runs each part in a process of its own, two at a time, and says what it has said when it has
  * ended.
  */
-async function runBeside(report: Report, waiting: readonly Part[], args: Arguments): Promise<void> {
-  const left = [...waiting]
+async function runBeside(report: Report, parts: readonly Part[], args: Arguments): Promise<void> {
+  const left = [...parts]
   const lane = async () => {
     for (let part = left.shift(); part !== undefined; part = left.shift()) {
       const { name } = part

@@ -47,6 +47,7 @@ export const blocksPart: Part = {
   name: 'blocks',
   about:
     'several processes give addresses at once, and serve claims, and are killed: none is given twice, and none is lost',
+  place: 'alone',
   async run(report, depth) {
     await installClients()
     const program = await bundle(fileURLToPath(new URL('writer.ts', import.meta.url)), 'blocks-writer')

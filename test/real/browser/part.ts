@@ -16,6 +16,7 @@ import { type PageServer, serve } from './server.js'
 export const browser: Part = {
   name: 'browser',
   about: 'ipam-kit/cidr, bundled alone, answers in Chromium as it does in Node',
+  place: 'first',
   async run(report) {
     const module = await bundleCidr('esm')
     const classic = await bundleCidr('iife')

@@ -41,7 +41,6 @@ const PLUGIN = exampleNamed('cni-plugin', 'ipam-kit-cni')
 /** The example plugin as separate processes, called as a runtime calls them. */
 export const cniPart: Part = {
   name: 'cni',
-  waits: true,
   about: 'processes of the example plugin answer a runtime, on objects of whereabouts, on blocks and on a file',
   async run(report, depth) {
     await installSqlite()

@@ -29,6 +29,7 @@ export const controller: Part = {
   name: 'controller',
   about:
     'the example controller on a real control plane ends where the Go provider does, keeps its counts through kills, and is fast',
+  place: 'alone',
   async run(report, depth) {
     await installClients()
     const program = await bundle(MAIN, 'controller')

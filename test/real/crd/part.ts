@@ -58,6 +58,7 @@ export const crd: Part = {
   name: 'crd',
   about:
     'an API server takes our definitions, says of objects what validate says, and is content with our answers to its reviews',
+  place: 'first',
   async run(report) {
     let store: Store = memoryStore({ now: Date.now })
     const reviews = await startReviewServer({

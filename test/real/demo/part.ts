@@ -23,6 +23,7 @@ export const demo: Part = {
   name: 'demo',
   about:
     'npm run demo -- --store: a second run finds what the first has done, and writes only what differs; and three writers at once',
+  place: 'alone',
   async run(report, depth) {
     await installSqlite()
     const folder = mkdtempSync(join(tmpdir(), 'ipam-kit-demo-'))

@@ -18,7 +18,6 @@ import { silence } from './silence.js'
 export const etcd: Part = {
   name: 'etcd',
   about: 'the store over fetch and a real etcd keeps the contract',
-  waits: true,
   async run(report) {
     const server = await startEtcd({ fast: true })
     const proxy = await startProxy(Number(new URL(server.url).port))

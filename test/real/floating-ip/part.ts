@@ -65,7 +65,6 @@ const [CLAIMS, ADDRESSES] = [`${IPAM}/ipaddressclaims`, `${IPAM}/ipaddresses`]
 export const floatingIP: Part = {
   name: 'floating-ip',
   about: 'machines get floating IPs and give them back while controllers are killed and the cloud fails',
-  waits: true,
   async run(report, depth) {
     await installClients()
     const program = await bundle(MAIN, 'floating-ip')

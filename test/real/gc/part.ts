@@ -20,7 +20,6 @@ const REST_MS = paced(3000)
 export const gc: Part = {
   name: 'gc',
   about: 'gcPlanner on a store in memory leaves what the garbage collector of kube-controller-manager leaves',
-  waits: true,
   async run(report, depth) {
     const controllerFlags = ['--kube-api-qps=1000', '--kube-api-burst=1000']
     const server = await startKubernetes({ crds: kinds.map(definitionOf), controllerFlags })

@@ -51,6 +51,7 @@ interface Ground {
 export const kill: Part = {
   name: 'kill',
   about: 'kill -9 of a process in mid-run, and of its server, loses no acknowledged write, and the next run ends right',
+  place: 'alone',
   async run(report, depth) {
     const rounds = Number(process.env.KILL_ROUNDS ?? ROUNDS[depth])
     await installSqlite()

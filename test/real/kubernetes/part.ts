@@ -23,7 +23,6 @@ import { compareStores } from './differential.js'
 export const kubernetes: Part = {
   name: 'kubernetes',
   about: 'the store over @kubernetes/client-node and a real API server keeps the contract',
-  waits: true,
   async run(report, depth) {
     await installClients()
     await checkTypes(report)

@@ -16,6 +16,7 @@ const options = { now: Date.now, uid: randomUUID, kinds: conformanceKinds, sleep
 export const local: Part = {
   name: 'local',
   about: 'the store in memory and the one over PGlite keep the contract',
+  place: 'first',
   async run(report) {
     const memory = memoryStore({ now: Date.now, kinds: conformanceKinds })
     const { capabilities } = memory

@@ -16,6 +16,7 @@ export const nodeIPAMPart: Part = {
   name: 'node-ipam',
   about:
     'the example controller gives the subnets that kube-controller-manager and node-ipam-controller give, and none twice; nothing of Services is repaired that is right',
+  place: 'alone',
   async run(report, depth) {
     await installClients()
     const program = await bundle(EXAMPLE.main, 'node-ipam')

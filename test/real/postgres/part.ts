@@ -18,7 +18,6 @@ import { races } from './races.js'
 export const postgres: Part = {
   name: 'postgres',
   about: 'the store over pg and a real PostgreSQL keeps the contract, with many connections and when they die',
-  waits: true,
   async run(report, depth) {
     await installClients()
     await report.test('pg fits without a cast', () => compile(new URL('types', import.meta.url)))

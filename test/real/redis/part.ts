@@ -17,7 +17,6 @@ import { refusals } from './refusals.js'
 export const redis: Part = {
   name: 'redis',
   about: 'the store over ioredis and node-redis on a real Redis keeps the contract',
-  waits: true,
   async run(report) {
     await installClients()
     await report.test('both clients fit without a cast', () => compile(new URL('types', import.meta.url)))

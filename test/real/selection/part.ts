@@ -41,6 +41,7 @@ const HEAD = ['what a planner watches', 'Pods', 'requests', 'JSON', 'memory', 'p
 export const selection: Part = {
   name: 'selection',
   about: 'Pods on a real API server, selected, trimmed and paged, are those that exist, also after a 410',
+  place: 'alone',
   async run(report, depth) {
     await installClients()
     const program = await bundle(fileURLToPath(new URL('reader.ts', import.meta.url)), 'pod-reader')

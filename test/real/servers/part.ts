@@ -14,6 +14,7 @@ import type { RealServer } from './server.js'
 export const servers: Part = {
   name: 'servers',
   about: 'each real server starts, answers, has its data after kill -9, and leaves nothing behind',
+  place: 'first',
   async run(report) {
     for (const lock of LOCKS) {
       await report.test(`${lock.slice(lock.indexOf('test/real'))} is whole and names no registry`, () =>

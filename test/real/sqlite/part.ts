@@ -15,6 +15,7 @@ import { compile } from '../types.js'
 export const sqlite: Part = {
   name: 'sqlite',
   about: 'the store over better-sqlite3 and node:sqlite keeps the contract, whatever the client begins with',
+  place: 'first',
   async run(report) {
     await installSqlite()
     await report.test('better-sqlite3 fits without a cast', () => compile(new URL('types', import.meta.url)))

@@ -21,7 +21,6 @@ const CONTROLLERS = exampleNamed('whereabouts-controller', 'ipam-kit-whereabouts
 /** The plugin and the controllers of docs/examples, as separate processes on a real API server. */
 export const whereaboutsPart: Part = {
   name: 'whereabouts',
-  waits: true,
   about:
     'processes of the example plugin give addresses at once, and die: none is given twice, and DEL and sweep leave nothing',
   async run(report, depth) {
