@@ -15,6 +15,8 @@ export {
   type IPAMClaimOwnerPod,
   type IPAMClaimSpec,
   type IPAMClaimStatus,
+  IPAMClaimWithRequests,
+  requestedClaimAddresses,
 } from './ipam-claim.js'
 export {
   PRIMARY_CLAIM_ANNOTATION,

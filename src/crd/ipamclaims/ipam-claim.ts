@@ -9,7 +9,7 @@ import type { KubeObject } from '../meta/object.js'
 import type { MergePatch } from '../meta/patch.js'
 import { READ_AS, readerOf } from '../meta/reader.js'
 import type { Condition } from '../meta/schema.js'
-import { type Field, kubeObject, list, object, text } from '../meta/strict.js'
+import { type Field, fixed, kubeObject, list, NEVER_CHANGES, object, text, withRules } from '../meta/strict.js'
 import { condition } from '../meta/strict-conditions.js'
 import { API_VERSION } from './names.js'
 
@@ -27,6 +27,12 @@ export interface IPAMClaimSpec {
   readonly network: string
   /** The name of the interface in the Pod. KubeVirt leaves it empty. */
   readonly interface: string
+  /**
+   * The addresses that the claim asks for, with their prefix length: at most one of each family.
+   * Not in the released definition: an API server drops them. {@link IPAMClaimWithRequests} has
+   * them.
+   */
+  readonly ipRequests?: readonly string[] | undefined
 }
 
 export interface IPAMClaimStatus {
@@ -42,24 +48,72 @@ export interface IPAMClaimOwnerPod {
   readonly name?: string | undefined
 }
 
+const info = {
+  apiVersion: API_VERSION,
+  kind: 'IPAMClaim',
+  plural: 'ipamclaims',
+  namespaced: true,
+  statusSubresource: true,
+}
+
+// a reader reads requests, whether the definition has them or not
+const reader = /* @__PURE__ */ readerOf<IPAMClaim>(claimWithRequests)
+
 export const IPAMClaim: CrdModel<IPAMClaim> = /* @__PURE__ */ defineCrdModel({
-  info: {
-    apiVersion: API_VERSION,
-    kind: 'IPAMClaim',
-    plural: 'ipamclaims',
-    namespaced: true,
-    statusSubresource: true,
-  },
-  schema: readerOf(ipamClaim),
+  info,
+  schema: reader,
   categories: [],
-  versions: [{ apiVersion: API_VERSION, columns: [], schema: ipamClaim }],
+  versions: [{ apiVersion: API_VERSION, columns: [], schema: claimAsReleased }],
 })
 
-function ipamClaim() {
-  const spec = object('The interface that has the addresses.', {
+/**
+ * The same kind with `spec.ipRequests`, for `crdManifest`. ipamclaims has it on a branch and in no
+ * release. The spec never changes there. Objects are read as before.
+ *
+ * @example
+ * const claim = {
+ *   apiVersion: 'k8s.cni.cncf.io/v1alpha1', kind: 'IPAMClaim', metadata: { name: 'vm1.net' },
+ *   spec: { network: 'lab', interface: '', ipRequests: ['10.0.0.7/24'] },
+ * }
+ * IPAMClaim.warnings(claim) // ['unknown field "spec.ipRequests"']
+ * IPAMClaimWithRequests.warnings(claim) // []
+ */
+export const IPAMClaimWithRequests: CrdModel<IPAMClaim> = /* @__PURE__ */ defineCrdModel({
+  info,
+  schema: reader,
+  categories: [],
+  versions: [{ apiVersion: API_VERSION, columns: [], schema: claimWithRequests }],
+})
+
+function claimAsReleased() {
+  return ipamClaim(specFields())
+}
+
+function claimWithRequests() {
+  const { network, interface: name } = specFields()
+  const requests = withRules(
+    list('The addresses that are asked for.', text('An address, as 10.0.0.7/24.'), { maxItems: 2 }),
+    [
+      { rule: 'self == oldSelf', message: NEVER_CHANGES },
+      { rule: 'self.all(each, isCIDR(each))', message: 'an address with its prefix length' },
+      {
+        rule: 'size(self) < 2 || !self.all(each, isCIDR(each)) || cidr(self[0]).ip().family() != cidr(self[1]).ip().family()',
+        message: 'two addresses are of two families',
+      },
+    ],
+  )
+  return ipamClaim({ network: fixed(network), interface: fixed(name), ipRequests: requests.optional() })
+}
+
+function specFields() {
+  return {
     network: text('The name of the network, as its CNI configuration has it.'),
     interface: text('The name of the interface in the pod.'),
-  })
+  }
+}
+
+function ipamClaim<S extends z.ZodRawShape>(fields: S) {
+  const spec = object('The interface that has the addresses.', fields)
   const status = object('The addresses of the interface.', {
     ips: addresses(),
     ownerPod: object('The pod that uses the claim.', { name: text('Its name.').optional() }).optional(),
@@ -105,11 +159,46 @@ export function claimAddresses(
     'open',
     { metadata: ['open', { name: 'text' }], status: ['open?', { ips: ['list', 'text'] }] },
   ])
-  const read = (claim.status?.ips ?? []).map(readAddress)
-  const issues = read.flatMap((each, index) =>
-    typeof each === 'string' ? [{ path: `status.ips[${index}]`, message: each }] : [],
+  return addressesOf(claim.metadata.name, 'status.ips', claim.status?.ips ?? [])
+}
+
+/**
+ * The addresses that a claim asks for, in its order: at most one of each family. O(addresses).
+ *
+ * @returns the failure `INVALID_OBJECT` with the path of each text that is no address, and of the
+ * second one of a family
+ * @example
+ * const spec = { network: 'lab', interface: '', ipRequests: ['10.0.0.7/24', '10.0.0.8/24'] }
+ * const read = requestedClaimAddresses({ metadata: { name: 'vm1.net' }, spec })
+ * read.ok ? [] : read.failure.context.issues.map(({ path }) => path) // ['spec.ipRequests[1]']
+ */
+export function requestedClaimAddresses(
+  claim: Pick<IPAMClaim, 'metadata' | 'spec'>,
+): Result<readonly ClaimAddress[], 'INVALID_OBJECT'> {
+  check('requestedClaimAddresses', 'claim', claim, [
+    'open',
+    { metadata: ['open', { name: 'text' }], spec: ['open', { ipRequests: ['list?', 'text'] }] },
+  ])
+  const path = 'spec.ipRequests'
+  const read = addressesOf(claim.metadata.name, path, claim.spec.ipRequests ?? [])
+  if (!read.ok) return read
+  const families = read.value.map(({ address }) => address.family)
+  const issues = families.flatMap((family, index) =>
+    families.indexOf(family) < index ? [{ path: `${path}[${index}]`, message: `a second IPv${family} address` }] : [],
   )
-  if (issues.length > 0) return fail('INVALID_OBJECT', { kind: 'IPAMClaim', name: claim.metadata.name, issues })
+  return issues.length === 0 ? read : fail('INVALID_OBJECT', { kind: 'IPAMClaim', name: claim.metadata.name, issues })
+}
+
+function addressesOf(
+  name: string,
+  path: string,
+  texts: readonly string[],
+): Result<readonly ClaimAddress[], 'INVALID_OBJECT'> {
+  const read = texts.map(readAddress)
+  const issues = read.flatMap((each, index) =>
+    typeof each === 'string' ? [{ path: `${path}[${index}]`, message: each }] : [],
+  )
+  if (issues.length > 0) return fail('INVALID_OBJECT', { kind: 'IPAMClaim', name, issues })
   return ok(read as readonly ClaimAddress[])
 }
 

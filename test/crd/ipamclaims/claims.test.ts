@@ -1,5 +1,13 @@
 import { Address } from 'ipam-kit/cidr'
-import { claimAddresses, claimStatusPatch, IPAMClaim, vmClaimName } from 'ipam-kit/crd/ipamclaims'
+import {
+  claimAddresses,
+  claimStatusPatch,
+  IPAMClaim,
+  IPAMClaimWithRequests,
+  requestedClaimAddresses,
+  vmClaimName,
+} from 'ipam-kit/crd/ipamclaims'
+import { crdManifest } from 'ipam-kit/crd/manifest'
 import { formatFieldError } from 'ipam-kit/crd/meta'
 import { describe, expect, test } from 'vitest'
 
@@ -56,6 +64,39 @@ describe('a claim', () => {
     expect(() => claimStatusPatch({ ips: null as never })).toThrow(
       'claimStatusPatch: argument status.ips: expected a list, got null',
     )
+  })
+})
+
+describe('requests of a claim', () => {
+  const asks = (...ipRequests: readonly string[]) =>
+    claim({ spec: { network: 'lab', interface: '', ipRequests } }) as unknown as IPAMClaim
+
+  test('are read with the released definition, which does not have them', () => {
+    expect(IPAMClaim.parse(asks('10.0.0.7/24'))).toEqual(asks('10.0.0.7/24'))
+    expect(IPAMClaim.warnings(asks('10.0.0.7/24'))).toEqual(['unknown field "spec.ipRequests"'])
+    expect(IPAMClaimWithRequests.warnings(asks('10.0.0.7/24'))).toEqual([])
+    expect(IPAMClaim.safeParse(asks(7 as never)).ok).toBe(false)
+  })
+
+  test('are at most two, and never change, in the definition', () => {
+    const three = IPAMClaimWithRequests.validate(asks('10.0.0.1/24', 'fd00::1/64', '10.0.0.2/24'))
+    expect(three.map(formatFieldError)).toEqual(['spec.ipRequests: Too many: 3: must have at most 2 items'])
+    const text = JSON.stringify(crdManifest(IPAMClaimWithRequests).spec)
+    expect(text.match(/self == oldSelf/g)).toHaveLength(3)
+    expect(JSON.stringify(crdManifest(IPAMClaim).spec)).not.toContain('ipRequests')
+  })
+
+  test('are addresses, of two families', () => {
+    expect(requestedClaimAddresses(asks('10.0.0.7/24', 'fd00::7/64'))).toMatchObject({
+      value: [{ prefixLength: 24 }, { prefixLength: 64 }],
+    })
+    expect(requestedClaimAddresses(asks())).toEqual({ ok: true, value: [] })
+    expect(requestedClaimAddresses(asks('fd00::1/64', 'x', 'fd00::2/64'))).toMatchObject({
+      failure: { code: 'INVALID_OBJECT', context: { issues: [{ path: 'spec.ipRequests[1]' }] } },
+    })
+    expect(requestedClaimAddresses(asks('fd00::1/64', '10.0.0.1/24', 'fd00::2/64'))).toMatchObject({
+      failure: { context: { issues: [{ path: 'spec.ipRequests[2]', message: 'a second IPv6 address' }] } },
+    })
   })
 })
 

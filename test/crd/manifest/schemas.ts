@@ -1,13 +1,15 @@
 import { IPAddress, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
 import { poolModels, withPoolConditions } from 'ipam-kit/crd/in-cluster'
 import * as IpamKit from 'ipam-kit/crd/ipam-kit'
-import { IPAMClaim } from 'ipam-kit/crd/ipamclaims'
+import { IPAMClaim, IPAMClaimWithRequests } from 'ipam-kit/crd/ipamclaims'
+import * as KubeVirt from 'ipam-kit/crd/kubevirt'
 import { crdManifest } from 'ipam-kit/crd/manifest'
 import { type CrdModel, groupOf, type KubeObject } from 'ipam-kit/crd/meta'
 import * as Metal3 from 'ipam-kit/crd/metal3'
 import { NetworkAttachmentDefinition } from 'ipam-kit/crd/multinet'
 import { ClusterCIDR } from 'ipam-kit/crd/node-ipam'
 import * as OpenStack from 'ipam-kit/crd/openstack'
+import * as Ovn from 'ipam-kit/crd/ovn'
 import * as Whereabouts from 'ipam-kit/crd/whereabouts'
 
 const crdModels: readonly CrdModel<KubeObject>[] = [
@@ -30,6 +32,11 @@ const crdModels: readonly CrdModel<KubeObject>[] = [
   OpenStack.OpenStackMachineTemplate,
   NetworkAttachmentDefinition,
   IPAMClaim,
+  IPAMClaimWithRequests,
+  KubeVirt.VirtualMachine,
+  KubeVirt.VirtualMachineInstance,
+  Ovn.UserDefinedNetwork,
+  Ovn.ClusterUserDefinedNetwork,
   Whereabouts.IPPool,
   Whereabouts.OverlappingRangeIPReservation,
   Whereabouts.NodeSlicePool,

@@ -3,12 +3,14 @@ import * as Core from 'ipam-kit/crd/core'
 import * as InCluster from 'ipam-kit/crd/in-cluster'
 import * as IpamKit from 'ipam-kit/crd/ipam-kit'
 import * as IpamClaims from 'ipam-kit/crd/ipamclaims'
+import * as KubeVirt from 'ipam-kit/crd/kubevirt'
 import type { KubeObject, Model } from 'ipam-kit/crd/meta'
 import * as Metal3 from 'ipam-kit/crd/metal3'
 import * as Multinet from 'ipam-kit/crd/multinet'
 import * as Networking from 'ipam-kit/crd/networking'
 import * as NodeIpam from 'ipam-kit/crd/node-ipam'
 import * as OpenStack from 'ipam-kit/crd/openstack'
+import * as Ovn from 'ipam-kit/crd/ovn'
 import * as Whereabouts from 'ipam-kit/crd/whereabouts'
 import { describe, expect, test } from 'vitest'
 
@@ -35,6 +37,8 @@ const entries = [
   OpenStack,
   Multinet,
   IpamClaims,
+  KubeVirt,
+  Ovn,
   Whereabouts,
 ]
 const models = entries.flatMap((entry) => Object.values(entry as object).filter(isModel))
