@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { COMMON_FLAGS, parseFlags } from '../../docs/examples/program/flags.js'
+import { readLine } from '../../docs/examples/whereabouts-admin/admin.js'
 import { FLAGS, plannersOf } from '../../docs/examples/whereabouts-controller/flags.js'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -46,4 +47,22 @@ test('the commands of the controllers name files and flags that exist', () => {
   expect(values['leader-elect']).toBe(true)
   const table = /^\| planner \|.*\n\|[-|]+\n((?:\|.*\n)+)/m.exec(section('Run the controllers'))?.[1] ?? ''
   expect(table.match(/whereabouts[A-Z]\w+/g)).toHaveLength(plannersOf(values, {}).length)
+})
+
+test('each command of the program for operators names a manifest, or a command line that it takes', () => {
+  const [apply = '', ...lines] = commandsIn('Show and release addresses')
+  expect(existsSync(root + apply.replace('kubectl apply -f ', ''))).toBe(true)
+  const names = lines.map((line) => {
+    const [, program = '', words = ''] = /^node_modules\/\.bin\/tsx (\S+) (.+)$/.exec(line) ?? []
+    expect(existsSync(root + program)).toBe(true)
+    return readLine(words.split(' ')).name
+  })
+  expect(names).toEqual(['show', 'release', 'release'])
+})
+
+test('the statuses of the program for operators are those that its header says', () => {
+  const header = readFileSync(`${root}docs/examples/whereabouts-admin/main.ts`, 'utf8')
+  const inHeader = [...header.matchAll(/^\/\/ {3}(\d) (?:if|for) /gm)].map(([, status]) => status)
+  const inPage = [...section('Show and release addresses').matchAll(/^\| (\d) \| /gm)].map(([, status]) => status)
+  expect(inPage).toEqual(inHeader)
 })

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { hostname } from 'node:os'
 import { formatRef, type KindInfo } from 'ipam-kit/crd/meta'
-import { describe, isIpamError } from 'ipam-kit/errors'
+import { describe } from 'ipam-kit/errors'
 import { now, timers, uid } from 'ipam-kit/node'
 import type { Outcome, Planner } from 'ipam-kit/plan'
 import { ControllerMetrics, prometheusText } from 'ipam-kit/render'
@@ -16,7 +16,7 @@ import {
   ProblemLog,
 } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
-import { type OpenStore, openStore, StoreNotOpened } from '../open-store.js'
+import { type OpenStore, openStore } from '../open-store.js'
 import {
   COMMON_FLAGS,
   FlagError,
@@ -26,6 +26,7 @@ import {
   readSettings,
   type Settings,
 } from './flags.js'
+import { foreseen } from './foreseen.js'
 import { type Figures, serveMetrics } from './metrics.js'
 
 /**
@@ -93,12 +94,6 @@ function end(status: 1 | 2, text: string): never {
   problems.flush()
   log(text)
   process.exit(status)
-}
-
-function foreseen(error: unknown): string {
-  const isForeseen = error instanceof StoreNotOpened || isIpamError(error)
-  if (isForeseen || !(error instanceof Error)) return String((error as Error)?.message ?? error)
-  return error.stack ?? error.message
 }
 
 function workOrEnd<F extends FlagOptions>({ flags, work }: Program<F>) {

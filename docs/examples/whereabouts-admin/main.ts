@@ -1,0 +1,33 @@
+#!/usr/bin/env node
+// Addresses of whereabouts networks, for operators: shows them, releases one, and upgrades a pool
+// of whereabouts to blocks.
+//
+//   main.ts show [--pool NAME] [--output json]
+//   main.ts release ADDRESS --pod NAMESPACE/NAME [--container ID] [--pool NAME] [--force]
+//       [--dry-run]
+//
+// Each command takes --pool-namespace NS: the namespace of the objects of whereabouts. Left out:
+// WHEREABOUTS_NAMESPACE, else kube-system. With --no-blocks it needs no kinds of blocks.
+//
+// The kubeconfig is that of KUBECONFIG. rbac.yaml is what the program may do. Ends with status
+//   0 if it did what was asked for
+//   1 if the API server cannot be reached or refuses a request
+//   2 for wrong flags
+//   3 if the state of the cluster does not allow it: the output says why
+//   4 if other writers were faster: run it again
+import { openStore } from '../open-store.js'
+import { foreseen } from '../program/foreseen.js'
+import { admin } from './admin.js'
+
+try {
+  process.exitCode = await admin(process.argv.slice(2), {
+    env: process.env,
+    open: (kinds) => openStore({ engine: 'kubernetes', place: '' }, { kinds, load: (name) => import(name) }),
+    print: (text) => console.log(text),
+    complain: (text) => console.error(text),
+    now: Date.now,
+  })
+} catch (error) {
+  console.error(foreseen(error))
+  process.exitCode = 1
+}
