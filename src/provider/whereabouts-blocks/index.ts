@@ -2,8 +2,8 @@
  * The networks of whereabouts on blocks: `readBlockNetwork` reads the same configuration under the
  * IPAM type `ipam-kit`, and `poolsOf` makes its IPPools. The tasks `blockAdd`, `blockDel`,
  * `blockCheck`, `blockGc` and `blockStatus` carry out the commands of CNI. `blockNetworks` keeps
- * the IPPools of all NetworkAttachmentDefinitions. `planUpgrade`, `pausePool`, `copyRows`,
- * `verifyUpgrade` and `resumePool` are for an upgrade from pools of whereabouts.
+ * the IPPools of all NetworkAttachmentDefinitions. `planUpgrade`, `startUpgrade`, `copyRows` and
+ * `verifyUpgrade` are for an upgrade from pools of whereabouts.
  *
  * @module ipam-kit/provider/whereabouts-blocks
  */
@@ -23,6 +23,7 @@ export type {
   WhereaboutsConfig,
   WhereaboutsGcOutcome,
 } from '../whereabouts/index.js'
+export type { UpgradePhase } from '../whereabouts/tasks/objects.js'
 export {
   BLOCK_IPAM_TYPE,
   type BlockNetwork,
@@ -49,14 +50,16 @@ export type {
 } from './tasks/request.js'
 export { blockStatus } from './tasks/status.js'
 export type { UpgradeDifference } from './upgrade/compare.js'
-export {
-  copyRows,
-  type ResumeOutcome,
-  resumePool,
-  type UpgradeOutcome,
-  type UpgradeRequest,
-  verifyUpgrade,
-} from './upgrade/copy-rows.js'
-export { type PauseOutcome, type PauseRequest, pausePool } from './upgrade/pause.js'
+export { copyRows, verifyUpgrade } from './upgrade/copy-rows.js'
+export type {
+  DifferentRows,
+  PhaseOutcome,
+  SameRows,
+  UpgradeNotReady,
+  UpgradeOutcome,
+  WrongPhase,
+} from './upgrade/outcome.js'
 export { planUpgrade, type UpgradeInput } from './upgrade/plan-upgrade.js'
 export type { UpgradeOddity, UpgradePlan, UpgradePool, UpgradeRow } from './upgrade/report.js'
+export type { UpgradeRequest } from './upgrade/request.js'
+export { startUpgrade } from './upgrade/start-upgrade.js'

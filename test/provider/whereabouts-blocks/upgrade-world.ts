@@ -4,25 +4,27 @@ import { IPBlock, IPDomain, IPPool } from 'ipam-kit/crd/ipam-kit'
 import type { KubeObject, ObjectRef } from 'ipam-kit/crd/meta'
 import { IPPool as OldPool, OverlappingRangeIPReservation, readRows } from 'ipam-kit/crd/whereabouts'
 import { unwrap } from 'ipam-kit/errors'
+import type { Outcome, Task } from 'ipam-kit/plan'
 import { blocksOperator } from 'ipam-kit/provider/blocks'
 import { add, del, status, type WhereaboutsConfig } from 'ipam-kit/provider/whereabouts'
 import {
   blockAdd,
   blockDel,
   copyRows,
-  pausePool,
+  type PhaseOutcome,
   poolsOf,
-  resumePool,
+  startUpgrade,
   type UpgradeOutcome,
   verifyUpgrade,
 } from 'ipam-kit/provider/whereabouts-blocks'
-import { runTask, runUntilQuiet } from 'ipam-kit/run'
+import { LEASE, runTask, runUntilQuiet } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
 import { storeOver } from 'ipam-kit/testing'
 import { NAMESPACE, oldNetwork, pod } from './old-objects.js'
 
-const kinds = [Pod, OldPool, OverlappingRangeIPReservation, IPPool, IPBlock, IPDomain].map(({ info }) => info)
+const models = [Pod, OldPool, OverlappingRangeIPReservation, IPPool, IPBlock, IPDomain]
+const kinds = [...models.map(({ info }) => info), LEASE]
 
 /** A process that ends in the middle of its work. */
 class Crash extends Error {}
@@ -45,10 +47,11 @@ export class UpgradeWorld {
   }
 
   /** Makes the pools of blocks, and takes them into their domains. */
-  async prepare(): Promise<this> {
+  async prepare({ accepted = true } = {}): Promise<this> {
     for (const config of this.networks) {
       for (const pool of unwrap(poolsOf({ config, pools: [] }))) await this.store.create(pool)
     }
+    if (!accepted) return this
     const { failures } = await runUntilQuiet(this.store, [blocksOperator({ emptySeconds: 0 })], {
       now: () => this.nowMs,
     })
@@ -110,15 +113,23 @@ export class UpgradeWorld {
     return ended.kind === 'done' ? ended.outcome.kind : ended.kind
   }
 
-  async pause(pool: string): Promise<string> {
-    const ended = await runTask(pausePool({ pool }), this.client(), { now: () => this.nowMs })
-    return ended.kind === 'done' ? ended.outcome.kind : ended.kind
+  start(pool: string): Promise<PhaseOutcome> {
+    return this.#run(startUpgrade({ pool, networks: this.networks }))
   }
 
-  async resume(pool: string): Promise<string> {
-    const task = resumePool({ pool, networks: this.networks })
-    const ended = await runTask(task, this.client(), { now: () => this.nowMs })
-    return ended.kind === 'done' ? ended.outcome.kind : ended.kind
+  /** Gives the Lease of upstream another record. `null`: deletes it. */
+  async lease(spec: object | null): Promise<void> {
+    const ref = { apiVersion: LEASE.apiVersion, kind: LEASE.kind, namespace: NAMESPACE, name: 'whereabouts' }
+    const { apiVersion, kind, ...metadata } = ref
+    if (spec === null) unwrap(await this.store.delete(ref))
+    else if ((await this.store.get(ref)).ok) unwrap(await this.store.patch(ref, { spec } as never))
+    else await this.put({ apiVersion, kind, metadata, spec } as KubeObject)
+  }
+
+  async leaseSpec(): Promise<unknown> {
+    const { apiVersion, kind } = LEASE
+    const found = await this.store.get({ apiVersion, kind, namespace: NAMESPACE, name: 'whereabouts' })
+    return found.ok ? found.value.spec : found.failure.code
   }
 
   /** Releases an interface by the tasks on blocks. */
@@ -135,14 +146,14 @@ export class UpgradeWorld {
     return this.#run(verifyUpgrade({ pool, networks: this.networks }))
   }
 
-  /** As `copy`, in a process that ends before a request. @returns whether it was reached */
-  async crash(pool: string, request: number): Promise<boolean> {
+  /** As a task (`copy`), in a process that ends before a request. @returns whether it was reached */
+  async crash(pool: string, request: number, task: 'copy' | 'start' = 'copy'): Promise<boolean> {
     const { before } = this
     this.before = (number) => {
       if (number === request) throw new Crash()
     }
     try {
-      await this.copy(pool)
+      await this[task](pool)
       return false
     } catch (error) {
       if (error instanceof Crash) return true
@@ -180,7 +191,7 @@ export class UpgradeWorld {
     return JSON.stringify((await Promise.all(lists)).map((list) => unwrap(list).items))
   }
 
-  async #run(task: ReturnType<typeof copyRows>): Promise<UpgradeOutcome> {
+  async #run<O extends Outcome>(task: Task<O>): Promise<O> {
     const ended = await runTask(task, this.client(), { now: () => this.nowMs })
     if (ended.kind !== 'done') throw new Error(JSON.stringify(ended.failure))
     return ended.outcome

@@ -79,9 +79,8 @@ function targetProblem(name: string, { domain, rows }: UpgradePool, known: Known
   if (isDeleting(view.object)) return `IPPool ${name} is being deleted`
   if (view.object.spec.domain !== domain)
     return `IPPool ${name} is in the domain ${view.object.spec.domain}, not in ${domain}`
-  const own = rows.find(({ pool }) => pool === name)
-  if (own === undefined) return undefined
-  const grid = view.grid(own.address.family)
+  const family = rows.find(({ pool }) => pool === name)?.address.family ?? [...view.families][0]
+  const grid = family && view.grid(family)
   if (grid === undefined) return `IPPool ${name}: ${view.specProblem ?? 'it is not accepted into its domain yet'}`
   if (grid.allocationPrefixLength !== Address.bitsOf(grid.family)) return `IPPool ${name} gives prefixes`
   return undefined
@@ -115,7 +114,7 @@ function differenceAt({ row, parsed, entry, unit }: RowPlace): UpgradeDifference
 }
 
 /** The rows in the pools of blocks that the pool of whereabouts does not have. */
-export function surplus(
+function surplus(
   {
     rows,
     targets,

@@ -42,8 +42,8 @@ const MOST_CONFLICTS = 60
  *   that the task meets makes it list all of them.
  * - The gateway and the static addresses are not given.
  * - Rows that cannot be read stay as they are: each write names its own rows.
- * - A pool that is being deleted gets no new rows. A pool that is paused by `pausePool` of
- *   `ipam-kit/provider/whereabouts-blocks` gives no address at all.
+ * - A pool that is being deleted gets no new rows. A pool that is upgraded to blocks
+ *   (annotation `ipam-kit.dev/upgrade`) gives no address at all.
  * - With `podUid`, an ADD of a Pod that is gone takes no row over from a later Pod of the name.
  *
  * @throws IpamError `INVALID_ARGUMENT`

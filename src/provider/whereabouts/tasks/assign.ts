@@ -9,7 +9,7 @@ import { type RowOwner, rowsToReuse, type Stickiness } from '../choose/owner.js'
 import { allocatableRange, rangeSpace } from '../choose/space.js'
 import type { AskedAddress, WhereaboutsConfig } from '../config/types.js'
 import { type ClaimReading, isHeldBy } from './holder.js'
-import { type PoolReading, pausedProblem, type TaskObjects } from './objects.js'
+import { type PoolReading, phaseProblem, type TaskObjects } from './objects.js'
 import type { AddOutcome } from './outcome.js'
 import { later, type Place } from './places.js'
 import type { InterfaceRequest } from './request.js'
@@ -69,7 +69,7 @@ export function assign(places: readonly Place[], input: AssignInput): Assigned {
 function poolProblem({ pool: { name }, range, poolRange }: Place, pool: PoolReading): string | undefined {
   if (pool.kind === 'absent') return undefined
   if (pool.kind === 'unreadable') return `IPPool ${name}: ${pool.problem}`
-  if (pool.isPaused) return pausedProblem(name)
+  if (pool.phase !== undefined) return phaseProblem(pool.object)
   const { prefix } = range
   const isSame = Prefix.equals(Prefix.masked(pool.range), Prefix.masked(prefix))
   return isSame ? undefined : `IPPool ${name} has the range ${Prefix.format(pool.range)}, not ${poolRange}`

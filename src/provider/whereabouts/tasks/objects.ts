@@ -80,8 +80,8 @@ export type PoolReading =
       readonly kind: 'pool'
       readonly object: KubeObject
       readonly isTerminating: boolean
-      /** Whether it gives no addresses: it is upgraded to blocks. */
-      readonly isPaused: boolean
+      /** How far it is upgraded to blocks. Left out: it is not. */
+      readonly phase?: UpgradePhase | 'unknown' | undefined
       /** With the literal address from which keys count. */
       readonly range: Prefix
       readonly rows: readonly PoolRow[]
@@ -97,22 +97,33 @@ function readPool(object: KubeObject | null): PoolReading {
   if (range === undefined) return { kind: 'unreadable', object, problem: oddities[0]?.problem ?? 'it has no range' }
   const taken = rows.map(({ address }) => address)
   for (const { kind, address } of oddities) if (kind === 'row-unreadable' && address !== undefined) taken.push(address)
-  return { kind: 'pool', object, isTerminating: isDeleting(object), isPaused: isPaused(object), range, rows, taken }
+  return { kind: 'pool', object, isTerminating: isDeleting(object), phase: upgradePhase(object), range, rows, taken }
 }
 
 /**
- * Annotation of an IPPool of whereabouts. With any value no ADD gets an address of the pool. Each
- * row is written for the version of the pool: the annotation stops ADDs that have begun too.
+ * Annotation of an IPPool of whereabouts: its {@link UpgradePhase}. Each row is written for the
+ * version of the pool, so a change of the phase makes ADDs and DELs in flight read the pool again.
  */
 export const UPGRADE_ANNOTATION = 'ipam-kit.dev/upgrade'
 
-export function isPaused({ metadata }: KubeObject): boolean {
-  return metadata.annotations?.[UPGRADE_ANNOTATION] !== undefined
+/**
+ * How far an IPPool of whereabouts is upgraded to blocks. A pool without a phase is not.
+ *
+ * - `dual-write`: rows are written to the pool and to blocks. The pool is the truth
+ * - `blocks`: rows are written to both. The blocks are the truth
+ */
+export type UpgradePhase = 'dual-write' | 'blocks'
+
+/** The phase of a pool. `unknown`: its annotation has a value that is no phase. */
+export function upgradePhase({ metadata }: KubeObject): UpgradePhase | 'unknown' | undefined {
+  const value = metadata.annotations?.[UPGRADE_ANNOTATION]
+  return value === undefined || value === 'dual-write' || value === 'blocks' ? value : 'unknown'
 }
 
-/** Why a pool that is paused gives no addresses. */
-export function pausedProblem(name: string): string {
-  return `IPPool ${name} gives no addresses while it is upgraded to blocks`
+/** Why a pool with a phase gives no addresses to writers of pools alone. */
+export function phaseProblem({ metadata: { name, annotations } }: KubeObject): string {
+  const value = annotations?.[UPGRADE_ANNOTATION]
+  return `IPPool ${name} is upgraded to blocks: its annotation ${UPGRADE_ANNOTATION} is ${JSON.stringify(value)}`
 }
 
 export function refTo({ apiVersion, kind }: KindInfo, namespace: string, name: string): ObjectRef {

@@ -1,7 +1,7 @@
 import { check } from '../../../errors/check.js'
 import type { Change, Step, Task } from '../../../plan/index.js'
 import { chooseAddress } from '../choose/choose-address.js'
-import { pausedProblem, TaskObjects } from './objects.js'
+import { phaseProblem, TaskObjects } from './objects.js'
 import type { StatusOutcome } from './outcome.js'
 import { placesOf } from './places.js'
 import { NETWORK_REQUEST, type NetworkRequest } from './request.js'
@@ -33,7 +33,7 @@ function nextOf(request: NetworkRequest, objects: TaskObjects): Step<StatusOutco
   for (const { pool, range } of places.places) {
     const reading = objects.pool(pool)
     if (reading.kind === 'unreadable') return notReady(`IPPool ${pool.name}: ${reading.problem}`)
-    if (reading.kind === 'pool' && reading.isPaused) return notReady(pausedProblem(pool.name))
+    if (reading.kind === 'pool' && reading.phase !== undefined) return notReady(phaseProblem(reading.object))
     if (reading.kind === 'pool' && reading.isTerminating) return notReady(`IPPool ${pool.name} is being deleted`)
     const choice = chooseAddress(range, { taken: reading.kind === 'pool' ? reading.taken : [] })
     if (choice.kind !== 'chosen') return notReady(choice.message)

@@ -1,0 +1,43 @@
+import type { KubeObject } from '../../../crd/meta/object.js'
+import { IPPool, readRows } from '../../../crd/whereabouts/index.js'
+import { patchObject } from '../../../plan/index.js'
+import { UPGRADE_ANNOTATION, type UpgradePhase, upgradePhase } from '../../whereabouts/tasks/objects.js'
+import type { PhaseOutcome, UpgradeNotReady, WrongPhase } from './outcome.js'
+import type { UpgradeOddity } from './report.js'
+
+/** How a task ends. */
+export interface Ended<O> {
+  readonly kind: 'done'
+  readonly outcome: O
+}
+
+/** Gives the pool a phase, or removes its phase, for its version. */
+export function phasePatch(object: KubeObject, phase: UpgradePhase | undefined): ReturnType<typeof patchObject> {
+  const why = phase === undefined ? 'the upgrade of the pool has ended' : `the phase of the pool is ${phase}`
+  return patchObject(object, { metadata: { annotations: { [UPGRADE_ANNOTATION]: phase ?? null } } }, why)
+}
+
+/** The pool is in the phase that the task brings it to. */
+export function inPhase(object: KubeObject): Ended<Extract<PhaseOutcome, { kind: 'phase' }>> {
+  const { name, resourceVersion: version = '' } = object.metadata
+  const phase = upgradePhase(object) as UpgradePhase | undefined
+  const read = IPPool.safeParse(object)
+  const rows = read.ok ? readRows(read.value).rows.length : 0
+  const message = phase === undefined ? `IPPool ${name} has no phase` : `IPPool ${name} is in the phase ${phase}`
+  return { kind: 'done', outcome: { kind: 'phase', message, phase, rows, version } }
+}
+
+export function wrongPhase(object: KubeObject, task: string): Ended<WrongPhase> {
+  const phase = upgradePhase(object)
+  const { name, annotations } = object.metadata
+  const value = annotations?.[UPGRADE_ANNOTATION]
+  const message =
+    value === undefined
+      ? `${task} needs a phase, and IPPool ${name} has none`
+      : `${task} is not for the phase ${JSON.stringify(value)} of IPPool ${name}`
+  return { kind: 'done', outcome: { kind: 'wrongPhase', message, ...(phase !== undefined && { phase }) } }
+}
+
+export function notReady(message: string, oddities: readonly UpgradeOddity[] = []): Ended<UpgradeNotReady> {
+  return { kind: 'done', outcome: { kind: 'notReady', message, oddities } }
+}

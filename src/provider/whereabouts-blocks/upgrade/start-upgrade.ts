@@ -1,0 +1,57 @@
+import type { Step, Task, TaskTime } from '../../../plan/index.js'
+import { writeStep } from '../../blocks/tasks/steps.js'
+import { upgradePhase } from '../../whereabouts/tasks/objects.js'
+import { comparePool } from './compare.js'
+import { leaseState, takeLease } from './lease.js'
+import type { PhaseOutcome } from './outcome.js'
+import { inPhase, notReady, phasePatch, wrongPhase } from './phase.js'
+import { PoolTask } from './pool-task.js'
+import { checkRequest, type UpgradeRequest } from './request.js'
+
+/**
+ * The task that begins the upgrade of one pool of whereabouts: the pool gets the phase
+ * `dual-write`. Run it by `runTask`, as often as you like.
+ *
+ * - Before that, it takes the Lease of upstream (`whereabouts` in the namespace of the objects), and
+ *   keeps it. An ADD or DEL of a plugin of upstream then fails. While such a writer holds the Lease,
+ *   the task ends with `leaseHeld`: repeat it.
+ * - It needs a pool without obstacles, and the IPPools of ipam-kit.dev that `planUpgrade` names,
+ *   accepted into their domains.
+ * - From then on writers of the type `whereabouts` need the commands for pools in an upgrade: `add`
+ *   gives no address.
+ * - Run again in the phase `dual-write`, it takes a lost Lease again.
+ *
+ * The time of the task decides whether the Lease of another holder has expired.
+ *
+ * @throws IpamError `INVALID_ARGUMENT`
+ */
+export function startUpgrade(request: UpgradeRequest): Task<PhaseOutcome> {
+  checkRequest('startUpgrade', request)
+  return new StartTask(request)
+}
+
+class StartTask extends PoolTask<PhaseOutcome> {
+  next(time: TaskTime): Step<PhaseOutcome> {
+    const read = this.read(time)
+    if ('step' in read) return read.step
+    const { plan, object, known } = read
+    const phase = upgradePhase(object)
+    if (phase !== undefined && phase !== 'dual-write') return wrongPhase(object, 'startUpgrade')
+    if (phase === undefined && !plan.isReady) return notReady(`IPPool ${plan.name} has obstacles`, plan.oddities)
+    const compared = comparePool(plan, known)
+    if (phase === undefined && typeof compared === 'string') return notReady(compared, plan.oddities)
+    const lease = this.lease()
+    if ('kind' in lease) return lease
+    const state = leaseState(lease.object, this.holder, time.nowMs)
+    if (state.kind === 'held') {
+      const { holder } = state
+      return {
+        kind: 'done',
+        outcome: { kind: 'leaseHeld', message: `${holder} holds the Lease of whereabouts`, holder },
+      }
+    }
+    if (state.kind === 'free') return writeStep(takeLease(lease.object, this.namespace, this.holder, time.nowMs))
+    if (phase === 'dual-write') return inPhase(object)
+    return writeStep(phasePatch(object, 'dual-write'))
+  }
+}
