@@ -180,7 +180,7 @@ const numbers = (count: number) => Array.from({ length: count }, (_, index) => i
 async function entriesByFile(work: () => Promise<unknown>): Promise<ReadonlyMap<string, number>> {
   const { set } = Map.prototype
   const { add } = Set.prototype
-  const { stackTraceLimit } = Error
+  const { stackTraceLimit, prepareStackTrace } = Error
   const targets: {
     readonly of: WeakRef<Map<unknown, unknown> | Set<unknown>>
     readonly files: Map<unknown, string>
@@ -195,6 +195,8 @@ async function entriesByFile(work: () => Promise<unknown>): Promise<ReadonlyMap<
     set.call(files, key, file)
   }
   Error.stackTraceLimit = 30
+  // lines of the sources take most of the time
+  Error.prepareStackTrace = (_, sites) => sites
   Map.prototype.set = function (key, value) {
     note(this, key)
     return set.call(this, key, value)
@@ -208,7 +210,7 @@ async function entriesByFile(work: () => Promise<unknown>): Promise<ReadonlyMap<
   } finally {
     Map.prototype.set = set
     Set.prototype.add = add
-    Error.stackTraceLimit = stackTraceLimit
+    Object.assign(Error, { stackTraceLimit, prepareStackTrace })
   }
   // what is of one call alone is collected
   await new Promise((done) => setImmediate(done))
@@ -223,10 +225,10 @@ async function entriesByFile(work: () => Promise<unknown>): Promise<ReadonlyMap<
 }
 
 function fileOfCaller(): string | undefined {
-  for (const line of (new Error().stack ?? '').split('\n')) {
+  for (const site of new Error().stack as unknown as readonly NodeJS.CallSite[]) {
     // a new space places the entries of the ledger anew
-    if (line.includes(' Ledger.setSpace ')) return undefined
-    const file = /\/src\/([\w/.-]+\.ts)/.exec(line)?.[1]
+    if (site.getMethodName() === 'setSpace' && site.getTypeName() === 'Ledger') return undefined
+    const file = /\/src\/([\w/.-]+\.ts)/.exec(site.getFileName() ?? '')?.[1]
     if (file === undefined || file.startsWith('allocator/') || file.startsWith('cidr/')) continue
     return file.startsWith('provider/') ? file : undefined
   }
