@@ -15,6 +15,7 @@ import type { RealKubernetes } from '../servers/kubernetes.js'
 import { startGround } from '../whereabouts/ground.js'
 import type { StoredRow } from './runtime.js'
 
+const TWO_MINUTES = 120_000_000
 const NETWORK = { range: '10.60.0.0/22', gateway: '10.60.0.1' }
 
 export interface Ground {
@@ -90,7 +91,7 @@ export async function loseObject(store: Store, container: string): Promise<void>
   for (const object of await listed(store, WhereaboutsPool.info)) {
     const { allocations } = WhereaboutsPool.parse(object).spec
     const [key] = Object.entries(allocations).find(([, row]) => (row as { id: string }).id === container) ?? []
-    if (key !== undefined) await lose(store, object, { spec: { allocations: { [key]: null } } })
+    if (key !== undefined) await merge(store, object, { spec: { allocations: { [key]: null } } })
   }
 }
 
@@ -108,7 +109,16 @@ export async function loseBlockRow(store: Store, container: string): Promise<voi
   for (const object of await listed(store, IPBlock.info)) {
     const { rows } = IPBlock.parse(object).spec
     const [unit] = Object.entries(rows).find(([, row]) => row.container === container) ?? []
-    if (unit !== undefined) await lose(store, object, { spec: { rows: { [unit]: null } } })
+    if (unit !== undefined) await merge(store, object, { spec: { rows: { [unit]: null } } })
+  }
+}
+
+/** Sets the ADD of each row back by two minutes: its number is the time, in microseconds. */
+export async function ageBlockRows(store: Store): Promise<void> {
+  for (const object of await listed(store, IPBlock.info)) {
+    const rows = Object.entries(IPBlock.parse(object).spec.rows)
+    const earlier = rows.map(([unit, { sequence }]) => [unit, { sequence: sequence - TWO_MINUTES }])
+    await merge(store, object, { spec: { rows: Object.fromEntries(earlier) } })
   }
 }
 
@@ -116,7 +126,7 @@ async function listed(store: Store, { apiVersion, kind }: KindInfo): Promise<rea
   return unwrap(await store.list({ apiVersion, kind })).items
 }
 
-async function lose(store: Store, { apiVersion, kind, metadata }: KubeObject, merge: object): Promise<void> {
+async function merge(store: Store, { apiVersion, kind, metadata }: KubeObject, changes: object): Promise<void> {
   const { namespace, name } = metadata
-  unwrap(await store.patch({ apiVersion, kind, namespace, name }, merge as JsonObject))
+  unwrap(await store.patch({ apiVersion, kind, namespace, name }, changes as JsonObject))
 }

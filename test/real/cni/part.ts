@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { IPPool, OverlappingRangeIPReservation } from 'ipam-kit/crd/whereabouts'
 import type { Store } from 'ipam-kit/store'
 import { openStore } from '../../../docs/examples/open-store.js'
@@ -14,6 +13,7 @@ import { Gate } from '../whereabouts/gate.js'
 import { commands } from './commands.js'
 import { DaemonProcess } from './daemon-process.js'
 import {
+  ageBlockRows,
   awayIn,
   type Ground,
   ipamOf,
@@ -32,9 +32,6 @@ import { addressesIn, callPlugin, type Subject } from './runtime.js'
 import { singleExecutables } from './single.js'
 
 const LOCAL_KINDS = [IPPool, OverlappingRangeIPReservation].map(({ info }) => info)
-
-/** GC leaves rows that are younger. */
-const YOUNGEST_MS = 60_000
 
 const PLUGIN = exampleNamed('cni-plugin', 'ipam-kit-cni')
 
@@ -164,8 +161,7 @@ async function thin({ server, store }: Ground, program: string, folder: string):
       ipam: ipamOf('ipam-kit', kubeconfig),
       rows: () => rowsOfBlocks(store),
       lose: (container) => loseBlockRow(store, container),
-      // a row has the time of its ADD, and GC leaves what is younger
-      age: () => sleep(YOUNGEST_MS + 1000),
+      age: () => ageBlockRows(store),
     },
   ]
 }
