@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
+import { parse } from 'yaml'
 import { COMMON_FLAGS, parseFlags } from '../../docs/examples/program/flags.js'
 import { readLine } from '../../docs/examples/whereabouts-admin/admin.js'
 import { FLAGS, plannersOf } from '../../docs/examples/whereabouts-controller/flags.js'
@@ -34,9 +35,12 @@ test('the flags of the controllers are those of their program, with their defaul
 })
 
 test('the commands of the controllers name files and flags that exist', () => {
-  const [install, apply = '', start = '', ...more] = commandsIn('Run the controllers')
+  const [install, apply = '', start = '', ...image] = commandsIn('Run the controllers')
   expect(install).toMatch(/^npm ci && npm install --no-save @kubernetes\/client-node@[\d.]+$/)
-  expect(more).toEqual([])
+  const files = image.flatMap((line) => line.match(/docs\/\S+/g) ?? [])
+  expect(files.map((file) => [file, existsSync(root + file)])).toEqual(
+    ['/main.ts', '/Dockerfile', ''].map((file) => [`docs/examples/whereabouts-controller${file}`, true]),
+  )
   const [, manifest = ''] = /^kubectl apply -f (\S+)$/.exec(apply) ?? []
   const [, program = '', flags = ''] = /^node_modules\/\.bin\/tsx (\S+) (.*)$/.exec(start) ?? []
   expect([manifest, program].map((file) => [file, existsSync(root + file)])).toEqual([
@@ -46,7 +50,21 @@ test('the commands of the controllers name files and flags that exist', () => {
   const values = parseFlags({ ...COMMON_FLAGS, ...FLAGS }, flags.split(' '))
   expect(values['leader-elect']).toBe(true)
   const table = /^\| planner \|.*\n\|[-|]+\n((?:\|.*\n)+)/m.exec(section('Run the controllers'))?.[1] ?? ''
-  expect(table.match(/whereabouts[A-Z]\w+/g)).toHaveLength(plannersOf(values, {}).length)
+  const all = plannersOf({ ...values, blocks: true }, {})
+  expect([...table.matchAll(/`(\w+[A-Z]\w+)`/g)]).toHaveLength(all.length)
+})
+
+test('the manifests of the controllers name one image, their account and flags of the program', () => {
+  const folder = `${root}docs/examples/whereabouts-controller/`
+  const read = (file: string) => readFileSync(folder + file, 'utf8')
+  const { images } = parse(read('kustomization.yaml'))
+  const { spec } = parse(read('deployment.yaml')).spec.template
+  const [{ image, command, args }] = spec.containers
+  expect([images[0].name, `/controller/${/COPY (\S+) \./.exec(read('Dockerfile'))?.[1]}`]).toEqual([image, command[1]])
+  expect(read('rbac.yaml')).toContain(`kind: ServiceAccount\nmetadata:\n  name: ${spec.serviceAccountName}\n`)
+  const values = parseFlags({ ...COMMON_FLAGS, ...FLAGS }, args)
+  expect(values['leader-elect']).toBe(true)
+  expect(plannersOf(values, {}).map(({ name }) => name)).toEqual(['block-networks', 'blocks', 'blocks-sweep'])
 })
 
 test('each command of the program for operators names a manifest, or a command line that it takes', () => {

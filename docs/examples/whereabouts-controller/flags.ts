@@ -1,5 +1,8 @@
+import { Pod } from 'ipam-kit/crd/core'
 import type { Outcome, Planner } from 'ipam-kit/plan'
+import { blocksOperator, blocksSweep } from 'ipam-kit/provider/blocks'
 import { whereaboutsNodeSlices, whereaboutsSweep } from 'ipam-kit/provider/whereabouts'
+import { blockNetworks } from 'ipam-kit/provider/whereabouts-blocks'
 import { FlagError, type FlagOptions, type FlagValues, isWhole, numberOf } from '../program/flags.js'
 
 export const FLAGS = {
@@ -19,6 +22,14 @@ export const FLAGS = {
   claims: { type: 'boolean', default: true },
   /** Whether a row without a reservation gets one. */
   'create-reservations': { type: 'boolean', default: false },
+  /** Serves networks of the type ipam-kit: their pools, and the rows of Pods that are gone. */
+  blocks: { type: 'boolean', default: false },
+  /** Whether a pool of blocks serves only Pods of the namespaces of its definitions. */
+  namespaced: { type: 'boolean', default: false },
+  /** After how many seconds without its Pod a row of a block is removed. */
+  'sweep-after': { type: 'string', default: '900' },
+  /** After how many seconds an empty block is deleted. */
+  'empty-after': { type: 'string', default: '60' },
 } as const satisfies FlagOptions
 
 /**
@@ -40,11 +51,21 @@ export function plannersOf(
       claims: values.claims === true,
       createReservations: values['create-reservations'] === true,
     })
+  const blocks = () => {
+    const seconds = (name: 'sweep-after' | 'empty-after', least: number) =>
+      numberOf(values, name, `seconds, ${least} to 86400`, (n) => isWhole(n, least, 86_400))
+    return [
+      blockNetworks({ namespaced: values.namespaced === true }),
+      blocksOperator({ emptySeconds: seconds('empty-after', 0) }),
+      blocksSweep({ owners: [Pod.info], graceSeconds: seconds('sweep-after', 1) }),
+    ]
+  }
   const planners = [
     ...(values.sweep === true ? [sweep()] : []),
     ...(values['node-slices'] === true ? [whereaboutsNodeSlices({ namespace: poolNamespace })] : []),
+    ...(values.blocks === true ? blocks() : []),
   ]
-  if (planners.length === 0) throw new FlagError('--no-sweep and --no-node-slices leave nothing to do')
+  if (planners.length === 0) throw new FlagError('--no-sweep and --no-node-slices without --blocks leave nothing to do')
   return planners
 }
 

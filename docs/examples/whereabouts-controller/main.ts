@@ -5,13 +5,16 @@
 //   KUBECONFIG=... tsx main.ts [--no-sweep] [--no-node-slices] [--pool-namespace NS]
 //   [--all-namespaces] [--grace SECONDS] [--completed-pods keep|free] [--evicted-pods keep|free]
 //   [--no-claims] [--create-reservations] [--metrics PORT] [--concurrency N]
+//   [--blocks [--namespaced] [--sweep-after SECONDS] [--empty-after SECONDS]]
 //       [--leader-elect [--namespace NS] [--lease-duration S] [--renew-deadline S] [--retry-period
 //       S]]
 //
 // The sweep frees the addresses of Pods that do not exist any more, at once. It needs no
-// NetworkAttachmentDefinitions. One process at a time works: with --leader-elect any number may
-// run, without it no other may. Ends within 2 seconds of SIGTERM and SIGINT; with status 1 when it
-// has lost its lease or cannot start, with 2 for wrong flags. rbac.yaml is what it may do.
+// NetworkAttachmentDefinitions. With --blocks, networks of the type ipam-kit get their pools, and
+// rows of blocks are removed when their Pods do not exist. One process at a time works: with
+// --leader-elect any number may run, without it no other may. Ends within 2 seconds of SIGTERM and
+// SIGINT; with status 1 when it has lost its lease or cannot start, with 2 for wrong flags.
+// rbac.yaml is what it may do.
 import { runProgram } from '../program/program.js'
 import { FLAGS, plannersOf } from './flags.js'
 

@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { Address, Prefix } from 'ipam-kit/cidr'
 import { IPBlock } from 'ipam-kit/crd/ipam-kit'
 import type { JsonObject, KindInfo, KubeObject } from 'ipam-kit/crd/meta'
@@ -15,6 +16,7 @@ import type { RealKubernetes } from '../servers/kubernetes.js'
 import { startGround } from '../whereabouts/ground.js'
 import type { StoredRow } from './runtime.js'
 
+export const EXAMPLES = fileURLToPath(new URL('../../../docs/examples', import.meta.url))
 const TWO_MINUTES = 120_000_000
 const NETWORK = { range: '10.60.0.0/22', gateway: '10.60.0.1' }
 

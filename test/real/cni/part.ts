@@ -11,6 +11,7 @@ import type { Depth, Part, Report } from '../report.js'
 import { importClient, installSqlite } from '../servers/install.js'
 import { Gate } from '../whereabouts/gate.js'
 import { commands } from './commands.js'
+import { controllers, manifests } from './controllers.js'
 import { DaemonProcess } from './daemon-process.js'
 import {
   ageBlockRows,
@@ -51,6 +52,8 @@ export const cniPart: Part = {
       await onFile(program, folder, all)
       const ground = await startCniGround()
       try {
+        await manifests(report, ground)
+        await controllers(report, ground)
         const subjects = await thin(ground, program, folder)
         for (const subject of subjects) await all(subject)
         await singleExecutables(report, { subject: subjects[1] as Subject, folder }, depth)

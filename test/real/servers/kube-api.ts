@@ -82,11 +82,14 @@ export class KubeApi {
    * Creates an object of any kind, or changes it to what is given, by server-side apply. A
    * CustomResourceDefinition is served when this is done.
    *
+   * @param options `strict`: a member that the kind does not have, or that is given twice, is an
+   *   error
    * @returns the object as the server has it now
    * @throws Error if the server refuses it
    */
-  async apply<T extends AnyObject>(object: T): Promise<T> {
-    const path = `${await this.#pathOf(object)}?fieldManager=ipam-kit-test&force=true`
+  async apply<T extends AnyObject>(object: T, { strict = false } = {}): Promise<T> {
+    const validation = strict ? '&fieldValidation=Strict' : ''
+    const path = `${await this.#pathOf(object)}?fieldManager=ipam-kit-test&force=true${validation}`
     const answer = await this.request<T & { message?: string }>('PATCH', path, {
       body: object,
       contentType: 'application/apply-patch+yaml',

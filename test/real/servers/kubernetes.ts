@@ -67,7 +67,7 @@ export async function startKubernetes(options: KubernetesOptions = {}): Promise<
       kubeconfig,
       etcdUrl: etcd.url,
       request: <T>(method: string, path: string, more?: KubeRequest) => api.request<T>(method, path, more),
-      apply: <T extends AnyObject>(object: T) => api.apply(object),
+      apply: <T extends AnyObject>(object: T, options?: { readonly strict?: boolean }) => api.apply(object, options),
     }
   } catch (error) {
     await removeFolder(folder)
