@@ -151,6 +151,8 @@ export interface ErrorContexts {
   readonly CNI_RESULT_MISMATCH: { readonly version: string; readonly path: string; readonly problem: string }
   /** A range cannot be divided into slices of this size. */
   readonly INVALID_SLICE_SIZE: { readonly sliceSize: string; readonly range: string; readonly problem: string }
+  /** The configuration of a network that breaks a rule; `network` is `namespace/name` of it. */
+  readonly INVALID_NETWORK: { readonly network: string; readonly rule: string; readonly problem: string }
 }
 
 /** Which text does not parse, where and why. */

@@ -68,6 +68,7 @@ export const templates: { readonly [C in ErrorCode]: ErrorDefinition<C>['templat
   CNI_RESULT_MISMATCH: (c) =>
     `CNI ${plain(c.version)} cannot express the result: ${plain(c.path)}: ${plain(c.problem)}`,
   INVALID_SLICE_SIZE: (c) => `no slices of size ${quote(c.sliceSize)} in ${plain(c.range)}: ${plain(c.problem)}`,
+  INVALID_NETWORK: (c) => `network ${plain(c.network)}: ${plain(c.problem, 1000)}`,
 }
 
 /** The call that makes the expected value, as the end of a message. */

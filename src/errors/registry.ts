@@ -50,6 +50,7 @@ const reactions: { readonly [C in ErrorCode]: readonly [conditionReason: string,
   CNI_INPUT_LIMIT_EXCEEDED: ['InputLimitExceeded', 'after'],
   CNI_RESULT_MISMATCH: ['UnsupportedVersion', 'never'],
   INVALID_SLICE_SIZE: ['InvalidSliceSize', 'never'],
+  INVALID_NETWORK: ['InvalidNetwork', 'never'],
 }
 
 /** All codes, in the order of the registry. */

@@ -146,6 +146,10 @@ const examples: { readonly [C in ErrorCode]: readonly [context: ErrorContexts[C]
     { sliceSize: 'abc', range: '10.0.0.0/24', problem: 'not a prefix length such as /26 or 26' },
     'no slices of size "abc" in 10.0.0.0/24: not a prefix length such as /26 or 26',
   ],
+  INVALID_NETWORK: [
+    { network: 'lab/blue', rule: 'persistentIPs', problem: 'layer3 topology does not allow persistent IPs' },
+    'network lab/blue: layer3 topology does not allow persistent IPs',
+  ],
 }
 
 describe.each(codes)('%s', (code) => {
