@@ -186,7 +186,7 @@ describe('release', () => {
 })
 
 test.each([
-  ['', /^say what to do: show, release/],
+  ['', /^say what to do: show, release, upgrade$/],
   ['erase', /^say what to do/],
   ['show more', /^usage: show /],
   ['show --output xml', /^--output \(xml\) is text or json$/],

@@ -4,6 +4,7 @@ import { FlagError, type FlagOptions, parseFlags } from '../program/flags.js'
 import type { Command, Exit } from './command.js'
 import { release } from './release.js'
 import { show } from './show.js'
+import { upgrade } from './upgrade.js'
 
 /** What the program needs of the process. */
 export interface Surroundings {
@@ -21,7 +22,7 @@ const FLAGS = {
   blocks: { type: 'boolean', default: true },
 } as const satisfies FlagOptions
 
-const COMMANDS: { readonly [name: string]: Command } = { show, release }
+const COMMANDS: { readonly [name: string]: Command } = { show, release, upgrade }
 
 /** Carries out one command line. @returns the exit code */
 export async function admin(args: readonly string[], around: Surroundings): Promise<Exit> {

@@ -3,7 +3,7 @@ import { Pod } from 'ipam-kit/crd/core'
 import { IPPool as BlockPool, IPBlock } from 'ipam-kit/crd/ipam-kit'
 import type { KindInfo, KubeObject } from 'ipam-kit/crd/meta'
 import { NetworkAttachmentDefinition } from 'ipam-kit/crd/multinet'
-import { OverlappingRangeIPReservation, IPPool as WhereaboutsPool } from 'ipam-kit/crd/whereabouts'
+import { leaseName, OverlappingRangeIPReservation, IPPool as WhereaboutsPool } from 'ipam-kit/crd/whereabouts'
 import { unwrap } from 'ipam-kit/errors'
 import type { Store } from 'ipam-kit/store'
 import type { Place } from './command.js'
@@ -19,12 +19,25 @@ export function kindsOf(hasBlocks: boolean): readonly KindInfo[] {
   return [NetworkAttachmentDefinition.info, ...OLD_KINDS, ...(hasBlocks ? BLOCK_KINDS : []), Pod.info]
 }
 
-/** A copy in memory of all that the commands read. */
-export function copyOfCluster({ store, namespace, hasBlocks, now }: Place): Promise<Store> {
-  const queries = kindsOf(hasBlocks).map((kind) => {
-    return { kind, namespace: OLD_KINDS.includes(kind) ? namespace : undefined }
-  })
-  return copyOf(store, queries, now)
+/**
+ * A copy in memory of all that the commands read.
+ *
+ * @param single kinds of which they read the Lease of upstream alone
+ */
+export async function copyOfCluster(
+  { store, namespace, hasBlocks, now }: Place,
+  single: readonly KindInfo[] = [],
+): Promise<Store> {
+  const objects: KubeObject[] = []
+  for (const kind of kindsOf(hasBlocks)) {
+    const of = OLD_KINDS.includes(kind) ? namespace : undefined
+    objects.push(...unwrap(await store.list({ apiVersion: kind.apiVersion, kind: kind.kind, namespace: of })).items)
+  }
+  for (const { apiVersion, kind } of single) {
+    const found = await store.get({ apiVersion, kind, namespace, name: unwrap(leaseName()) })
+    if (found.ok) objects.push(found.value)
+  }
+  return copyOf(objects, [...kindsOf(hasBlocks), ...single], now)
 }
 
 /** What is stored about networks of whereabouts, and their Pods. */

@@ -10,7 +10,7 @@ import { FlagError, type FlagOptions } from '../program/flags.js'
  * - 1: the store cannot be reached or refuses a request
  * - 2: wrong flags
  * - 3: the state of the cluster does not allow it
- * - 4: other writers were faster
+ * - 4: it has to be run again: another writer was faster, or pools were created
  */
 export type Exit = 0 | 1 | 2 | 3 | 4
 

@@ -5,6 +5,11 @@
 //   main.ts show [--pool NAME] [--output json]
 //   main.ts release ADDRESS --pod NAMESPACE/NAME [--container ID] [--pool NAME] [--force]
 //       [--dry-run]
+//   main.ts upgrade plan [--pool NAME] [--output json]
+//   main.ts upgrade start|copy|verify --pool NAME [--dry-run] [--output json]
+//
+// An upgrade also takes --skip-definition NAMESPACE/NAME, once for each definition that is not of
+// whereabouts though it cannot be read, and --lease-holder NAME.
 //
 // Each command takes --pool-namespace NS: the namespace of the objects of whereabouts. Left out:
 // WHEREABOUTS_NAMESPACE, else kube-system. With --no-blocks it needs no kinds of blocks.
@@ -14,7 +19,7 @@
 //   1 if the API server cannot be reached or refuses a request
 //   2 for wrong flags
 //   3 if the state of the cluster does not allow it: the output says why
-//   4 if other writers were faster: run it again
+//   4 if it has to be run again: another writer was faster, or pools were created
 import { openStore } from '../open-store.js'
 import { foreseen } from '../program/foreseen.js'
 import { admin } from './admin.js'

@@ -8,6 +8,7 @@ import { cell, joinSections, lines, section } from '../demo/text.js'
 import { FlagError } from '../program/flags.js'
 import { type BlockRow, type Cluster, isThere, kindsOf, readCluster } from './cluster.js'
 import { type Command, textOf, wordsOf } from './command.js'
+import { unreadIn } from './networks.js'
 
 /** A row of a pool of whereabouts, or of a block. */
 export interface RowView {
@@ -74,7 +75,7 @@ export function reportOf(cluster: Cluster): Report {
   const names = [...new Set(blockRows.map(({ pool }) => pool))].sort()
   const own = names.map((name) => blockPool(name, blockRows, cluster))
   const alone = plan.otherReservations.map((name) => `the reservation ${name} is of no pool`)
-  return { pools: [...old, ...own], problems: [...networks.problems, ...alone] }
+  return { pools: [...old, ...own], problems: [...unreadIn(networks), ...alone] }
 }
 
 function oldPool(object: KubeObject, plan: UpgradePool | undefined): PoolView {
