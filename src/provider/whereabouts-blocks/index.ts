@@ -3,7 +3,8 @@
  * IPAM type `ipam-kit`, and `poolsOf` makes its IPPools. The tasks `blockAdd`, `blockDel`,
  * `blockCheck`, `blockGc` and `blockStatus` carry out the commands of CNI. `blockNetworks` keeps
  * the IPPools of all NetworkAttachmentDefinitions. `planUpgrade`, `startUpgrade`, `copyRows` and
- * `verifyUpgrade` are for an upgrade from pools of whereabouts.
+ * `verifyUpgrade` are for an upgrade from pools of whereabouts. `dualAdd` and `dualDel` carry out
+ * the commands of CNI for networks of type `whereabouts` meanwhile.
  *
  * @module ipam-kit/provider/whereabouts-blocks
  */
@@ -13,11 +14,13 @@ export type { Result } from '../../errors/index.js'
 export type { Planner, Task } from '../../plan/index.js'
 export type { KnownBlocks, Labels } from '../blocks/index.js'
 export type {
+  AddOptions,
   AddOutcome,
   Attachment,
   AttachmentRecord,
   CheckOutcome,
   DelOutcome,
+  InterfaceRequest,
   ReadConfigOptions,
   StatusOutcome,
   WhereaboutsConfig,
@@ -31,6 +34,8 @@ export {
   readBlockNetwork,
 } from './config/network.js'
 export { type PoolsOfOptions, poolsOf } from './config/pools-of.js'
+export { dualAdd } from './dual/add.js'
+export { dualDel } from './dual/del.js'
 export type {
   BlockNetworkEventReason,
   BlockNetworkOutcome,

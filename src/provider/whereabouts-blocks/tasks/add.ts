@@ -206,7 +206,7 @@ function addedOf({ address, subnet, prefix, gateway }: Allocation, { range }: Pl
 }
 
 /** What a network on blocks cannot serve. */
-function configProblem(
+export function configProblem(
   { network: { config }, nodeName }: BlockInterfaceRequest,
   places: readonly Place[],
 ): string | undefined {

@@ -71,7 +71,11 @@ export function comparePool(pool: UpgradePool, known: KnownBlocks): Comparison |
 }
 
 /** Why a pool of blocks cannot have rows. One that is disabled can. */
-function targetProblem(name: string, { domain, rows }: UpgradePool, known: KnownBlocks): string | undefined {
+export function targetProblem(
+  name: string,
+  { domain, rows }: Pick<UpgradePool, 'domain' | 'rows'>,
+  known: KnownBlocks,
+): string | undefined {
   const view = known.pool(name)
   if (!(view instanceof PoolView)) {
     return typeof view === 'object' ? `IPPool ${name}: ${view.unreadable}` : `there is no IPPool ${name}`
@@ -86,7 +90,12 @@ function targetProblem(name: string, { domain, rows }: UpgradePool, known: Known
   return undefined
 }
 
-function placeOf(row: UpgradeRow, { domain }: UpgradePool, known: KnownBlocks): RowPlace | string {
+/** Where a row is in blocks, or why they cannot have it. */
+export function placeOf(
+  row: UpgradeRow,
+  { domain }: Pick<UpgradePool, 'domain'>,
+  known: KnownBlocks,
+): RowPlace | string {
   const view = known.pool(row.pool) as PoolView
   const grid = view.grid(row.address.family) as Grid
   const prefix = blockAround(grid, row.address)
@@ -105,7 +114,8 @@ function placeOf(row: UpgradeRow, { domain }: UpgradePool, known: KnownBlocks): 
   return { ...place, parsed, entry: parsed.at(unit) }
 }
 
-function differenceAt({ row, parsed, entry, unit }: RowPlace): UpgradeDifference['kind'] | undefined {
+/** How the block differs from a row; `undefined`: it has the row. */
+export function differenceAt({ row, parsed, entry, unit }: RowPlace): UpgradeDifference['kind'] | undefined {
   if (parsed === undefined || entry === undefined || !isBound(entry)) return 'missing'
   const { owner, uid, kind = 'Pod', interface: name, container, pool = parsed.object.spec.pool } = entry.row
   const isSame = owner === row.owner && uid === row.uid && kind === 'Pod' && name === row.interface && pool === row.pool

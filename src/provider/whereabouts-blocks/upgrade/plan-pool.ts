@@ -92,7 +92,7 @@ function planRow(
 }
 
 /** What a runtime passes as `K8S_POD_UID`: for a static Pod not the uid of its mirror. */
-function uidOf({ metadata }: KubeObject): string {
+export function uidOf({ metadata }: KubeObject): string {
   return metadata.annotations?.['kubernetes.io/config.mirror'] ?? metadata.uid ?? ''
 }
 
@@ -103,7 +103,7 @@ function isSame(left: Address.Address, right: Address.Address): boolean {
 const PLAIN = /* @__PURE__ */ new RegExp(PLAIN_PATTERN, 'u')
 
 /** Why a row of a block cannot have these texts. */
-function textProblem(texts: { readonly [Field in 'owner' | 'uid' | 'interface' | 'container']: string }) {
+export function textProblem(texts: { readonly [Field in 'owner' | 'uid' | 'interface' | 'container']: string }) {
   for (const field of ['owner', 'uid', 'interface', 'container'] as const) {
     const [text, most] = [texts[field], MAX_ROW_TEXTS[field]]
     if (field === 'interface' && text === '') continue

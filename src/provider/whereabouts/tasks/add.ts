@@ -1,14 +1,16 @@
 import * as Address from '../../../cidr/nouns/address.js'
 import * as Prefix from '../../../cidr/nouns/prefix.js'
 import { formatRef, refOf } from '../../../crd/meta/object.js'
+import { OverlappingRangeIPReservation } from '../../../crd/whereabouts/index.js'
 import { check, type KindOf } from '../../../errors/check.js'
 import { type Change, type Effect, guard, type Step, type Task, type TaskTime } from '../../../plan/index.js'
-import type { TaskRefusal } from '../../../plan/task.js'
+import type { TaskQuery, TaskRefusal } from '../../../plan/task.js'
 import type { RowOwner, Stickiness } from '../choose/owner.js'
 import { AddClaim } from './add-claim.js'
 import { AddedRows } from './added-rows.js'
 import { type Assignment, assign } from './assign.js'
 import { TaskObjects } from './objects.js'
+import type { OtherSide } from './other-side.js'
 import type { AddedAddress, AddOutcome } from './outcome.js'
 import { OwnPod } from './own-pod.js'
 import { placesOf } from './places.js'
@@ -49,12 +51,18 @@ const MOST_CONFLICTS = 60
  * @throws IpamError `INVALID_ARGUMENT`
  */
 export function add(request: InterfaceRequest, options: AddOptions = {}): Task<AddOutcome> {
-  check<unknown>('add', 'request', request, INTERFACE_REQUEST)
-  check('add', 'options', options, ADD_OPTIONS)
-  return new AddTask(request, options.sticky ?? 'container')
+  assertAdd('add', request, options)
+  return new AddTask(request, options)
 }
 
-class AddTask implements Task<AddOutcome> {
+/** @throws IpamError `INVALID_ARGUMENT` */
+export function assertAdd(of: string, request: InterfaceRequest, options: AddOptions): void {
+  check<unknown>(of, 'request', request, INTERFACE_REQUEST)
+  check(of, 'options', options, ADD_OPTIONS)
+}
+
+/** The task of an ADD, which can have another side that gets the rows too. */
+export class AddTask implements Task<AddOutcome> {
   readonly #request: InterfaceRequest
   readonly #owner: RowOwner
   readonly #sticky: Stickiness
@@ -63,14 +71,16 @@ class AddTask implements Task<AddOutcome> {
   readonly #claim: AddClaim
   readonly #pod: OwnPod
   readonly #added = new AddedRows()
+  readonly #other: OtherSide | undefined
   /** Why the task ends without addresses, once what it has written is removed. */
   #failed: AddOutcome | undefined
   #isListed = false
 
-  constructor(request: InterfaceRequest, sticky: Stickiness) {
+  constructor(request: InterfaceRequest, { sticky = 'container' }: AddOptions, other?: OtherSide) {
     this.#request = request
     this.#owner = ownerOf(request)
     this.#sticky = sticky
+    this.#other = other
     const { config } = request
     const namespace = request.namespace || DEFAULT_NAMESPACE
     this.#reservations = new Reservations(this.#objects, this.#owner, sticky, {
@@ -84,32 +94,37 @@ class AddTask implements Task<AddOutcome> {
 
   observe(change: Change): void {
     this.#objects.observe(change)
+    this.#other?.observe(change)
   }
 
-  listed(): void {
-    this.#isListed = true
+  listed(query: TaskQuery): void {
+    if (query.kind === OverlappingRangeIPReservation.info.kind) this.#isListed = true
+    else this.#other?.listed(query)
   }
 
-  refused({ code, message }: TaskRefusal): boolean {
+  refused(refusal: TaskRefusal): boolean {
+    if (this.#other?.refused(refusal) === true) return true
     // a roll-back that is refused has no other way
     if (this.#failed !== undefined) return false
+    const { code, message } = refusal
     this.#failed = { kind: 'denied', message, code }
     return true
   }
 
-  next({ conflicts }: TaskTime): Step<AddOutcome> {
+  next(time: TaskTime): Step<AddOutcome> {
+    const { conflicts } = time
     if (this.#failed === undefined && conflicts > MOST_CONFLICTS) {
       this.#failed = { kind: 'contended', message: `other writers were faster ${conflicts} times` }
     }
     if (this.#failed === undefined) {
-      const step = this.#step()
+      const step = this.#step(time)
       if (step !== undefined) return step
     }
-    return this.#end(this.#failed as AddOutcome)
+    return this.#end(this.#failed as AddOutcome, time)
   }
 
   /** The next step; `undefined`: the task has failed. */
-  #step(): Step<AddOutcome> | undefined {
+  #step(time: TaskTime): Step<AddOutcome> | undefined {
     const places = placesOf(this.#request, this.#objects)
     if (places.kind === 'step') return places.step
     if (places.kind !== 'places') return this.#fail({ kind: places.kind, message: places.message })
@@ -124,13 +139,30 @@ class AddTask implements Task<AddOutcome> {
       sticky: this.#sticky,
       objects: this.#objects,
       foreign: this.#reservations.foreignAddresses(this.#claim.reading),
+      other: this.#other,
       claim: this.#claim.reading,
     })
     if (assigned.kind !== 'assigned') return this.#fail(assigned)
-    return this.#write(assigned.assignments)
+    const { assignments } = assigned
+    if (this.#other === undefined) return this.#write(assignments, time)
+    const review = this.#other.review(assignments, this.#objects, time)
+    if (review !== undefined) return 'outcome' in review ? this.#fail(review.outcome) : review.step
+    const { taken } = this.#other
+    const lost = assignments.filter(({ address }) => taken.some((other) => Address.equals(other, address)))
+    return lost.length === 0 ? this.#write(assignments, time) : this.#avoid(lost, time)
   }
 
-  #write(assignments: readonly Assignment[]): Step<AddOutcome> | undefined {
+  /** Another holder has addresses on the other side: others are chosen. */
+  #avoid(lost: readonly Assignment[], time: TaskTime): Step<AddOutcome> | undefined {
+    const kept = lost.find(({ pool, key, row }) => row !== undefined && !this.#added.has(pool, key))
+    if (kept !== undefined) {
+      return this.#fail({ kind: 'taken', message: `another interface has ${texts([kept])} in the blocks` })
+    }
+    if (lost.every(({ row }) => row === undefined)) return this.#step(time)
+    return writes(this.#rollBack(), `give ${texts(lost)} up: another interface has it in the blocks`)
+  }
+
+  #write(assignments: readonly Assignment[], time: TaskTime): Step<AddOutcome> | undefined {
     const isOwn = (assignment: Assignment) => this.#added.has(assignment.pool, assignment.key)
     // a reservation that was there before the row was written has to be known
     const unread = assignments.filter((one) => one.row !== undefined && !isOwn(one))
@@ -161,6 +193,8 @@ class AddTask implements Task<AddOutcome> {
     }
     const status = this.#claim.statusEffects(assignments)
     if (status.length > 0) return writes(status, 'write the addresses to the claim')
+    const other = this.#other?.write(assignments, this.#objects, time)
+    if (other !== undefined) return 'outcome' in other ? this.#fail(other.outcome) : other.step
     return { kind: 'done', outcome: this.#allocated(assignments) }
   }
 
@@ -202,9 +236,14 @@ class AddTask implements Task<AddOutcome> {
   }
 
   /** Removes what the task has written, then ends. */
-  #end(outcome: AddOutcome): Step<AddOutcome> {
-    const effects = this.#added.rollBack(this.#owner, this.#objects, (address) => this.#reservations.ref(address))
-    return effects.length === 0 ? { kind: 'done', outcome } : writes(effects, `roll back: ${outcome.message}`)
+  #end(outcome: AddOutcome, time: TaskTime): Step<AddOutcome> {
+    const effects = this.#rollBack()
+    if (effects.length > 0) return writes(effects, `roll back: ${outcome.message}`)
+    return this.#other?.undo(time) ?? { kind: 'done', outcome }
+  }
+
+  #rollBack(): readonly Effect[] {
+    return this.#added.rollBack(this.#owner, this.#objects, (address) => this.#reservations.ref(address))
   }
 
   #allocated(assignments: readonly Assignment[]): AddOutcome {

@@ -10,6 +10,7 @@ import { allocatableRange, rangeSpace } from '../choose/space.js'
 import type { AskedAddress, WhereaboutsConfig } from '../config/types.js'
 import { type ClaimReading, isHeldBy } from './holder.js'
 import { type PoolReading, phaseProblem, type TaskObjects } from './objects.js'
+import type { OtherSide } from './other-side.js'
 import type { AddOutcome } from './outcome.js'
 import { later, type Place } from './places.js'
 import type { InterfaceRequest } from './request.js'
@@ -35,6 +36,8 @@ export interface AssignInput {
   readonly objects: TaskObjects
   /** The addresses that other Pods have reserved, as far as they are known. */
   readonly foreign: readonly Address[]
+  /** Where a pool with a phase has its rows too. */
+  readonly other?: Pick<OtherSide, 'taken'> | undefined
   readonly claim: ClaimReading | undefined
 }
 
@@ -51,7 +54,7 @@ export function assign(places: readonly Place[], input: AssignInput): Assigned {
   const asked = [...input.request.config.asked]
   for (const place of places) {
     const pool = input.objects.pool(place.pool)
-    const problem = poolProblem(place, pool)
+    const problem = poolProblem(place, pool, input.other !== undefined)
     if (problem !== undefined) return { kind: 'poolNotReady', message: problem }
     const used = assignments.map(({ address }) => address)
     const index = asked.findIndex(({ address }) => Prefix.contains(place.range.prefix, address))
@@ -66,10 +69,14 @@ export function assign(places: readonly Place[], input: AssignInput): Assigned {
   return { kind: 'refused', message }
 }
 
-function poolProblem({ pool: { name }, range, poolRange }: Place, pool: PoolReading): string | undefined {
+function poolProblem(
+  { pool: { name }, range, poolRange }: Place,
+  pool: PoolReading,
+  hasOther: boolean,
+): string | undefined {
   if (pool.kind === 'absent') return undefined
   if (pool.kind === 'unreadable') return `IPPool ${name}: ${pool.problem}`
-  if (pool.phase !== undefined) return phaseProblem(pool.object)
+  if (pool.phase === 'unknown' || (pool.phase !== undefined && !hasOther)) return phaseProblem(pool.object)
   const { prefix } = range
   const isSame = Prefix.equals(Prefix.masked(pool.range), Prefix.masked(prefix))
   return isSame ? undefined : `IPPool ${name} has the range ${Prefix.format(pool.range)}, not ${poolRange}`
@@ -154,7 +161,8 @@ class Chooser {
     const { config } = this.#input.request
     const rows = this.#pool.kind === 'pool' ? this.#pool.taken : []
     const base = this.#pool.kind === 'pool' ? this.#pool.range : range.prefix
-    const taken = [...rows, ...this.#used, ...this.#input.foreign]
+    const { foreign, other } = this.#input
+    const taken = [...rows, ...this.#used, ...foreign, ...(other?.taken ?? [])]
     // a row below the address that the pool is written with would have the key of another address
     const bounds = allocatableRange(range)
     const start = bounds === undefined ? range.start : later(bounds.first, base.address)

@@ -1,0 +1,27 @@
+import type { Task } from '../../../plan/index.js'
+import { type AddOptions, AddTask, assertAdd } from '../../whereabouts/tasks/add.js'
+import type { AddOutcome } from '../../whereabouts/tasks/outcome.js'
+import type { InterfaceRequest } from '../../whereabouts/tasks/request.js'
+import { BlockSide } from './block-side.js'
+
+/**
+ * The task of a CNI ADD for a network of type `whereabouts` whose pools may be upgraded to blocks.
+ * It is `add` of `ipam-kit/provider/whereabouts` for pools without a phase, with the same requests.
+ * For each pool with a phase:
+ *
+ * - It gives an address that is free in the pool and in the blocks.
+ * - It writes the row to the pool, and then to the block. It succeeds if the pool still has the row
+ *   after that, so that a change of the phase in between loses nothing.
+ * - Without `podUid` it reads the Pod.
+ * - A row of the container whose address has another holder in the blocks is refused: `taken`.
+ * - A network with a claim or with node slices is refused. The pools of blocks must exist, and may
+ *   be disabled.
+ *
+ * A task that ends early may leave rows on either side. `dualDel` removes both.
+ *
+ * @throws IpamError `INVALID_ARGUMENT`
+ */
+export function dualAdd(request: InterfaceRequest, options: AddOptions = {}): Task<AddOutcome> {
+  assertAdd('dualAdd', request, options)
+  return new AddTask(request, options, new BlockSide(request))
+}

@@ -1,0 +1,211 @@
+import type { Address } from '../../../cidr/nouns/address.js'
+import type { ObjectRef } from '../../../crd/meta/object.js'
+import type { Change, Step, Task, TaskTime } from '../../../plan/index.js'
+import type { TaskQuery, TaskRefusal } from '../../../plan/task.js'
+import { addressOf } from '../../blocks/block/allocation.js'
+import { isBound } from '../../blocks/block/parsed-block.js'
+import { KnownBlocks } from '../../blocks/tasks/known-blocks.js'
+import { blockRef, listStep, poolRef } from '../../blocks/tasks/steps.js'
+import type { Assignment } from '../../whereabouts/tasks/assign.js'
+import type { TaskObjects } from '../../whereabouts/tasks/objects.js'
+import type { OtherSide, SideStep } from '../../whereabouts/tasks/other-side.js'
+import type { AddOutcome } from '../../whereabouts/tasks/outcome.js'
+import { type InterfaceRequest, ownerOf } from '../../whereabouts/tasks/request.js'
+import { type RangePool, rangePoolsOf } from '../config/range-pool.js'
+import { configProblem } from '../tasks/add.js'
+import { blockDel } from '../tasks/del.js'
+import { podRef } from '../tasks/network-task.js'
+import { differenceAt, placeOf, type RowPlace, targetProblem } from '../upgrade/compare.js'
+import { copyEffects } from '../upgrade/copy-effects.js'
+import { textProblem, uidOf } from '../upgrade/plan-pool.js'
+import type { UpgradeRow } from '../upgrade/report.js'
+
+/** With more readings of a pool whose phase changes than this, the ADD ends. */
+const MOST_READINGS = 20
+
+/** The rows of an ADD in blocks, for those of its pools that have a phase. */
+export class BlockSide implements OtherSide {
+  readonly taken: Address[] = []
+  readonly #request: InterfaceRequest
+  readonly #ranges: readonly RangePool[]
+  readonly #known = new KnownBlocks()
+  readonly #listed = new Set<string>()
+  /** The pools of blocks in which this ADD may have written. */
+  readonly #written = new Set<string>()
+  /** The pools of whereabouts that had a phase: a finished upgrade has deleted them. */
+  readonly #upgraded = new Set<string>()
+  #undo: Task | undefined
+  /** Whether the pools were read after the blocks had the rows. */
+  #isConfirmed = false
+  #readings = 0
+  #nowMs = 0
+  #since = 0
+
+  constructor(request: InterfaceRequest) {
+    this.#request = request
+    this.#ranges = rangePoolsOf(request.config)
+  }
+
+  observe(change: Change): void {
+    this.#known.observe(change, { nowMs: this.#nowMs, since: this.#since })
+    this.#undo?.observe(change)
+  }
+
+  listed(query: TaskQuery): void {
+    if (this.#undo !== undefined) this.#undo.listed?.(query)
+    else this.#listed.add(query.fields['spec.domain'] ?? '')
+  }
+
+  refused(refusal: TaskRefusal): boolean {
+    return this.#undo?.refused?.(refusal) === true
+  }
+
+  review(assignments: readonly Assignment[], objects: TaskObjects, time: TaskTime): SideStep | undefined {
+    this.#nowMs = time.nowMs
+    this.#since = this.#known.clock
+    const { containerId } = this.#request
+    // rows that are written from now on are not confirmed
+    if (assignments.some(({ row }) => row?.id !== containerId)) this.#isConfirmed = false
+    const gone = assignments.find(({ pool }) => this.#upgraded.has(pool.name) && objects.pool(pool).kind === 'absent')
+    if (gone !== undefined) return failed('poolNotReady', `IPPool ${gone.pool.name} was deleted during its upgrade`)
+    const rows = this.#rows(assignments, objects)
+    if ('step' in rows || 'outcome' in rows) return rows
+    const places = this.#places(rows)
+    if ('step' in places || 'outcome' in places) return places
+    for (const place of places) if (differenceAt(place) === 'other') this.#noteTaken(place)
+    return undefined
+  }
+
+  write(assignments: readonly Assignment[], objects: TaskObjects, time: TaskTime): SideStep | undefined {
+    const rows = this.#rows(assignments, objects)
+    if ('step' in rows || 'outcome' in rows) return rows
+    if (rows.length === 0 && this.#written.size === 0) return undefined
+    const left = [...this.#written].filter((pool) => !rows.some((row) => row.pool === pool))
+    const undo = left.length === 0 ? undefined : this.#release(left, time)
+    if (undo !== undefined) return { step: undo }
+    const places = this.#places(rows)
+    if ('step' in places || 'outcome' in places) return places
+    const missing = places.filter((place) => differenceAt(place) !== undefined)
+    if (missing.length > 0) {
+      this.#isConfirmed = false
+      for (const { pool } of rows) this.#written.add(pool)
+      const outcome = { kind: 'writes', message: `rows of ${ownerOf(this.#request).podref} in blocks` }
+      return { step: { kind: 'write', plan: { outcome, effects: copyEffects(missing, time.nowMs) } } }
+    }
+    return this.#confirm(assignments, objects)
+  }
+
+  undo(time: TaskTime): Step<never> | undefined {
+    return this.#written.size === 0 ? undefined : this.#release([...this.#written], time)
+  }
+
+  /**
+   * A phase may have changed before the blocks had the row, and with it the side that is the truth:
+   * the row of the pool counts only if it is there afterwards.
+   */
+  #confirm(assignments: readonly Assignment[], objects: TaskObjects): SideStep | undefined {
+    if (this.#isConfirmed) return undefined
+    if (++this.#readings > MOST_READINGS) return failed('contended', 'the phases of the pools change too fast')
+    const pools = assignments.map(({ pool }) => pool)
+    for (const pool of pools) objects.forget(pool)
+    this.#isConfirmed = true
+    return { step: objects.read(pools, 'whether the pool still has the row') as Step<never> }
+  }
+
+  /** The rows of blocks that belong to the rows in pools with a phase. */
+  #rows(assignments: readonly Assignment[], objects: TaskObjects): SideStep | readonly UpgradeRow[] {
+    const upgraded = assignments.filter(({ pool }) => {
+      const reading = objects.pool(pool)
+      return reading.kind === 'pool' && reading.phase !== undefined
+    })
+    if (upgraded.length === 0) return []
+    for (const { pool } of upgraded) this.#upgraded.add(pool.name)
+    const problem = this.#problem()
+    if (problem !== undefined) return failed('refused', problem)
+    const uid = this.#uid(objects)
+    if (typeof uid !== 'string') return uid
+    const { config } = this.#request
+    const { podref: owner, id: container, ifname = '' } = ownerOf(this.#request)
+    const texts = { owner, uid, interface: ifname, container }
+    const textual = textProblem(texts)
+    if (textual !== undefined) return failed('refused', `the row of a block cannot name ${owner}: ${textual}`)
+    return upgraded.map(({ key, address, place: { range } }) => {
+      const { name: pool } = this.#ranges[config.ranges.indexOf(range)] as RangePool
+      return { key, address, pool, ...texts }
+    })
+  }
+
+  #problem(): string | undefined {
+    const { config } = this.#request
+    if (config.nodeSliceSize !== undefined) return 'node slices cannot be upgraded to blocks'
+    const places = this.#ranges.map((range) => ({ pool: range.name, range }))
+    return configProblem({ ...this.#request, network: { config, pools: [] } }, places)
+  }
+
+  #uid(objects: TaskObjects): SideStep | string {
+    const { podUid } = this.#request
+    if (podUid) return podUid
+    const ref = podRef(this.#request)
+    const step = objects.read([ref], 'the uid of the Pod')
+    if (step !== undefined) return { step }
+    const pod = objects.get(ref)
+    return pod ? uidOf(pod) : failed('noPod', `there is no Pod ${ref.namespace}/${ref.name}`)
+  }
+
+  /** Where the rows are in blocks, all of which are read. */
+  #places(rows: readonly UpgradeRow[]): SideStep | readonly RowPlace[] {
+    const read = this.#read(
+      rows.filter(({ pool }) => this.#known.pool(pool) === undefined).map(({ pool }) => poolRef(pool)),
+    )
+    if (read !== undefined) return read
+    const places: RowPlace[] = []
+    for (const row of rows) {
+      const { domain } = this.#ranges.find(({ name }) => name === row.pool) as RangePool
+      const problem = targetProblem(row.pool, { domain, rows: [row] }, this.#known)
+      const place = problem ?? placeOf(row, { domain }, this.#known)
+      if (typeof place === 'string') return failed('poolNotReady', place)
+      places.push(place)
+    }
+    // most blocks have the same rows as the pool. If one has others, so may the next ones
+    const unread = places.filter(
+      ({ name, domain }) => this.#known.block(name) === undefined && !this.#listed.has(domain),
+    )
+    const [first] = unread
+    if (first === undefined) return places
+    const why = 'whether the address is free there'
+    if (this.taken.length > 0) return { step: listStep({ 'spec.domain': first.domain }, why) as Step<never> }
+    return this.#read(
+      unread.map(({ name }) => blockRef(name)),
+      why,
+    ) as SideStep
+  }
+
+  #read(refs: readonly ObjectRef[], why = 'the pools of the blocks'): SideStep | undefined {
+    return refs.length === 0 ? undefined : { step: { kind: 'get', refs, why } }
+  }
+
+  /** Other holders have addresses of a block. */
+  #noteTaken({ row, parsed }: RowPlace): void {
+    this.taken.push(row.address)
+    for (const entry of parsed?.entries ?? []) {
+      const isOwn = entry.row.uid === row.uid && entry.row.interface === row.interface
+      if (parsed !== undefined && isBound(entry) && !isOwn) this.taken.push(addressOf(parsed, entry))
+    }
+  }
+
+  /** Releases the rows of the container in some pools of blocks. */
+  #release(pools: readonly string[], time: TaskTime): Step<never> | undefined {
+    const { config } = this.#request
+    this.#undo ??= blockDel({ ...this.#request, network: { config, pools } })
+    const step = this.#undo.next(time)
+    if (step.kind !== 'done') return step
+    this.#undo = undefined
+    this.#isConfirmed = false
+    for (const pool of pools) this.#written.delete(pool)
+    return undefined
+  }
+}
+
+function failed(kind: Exclude<AddOutcome['kind'], 'allocated' | 'denied'>, message: string) {
+  return { outcome: { kind, message } }
+}
