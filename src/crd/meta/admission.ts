@@ -5,18 +5,24 @@ import { differences } from './differences.js'
 import { type FieldError, formatFieldError, formatFieldErrors, goQuote, shortened } from './field-error.js'
 import { newErrors } from './new-errors.js'
 import { groupOf, KUBE, type KubeObject } from './object.js'
+import type { JsonPatch } from './patch.js'
 import { formatUnknownField, unknownFieldError } from './unknown-fields.js'
 
 /** The decision about an object; for a refusal, with the message of the API server. */
 export type Admission =
-  | { readonly allowed: true; readonly warnings: readonly string[] }
+  | {
+      readonly allowed: true
+      readonly warnings: readonly string[]
+      /** The changes of the object before it is stored. Left out: it stays as it was sent. */
+      readonly patch?: JsonPatch | undefined
+    }
   | {
       readonly allowed: false
       /**
        * HTTP status of the refusal: 422 for field errors, 400 for a rule about other objects, 403
-       * for a refusal without details upstream.
+       * for a refusal without details upstream, 500 for what the rule needs and could not read.
        */
-      readonly code: 400 | 403 | 422
+      readonly code: 400 | 403 | 422 | 500
       readonly message: string
       readonly errors: readonly FieldError[]
       /** Warnings beside the refusal. */

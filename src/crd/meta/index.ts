@@ -11,6 +11,7 @@ export type {
   Admit,
   FieldValidationOptions,
 } from './admission.js'
+export { annotationsPatch } from './annotations-patch.js'
 export type { Conversion, VersionConversion } from './conversion.js'
 export type {
   ConversionResult,

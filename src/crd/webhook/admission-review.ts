@@ -1,10 +1,13 @@
 import * as z from 'zod'
+import { toBase64, toUtf8 } from '../../bytes/platform.js'
 import { check } from '../../errors/check.js'
 import { type Result, unwrap } from '../../errors/index.js'
 import { cut } from '../../errors/quote.js'
 import type { Admission } from '../meta/admission.js'
 import { type FieldError, type FieldErrorType, formatFieldErrorBody } from '../meta/field-error.js'
+import type { JsonObject } from '../meta/json.js'
 import type { KubeObject } from '../meta/object.js'
+import type { JsonPatch } from '../meta/patch.js'
 import { type ReviewKind, requestOf } from './review.js'
 
 /** The request of an API server to an admission webhook. */
@@ -24,6 +27,20 @@ export interface AdmissionSubject {
   readonly namespace?: string | undefined
   /** Whether nothing will be stored, whatever the answer is. Left out: it will. */
   readonly dryRun?: boolean | undefined
+  /** The user of the request. */
+  readonly userInfo?: AdmissionUser | undefined
+  /** The part of the object that the request is about, such as `status`. Left out: the object. */
+  readonly subResource?: string | undefined
+  /** The options of the request: CreateOptions, UpdateOptions or DeleteOptions of meta.k8s.io. */
+  readonly options?: JsonObject | undefined
+}
+
+/** The user of a request, as the API server has authenticated it. */
+export interface AdmissionUser {
+  readonly username?: string | undefined
+  readonly uid?: string | undefined
+  readonly groups?: readonly string[] | undefined
+  readonly extra?: { readonly [key: string]: readonly string[] } | undefined
 }
 
 /** Why a request was refused, as a `Status` of Kubernetes. */
@@ -49,6 +66,9 @@ export interface AdmissionReview {
     readonly allowed: boolean
     readonly warnings?: readonly string[]
     readonly status?: AdmissionStatus
+    readonly patchType?: 'JSONPatch'
+    /** A JSON patch (RFC 6902) in Base64. */
+    readonly patch?: string
   }
 }
 
@@ -63,6 +83,22 @@ const subject = {
   name: z.string().default(''),
   namespace: z.string().optional(),
   dryRun: z.boolean().optional(),
+  userInfo: z
+    .looseObject({
+      username: z.string().optional(),
+      uid: z.string().optional(),
+      groups: z.array(z.string()).optional(),
+      extra: z.record(z.string(), z.array(z.string())).optional(),
+    })
+    .nullish()
+    .transform(unlessNull),
+  subResource: z.string().optional(),
+  options: z.looseObject({}).nullish().transform(unlessNull),
+}
+
+/** Clients in Go write null for what they have not. */
+function unlessNull<T>(value: T | null): T | undefined {
+  return value ?? undefined
 }
 
 const reviewKind: ReviewKind<AdmissionRequest> = {
@@ -119,7 +155,7 @@ export function answerAdmissionReview(request: AdmissionRequest, admission: Admi
   return admissionAnswer(request.uid, responseTo(request, admission))
 }
 
-const ADMISSION = ['open', { allowed: 'flag', warnings: ['list?', 'text'] }] as const
+const ADMISSION = ['open', { allowed: 'flag', warnings: ['list?', 'text'], patch: ['list?', 'object'] }] as const
 const REFUSAL = [
   'open',
   { message: 'text', errors: ['list', ['open', { type: 'text', path: 'text', detail: 'text' }]] },
@@ -134,7 +170,7 @@ const MAX_NAME = 253
 
 /** The answer to the admission review of a uid. What it repeats of the review is cut. */
 export function admissionAnswer(uid: string, response: Omit<AdmissionReview['response'], 'uid'>): AdmissionReview {
-  const { allowed, warnings, status } = response
+  const { allowed, warnings, status, patchType, patch } = response
   return {
     apiVersion: 'admission.k8s.io/v1',
     kind: 'AdmissionReview',
@@ -143,6 +179,7 @@ export function admissionAnswer(uid: string, response: Omit<AdmissionReview['res
       allowed,
       ...(warnings && { warnings: someOf(warnings) }),
       ...(status && { status: boundedStatus(status) }),
+      ...(patchType && patch !== undefined && { patchType, patch }),
     },
   }
 }
@@ -171,17 +208,22 @@ function shortened(text: string, max = MAX_TEXT): string {
   return text.length > max ? `${cut(text, max)}…` : text
 }
 
-const REASONS = { 400: 'BadRequest', 403: 'Forbidden', 422: 'Invalid' } as const
+const REASONS = { 400: 'BadRequest', 403: 'Forbidden', 422: 'Invalid', 500: 'InternalError' } as const
 
 function responseTo({ kind, name }: AdmissionRequest, admission: Admission): Omit<AdmissionReview['response'], 'uid'> {
   const told = admission.warnings?.length ? { warnings: admission.warnings } : {}
-  if (admission.allowed) return { allowed: true, ...told }
+  if (admission.allowed) return { allowed: true, ...told, ...patchOf(admission.patch) }
   const { code, message, errors } = admission
   const more = errors.length - MOST_CAUSES
   const causes = errors.slice(0, MOST_CAUSES).map(cause)
   if (more > 0) causes.push({ reason: CAUSES.Invalid, message: `${more} more`, field: '' })
   const details = { group: kind.group, kind: kind.kind, name, causes }
   return { allowed: false, ...told, status: { status: 'Failure', code, message, reason: REASONS[code], details } }
+}
+
+function patchOf(patch: JsonPatch = []): Pick<AdmissionReview['response'], 'patchType' | 'patch'> {
+  if (patch.length === 0) return {}
+  return { patchType: 'JSONPatch', patch: toBase64(toUtf8(JSON.stringify(patch))) }
 }
 
 /** What each type of error is called as the reason of a cause. */

@@ -4,18 +4,24 @@ import { asObject } from '../../crd/meta/json.js'
 import { groupOf } from '../../crd/meta/object.js'
 import { type AdmissionReview, admissionAnswer, safeParseAdmissionReview } from '../../crd/webhook/admission-review.js'
 import { type ConversionReview, conversionAnswer } from '../../crd/webhook/conversion-review.js'
-import { type AdmissionRequest, answerAdmissionReview, answerConversionReview } from '../../crd/webhook/index.js'
+import {
+  type AdmissionRequest,
+  answerAdmissionReview,
+  answerConversionReview,
+  mergeAdmissions,
+} from '../../crd/webhook/index.js'
 import { errorText } from '../../errors/cause.js'
 import { check, type KindOf } from '../../errors/check.js'
 import { describe } from '../../errors/index.js'
 import { plain } from '../../errors/quote.js'
-import { type Lookups, lookupsOf, type ReviewReader } from './lookups.js'
-import { type ReviewOptions, type Rule, ruleOptions, rules } from './rules.js'
+import { lookupsOf, type ReviewLookups, type ReviewReader } from './lookups.js'
+import { type ReviewOptions, type ReviewRule, type Rule, ruleOptions, rules } from './rules.js'
 
 const OPTIONS: KindOf<ReviewOptions> = {
   fieldValidation: FIELD_VALIDATION,
   ipv4Prefixes: 'flag?',
   maxIPv6SubnetBits: ['is?', (bits) => (isBits(bits) ? undefined : 'bits, 0 to 128')],
+  rules: ['list?', ['open', { model: 'object', admit: 'function' }]],
 }
 
 function isBits(bits: unknown): boolean {
@@ -31,7 +37,7 @@ function isBits(bits: unknown): boolean {
  * judged is refused, and `response.status.code` says why:
  *
  * - 400: the body is not a review, the kind has no rules, or an object cannot be read
- * - 500: a look-up has failed
+ * - 500: a look-up has failed, or two rules patch one path
  * - 403: the look-up of the claim of an address has failed, with the message of Cluster API
  *
  * No content of a review makes it reject.
@@ -109,24 +115,28 @@ function subjectOf(review: unknown): Subject {
 async function answerAdmission(
   review: unknown,
   subject: Subject,
-  lookups: Lookups,
+  lookups: ReviewLookups,
   options: ReviewOptions,
 ): Promise<AdmissionReview> {
   try {
     const read = safeParseAdmissionReview(review)
     if (!read.ok) return refused(subject, 400, describe(read.failure))
     const request = read.value
-    const rule = ruleFor(request)
-    if ('problem' in rule) return refused(subject, 400, rule.problem)
-    const admission = await rule.admit(request, lookups, ruleOptions(options, request.dryRun))
-    return answerAdmissionReview(request, admission)
+    const found = rulesFor(request, options.rules ?? [])
+    if ('problem' in found) return refused(subject, 400, found.problem)
+    const asked = ruleOptions(options, request.dryRun)
+    const admissions = await Promise.all(found.map((rule) => rule.admit(request, lookups, asked)))
+    return answerAdmissionReview(request, mergeAdmissions(admissions))
   } catch (error) {
     return refused(subject, 500, `the rules cannot be applied: ${errorText(error)}`)
   }
 }
 
-/** The rule of the kind that a request is about: all of its objects have to be of that kind. */
-function ruleFor(request: AdmissionRequest): Rule | { readonly problem: string } {
+/** The rules of the kind that a request is about: all of its objects have to be of that kind. */
+function rulesFor(
+  request: AdmissionRequest,
+  more: readonly ReviewRule[],
+): readonly (Rule | ReviewRule)[] | { readonly problem: string } {
   const { group, kind } = request.kind
   const about = `${plain(kind, MAX_NAME)} of ${plain(group || 'the core group', MAX_NAME)}`
   const objects = [
@@ -138,8 +148,10 @@ function ruleFor(request: AdmissionRequest): Rule | { readonly problem: string }
     const its = `${plain(other.apiVersion, MAX_NAME)} ${plain(other.kind, MAX_NAME)}`
     return { problem: `the request is about ${about}, and its object is ${its}` }
   }
-  const found = rules.find(({ model }) => model.info.kind === kind && groupOf(model.info.apiVersion) === group)
-  return found ?? { problem: `this webhook has no admission rules for ${about}` }
+  const found = [...rules, ...more].filter(
+    ({ model }) => model.info.kind === kind && groupOf(model.info.apiVersion) === group,
+  )
+  return found.length > 0 ? found : { problem: `this webhook has no admission rules for ${about}` }
 }
 
 /** How much of a name is told: Kubernetes has no longer ones. */

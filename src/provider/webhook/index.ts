@@ -4,8 +4,8 @@
  * @module ipam-kit/provider/webhook
  */
 
-export type { KindInfo } from '../../crd/meta/index.js'
-export type { AdmissionReview, ConversionReview } from '../../crd/webhook/index.js'
+export type { KindInfo, Model } from '../../crd/meta/index.js'
+export type { Admission, AdmissionRequest, AdmissionReview, ConversionReview } from '../../crd/webhook/index.js'
 export { answerReview } from './answer.js'
-export type { ReviewReader, WatchedObjects } from './lookups.js'
-export { type ReviewOptions, reviewedKinds } from './rules.js'
+export type { FoundObjects, ReviewLookups, ReviewReader, WatchedObjects } from './lookups.js'
+export { type ReviewOptions, type ReviewRule, reviewedKinds } from './rules.js'

@@ -18,7 +18,7 @@ export interface WatchedObjects {
 }
 
 /** Look-ups in a reader. Both methods reject with an IpamError if the look-up fails. */
-export interface Lookups {
+export interface ReviewLookups {
   /** The object of a name; `undefined`: it does not exist. */
   get<T>(watch: Watch<T>, ref: NameRef): Promise<T | undefined>
   /**
@@ -26,17 +26,17 @@ export interface Lookups {
    *
    * @param namespace the namespace to search; left out: all
    */
-  by<T>(watch: Watch<T>, index: string, key: string, namespace?: string | undefined): Promise<Found<T>>
+  by<T>(watch: Watch<T>, index: string, key: string, namespace?: string | undefined): Promise<FoundObjects<T>>
 }
 
-interface Found<T> {
+export interface FoundObjects<T> {
   readonly objects: readonly T[]
   /** How many objects of the kind cannot be read: they may have the key too. */
   readonly unreadable: number
 }
 
 /** @throws IpamError `INVALID_ARGUMENT` for a value that is not a reader */
-export function lookupsOf(reader: ReviewReader): Lookups {
+export function lookupsOf(reader: ReviewReader): ReviewLookups {
   const { get, list, open } = Object(reader) as Partial<Record<'get' | 'list' | 'open', unknown>>
   if (typeof open === 'function') return lookupsInCache(reader as WatchedObjects)
   if (typeof get === 'function' && typeof list === 'function')
@@ -44,7 +44,7 @@ export function lookupsOf(reader: ReviewReader): Lookups {
   return refuse('answerReview', 'reader', 'a store (get and list), or the objects of a controller (open)', reader)
 }
 
-function lookupsInStore(store: Pick<Store, 'get' | 'list'>): Lookups {
+function lookupsInStore(store: Pick<Store, 'get' | 'list'>): ReviewLookups {
   return {
     async get(watch, { name, namespace }) {
       const { apiVersion, kind } = watch
@@ -66,7 +66,7 @@ function lookupsInStore(store: Pick<Store, 'get' | 'list'>): Lookups {
   }
 }
 
-function lookupsInCache(cache: WatchedObjects): Lookups {
+function lookupsInCache(cache: WatchedObjects): ReviewLookups {
   return {
     async get(watch, ref) {
       const objects = cache.open(watch)

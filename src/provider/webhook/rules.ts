@@ -27,10 +27,24 @@ import { describe } from '../../errors/index.js'
 import { modelWatch, type Watch } from '../../plan/index.js'
 import { poolOfAddress } from '../claims/references.js'
 import { addressIn } from '../claims/salvage.js'
-import type { Lookups } from './lookups.js'
+import type { ReviewLookups } from './lookups.js'
 
 /** How strict the rules are. Each option is read by the kinds that have it. */
-export interface ReviewOptions extends PoolAdmissionOptions, ClusterCIDRAdmissionOptions {}
+export interface ReviewOptions extends PoolAdmissionOptions, ClusterCIDRAdmissionOptions {
+  /**
+   * Further rules, of any kind. A request is answered by all rules of its kind: see
+   * `mergeAdmissions` of `ipam-kit/crd/webhook`. Default: none.
+   */
+  readonly rules?: readonly ReviewRule[] | undefined
+}
+
+/** A rule of a kind, with the look-ups that it needs. */
+export interface ReviewRule {
+  /** The model of the kind. The rule reads the objects itself: they are as the API server sent them. */
+  readonly model: Model<KubeObject>
+  /** Rejects with an IpamError if a look-up fails: the answer is then a refusal with code 500. */
+  admit(request: AdmissionRequest, lookups: ReviewLookups): Admission | Promise<Admission>
+}
 
 /** What the rules of each kind take. */
 interface RuleOptions {
@@ -56,7 +70,7 @@ export function ruleOptions(options: ReviewOptions, isDryRun: boolean | undefine
 export interface Rule {
   readonly model: Model<KubeObject>
   /** Rejects with an IpamError if a look-up fails. */
-  admit(request: AdmissionRequest, lookups: Lookups, options: RuleOptions): Promise<Admission>
+  admit(request: AdmissionRequest, lookups: ReviewLookups, options: RuleOptions): Promise<Admission>
 }
 
 /** All rules, one for each kind. */
@@ -129,7 +143,7 @@ function allRules(): readonly Rule[] {
 
 type Judge<T extends KubeObject> = (
   request: AskedAdmission<T>,
-  lookups: Lookups,
+  lookups: ReviewLookups,
   options: RuleOptions,
 ) => Admission | Promise<Admission>
 
@@ -255,13 +269,13 @@ const BLOCKS = /* @__PURE__ */ modelWatch(IpamKit.IPBlock, {
 async function addressesOf(
   { metadata: { name, namespace } }: KubeObject,
   { info }: Model<InCluster.InClusterPool>,
-  lookups: Lookups,
+  lookups: ReviewLookups,
 ): Promise<readonly ClusterApi.IPAddress[]> {
   const ref = { kind: info.kind, name, namespace: info.namespaced ? namespace : undefined }
   return (await lookups.by(ADDRESSES, 'pool', formatRef(ref), ref.namespace)).objects
 }
 
-async function claimOf(address: KubeObject, lookups: Lookups): Promise<ClusterApi.ClaimLookup> {
+async function claimOf(address: KubeObject, lookups: ReviewLookups): Promise<ClusterApi.ClaimLookup> {
   const read = ClusterApi.IPAddress.safeParse(address)
   // the rules report the problem
   if (!read.ok) return { kind: 'absent' }
@@ -274,14 +288,14 @@ async function claimOf(address: KubeObject, lookups: Lookups): Promise<ClusterAp
   }
 }
 
-function domainOf(name: string, lookups: Lookups): Promise<IpamKit.IPDomain | undefined> {
+function domainOf(name: string, lookups: ReviewLookups): Promise<IpamKit.IPDomain | undefined> {
   return lookups.get(DOMAINS, { name })
 }
 
 /** The blocks of a domain, and the warning of those that cannot be read: they may be of it too. */
 async function blocksOf(
   domain: string,
-  lookups: Lookups,
+  lookups: ReviewLookups,
 ): Promise<readonly [blocks: readonly IpamKit.IPBlock[], warnings: readonly string[]]> {
   const { objects: blocks, unreadable: count } = await lookups.by(BLOCKS, 'domain', domain)
   if (count === 0) return [blocks, []]

@@ -24,6 +24,9 @@ import { nodeipamRangeAllocator } from './nodeipam-range-allocator.js'
 import { nodeipamServiceIpallocator } from './nodeipam-service-ipallocator.js'
 import { persistentAllocators } from './persistent-allocators.js'
 import { persistentClaimNames } from './persistent-claim-names.js'
+import { persistentIpRequests } from './persistent-ip-requests.js'
+import { persistentNetworkConfig } from './persistent-network-config.js'
+import { persistentPodMutator } from './persistent-pod-mutator.js'
 import { securityCidr } from './security-cidr.js'
 import { whereaboutsAllocate } from './whereabouts-allocate.js'
 import { whereaboutsCalicoBlocks } from './whereabouts-calico-blocks.js'
@@ -62,6 +65,9 @@ const ofFiles: Readonly<Record<string, Adapter>> = {
   'nodeipam-service-ipallocator': nodeipamServiceIpallocator,
   'persistent-allocators': persistentAllocators,
   'persistent-claim-names': persistentClaimNames,
+  'persistent-ip-requests': persistentIpRequests,
+  'persistent-network-config': persistentNetworkConfig,
+  'persistent-pod-mutator': persistentPodMutator,
   'security-cidr': securityCidr,
   'whereabouts-allocate': whereaboutsAllocate,
   'whereabouts-calico-blocks': whereaboutsCalicoBlocks,

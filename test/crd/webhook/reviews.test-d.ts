@@ -46,5 +46,5 @@ test('kinds that are known whole convert, validate and have a definition; the ot
 test('a refusal says how, and a yes may warn', () => {
   const admission = {} as Admission
   if (admission.allowed) expectTypeOf(admission.warnings).toEqualTypeOf<readonly string[]>()
-  else expectTypeOf(admission.code).toEqualTypeOf<400 | 403 | 422>()
+  else expectTypeOf(admission.code).toEqualTypeOf<400 | 403 | 422 | 500>()
 })

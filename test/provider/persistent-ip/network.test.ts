@@ -75,6 +75,8 @@ describe('the configuration of a network', () => {
     ['subnets', ovn({ subnets: '10.0.0.0/24/28' })],
     ['subnets', ovn({ subnets: '10.0.0.0/24,' })],
     ['subnets', ovn({ subnets: '10.0.0.0/33' })],
+    ['subnets', ovn({ excludeSubnets: '10.0.0.0/28,' })],
+    ['subnets', { name: 'lab', type: 'macvlan', subnets: '10.0.0.0' }],
     ['subnets', ovn({ topology: 'layer3', subnets: '10.0.0.0/24' })],
     ['subnets', ovn({ topology: 'layer3', subnets: '10.0.0.0/16/33' })],
     ['subnets', ovn({ topology: 'layer3', subnets: 'fd00::/48/63' })],
@@ -149,6 +151,21 @@ describe('a user defined network', () => {
     ['topology', 'Layer4', primary],
   ])('that breaks the rule %s is refused: %s %j', (rule, topology, config) => {
     expect(ruleIn(topology, config)).toBe(rule)
+  })
+
+  test('that is persistent breaks a rule where the cluster has the feature off', () => {
+    const layer2 = { ...primary, ipam: { lifecycle: 'Persistent' } }
+    const udn = (spec: object) =>
+      ({
+        apiVersion: 'k8s.ovn.org/v1',
+        kind: 'UserDefinedNetwork',
+        metadata: { name: 'blue', namespace: 'a' },
+        spec,
+      }) as never
+    const off = (config: object) =>
+      readUserDefinedNetwork(udn({ topology: 'Layer2', layer2: config }), { persistentIPs: false })
+    expect(off(layer2)).toMatchObject({ failure: { context: { rule: 'persistentIPs' } } })
+    expect(off(primary).ok).toBe(true)
   })
 
   test('without the configuration of its topology is refused', () => {

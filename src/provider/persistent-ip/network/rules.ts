@@ -92,8 +92,9 @@ function* fieldChecks(fields: NetworkFields): Iterable<Check> {
 type Subnets = Pick<NetworkDefinition, 'subnets' | 'excludes' | 'reserved' | 'infrastructure'>
 
 function subnetsOf(fields: NetworkFields): Subnets | NetworkProblem {
+  if (fields.plugin !== OVN_PLUGIN) return plainSubnets(fields.subnets)
   const lists = {
-    subnets: readSubnets(fields.subnets, fields),
+    subnets: readSubnets(fields.subnets, fields.topology === 'layer3'),
     excludes: readSubnets(fields.excludeSubnets),
     reserved: readSubnets(fields.reservedSubnets),
     infrastructure: readSubnets(fields.infrastructureSubnets),
@@ -140,21 +141,31 @@ function overlapIn(prefixes: readonly Prefix.Prefix[]): readonly Prefix.Prefix[]
 /** The length of the part of a Node, where the text of a divided subnet has none. */
 const NODE_LENGTH = { 4: 24, 6: 64 } as const
 
+/** Subnets as ipam-extensions of KubeVirt reads them: it passes empty entries over. */
+function plainSubnets(text: string): Subnets | NetworkProblem {
+  const entries = entriesOf(text).filter((entry) => entry !== '')
+  const subnets: NetworkSubnet[] = []
+  for (const entry of entries) {
+    const subnet = readSubnet(entry, false)
+    if ('rule' in subnet) return { rule: 'subnets', problem: `invalid subnet format: ${entry}` }
+    subnets.push(subnet)
+  }
+  return { subnets, excludes: [], reserved: [], infrastructure: [] }
+}
+
+function entriesOf(text: string): readonly string[] {
+  return text.split(',').map((entry) => entry.trim())
+}
+
 /**
  * The subnets of a comma separated list. Those of layer3 are divided among Nodes, and can have the
  * length of a part behind a second slash.
  */
-function readSubnets(
-  text: string,
-  { topology, plugin }: { readonly topology?: string; readonly plugin?: string } = {},
-): readonly NetworkSubnet[] | NetworkProblem {
-  const entries = text.split(',').map((entry) => entry.trim())
-  if (entries.every((entry) => entry === '')) return []
+function readSubnets(text: string, isDivided = false): readonly NetworkSubnet[] | NetworkProblem {
+  if (text.trim() === '') return []
   const found: NetworkSubnet[] = []
-  for (const entry of entries) {
-    // ipam-extensions of KubeVirt passes empty entries over, in networks of any plugin
-    if (entry === '' && plugin !== OVN_PLUGIN) continue
-    const subnet = readSubnet(entry, topology === 'layer3')
+  for (const entry of entriesOf(text)) {
+    const subnet = readSubnet(entry, isDivided)
     if ('rule' in subnet) return subnet
     found.push(subnet)
   }

@@ -10,9 +10,11 @@ export interface UserDefinedNetworkOptions {
    * ClusterUserDefinedNetwork has one in each of its namespaces.
    */
   readonly namespace?: string | undefined
+  /** Whether the cluster lets addresses stay with a workload. Default true. */
+  readonly persistentIPs?: boolean | undefined
 }
 
-const OPTIONS: KindOf<UserDefinedNetworkOptions> = { namespace: 'text?' }
+const OPTIONS: KindOf<UserDefinedNetworkOptions> = { namespace: 'text?', persistentIPs: 'flag?' }
 
 /**
  * Reads the network that a UserDefinedNetwork or a ClusterUserDefinedNetwork makes in a namespace,
@@ -39,13 +41,18 @@ export function readUserDefinedNetwork(
   const namespace = options.namespace ?? udn.metadata.namespace ?? ''
   const isCluster = ClusterUserDefinedNetwork.is(udn)
   const network = { nad: `${namespace}/${name}`, name: isCluster ? `cluster_udn_${name}` : `${namespace}_${name}` }
-  return resultOf(
-    network.nad,
-    networkOf(network, (isCluster ? (udn as ClusterUserDefinedNetwork).spec.network : udn.spec) as Spec),
-  )
+  const spec = isCluster ? (udn as ClusterUserDefinedNetwork).spec.network : (udn as UserDefinedNetwork).spec
+  const read = networkOf(network, spec)
+  const isOff = options.persistentIPs === false && !('rule' in read) && read.allowPersistentIPs
+  return resultOf(network.nad, isOff ? OFF : read)
 }
 
 type Spec = UserDefinedNetwork['spec']
+
+const OFF: NetworkProblem = {
+  rule: 'persistentIPs',
+  problem: 'allowPersistentIPs is set but persistentIPs is Disabled',
+}
 
 function networkOf(
   { nad, name }: { readonly nad: string; readonly name: string },
@@ -57,7 +64,7 @@ function networkOf(
     return { rule: 'topology', problem: `topology ${topology} is specified but ${topology} config is nil` }
   }
   const problem = modeProblem(spec.topology, config)
-  if (problem !== undefined) return { rule: problem.rule, problem: problem.problem }
+  if (problem !== undefined) return problem
   const list = (texts: readonly string[] = []) => texts.join(',')
   const { mode, lifecycle } = config.ipam ?? {}
   const fields: NetworkFields = {

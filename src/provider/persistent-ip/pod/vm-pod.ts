@@ -1,0 +1,266 @@
+import * as Address from '../../../cidr/nouns/address.js'
+import { PRIMARY_CLAIM_ANNOTATION, vmClaimName } from '../../../crd/ipamclaims/index.js'
+import { ADDRESSES_ANNOTATION, type VirtualMachineInstance, VM_POD_ANNOTATION } from '../../../crd/kubevirt/index.js'
+import { type Admission, annotationsPatch, type KubeObject } from '../../../crd/meta/index.js'
+import {
+  DEFAULT_NETWORK_ANNOTATION,
+  NETWORKS_ANNOTATION,
+  type NetworkAttachmentDefinition,
+  type NetworkSelection,
+  readNetworkSelection,
+} from '../../../crd/multinet/index.js'
+import { check, type KindOf } from '../../../errors/check.js'
+import { describe, ok, type Result } from '../../../errors/index.js'
+import { DEFAULT_NETWORK, type NetworkDefinition } from '../network/definition.js'
+import { readNetwork } from '../network/read-network.js'
+import { requestedAddresses } from './address-requests.js'
+
+/** A Pod that is created or updated. */
+export interface VMPodRequest {
+  readonly operation: 'CREATE' | 'UPDATE'
+  /** As it was sent. Its namespace is that of the request. */
+  readonly pod: Pick<KubeObject, 'metadata'>
+}
+
+/** The objects that the answer for a Pod depends on. A cache of a controller has them at hand. */
+export interface VMPodObjects {
+  /** The instance of a name; `undefined`: it does not exist. */
+  instance(namespace: string, name: string): VirtualMachineInstance | undefined
+  /** The definition of a name; `undefined`: it does not exist. */
+  definition(namespace: string, name: string): NetworkAttachmentDefinition | undefined
+  /** The definitions of a namespace. */
+  definitionsIn(namespace: string): Iterable<NetworkAttachmentDefinition>
+}
+
+export interface VMPodOptions {
+  /**
+   * The answer for a Pod whose virtual machine is not known. `Ignore`, the default: the Pod is
+   * allowed as it is, with a warning, and gets addresses that do not stay. `Fail`: it is refused
+   * with code 500, and its creation is tried again. Neither waits.
+   */
+  readonly failurePolicy?: 'Ignore' | 'Fail' | undefined
+  /** The namespace of the definition of the default network. Default `ovn-kubernetes`. */
+  readonly defaultNetworkNamespace?: string | undefined
+}
+
+const OPTIONS: KindOf<VMPodOptions> = {
+  failurePolicy: ['one?', { Ignore: 1, Fail: 1 }],
+  defaultNetworkNamespace: 'text?',
+}
+
+/** The answer for a Pod. */
+export interface VMPodAnswer {
+  readonly admission: Admission
+  /**
+   * Why an allowed Pod has no patch, in the words of ipam-extensions of KubeVirt. Left out: it has
+   * one, or it is refused.
+   */
+  readonly note?: 'not a VM' | 'no mutation required' | 'mutation not needed' | 'carry on' | undefined
+}
+
+/**
+ * The admission of a Pod that runs a virtual machine: a JSON patch that names the claims of its
+ * networks. It reads objects and changes none, so it serves a dry run too. The names are computed:
+ * whether a claim exists, and whose it is, is checked where its addresses are given.
+ *
+ * - An element of the network selection gets the claim of the network of the virtual machine with
+ *   that definition. The second element of one definition gets the claim of the second network.
+ * - The primary network of the namespace is the first definition by name that has the role. A Pod
+ *   gets its claim, and the addresses and the MAC address that the virtual machine asks for.
+ * - An element whose definition does not exist or cannot be read stays as it is, with a warning.
+ *
+ * O(size of the annotations, and of the definitions in the namespace).
+ *
+ * @example
+ * const config = '{"name":"lab","type":"macvlan","allowPersistentIPs":true}'
+ * const nad = { metadata: { name: 'blue', namespace: 'a' }, spec: { config } }
+ * const networks = [{ name: 'net', multus: { networkName: 'blue' } }]
+ * const objects = {
+ *   instance: () => ({ metadata: { name: 'vm1', namespace: 'a' }, spec: { networks } }),
+ *   definition: () => nad,
+ *   definitionsIn: () => [nad],
+ * }
+ * const annotations = { 'kubevirt.io/domain': 'vm1', 'k8s.v1.cni.cncf.io/networks': 'a/blue' }
+ * const pod = { metadata: { name: 'p', namespace: 'a', annotations } }
+ * const { admission } = admitVMPod({ operation: 'CREATE', pod }, objects)
+ * admission.allowed && admission.patch?.map(({ value }) => value) // ['[{"name":"blue","namespace":"a","ipam-claim-reference":"vm1.net"}]']
+ */
+export function admitVMPod(request: VMPodRequest, objects: VMPodObjects, options: VMPodOptions = {}): VMPodAnswer {
+  check<unknown>('admitVMPod', 'request', request, REQUEST)
+  check<unknown>('admitVMPod', 'objects', objects, OBJECTS)
+  check('admitVMPod', 'options', options, OPTIONS)
+  const { metadata } = request.pod
+  const { namespace = '', name, annotations = {} } = metadata
+  const domain = annotations[VM_POD_ANNOTATION]
+  if (typeof domain !== 'string') return unchanged('not a VM')
+  const selection = readNetworkSelection(annotations[NETWORKS_ANNOTATION] ?? '', namespace)
+  if (!selection.ok) {
+    return refused(400, 'failed to parse pod network selection elements', [describe(selection.failure)])
+  }
+  const elements = selection.value
+  const primary = primaryIn(objects.definitionsIn(namespace))
+  if (elements.length === 0 && primary.definition === undefined) {
+    return unchanged('no mutation required', primary.warnings)
+  }
+  const instance = objects.instance(namespace, domain)
+  if (instance === undefined) {
+    const missing = `virtualmachineinstances.kubevirt.io ${JSON.stringify(domain)} not found`
+    const problem = `failed to access the VMI running in pod ${JSON.stringify(`${namespace}/${name}`)}: ${missing}`
+    return options.failurePolicy === 'Fail' ? refused(500, problem) : unchanged('carry on', [problem])
+  }
+  const selected = withClaims(elements, instance, objects)
+  const own = primaryAnnotations(request, instance, primary.definition, options)
+  const warnings = [...primary.warnings, ...selected.warnings]
+  if ('code' in own) return refused(own.code, own.message, warnings)
+  const set = { ...(selected.text !== undefined && { [NETWORKS_ANNOTATION]: selected.text }), ...own.set }
+  const patch = annotationsPatch(request.pod, set)
+  if (patch.length > 0) return { admission: { allowed: true, warnings, patch } }
+  return unchanged(Object.keys(set).length === 0 ? 'carry on' : 'mutation not needed', warnings)
+}
+
+const REQUEST = [
+  'open',
+  {
+    operation: ['one', { CREATE: 1, UPDATE: 1 }],
+    pod: ['open', { metadata: ['open', { name: 'text?', namespace: 'text?', annotations: ['record?', 'text'] }] }],
+  },
+] as const
+const OBJECTS = ['open', { instance: 'function', definition: 'function', definitionsIn: 'function' }] as const
+
+function unchanged(note: NonNullable<VMPodAnswer['note']>, warnings: readonly string[] = []): VMPodAnswer {
+  return { admission: { allowed: true, warnings }, note }
+}
+
+function refused(code: 400 | 403 | 500, message: string, warnings: readonly string[] = []): VMPodAnswer {
+  return { admission: { allowed: false, code, message, errors: [], ...(warnings.length > 0 && { warnings }) } }
+}
+
+/** The primary network of a namespace, and the definitions there that cannot be read. */
+function primaryIn(definitions: Iterable<NetworkAttachmentDefinition>): {
+  readonly definition?: NetworkDefinition
+  readonly warnings: readonly string[]
+} {
+  const reads = [...definitions].map((nad) => readNetwork(nad))
+  const warnings = reads.flatMap((read) => (read.ok ? [] : [describe(read.failure)]))
+  const [definition] = reads
+    .flatMap((read) => (read.ok && read.value.role === 'primary' ? [read.value] : []))
+    .sort((left, right) => (left.nad < right.nad ? -1 : 1))
+  return { ...(definition && { definition }), warnings }
+}
+
+interface Selected {
+  /** The annotation with the claims; left out: no element has one. */
+  readonly text?: string
+  readonly warnings: readonly string[]
+}
+
+/** The network selection of a Pod, with the claims of its virtual machine. */
+function withClaims(
+  elements: readonly NetworkSelection[],
+  instance: VirtualMachineInstance,
+  objects: VMPodObjects,
+): Selected {
+  const networks = secondaryNetworks(instance)
+  const warnings: string[] = []
+  const claims = elements.map(({ namespace, name }) => {
+    const network = networks.get(`${namespace}/${name}`)?.shift()
+    const claim = claimFor(network, objects.definition(namespace, name), instance)
+    if (claim === undefined) warnings.push(`NetworkAttachmentDefinition ${namespace}/${name} does not exist`)
+    else if (!claim.ok) warnings.push(describe(claim.failure))
+    return claim?.ok ? claim.value : undefined
+  })
+  if (claims.every((claim) => claim === undefined)) return { warnings }
+  const named = elements.map(({ namespace, stored }, index) => {
+    const claim = claims[index]
+    return inOrder({ ...stored, namespace, ...(claim !== undefined && { [CLAIM]: claim }) })
+  })
+  return { text: JSON.stringify(named), warnings }
+}
+
+/** The claim of one network; no value: the network has none. `undefined`: there is no definition. */
+function claimFor(
+  network: string | undefined,
+  nad: NetworkAttachmentDefinition | undefined,
+  instance: VirtualMachineInstance,
+): Result<string | undefined, 'INVALID_NETWORK' | 'INVALID_CLAIM_NAME'> | undefined {
+  const read = nad && readNetwork(nad)
+  if (!read?.ok) return read
+  const isHonoured = network !== undefined && read.value.claims === 'honoured'
+  return isHonoured ? vmClaimName({ vm: instance.metadata.name, network }) : ok(undefined)
+}
+
+const CLAIM = 'ipam-claim-reference'
+/** The order in which clients in Go write the members of an element. Others come behind them. */
+const ORDER = [
+  'name',
+  'namespace',
+  'ips',
+  'mac',
+  'infiniband-guid',
+  'interface',
+  'portMappings',
+  'bandwidth',
+  'cni-args',
+  'default-route',
+  CLAIM,
+]
+
+function inOrder(element: { readonly [member: string]: unknown }): object {
+  const known = ORDER.filter((member) => Object.hasOwn(element, member))
+  const others = Object.keys(element).filter((member) => !ORDER.includes(member))
+  return Object.fromEntries([...known, ...others].map((member) => [member, element[member]]))
+}
+
+/** The networks of a virtual machine by their definition, in the order of its spec. */
+function secondaryNetworks({ metadata, spec }: VirtualMachineInstance): Map<string, string[]> {
+  const found = new Map<string, string[]>()
+  for (const { name, multus } of spec.networks ?? []) {
+    if (multus === undefined || multus.default === true) continue
+    const { networkName } = multus
+    const nad = networkName.includes('/') ? networkName : `${metadata.namespace ?? ''}/${networkName}`
+    found.set(nad, [...(found.get(nad) ?? []), name])
+  }
+  return found
+}
+
+type Primary =
+  | { readonly set: { readonly [annotation: string]: string } }
+  | { readonly code: 403 | 500; readonly message: string }
+
+/** The annotations of a Pod in its primary network. */
+function primaryAnnotations(
+  { operation, pod }: VMPodRequest,
+  instance: VirtualMachineInstance,
+  primary: NetworkDefinition | undefined,
+  { defaultNetworkNamespace = 'ovn-kubernetes' }: VMPodOptions,
+): Primary {
+  const network = instance.spec.networks?.find((each) => each.pod !== undefined)?.name
+  const nic = instance.spec.domain?.devices?.interfaces?.find((each) => each.name === network)
+  if (primary?.claims !== 'honoured' || nic === undefined) return { set: {} }
+  if (operation === 'CREATE' && pod.metadata.annotations?.[DEFAULT_NETWORK_ANNOTATION] !== undefined) {
+    const annotation = JSON.stringify(DEFAULT_NETWORK_ANNOTATION)
+    return { code: 403, message: `multus default network annotation ${annotation} is not allowed on pod creation` }
+  }
+  const subnets = primary.subnets.map(({ prefix }) => prefix)
+  const annotation = instance.metadata.annotations?.[ADDRESSES_ANNOTATION]
+  const asked = requestedAddresses({ annotation, network: nic.name, subnets })
+  if (!asked.ok) return { code: 500, message: describe(asked.failure) }
+  const claim = vmClaimName({ vm: instance.metadata.name, network: nic.name })
+  if (!claim.ok) return { code: 500, message: describe(claim.failure) }
+  const ips = asked.value.map(({ address, prefixLength }) => `${Address.format(address)}/${prefixLength}`)
+  const { macAddress = '' } = nic
+  const element = {
+    name: DEFAULT_NETWORK,
+    namespace: defaultNetworkNamespace,
+    ...(ips.length > 0 && { ips }),
+    ...(macAddress !== '' && { mac: macAddress }),
+    [CLAIM]: claim.value,
+  }
+  const hasRequest = ips.length > 0 || macAddress !== ''
+  return {
+    set: {
+      ...(hasRequest && { [DEFAULT_NETWORK_ANNOTATION]: JSON.stringify([element]) }),
+      [PRIMARY_CLAIM_ANNOTATION]: claim.value,
+    },
+  }
+}
