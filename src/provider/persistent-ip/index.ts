@@ -6,7 +6,7 @@
 
 export type { AddressValue, PrefixValue, Result } from '../../cidr/index.js'
 export type { Pod } from '../../crd/core/index.js'
-export type { VirtualMachineInstance } from '../../crd/kubevirt/index.js'
+export type { VirtualMachineInstance, VMInterface } from '../../crd/kubevirt/index.js'
 export type { Admission, KubeObject } from '../../crd/meta/index.js'
 export type { InterfaceAddress, NetworkAttachmentDefinition } from '../../crd/multinet/index.js'
 export type { ClusterUserDefinedNetwork, UserDefinedNetwork } from '../../crd/ovn/index.js'
@@ -29,4 +29,5 @@ export {
   type PodAttachmentsResult,
   podAttachments,
 } from './pod/attachments.js'
+export { type NetworkFailure, type VMClaim, type VMClaims, type VMDefinitions, vmClaims } from './pod/vm-claims.js'
 export { admitVMPod, type VMPodAnswer, type VMPodObjects, type VMPodOptions, type VMPodRequest } from './pod/vm-pod.js'

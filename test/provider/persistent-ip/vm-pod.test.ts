@@ -96,6 +96,7 @@ describe('a Pod of a virtual machine', () => {
     expect(set[NETWORKS]).toContain('vm1.net2')
     expect(admission.warnings?.join()).toContain('ns1/gone does not exist')
     expect(admission.warnings?.join()).toContain('network ns1/broken')
+    expect(admission.warnings).toHaveLength(2)
   })
 
   test('whose networks name no claim is allowed as it is', () => {

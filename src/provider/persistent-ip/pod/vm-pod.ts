@@ -1,19 +1,18 @@
 import * as Address from '../../../cidr/nouns/address.js'
-import { PRIMARY_CLAIM_ANNOTATION, vmClaimName } from '../../../crd/ipamclaims/index.js'
+import { PRIMARY_CLAIM_ANNOTATION } from '../../../crd/ipamclaims/index.js'
 import { ADDRESSES_ANNOTATION, type VirtualMachineInstance, VM_POD_ANNOTATION } from '../../../crd/kubevirt/index.js'
 import { type Admission, annotationsPatch, type KubeObject } from '../../../crd/meta/index.js'
 import {
   DEFAULT_NETWORK_ANNOTATION,
   NETWORKS_ANNOTATION,
-  type NetworkAttachmentDefinition,
   type NetworkSelection,
   readNetworkSelection,
 } from '../../../crd/multinet/index.js'
 import { check, type KindOf } from '../../../errors/check.js'
-import { describe, ok, type Result } from '../../../errors/index.js'
-import { DEFAULT_NETWORK, type NetworkDefinition } from '../network/definition.js'
-import { readNetwork } from '../network/read-network.js'
+import { describe } from '../../../errors/index.js'
+import { DEFAULT_NETWORK } from '../network/definition.js'
 import { requestedAddresses } from './address-requests.js'
+import { primaryIn, type VMClaim, type VMDefinitions, vmClaims } from './vm-claims.js'
 
 /** A Pod that is created or updated. */
 export interface VMPodRequest {
@@ -23,13 +22,9 @@ export interface VMPodRequest {
 }
 
 /** The objects that the answer for a Pod depends on. A cache of a controller has them at hand. */
-export interface VMPodObjects {
+export interface VMPodObjects extends VMDefinitions {
   /** The instance of a name; `undefined`: it does not exist. */
   instance(namespace: string, name: string): VirtualMachineInstance | undefined
-  /** The definition of a name; `undefined`: it does not exist. */
-  definition(namespace: string, name: string): NetworkAttachmentDefinition | undefined
-  /** The definitions of a namespace. */
-  definitionsIn(namespace: string): Iterable<NetworkAttachmentDefinition>
 }
 
 export interface VMPodOptions {
@@ -65,8 +60,8 @@ export interface VMPodAnswer {
  *
  * - An element of the network selection gets the claim of the network of the virtual machine with
  *   that definition. The second element of one definition gets the claim of the second network.
- * - The primary network of the namespace is the first definition by name that has the role. A Pod
- *   gets its claim, and the addresses and the MAC address that the virtual machine asks for.
+ * - A Pod gets the claim of the primary network of its namespace, and the addresses and the MAC
+ *   address that the virtual machine asks for.
  * - An element whose definition does not exist or cannot be read stays as it is, with a warning.
  *
  * O(size of the annotations, and of the definitions in the namespace).
@@ -98,9 +93,8 @@ export function admitVMPod(request: VMPodRequest, objects: VMPodObjects, options
     return refused(400, 'failed to parse pod network selection elements', [describe(selection.failure)])
   }
   const elements = selection.value
-  const primary = primaryIn(objects.definitionsIn(namespace))
-  if (elements.length === 0 && primary.definition === undefined) {
-    return unchanged('no mutation required', primary.warnings)
+  if (elements.length === 0 && primaryIn(namespace, objects).definition === undefined) {
+    return unchanged('no mutation required')
   }
   const instance = objects.instance(namespace, domain)
   if (instance === undefined) {
@@ -108,11 +102,16 @@ export function admitVMPod(request: VMPodRequest, objects: VMPodObjects, options
     const problem = `failed to access the VMI running in pod ${JSON.stringify(`${namespace}/${name}`)}: ${missing}`
     return options.failurePolicy === 'Fail' ? refused(500, problem) : unchanged('carry on', [problem])
   }
-  const selected = withClaims(elements, instance, objects)
-  const own = primaryAnnotations(request, instance, primary.definition, options)
-  const warnings = [...primary.warnings, ...selected.warnings]
+  const { claims, missing, unreadable } = vmClaims(instance, objects)
+  const warnings = [
+    ...missing.map((nad) => `NetworkAttachmentDefinition ${nad} does not exist`),
+    ...unreadable.map((failure) => describe(failure)),
+    ...claims.flatMap((claim) => (claim.name.ok ? [] : [describe(claim.name.failure)])),
+  ]
+  const text = withClaims(elements, claims)
+  const own = primaryAnnotations(request, instance, claims, options)
   if ('code' in own) return refused(own.code, own.message, warnings)
-  const set = { ...(selected.text !== undefined && { [NETWORKS_ANNOTATION]: selected.text }), ...own.set }
+  const set = { ...(text !== undefined && { [NETWORKS_ANNOTATION]: text }), ...own.set }
   const patch = annotationsPatch(request.pod, set)
   if (patch.length > 0) return { admission: { allowed: true, warnings, patch } }
   return unchanged(Object.keys(set).length === 0 ? 'carry on' : 'mutation not needed', warnings)
@@ -135,58 +134,20 @@ function refused(code: 400 | 403 | 500, message: string, warnings: readonly stri
   return { admission: { allowed: false, code, message, errors: [], ...(warnings.length > 0 && { warnings }) } }
 }
 
-/** The primary network of a namespace, and the definitions there that cannot be read. */
-function primaryIn(definitions: Iterable<NetworkAttachmentDefinition>): {
-  readonly definition?: NetworkDefinition
-  readonly warnings: readonly string[]
-} {
-  const reads = [...definitions].map((nad) => readNetwork(nad))
-  const warnings = reads.flatMap((read) => (read.ok ? [] : [describe(read.failure)]))
-  const [definition] = reads
-    .flatMap((read) => (read.ok && read.value.role === 'primary' ? [read.value] : []))
-    .sort((left, right) => (left.nad < right.nad ? -1 : 1))
-  return { ...(definition && { definition }), warnings }
-}
-
-interface Selected {
-  /** The annotation with the claims; left out: no element has one. */
-  readonly text?: string
-  readonly warnings: readonly string[]
-}
-
-/** The network selection of a Pod, with the claims of its virtual machine. */
-function withClaims(
-  elements: readonly NetworkSelection[],
-  instance: VirtualMachineInstance,
-  objects: VMPodObjects,
-): Selected {
-  const networks = secondaryNetworks(instance)
-  const warnings: string[] = []
-  const claims = elements.map(({ namespace, name }) => {
-    const network = networks.get(`${namespace}/${name}`)?.shift()
-    const claim = claimFor(network, objects.definition(namespace, name), instance)
-    if (claim === undefined) warnings.push(`NetworkAttachmentDefinition ${namespace}/${name} does not exist`)
-    else if (!claim.ok) warnings.push(describe(claim.failure))
-    return claim?.ok ? claim.value : undefined
+/** The network selection with claims; `undefined`: no element has one. */
+function withClaims(elements: readonly NetworkSelection[], claims: readonly VMClaim[]): string | undefined {
+  const left = claims.filter(({ isPrimary }) => !isPrimary)
+  const names = elements.map(({ namespace, name }) => {
+    const index = left.findIndex(({ definition }) => definition.nad === `${namespace}/${name}`)
+    const [claim] = index < 0 ? [] : left.splice(index, 1)
+    return claim?.name.ok ? claim.name.value : undefined
   })
-  if (claims.every((claim) => claim === undefined)) return { warnings }
+  if (names.every((name) => name === undefined)) return undefined
   const named = elements.map(({ namespace, stored }, index) => {
-    const claim = claims[index]
+    const claim = names[index]
     return inOrder({ ...stored, namespace, ...(claim !== undefined && { [CLAIM]: claim }) })
   })
-  return { text: JSON.stringify(named), warnings }
-}
-
-/** The claim of one network; no value: the network has none. `undefined`: there is no definition. */
-function claimFor(
-  network: string | undefined,
-  nad: NetworkAttachmentDefinition | undefined,
-  instance: VirtualMachineInstance,
-): Result<string | undefined, 'INVALID_NETWORK' | 'INVALID_CLAIM_NAME'> | undefined {
-  const read = nad && readNetwork(nad)
-  if (!read?.ok) return read
-  const isHonoured = network !== undefined && read.value.claims === 'honoured'
-  return isHonoured ? vmClaimName({ vm: instance.metadata.name, network }) : ok(undefined)
+  return JSON.stringify(named)
 }
 
 const CLAIM = 'ipam-claim-reference'
@@ -211,18 +172,6 @@ function inOrder(element: { readonly [member: string]: unknown }): object {
   return Object.fromEntries([...known, ...others].map((member) => [member, element[member]]))
 }
 
-/** The networks of a virtual machine by their definition, in the order of its spec. */
-function secondaryNetworks({ metadata, spec }: VirtualMachineInstance): Map<string, string[]> {
-  const found = new Map<string, string[]>()
-  for (const { name, multus } of spec.networks ?? []) {
-    if (multus === undefined || multus.default === true) continue
-    const { networkName } = multus
-    const nad = networkName.includes('/') ? networkName : `${metadata.namespace ?? ''}/${networkName}`
-    found.set(nad, [...(found.get(nad) ?? []), name])
-  }
-  return found
-}
-
 type Primary =
   | { readonly set: { readonly [annotation: string]: string } }
   | { readonly code: 403 | 500; readonly message: string }
@@ -231,21 +180,20 @@ type Primary =
 function primaryAnnotations(
   { operation, pod }: VMPodRequest,
   instance: VirtualMachineInstance,
-  primary: NetworkDefinition | undefined,
+  claims: readonly VMClaim[],
   { defaultNetworkNamespace = 'ovn-kubernetes' }: VMPodOptions,
 ): Primary {
-  const network = instance.spec.networks?.find((each) => each.pod !== undefined)?.name
-  const nic = instance.spec.domain?.devices?.interfaces?.find((each) => each.name === network)
-  if (primary?.claims !== 'honoured' || nic === undefined) return { set: {} }
+  const own = claims.find(({ isPrimary }) => isPrimary)
+  if (own?.interface === undefined) return { set: {} }
+  const { name: claim, definition, network, interface: nic } = own
   if (operation === 'CREATE' && pod.metadata.annotations?.[DEFAULT_NETWORK_ANNOTATION] !== undefined) {
     const annotation = JSON.stringify(DEFAULT_NETWORK_ANNOTATION)
     return { code: 403, message: `multus default network annotation ${annotation} is not allowed on pod creation` }
   }
-  const subnets = primary.subnets.map(({ prefix }) => prefix)
+  const subnets = definition.subnets.map(({ prefix }) => prefix)
   const annotation = instance.metadata.annotations?.[ADDRESSES_ANNOTATION]
-  const asked = requestedAddresses({ annotation, network: nic.name, subnets })
+  const asked = requestedAddresses({ annotation, network, subnets })
   if (!asked.ok) return { code: 500, message: describe(asked.failure) }
-  const claim = vmClaimName({ vm: instance.metadata.name, network: nic.name })
   if (!claim.ok) return { code: 500, message: describe(claim.failure) }
   const ips = asked.value.map(({ address, prefixLength }) => `${Address.format(address)}/${prefixLength}`)
   const { macAddress = '' } = nic
