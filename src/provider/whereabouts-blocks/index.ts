@@ -3,8 +3,9 @@
  * IPAM type `ipam-kit`, and `poolsOf` makes its IPPools. The tasks `blockAdd`, `blockDel`,
  * `blockCheck`, `blockGc` and `blockStatus` carry out the commands of CNI. `blockNetworks` keeps
  * the IPPools of all NetworkAttachmentDefinitions. `planUpgrade`, `startUpgrade`, `copyRows` and
- * `verifyUpgrade` are for an upgrade from pools of whereabouts. `dualAdd` and `dualDel` carry out
- * the commands of CNI for networks of type `whereabouts` meanwhile.
+ * `verifyUpgrade` are for an upgrade from pools of whereabouts. `dualAdd`, `dualDel`,
+ * `dualCheck`, `dualGc` and `dualStatus` carry out the commands of CNI for networks of type
+ * `whereabouts` meanwhile.
  *
  * @module ipam-kit/provider/whereabouts-blocks
  */
@@ -19,8 +20,11 @@ export type {
   Attachment,
   AttachmentRecord,
   CheckOutcome,
+  CheckRequest,
   DelOutcome,
+  GcRequest,
   InterfaceRequest,
+  NetworkRequest,
   ReadConfigOptions,
   StatusOutcome,
   WhereaboutsConfig,
@@ -35,7 +39,10 @@ export {
 } from './config/network.js'
 export { type PoolsOfOptions, poolsOf } from './config/pools-of.js'
 export { dualAdd } from './dual/add.js'
+export { dualCheck } from './dual/check.js'
 export { dualDel } from './dual/del.js'
+export { dualGc } from './dual/gc.js'
+export { dualStatus } from './dual/status.js'
 export type {
   BlockNetworkEventReason,
   BlockNetworkOutcome,

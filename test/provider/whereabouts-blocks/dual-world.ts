@@ -6,8 +6,17 @@ import { IPPool as OldPool, OverlappingRangeIPReservation, readRows } from 'ipam
 import { unwrap } from 'ipam-kit/errors'
 import type { Outcome, Task } from 'ipam-kit/plan'
 import { blocksOperator } from 'ipam-kit/provider/blocks'
-import type { AddOptions, AddOutcome, DelOutcome, InterfaceRequest } from 'ipam-kit/provider/whereabouts'
-import { blockAdd, blockDel, dualAdd, dualDel, poolsOf } from 'ipam-kit/provider/whereabouts-blocks'
+import type { AddOptions, AddOutcome, DelOutcome, GcRequest, InterfaceRequest } from 'ipam-kit/provider/whereabouts'
+import {
+  blockAdd,
+  blockDel,
+  dualAdd,
+  dualCheck,
+  dualDel,
+  dualGc,
+  dualStatus,
+  poolsOf,
+} from 'ipam-kit/provider/whereabouts-blocks'
 import { runTask, runUntilQuiet } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
@@ -38,6 +47,10 @@ export class DualWorld {
   /** Makes the pools of blocks of a network, and takes them into their domains. */
   async prepare(ipam: object): Promise<this> {
     for (const pool of unwrap(poolsOf({ config: oldNetwork(ipam), pools: [] }))) unwrap(await this.store.create(pool))
+    return this.operate()
+  }
+
+  async operate(): Promise<this> {
     const { failures } = await runUntilQuiet(this.store, [blocksOperator({ emptySeconds: 0 })], {
       now: () => this.nowMs,
     })
@@ -61,6 +74,12 @@ export class DualWorld {
     await this.#patchPool(name, { spec: { allocations } })
   }
 
+  /** Disables a pool of blocks. */
+  async disable(name: string): Promise<void> {
+    const { apiVersion, kind } = IPPool.info
+    unwrap(await this.store.patch({ apiVersion, kind, name }, { spec: { disabled: true } } as never))
+  }
+
   async deletePool(name: string): Promise<void> {
     unwrap(await this.store.delete(oldRef(name)))
   }
@@ -80,6 +99,21 @@ export class DualWorld {
 
   async del(ipam: object, who?: Who): Promise<string> {
     return textOf(await this.run<DelOutcome>(dualDel(this.request(ipam, who))))
+  }
+
+  async check(ipam: object, who?: Who, addresses?: readonly string[]): Promise<string> {
+    const given = addresses?.map((text) => Address.parse(text))
+    return (await this.run(dualCheck({ ...this.request(ipam, who), addresses: given }))).kind
+  }
+
+  async gc(ipam: object, request: Partial<GcRequest>): Promise<string> {
+    const outcome = await this.run(dualGc({ config: oldNetwork(ipam), nodeName: 'n1', ...request }))
+    return outcome.kind === 'collected' ? outcome.addresses.map(Address.format).join(' ') : outcome.kind
+  }
+
+  async status(ipam: object): Promise<string> {
+    const { kind, message } = await this.run(dualStatus({ config: oldNetwork(ipam) }))
+    return kind === 'ready' ? kind : `${kind}: ${message}`
   }
 
   /** As the definition of type `ipam-kit` does it. */

@@ -205,10 +205,120 @@ test('of several ranges those are written to blocks whose pool has a phase', asy
 
 test('a pool of blocks that is disabled gets the row', async () => {
   const made = await world('blocks')
-  await made.store.patch({ apiVersion: 'ipam-kit.dev/v1', kind: 'IPPool', name: BLOCK }, {
-    spec: { disabled: true },
-  } as never)
+  await made.disable(BLOCK)
   expect(await made.blockAdd(IPAM)).toMatch(/^poolNotReady/u)
   expect(await made.add(IPAM)).toBe('10.0.0.1')
   expect(await made.blockRows()).toEqual([A])
+})
+
+describe('after a finished upgrade has deleted the pool', () => {
+  async function finished(): Promise<DualWorld> {
+    const made = await world('blocks')
+    await made.add(IPAM)
+    await made.deletePool(POOL)
+    return made
+  }
+
+  test('an ADD does not create it again', async () => {
+    const made = await finished()
+    expect(await made.add(IPAM, { pod: 'b' })).toBe(
+      `poolNotReady: IPPool ${POOL} does not exist, and its range is on blocks: use the type ipam-kit`,
+    )
+    expect(await made.oldRows()).toEqual([])
+  })
+
+  test('CHECK and DEL find the row of the block', async () => {
+    const made = await finished()
+    expect(await made.check(IPAM)).toBe('present')
+    expect(await made.del(IPAM)).toBe('released 10.0.0.1')
+    expect(await made.check(IPAM)).toBe('missing')
+    expect(await made.blockRows()).toEqual([])
+  })
+
+  test('GC frees the row of the block', async () => {
+    const made = await finished()
+    const record = [{ containerId: 'c-a', ifname: 'net1', network: 'lab', addedMs: 0 }]
+    made.nowMs += 120_000
+    expect(await made.gc(IPAM, { valid: [], record })).toBe('10.0.0.1')
+    expect(await made.blockRows()).toEqual([])
+  })
+})
+
+test('a DEL without a pool on either side ends, also if blocks are not known to the API server', async () => {
+  const made = new DualWorld()
+  expect(await made.del(IPAM)).toMatch(/^nothing/u)
+  expect(made.requests).toEqual([`get IPPool ${POOL}`, `get IPPool ${BLOCK}`])
+})
+
+describe('CHECK goes by the truth', () => {
+  test.each([
+    ['dual-write', 'present', 'missing'],
+    ['blocks', 'missing', 'present'],
+  ] as const)('in the phase %s', async (phase, withoutBlock, withoutPool) => {
+    const made = await world(phase)
+    await made.add(IPAM)
+    expect([await made.check(IPAM, {}, ['10.0.0.1']), await made.check(IPAM, {}, ['10.0.0.2'])]).toEqual([
+      'present',
+      'missing',
+    ])
+    await made.setRows(POOL, { '1': null })
+    expect(await made.check(IPAM)).toBe(withoutPool)
+    await made.add(IPAM)
+    await made.blockDel(IPAM)
+    expect(await made.check(IPAM)).toBe(withoutBlock)
+  })
+
+  test('and is the plain one without a phase', async () => {
+    const made = await world(null)
+    await made.add(IPAM)
+    expect(await made.check(IPAM)).toBe('present')
+    expect(made.requests).toEqual([`get IPPool ${POOL}`, 'get OverlappingRangeIPReservation 10.0.0.1'])
+  })
+})
+
+describe('GC', () => {
+  const record = ['a', 'b'].map((pod) => ({ containerId: `c-${pod}`, ifname: 'net1', network: 'lab', addedMs: 0 }))
+
+  test('frees the rows of both sides', async () => {
+    const made = await world('dual-write')
+    await made.add(IPAM)
+    await made.add(IPAM, { pod: 'b' })
+    await made.setRows(POOL, { '1': null })
+    made.nowMs += 120_000
+    expect(await made.gc(IPAM, { valid: [], record })).toBe('10.0.0.2 10.0.0.1')
+    expect([await made.oldRows(), await made.blockRows()]).toEqual([[], []])
+  })
+
+  test('reads no block without a phase or without a list of attachments', async () => {
+    const made = await world(null)
+    await made.add(IPAM)
+    made.nowMs += 120_000
+    expect(await made.gc(IPAM, { record })).toBe('off')
+    expect(await made.gc(IPAM, { valid: [], record })).toBe('10.0.0.1')
+    expect(made.requests.filter((request) => request.includes('IPBlock'))).toEqual([])
+  })
+})
+
+describe('STATUS', () => {
+  test('is the plain one without a phase', async () => {
+    const made = await world(null)
+    expect(await made.status(IPAM)).toBe('ready')
+    expect(made.requests).toEqual([`get IPPool ${POOL}`])
+  })
+
+  test('wants the pools of both sides with a phase', async () => {
+    const made = await world('dual-write')
+    expect(await made.status(IPAM)).toBe('ready')
+    await made.setPhase(POOL, 'other')
+    expect(await made.status(IPAM)).toMatch(/^notReady: .*"other"/u)
+    const none = await new DualWorld().pool('10.0.0.0/29', 'blocks')
+    expect(await none.status(IPAM)).toBe(`notReady: there is no IPPool ${BLOCK}`)
+    await made.setPhase(POOL, 'blocks')
+    await made.disable(BLOCK)
+    expect(await made.status(IPAM)).toBe('ready')
+    for (const pod of ['a', 'b', 'c', 'd', 'e', 'f']) await made.add(IPAM, { pod })
+    await made.setRows(POOL, { '1': null })
+    await made.operate()
+    expect(await made.status(IPAM)).toBe(`notReady: IPPool ${BLOCK} has no free IPv4 address`)
+  })
 })

@@ -17,6 +17,9 @@ import { BlockSide } from './block-side.js'
  * - A network with a claim or with node slices is refused. The pools of blocks must exist, and may
  *   be disabled.
  *
+ * A pool that does not exist is not created if the blocks have rows of its range: its upgrade is
+ * finished. To know that costs an ADD that creates a pool up to two requests more.
+ *
  * A task that ends early may leave rows on either side. `dualDel` removes both.
  *
  * @throws IpamError `INVALID_ARGUMENT`

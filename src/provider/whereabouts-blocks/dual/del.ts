@@ -5,14 +5,15 @@ import { del } from '../../whereabouts/tasks/del.js'
 import type { DelOutcome } from '../../whereabouts/tasks/outcome.js'
 import { DEL_REQUEST, type InterfaceRequest } from '../../whereabouts/tasks/request.js'
 import { blockDel } from '../tasks/del.js'
-import { textProblem } from '../upgrade/plan-pool.js'
 import { type Parts, PartsTask, type PoolPhases, part } from './parts.js'
+import { canHaveRow, mayHaveRows } from './targets.js'
 
 /**
  * The task of a CNI DEL for a network of type `whereabouts` whose pools may be upgraded to blocks.
  * It is `del` of `ipam-kit/provider/whereabouts` for pools without a phase, with the same requests.
  * If a pool of the network has a phase, it then releases the rows in blocks, and reads the pools
- * again: a roll-back may have written a row of a block to them meanwhile.
+ * again: a roll-back may have written a row of a block to them meanwhile. It does so too if a pool
+ * was deleted at the end of its upgrade.
  *
  * @throws IpamError `INVALID_ARGUMENT`
  */
@@ -23,21 +24,18 @@ export function dualDel(request: InterfaceRequest): Task<DelOutcome> {
 
 function* release(request: InterfaceRequest, phases: PoolPhases): Parts<DelOutcome> {
   const outcomes: DelOutcome[] = [yield* part(del(request))]
-  while (phases.isUpgraded && canHaveRow(request)) {
+  while (canHaveRow(request) && (yield* mayHaveRows(request, phases))) {
     const block = yield* part(blockDel({ ...request, network: { config: request.config, pools: [] } }))
-    const pool = block.kind === 'released' ? yield* part(del(request)) : undefined
-    outcomes.push(block, ...(pool === undefined ? [] : [pool]))
-    if (pool?.kind !== 'released') break
+    outcomes.push(block)
+    if (block.kind !== 'released') break
+    const pool = yield* part(del(request))
+    outcomes.push(pool)
+    if (pool.kind !== 'released') break
   }
   return together(outcomes)
 }
 
-/** Whether a row of a block can name the container. */
-function canHaveRow({ containerId: container, ifname }: InterfaceRequest): boolean {
-  return textProblem({ owner: 'any', uid: 'any', interface: ifname, container }) === undefined
-}
-
-/** What the user of both sides wants to know of them. */
+/** The outcome of both sides. */
 function together(outcomes: readonly DelOutcome[]): DelOutcome {
   const released = outcomes.flatMap((outcome) => (outcome.kind === 'released' ? outcome.addresses : []))
   const problem = outcomes.find(({ kind }) => kind === 'poolNotReady')

@@ -1,8 +1,8 @@
-import type { KubeObject } from '../../../crd/meta/object.js'
+import { type KubeObject, refOf } from '../../../crd/meta/object.js'
 import { IPPool } from '../../../crd/whereabouts/index.js'
 import type { Change, Outcome, Step, Task, TaskTime } from '../../../plan/index.js'
 import type { TaskQuery, TaskRefusal } from '../../../plan/task.js'
-import { type UpgradePhase, upgradePhase } from '../../whereabouts/tasks/objects.js'
+import { upgradePhase } from '../../whereabouts/tasks/objects.js'
 
 /** The work on one side after the other: each part is a task, whose outcome it gets. */
 export type Parts<O extends Outcome> = Generator<Task, O, Outcome>
@@ -14,23 +14,28 @@ export function* part<O extends Outcome>(task: Task<O>): Generator<Task, O, Outc
 
 /** The pools of whereabouts that the parts have read or written. */
 export class PoolPhases {
-  readonly #pools = new Map<string, KubeObject>()
+  /** `null`: the pool does not exist. */
+  readonly #pools = new Map<string, KubeObject | null>()
 
   observe(change: Change): void {
-    if (change.kind === 'absent') this.#pools.delete(change.ref.name)
-    else if (change.object.apiVersion === IPPool.info.apiVersion && change.object.kind === IPPool.info.kind) {
-      this.#pools.set(change.object.metadata.name, change.object)
-    }
-  }
-
-  /** The phase of each pool that exists. */
-  get all(): readonly (UpgradePhase | 'unknown' | undefined)[] {
-    return [...this.#pools.values()].map(upgradePhase)
+    const ref = change.kind === 'present' ? refOf(change.object) : change.ref
+    if (ref.apiVersion !== IPPool.info.apiVersion || ref.kind !== IPPool.info.kind) return
+    this.#pools.set(ref.name, change.kind === 'present' ? change.object : null)
   }
 
   /** Whether a pool has a phase. */
   get isUpgraded(): boolean {
-    return this.all.some((phase) => phase !== undefined)
+    return this.names((phase) => phase !== undefined).length > 0
+  }
+
+  /** The pools that exist and have such a phase. */
+  names(isWanted: (phase: ReturnType<typeof upgradePhase>) => boolean): readonly string[] {
+    return [...this.#pools].flatMap(([name, pool]) => (pool !== null && isWanted(upgradePhase(pool)) ? [name] : []))
+  }
+
+  /** The pools that do not exist. A finished upgrade deletes them. */
+  get absent(): readonly string[] {
+    return [...this.#pools].flatMap(([name, pool]) => (pool === null ? [name] : []))
   }
 }
 

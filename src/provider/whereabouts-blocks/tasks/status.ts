@@ -45,8 +45,13 @@ class StatusTask extends NetworkTask<StatusOutcome> {
     if (problem !== undefined) return problem
     const view = this.known.pool(place.pool) as PoolView
     if (view.problem !== undefined) return `IPPool ${place.pool}: ${view.problem}`
-    const { status } = view.object
-    const full = familiesOf(place, view).find((family) => status?.[family === 4 ? 'ipv4' : 'ipv6']?.free === '0')
-    return full === undefined ? undefined : `IPPool ${place.pool} has no free IPv${full} address`
+    return fullProblem(place, view)
   }
+}
+
+/** Whether the status of a pool counts no free address. */
+export function fullProblem(place: Place, view: PoolView): string | undefined {
+  const { status } = view.object
+  const full = familiesOf(place, view).find((family) => status?.[family === 4 ? 'ipv4' : 'ipv6']?.free === '0')
+  return full === undefined ? undefined : `IPPool ${place.pool} has no free IPv${full} address`
 }

@@ -76,7 +76,8 @@ function poolProblem(
 ): string | undefined {
   if (pool.kind === 'absent') return undefined
   if (pool.kind === 'unreadable') return `IPPool ${name}: ${pool.problem}`
-  if (pool.phase === 'unknown' || (pool.phase !== undefined && !hasOther)) return phaseProblem(pool.object)
+  const phase = phaseProblem(pool, { hasOther })
+  if (phase !== undefined) return phase
   const { prefix } = range
   const isSame = Prefix.equals(Prefix.masked(pool.range), Prefix.masked(prefix))
   return isSame ? undefined : `IPPool ${name} has the range ${Prefix.format(pool.range)}, not ${poolRange}`

@@ -120,8 +120,16 @@ export function upgradePhase({ metadata }: KubeObject): UpgradePhase | 'unknown'
   return value === undefined || value === 'dual-write' || value === 'blocks' ? value : 'unknown'
 }
 
-/** Why a pool with a phase gives no addresses to writers of pools alone. */
-export function phaseProblem({ metadata: { name, annotations } }: KubeObject): string {
+/**
+ * Why a pool gives no addresses: it has a phase and the task writes to pools alone, or the value is
+ * no phase.
+ */
+export function phaseProblem(
+  { object, phase }: Extract<PoolReading, { kind: 'pool' }>,
+  { hasOther }: { readonly hasOther: boolean },
+): string | undefined {
+  if (phase === undefined || (hasOther && phase !== 'unknown')) return undefined
+  const { name, annotations } = object.metadata
   const value = annotations?.[UPGRADE_ANNOTATION]
   return `IPPool ${name} is upgraded to blocks: its annotation ${UPGRADE_ANNOTATION} is ${JSON.stringify(value)}`
 }

@@ -14,14 +14,23 @@ import { NETWORK_REQUEST, type NetworkRequest } from './request.js'
  */
 export function status(request: NetworkRequest): Task<StatusOutcome> {
   check<unknown>('status', 'request', request, NETWORK_REQUEST)
+  return statusTask(request, { hasOther: false })
+}
+
+interface Sides {
+  /** Whether a pool with a phase gives addresses. */
+  readonly hasOther: boolean
+}
+
+export function statusTask(request: NetworkRequest, sides: Sides): Task<StatusOutcome> {
   const objects = new TaskObjects()
   return {
     observe: (change: Change) => objects.observe(change),
-    next: () => nextOf(request, objects),
+    next: () => nextOf(request, objects, sides),
   }
 }
 
-function nextOf(request: NetworkRequest, objects: TaskObjects): Step<StatusOutcome> {
+function nextOf(request: NetworkRequest, objects: TaskObjects, { hasOther }: Sides): Step<StatusOutcome> {
   const places = placesOf(request, objects)
   if (places.kind === 'step') return places.step
   if (places.kind !== 'places') return notReady(places.message)
@@ -33,7 +42,8 @@ function nextOf(request: NetworkRequest, objects: TaskObjects): Step<StatusOutco
   for (const { pool, range } of places.places) {
     const reading = objects.pool(pool)
     if (reading.kind === 'unreadable') return notReady(`IPPool ${pool.name}: ${reading.problem}`)
-    if (reading.kind === 'pool' && reading.phase !== undefined) return notReady(phaseProblem(reading.object))
+    const phase = reading.kind === 'pool' ? phaseProblem(reading, { hasOther }) : undefined
+    if (phase !== undefined) return notReady(phase)
     if (reading.kind === 'pool' && reading.isTerminating) return notReady(`IPPool ${pool.name} is being deleted`)
     const choice = chooseAddress(range, { taken: reading.kind === 'pool' ? reading.taken : [] })
     if (choice.kind !== 'chosen') return notReady(choice.message)
