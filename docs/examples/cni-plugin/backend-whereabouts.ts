@@ -1,13 +1,16 @@
 import type { CniConfig } from 'ipam-kit/cni'
 import { Pod } from 'ipam-kit/crd/core'
+import { IPPool as BlockPool, IPBlock } from 'ipam-kit/crd/ipam-kit'
 import { IPAMClaim } from 'ipam-kit/crd/ipamclaims'
 import { IPPool, NodeSlicePool, OverlappingRangeIPReservation } from 'ipam-kit/crd/whereabouts'
 import { fail, type Result } from 'ipam-kit/errors'
-import { add, check, del, gc, readWhereaboutsConfig, status } from 'ipam-kit/provider/whereabouts'
+import { check, gc, readWhereaboutsConfig, status } from 'ipam-kit/provider/whereabouts'
+import { dualAdd, dualDel } from 'ipam-kit/provider/whereabouts-blocks'
 import type { Backend, BackendOptions } from './backend.js'
 import { readFlatFile } from './flat-file.js'
 
-const KINDS = [IPPool, OverlappingRangeIPReservation, NodeSlicePool, IPAMClaim, Pod].map(({ info }) => info)
+const OLD_MODELS = [IPPool, OverlappingRangeIPReservation, NodeSlicePool, IPAMClaim]
+const KINDS = [...OLD_MODELS, BlockPool, IPBlock, Pod].map(({ info }) => info)
 
 /** A network whose addresses are rows of upstream's objects. */
 export function whereaboutsBackend(
@@ -26,8 +29,9 @@ export function whereaboutsBackend(
     config,
     kinds: KINDS,
     rules,
-    add: (request, place) => add({ config, ...place, ...request }, { sticky }),
-    del: (request, place) => del({ config, ...place, ...request }),
+    // those of a pool that is upgraded write to blocks too
+    add: (request, place) => dualAdd({ config, ...place, ...request }, { sticky }),
+    del: (request, place) => dualDel({ config, ...place, ...request }),
     check: (request, place) => check({ config, ...place, ...request }),
     gc: (attachments, place) => gc({ config, ...place, ...attachments }),
     status: (place) => status({ config, ...place }),
