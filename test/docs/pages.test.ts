@@ -125,6 +125,7 @@ test.each([
   ['node-ipam', ['node-ipam']],
   ['floating-ips', ['floating-ips']],
   ['whereabouts', ['whereabouts']],
+  ['persistent-ips', ['persistent-ip-pods']],
   ['network-view', ['network-view']],
   ['webhooks', ['webhook']],
   ['write-a-provider', ['write-a-provider']],

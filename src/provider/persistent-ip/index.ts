@@ -10,6 +10,7 @@ export type { VirtualMachineInstance, VMInterface } from '../../crd/kubevirt/ind
 export type { Admission, KubeObject } from '../../crd/meta/index.js'
 export type { InterfaceAddress, NetworkAttachmentDefinition } from '../../crd/multinet/index.js'
 export type { ClusterUserDefinedNetwork, UserDefinedNetwork } from '../../crd/ovn/index.js'
+export type { ReviewRule } from '../webhook/index.js'
 export { type DatedDefinition, type Disagreement, type Network, networkOfDefinitions } from './network/agreement.js'
 export type {
   ClaimSupport,
@@ -31,3 +32,4 @@ export {
 } from './pod/attachments.js'
 export { type NetworkFailure, type VMClaim, type VMClaims, type VMDefinitions, vmClaims } from './pod/vm-claims.js'
 export { admitVMPod, type VMPodAnswer, type VMPodObjects, type VMPodOptions, type VMPodRequest } from './pod/vm-pod.js'
+export { vmPodRule } from './pod/vm-pod-rule.js'

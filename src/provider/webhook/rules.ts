@@ -40,7 +40,7 @@ export interface ReviewOptions extends PoolAdmissionOptions, ClusterCIDRAdmissio
 
 /** A rule of a kind, with the look-ups that it needs. */
 export interface ReviewRule {
-  /** The model of the kind. The rule reads the objects itself: they are as the API server sent them. */
+  /** The model of the kind. The objects of the request are as the API server sent them. */
   readonly model: Model<KubeObject>
   /** Rejects with an IpamError if a look-up fails: the answer is then a refusal with code 500. */
   admit(request: AdmissionRequest, lookups: ReviewLookups): Admission | Promise<Admission>

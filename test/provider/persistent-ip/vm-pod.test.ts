@@ -87,7 +87,7 @@ describe('a Pod of a virtual machine', () => {
     expect(answer({ ...world, options: { failurePolicy: 'Fail' } }).admission).toMatchObject({ code: 500 })
   })
 
-  test('goes on with the other elements where one cannot be resolved', () => {
+  test('has the claims of the other elements where one cannot be resolved', () => {
     const { admission, set } = answer({
       annotations: { [NETWORKS]: 'gone,broken,a' },
       instance: vmi({ networks: networks('gone', 'broken', 'a') }),

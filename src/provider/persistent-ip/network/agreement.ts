@@ -6,7 +6,7 @@ import type { NetworkDefinition } from './definition.js'
 /** One definition of a network, and since when it exists. */
 export interface DatedDefinition {
   readonly definition: NetworkDefinition
-  /** `metadata.creationTimestamp` of its NetworkAttachmentDefinition. Left out: the latest of all. */
+  /** `metadata.creationTimestamp` of its definition. Left out: the latest of all. */
   readonly createdAt?: string | undefined
 }
 

@@ -114,7 +114,7 @@ export interface NetworkFields {
   readonly role: string
   /** The type of the IPAM plugin. */
   readonly ipam: string
-  /** Addresses come from an external IPAM. No configuration of a NetworkAttachmentDefinition says it. */
+  /** Whether an external IPAM has the addresses: no NetworkAttachmentDefinition says it. */
   readonly isExternal?: boolean | undefined
   readonly allowPersistentIPs: boolean
   readonly subnets: string

@@ -94,6 +94,18 @@ const INSTANCE = [
 ] as const
 const DEFINITIONS = ['open', { definition: 'function', definitionsIn: 'function' }] as const
 
+/** The definitions that a virtual machine names beside the network of its Pod. */
+export function secondaryDefinitions({ metadata, spec }: Pick<VirtualMachineInstance, 'metadata' | 'spec'>): readonly {
+  readonly namespace: string
+  readonly name: string
+}[] {
+  return (spec.networks ?? []).flatMap(({ multus }) => {
+    if (multus === undefined || multus.default === true) return []
+    const [namespace = '', name = ''] = nadOf(multus.networkName, metadata.namespace ?? '').split('/')
+    return [{ namespace, name }]
+  })
+}
+
 /** `namespace/name` of a definition that may be named without its namespace. */
 function nadOf(name: string, namespace: string): string {
   return name.includes('/') ? name : `${namespace}/${name}`

@@ -38,7 +38,8 @@ export interface VMPodOptions {
   readonly defaultNetworkNamespace?: string | undefined
 }
 
-const OPTIONS: KindOf<VMPodOptions> = {
+/** The kind of the options, for `check`. */
+export const VM_POD_OPTIONS: KindOf<VMPodOptions> = {
   failurePolicy: ['one?', { Ignore: 1, Fail: 1 }],
   defaultNetworkNamespace: 'text?',
 }
@@ -83,9 +84,9 @@ export interface VMPodAnswer {
 export function admitVMPod(request: VMPodRequest, objects: VMPodObjects, options: VMPodOptions = {}): VMPodAnswer {
   check<unknown>('admitVMPod', 'request', request, REQUEST)
   check<unknown>('admitVMPod', 'objects', objects, OBJECTS)
-  check('admitVMPod', 'options', options, OPTIONS)
+  check('admitVMPod', 'options', options, VM_POD_OPTIONS)
   const { metadata } = request.pod
-  const { namespace = '', name, annotations = {} } = metadata
+  const { namespace = '', name = '', annotations = {} } = metadata
   const domain = annotations[VM_POD_ANNOTATION]
   if (typeof domain !== 'string') return unchanged('not a VM')
   const selection = readNetworkSelection(annotations[NETWORKS_ANNOTATION] ?? '', namespace)
