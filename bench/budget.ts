@@ -29,6 +29,8 @@ export interface Budget {
     readonly requestsPerClaim: { readonly [side: string]: number }
     readonly conflictsPerClaim: { readonly [side: string]: number }
   }
+  /** What the IPAM plugin of docs/examples reaches on a real API server. */
+  readonly cni: Goals
   readonly bytes: { readonly [what: string]: Bytes }
   /** Requests to an API server. */
   readonly requests: { readonly [what: string]: RequestGoal }

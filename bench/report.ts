@@ -33,6 +33,11 @@ export class Report {
     this.#head = head
   }
 
+  /** What has a row. */
+  get works(): ReadonlySet<string> {
+    return new Set(this.#results.map((result) => (result as { readonly work?: string }).work ?? ''))
+  }
+
   /** A ratio of times. One that was measured again, because it had been below its floor, says so. */
   ratio(result: Judged): void {
     const { target, ...measurement } = result
