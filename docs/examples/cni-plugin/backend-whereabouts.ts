@@ -1,18 +1,21 @@
 import type { CniConfig } from 'ipam-kit/cni'
 import { Pod } from 'ipam-kit/crd/core'
-import { IPPool as BlockPool, IPBlock } from 'ipam-kit/crd/ipam-kit'
+import { IPBlock, IPPool as PoolOfBlocks } from 'ipam-kit/crd/ipam-kit'
 import { IPAMClaim } from 'ipam-kit/crd/ipamclaims'
 import { IPPool, NodeSlicePool, OverlappingRangeIPReservation } from 'ipam-kit/crd/whereabouts'
 import { fail, type Result } from 'ipam-kit/errors'
-import { check, gc, readWhereaboutsConfig, status } from 'ipam-kit/provider/whereabouts'
-import { dualAdd, dualDel } from 'ipam-kit/provider/whereabouts-blocks'
+import { readWhereaboutsConfig } from 'ipam-kit/provider/whereabouts'
+import { dualAdd, dualCheck, dualDel, dualGc, dualStatus } from 'ipam-kit/provider/whereabouts-blocks'
 import type { Backend, BackendOptions } from './backend.js'
 import { readFlatFile } from './flat-file.js'
 
-const OLD_MODELS = [IPPool, OverlappingRangeIPReservation, NodeSlicePool, IPAMClaim]
-const KINDS = [...OLD_MODELS, BlockPool, IPBlock, Pod].map(({ info }) => info)
+const OF_POOLS = [IPPool, OverlappingRangeIPReservation, NodeSlicePool, IPAMClaim, Pod]
+const KINDS = [...OF_POOLS, PoolOfBlocks, IPBlock].map(({ info }) => info)
 
-/** A network whose addresses are rows of upstream's objects. */
+/**
+ * A network whose addresses are rows of upstream's objects, and of blocks too while its pools are
+ * upgraded to them.
+ */
 export function whereaboutsBackend(
   { raw, ipam }: CniConfig,
   { use, args, rules, sticky }: BackendOptions,
@@ -29,12 +32,11 @@ export function whereaboutsBackend(
     config,
     kinds: KINDS,
     rules,
-    // those of a pool that is upgraded write to blocks too
     add: (request, place) => dualAdd({ config, ...place, ...request }, { sticky }),
     del: (request, place) => dualDel({ config, ...place, ...request }),
-    check: (request, place) => check({ config, ...place, ...request }),
-    gc: (attachments, place) => gc({ config, ...place, ...attachments }),
-    status: (place) => status({ config, ...place }),
+    check: (request, place) => dualCheck({ config, ...place, ...request }),
+    gc: (attachments, place) => dualGc({ config, ...place, ...attachments }),
+    status: (place) => dualStatus({ config, ...place }),
   }
   return { ok: true, value }
 }

@@ -2,6 +2,7 @@ import { statSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { IPBlock } from 'ipam-kit/crd/ipam-kit'
 import type { KindInfo } from 'ipam-kit/crd/meta'
+import { IPPool as WhereaboutsPool } from 'ipam-kit/crd/whereabouts'
 import { now, timers } from 'ipam-kit/node'
 import { blocksWatch, type KnownBlocks } from 'ipam-kit/provider/blocks'
 import { Controller, objectLocks } from 'ipam-kit/run'
@@ -38,7 +39,8 @@ export class SharedServers {
    * @throws IpamError `INVALID_CNI_CONFIG`
    */
   async open(kubeconfig: string | undefined, kinds: readonly KindInfo[]): Promise<OpenStore> {
-    const hasBlocks = kinds.includes(IPBlock.info)
+    // a network of whereabouts reads blocks only while its pools are upgraded
+    const hasBlocks = kinds.includes(IPBlock.info) && !kinds.includes(WhereaboutsPool.info)
     const key = `${hasBlocks} ${kubeconfig}`
     let shared = await this.#shared.get(key)
     if (shared === undefined || shared.version !== versionOf(shared.files)) {

@@ -163,6 +163,20 @@ export class DualWorld {
       .sort()
   }
 
+  /** As a roll-back: the pool gets the rows of the blocks, and loses its others. */
+  async makeEqual(name: string, first: Address): Promise<void> {
+    const [old, blocks] = [await this.oldRows(), await this.blockRows()]
+    const changes = [...old, ...blocks].flatMap((row) => {
+      const [text = '', podref, holder = ''] = row.split(' ')
+      const address = Address.parse(text)
+      if (address.family !== first.family) return []
+      const [id, ifname] = holder.split('/')
+      const key = String(Address.distance(first, address))
+      return [[key, blocks.includes(row) ? { id, podref, ifname } : null] as const]
+    })
+    await this.setRows(name, Object.fromEntries(changes))
+  }
+
   /** The addresses that are reserved. */
   async reservations(): Promise<readonly string[]> {
     return unwrap(await this.store.list(OverlappingRangeIPReservation.info)).items.map(({ metadata }) => metadata.name)

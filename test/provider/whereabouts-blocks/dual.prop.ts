@@ -1,4 +1,5 @@
 import * as fc from 'fast-check'
+import { Prefix } from 'ipam-kit/cidr'
 import type { Outcome } from 'ipam-kit/plan'
 import type { AddOutcome, DelOutcome } from 'ipam-kit/provider/whereabouts'
 import { blockAdd, blockDel, dualAdd, dualDel } from 'ipam-kit/provider/whereabouts-blocks'
@@ -162,6 +163,17 @@ class Model {
     }
   }
 
+  /** Whether both sides have the same rows. */
+  async areSame(): Promise<boolean> {
+    return JSON.stringify(await this.world.oldRows()) === JSON.stringify(await this.world.blockRows())
+  }
+
+  async makeEqual(): Promise<void> {
+    for (const [index, range] of RANGES.entries()) {
+      await this.world.makeEqual(POOLS[index] as string, Prefix.first(Prefix.parse(range)))
+    }
+  }
+
   /** All interfaces end. With a phase nothing is left. */
   async end(): Promise<void> {
     const { store } = this.world
@@ -207,10 +219,20 @@ function scheduled(
   })
 }
 
+interface Writer {
+  readonly acts: readonly Act[]
+  readonly crashes: readonly number[]
+}
+
+/** The same without definitions of the type `ipam-kit`. */
+function onPools(given: readonly Writer[]): readonly Writer[] {
+  return given.map(({ acts: all, crashes }) => ({ acts: all.map((act) => ({ ...act, isOnBlocks: false })), crashes }))
+}
+
 async function work(
   model: Model,
   scheduler: fc.Scheduler,
-  given: readonly { readonly acts: readonly Act[]; readonly crashes: readonly number[] }[],
+  given: readonly Writer[],
   onRequest: () => Promise<void>,
 ): Promise<void> {
   const all = given.map(async (writer) => {
@@ -242,15 +264,34 @@ describe('writers of both sides that die between their requests', () => {
           left.shift()
           await model.setPhase(change.pool, change.phase)
         }
-        const dual = given.map(({ acts: all, crashes }) => ({
-          acts: all.map((act) => ({ ...act, isOnBlocks: false })),
-          crashes,
-        }))
-        await work(model, scheduler, dual, onRequest)
+        await work(model, scheduler, onPools(given), onRequest)
         await model.assertLive()
         await model.end()
       }),
-      { numRuns: runs(2) },
+      { numRuns: runs(1) },
+    )
+  })
+
+  test('lose no address by changes to `blocks` and back', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.scheduler(), writers, fc.nat(6), async (scheduler, given, rest) => {
+        const model = await new Model(['dual-write', 'dual-write']).prepare()
+        let requests = 0
+        const onRequest = async () => {
+          if (requests++ < rest) return
+          requests = 0
+          const isOnBlocks = model.phases[0] === 'blocks'
+          if (!(await model.areSame())) {
+            if (isOnBlocks) await model.makeEqual()
+            return
+          }
+          for (const pool of POOLS.keys()) await model.setPhase(pool, isOnBlocks ? 'dual-write' : 'blocks')
+        }
+        await work(model, scheduler, onPools(given), onRequest)
+        await model.assertLive()
+        await model.end()
+      }),
+      { numRuns: runs(1) },
     )
   })
 
@@ -261,15 +302,14 @@ describe('writers of both sides that die between their requests', () => {
         let requests = 0
         const onRequest = async () => {
           if (requests++ < after || model.phases[0] === 'blocks') return
-          const [old, rows] = [await model.world.oldRows(), await model.world.blockRows()]
-          if (JSON.stringify(old) !== JSON.stringify(rows)) return
+          if (!(await model.areSame())) return
           for (const pool of POOLS.keys()) await model.setPhase(pool, 'blocks')
         }
         await work(model, scheduler, given, onRequest)
         await model.assertLive()
         await model.end()
       }),
-      { numRuns: runs(2) },
+      { numRuns: runs(1) },
     )
   })
 })

@@ -14,11 +14,9 @@ import { BlockSide } from './block-side.js'
  *   after that, so that a change of the phase in between loses nothing.
  * - Without `podUid` it reads the Pod.
  * - A row of the container whose address has another holder in the blocks is refused: `taken`.
+ * - A pool that is deleted meanwhile, at the end of its upgrade, is not created again.
  * - A network with a claim or with node slices is refused. The pools of blocks must exist, and may
  *   be disabled.
- *
- * A pool that does not exist is not created if the blocks have rows of its range: its upgrade is
- * finished. To know that costs an ADD that creates a pool up to two requests more.
  *
  * A task that ends early may leave rows on either side. `dualDel` removes both.
  *

@@ -3,8 +3,7 @@ import type { ObjectRef } from '../../../crd/meta/object.js'
 import type { Change, Step, Task, TaskTime } from '../../../plan/index.js'
 import type { TaskQuery, TaskRefusal } from '../../../plan/task.js'
 import { addressOf } from '../../blocks/block/allocation.js'
-import { isBound, type ParsedBlock } from '../../blocks/block/parsed-block.js'
-import { PoolView } from '../../blocks/pool/pool-view.js'
+import { isBound } from '../../blocks/block/parsed-block.js'
 import { KnownBlocks } from '../../blocks/tasks/known-blocks.js'
 import { blockRef, listStep, poolRef } from '../../blocks/tasks/steps.js'
 import type { Assignment } from '../../whereabouts/tasks/assign.js'
@@ -12,7 +11,6 @@ import type { TaskObjects } from '../../whereabouts/tasks/objects.js'
 import type { OtherSide, SideStep } from '../../whereabouts/tasks/other-side.js'
 import type { AddOutcome } from '../../whereabouts/tasks/outcome.js'
 import { type InterfaceRequest, ownerOf } from '../../whereabouts/tasks/request.js'
-import { BLOCK_IPAM_TYPE } from '../config/network.js'
 import { type RangePool, rangePoolsOf } from '../config/range-pool.js'
 import { configProblem } from '../tasks/add.js'
 import { blockDel } from '../tasks/del.js'
@@ -68,8 +66,9 @@ export class BlockSide implements OtherSide {
     const { containerId } = this.#request
     // rows that are written from now on are not confirmed
     if (assignments.some(({ row }) => row?.id !== containerId)) this.#isConfirmed = false
-    const finished = this.#finished(assignments, objects)
-    if (finished !== undefined) return finished
+    const gone = assignments.find(({ pool }) => this.#upgraded.has(pool.name) && objects.pool(pool).kind === 'absent')
+    if (gone !== undefined)
+      return failed('poolNotReady', `IPPool ${gone.pool.name} was deleted: its range is on blocks`)
     const rows = this.#rows(assignments, objects)
     if ('step' in rows || 'outcome' in rows) return rows
     const places = this.#places(rows)
@@ -114,38 +113,6 @@ export class BlockSide implements OtherSide {
     return { step: objects.read(pools, 'whether the pool still has the row') as Step<never> }
   }
 
-  /**
-   * A pool that does not exist is not created if its upgrade is finished: it had a phase, or the
-   * blocks have rows of its range.
-   */
-  #finished(assignments: readonly Assignment[], objects: TaskObjects): SideStep | undefined {
-    for (const { pool, place } of assignments) {
-      if (objects.pool(pool).kind !== 'absent') continue
-      const range = this.#rangeOf(place)
-      const target = range === undefined ? undefined : this.#known.pool(range.name)
-      if (range !== undefined && target === undefined) return this.#read([poolRef(range.name)])
-      if (range !== undefined && target instanceof PoolView && !this.#listed.has(range.domain)) {
-        return { step: listStep({ 'spec.domain': range.domain }, 'whether the range is on blocks') as Step<never> }
-      }
-      if (this.#upgraded.has(pool.name) || (range !== undefined && this.#hasRows(range))) {
-        const message = `IPPool ${pool.name} does not exist, and its range is on blocks: use the type ${BLOCK_IPAM_TYPE}`
-        return failed('poolNotReady', message)
-      }
-    }
-    return undefined
-  }
-
-  #hasRows({ name }: RangePool): boolean {
-    const isOf = ({ object: { spec }, entries }: ParsedBlock) =>
-      entries.some((entry) => isBound(entry) && (entry.row.pool ?? spec.pool) === name)
-    return [...this.#known.blocks()].some(isOf)
-  }
-
-  /** `undefined`: it is a slice of a Node. */
-  #rangeOf({ range }: Assignment['place']): RangePool | undefined {
-    return this.#ranges[this.#request.config.ranges.indexOf(range)]
-  }
-
   /** The rows of blocks that belong to the rows in pools with a phase. */
   #rows(assignments: readonly Assignment[], objects: TaskObjects): SideStep | readonly UpgradeRow[] {
     const upgraded = assignments.filter(({ pool }) => {
@@ -162,8 +129,9 @@ export class BlockSide implements OtherSide {
     const texts = { owner, uid, interface: ifname, container }
     const textual = textProblem(texts)
     if (textual !== undefined) return failed('refused', `the row of a block cannot name ${owner}: ${textual}`)
-    return upgraded.map(({ key, address, place }) => {
-      const { name: pool } = this.#rangeOf(place) as RangePool
+    const { ranges } = this.#request.config
+    return upgraded.map(({ key, address, place: { range } }) => {
+      const { name: pool } = this.#ranges[ranges.indexOf(range)] as RangePool
       return { key, address, pool, ...texts }
     })
   }

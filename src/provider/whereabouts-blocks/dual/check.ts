@@ -4,14 +4,13 @@ import { check } from '../../whereabouts/tasks/check.js'
 import type { CheckOutcome } from '../../whereabouts/tasks/outcome.js'
 import { CHECK_REQUEST, type CheckRequest } from '../../whereabouts/tasks/request.js'
 import { blockCheck } from '../tasks/check.js'
+import { canHaveRow } from './del.js'
 import { type Parts, PartsTask, type PoolPhases, part } from './parts.js'
-import { canHaveRow, mayHaveRows } from './targets.js'
 
 /**
  * The task of a CNI CHECK for a network of type `whereabouts` whose pools may be upgraded to
- * blocks. It is `check` of `ipam-kit/provider/whereabouts`, with the same requests, unless the
- * blocks are the truth of all ranges: their pools have the phase `blocks`, or were deleted at the
- * end of their upgrade. Then it is `blockCheck`.
+ * blocks. It is `check` of `ipam-kit/provider/whereabouts`, with the same requests. If all pools
+ * have the phase `blocks`, it is `blockCheck` after that.
  *
  * @throws IpamError `INVALID_ARGUMENT`
  */
@@ -22,7 +21,6 @@ export function dualCheck(request: CheckRequest): Task<CheckOutcome> {
 
 function* compare(request: CheckRequest, phases: PoolPhases): Parts<CheckOutcome> {
   const outcome = yield* part(check(request))
-  const isOnPools = phases.names((phase) => phase !== 'blocks').length > 0
-  if (isOnPools || !canHaveRow(request) || !(yield* mayHaveRows(request, phases))) return outcome
+  if (!phases.areOnBlocks || !canHaveRow(request)) return outcome
   return yield* part(blockCheck({ ...request, network: { config: request.config, pools: [] } }))
 }

@@ -5,15 +5,14 @@ import { del } from '../../whereabouts/tasks/del.js'
 import type { DelOutcome } from '../../whereabouts/tasks/outcome.js'
 import { DEL_REQUEST, type InterfaceRequest } from '../../whereabouts/tasks/request.js'
 import { blockDel } from '../tasks/del.js'
+import { textProblem } from '../upgrade/plan-pool.js'
 import { type Parts, PartsTask, type PoolPhases, part } from './parts.js'
-import { canHaveRow, mayHaveRows } from './targets.js'
 
 /**
  * The task of a CNI DEL for a network of type `whereabouts` whose pools may be upgraded to blocks.
  * It is `del` of `ipam-kit/provider/whereabouts` for pools without a phase, with the same requests.
  * If a pool of the network has a phase, it then releases the rows in blocks, and reads the pools
- * again: a roll-back may have written a row of a block to them meanwhile. It does so too if a pool
- * was deleted at the end of its upgrade.
+ * again: a roll-back may have written a row of a block to them meanwhile.
  *
  * @throws IpamError `INVALID_ARGUMENT`
  */
@@ -24,7 +23,7 @@ export function dualDel(request: InterfaceRequest): Task<DelOutcome> {
 
 function* release(request: InterfaceRequest, phases: PoolPhases): Parts<DelOutcome> {
   const outcomes: DelOutcome[] = [yield* part(del(request))]
-  while (canHaveRow(request) && (yield* mayHaveRows(request, phases))) {
+  while (phases.upgraded.length > 0 && canHaveRow(request)) {
     const block = yield* part(blockDel({ ...request, network: { config: request.config, pools: [] } }))
     outcomes.push(block)
     if (block.kind !== 'released') break
@@ -33,6 +32,11 @@ function* release(request: InterfaceRequest, phases: PoolPhases): Parts<DelOutco
     if (pool.kind !== 'released') break
   }
   return together(outcomes)
+}
+
+/** Whether the row of a block can name a container. */
+export function canHaveRow({ containerId: container, ifname }: InterfaceRequest): boolean {
+  return textProblem({ owner: 'any', uid: 'any', interface: ifname, container }) === undefined
 }
 
 /** The outcome of both sides. */

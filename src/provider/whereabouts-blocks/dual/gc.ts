@@ -6,13 +6,11 @@ import type { WhereaboutsGcOutcome } from '../../whereabouts/tasks/outcome.js'
 import { GC_REQUEST, type GcRequest } from '../../whereabouts/tasks/request.js'
 import { blockGc } from '../tasks/gc.js'
 import { type Parts, PartsTask, type PoolPhases, part } from './parts.js'
-import { mayHaveRows } from './targets.js'
 
 /**
  * The task of a CNI GC for a network of type `whereabouts` whose pools may be upgraded to blocks.
  * It is `gc` of `ipam-kit/provider/whereabouts` for pools without a phase, with the same requests.
- * If a pool of the network has a phase, or was deleted at the end of its upgrade, it then is
- * `blockGc` too.
+ * If a pool of the network has a phase, it then is `blockGc` too.
  *
  * @throws IpamError `INVALID_ARGUMENT`
  */
@@ -23,7 +21,7 @@ export function dualGc(request: GcRequest): Task<WhereaboutsGcOutcome> {
 
 function* collect(request: GcRequest, phases: PoolPhases): Parts<WhereaboutsGcOutcome> {
   const pools = yield* part(gc(request))
-  if (pools.kind === 'off' || !(yield* mayHaveRows(request, phases))) return pools
+  if (pools.kind === 'off' || phases.upgraded.length === 0) return pools
   const blocks = yield* part(blockGc({ ...request, network: { config: request.config, pools: [] } }))
   if (blocks.kind === 'off') return pools
   const all = [...pools.addresses, ...blocks.addresses]

@@ -1,4 +1,4 @@
-import { type KubeObject, refOf } from '../../../crd/meta/object.js'
+import { refOf } from '../../../crd/meta/object.js'
 import { IPPool } from '../../../crd/whereabouts/index.js'
 import type { Change, Outcome, Step, Task, TaskTime } from '../../../plan/index.js'
 import type { TaskQuery, TaskRefusal } from '../../../plan/task.js'
@@ -12,30 +12,26 @@ export function* part<O extends Outcome>(task: Task<O>): Generator<Task, O, Outc
   return (yield task) as O
 }
 
-/** The pools of whereabouts that the parts have read or written. */
+/** The phases of the pools of whereabouts that the parts have read or written, by name. */
 export class PoolPhases {
-  /** `null`: the pool does not exist. */
-  readonly #pools = new Map<string, KubeObject | null>()
+  readonly #phases = new Map<string, ReturnType<typeof upgradePhase>>()
 
   observe(change: Change): void {
     const ref = change.kind === 'present' ? refOf(change.object) : change.ref
     if (ref.apiVersion !== IPPool.info.apiVersion || ref.kind !== IPPool.info.kind) return
-    this.#pools.set(ref.name, change.kind === 'present' ? change.object : null)
+    if (change.kind === 'present') this.#phases.set(ref.name, upgradePhase(change.object))
+    else this.#phases.delete(ref.name)
   }
 
-  /** Whether a pool has a phase. */
-  get isUpgraded(): boolean {
-    return this.names((phase) => phase !== undefined).length > 0
+  /** The pools that have a phase. */
+  get upgraded(): readonly string[] {
+    return [...this.#phases].flatMap(([name, phase]) => (phase === undefined ? [] : [name]))
   }
 
-  /** The pools that exist and have such a phase. */
-  names(isWanted: (phase: ReturnType<typeof upgradePhase>) => boolean): readonly string[] {
-    return [...this.#pools].flatMap(([name, pool]) => (pool !== null && isWanted(upgradePhase(pool)) ? [name] : []))
-  }
-
-  /** The pools that do not exist. A finished upgrade deletes them. */
-  get absent(): readonly string[] {
-    return [...this.#pools].flatMap(([name, pool]) => (pool === null ? [name] : []))
+  /** Whether there are pools, and the blocks are the truth of all of them. */
+  get areOnBlocks(): boolean {
+    const phases = [...this.#phases.values()]
+    return phases.length > 0 && phases.every((phase) => phase === 'blocks')
   }
 }
 
