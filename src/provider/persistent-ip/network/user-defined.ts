@@ -42,12 +42,34 @@ export function readUserDefinedNetwork(
   const isCluster = ClusterUserDefinedNetwork.is(udn)
   const network = { nad: `${namespace}/${name}`, name: isCluster ? `cluster_udn_${name}` : `${namespace}_${name}` }
   const spec = isCluster ? (udn as ClusterUserDefinedNetwork).spec.network : (udn as UserDefinedNetwork).spec
+  check<unknown>('readUserDefinedNetwork', isCluster ? 'udn.spec.network' : 'udn.spec', spec, SPEC)
   const read = networkOf(network, spec)
   const isOff = options.persistentIPs === false && !('rule' in read) && read.allowPersistentIPs
   return resultOf(network.nad, isOff ? OFF : read)
 }
 
 type Spec = UserDefinedNetwork['spec']
+
+const TEXTS = ['list?', 'text'] as const
+const FLAT = [
+  'open?',
+  {
+    role: 'text',
+    subnets: TEXTS,
+    excludeSubnets: TEXTS,
+    reservedSubnets: TEXTS,
+    infrastructureSubnets: TEXTS,
+    physicalNetworkName: 'text?',
+    mtu: 'number?',
+    vlan: ['open?', { access: ['open?', { id: 'number' }] }],
+    ipam: ['open?', { mode: 'text?', lifecycle: 'text?' }],
+  },
+] as const
+const LAYER3 = [
+  'open?',
+  { role: 'text', subnets: ['list?', ['open', { cidr: 'text', hostSubnet: 'number?' }]], mtu: 'number?' },
+] as const
+const SPEC = ['open', { topology: 'text', layer2: FLAT, layer3: LAYER3, localnet: FLAT }] as const
 
 const OFF: NetworkProblem = {
   rule: 'persistentIPs',

@@ -52,8 +52,17 @@ export interface PodAttachmentOptions {
   readonly defaultNetworkNamespace?: string | undefined
 }
 
+const NETWORK = {
+  definition: 'object',
+  nads: (given: unknown) => (isTexts(given) ? undefined : 'a Set of texts'),
+} as const
+
+function isTexts(given: unknown): boolean {
+  return given instanceof Set && [...given].every((each) => typeof each === 'string')
+}
+
 const OPTIONS: KindOf<PodAttachmentOptions> = {
-  primary: 'object?',
+  primary: ['open?', NETWORK],
   staticRequests: 'flag?',
   defaultNetworkNamespace: 'text?',
 }
@@ -96,7 +105,7 @@ export function podAttachments(
       spec: ['open', { hostNetwork: 'flag?' }],
     },
   ])
-  check<unknown>('podAttachments', 'network', network, ['open', { definition: 'object', nads: 'object' }])
+  check<unknown>('podAttachments', 'network', network, ['open', NETWORK])
   check('podAttachments', 'options', options, OPTIONS)
   if (pod.spec.hostNetwork === true) return ok({ isInNetwork: false, attachments: [] })
   if (network.definition.claims === 'defaultNetwork') return inDefaultNetwork(pod)
