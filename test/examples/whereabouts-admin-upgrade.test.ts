@@ -35,10 +35,10 @@ describe('upgrade plan', () => {
   test('is 3 with an obstacle, as text and as JSON', async () => {
     await world.start('web-1')
     await world.start('web-2')
-    await world.end('web-2')
+    unwrap(await world.store.patch(poolRef, { spec: { allocations: { 3: { podref: 'web-2' } } } } as never))
     const { exit, out } = await upgrade('plan')
     expect(out).toContain('IPPool 10.10.0.0-24: not ready, 1 rows to copy')
-    expect(out).toContain('  obstacle no-pod: 10.10.0.3: the Pod ns/web-2 does not exist')
+    expect(out).toContain('  obstacle row-texts: 10.10.0.3: the row names no Pod')
     expect(exit).toBe(3)
     const { pools } = JSON.parse((await upgrade('plan', '--output json')).out)
     expect(pools[0]).toMatchObject({ name: POOL, isReady: false, rows: [{ address: '10.10.0.2', owner: 'ns/web-1' }] })

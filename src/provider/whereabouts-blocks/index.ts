@@ -2,8 +2,8 @@
  * The networks of whereabouts on blocks: `readBlockNetwork` reads the same configuration under the
  * IPAM type `ipam-kit`, and `poolsOf` makes its IPPools. The tasks `blockAdd`, `blockDel`,
  * `blockCheck`, `blockGc` and `blockStatus` carry out the commands of CNI. `blockNetworks` keeps
- * the IPPools of all NetworkAttachmentDefinitions. `planUpgrade`, `startUpgrade`, `copyRows` and
- * `verifyUpgrade` are for an upgrade from pools of whereabouts. `dualAdd`, `dualDel`,
+ * the IPPools of all NetworkAttachmentDefinitions. `planUpgrade`, `startUpgrade`, `copyRows`,
+ * `verifyUpgrade` and `cutOver` are for an upgrade from pools of whereabouts. `dualAdd`, `dualDel`,
  * `dualCheck`, `dualGc` and `dualStatus` carry out the commands of CNI for networks of type
  * `whereabouts` meanwhile.
  *
@@ -63,8 +63,10 @@ export type {
 export { blockStatus } from './tasks/status.js'
 export type { UpgradeDifference } from './upgrade/compare.js'
 export { copyRows, verifyUpgrade } from './upgrade/copy-rows.js'
+export { cutOver } from './upgrade/cut-over.js'
 export type {
   DifferentRows,
+  OtherWriter,
   PhaseOutcome,
   SameRows,
   UpgradeNotReady,

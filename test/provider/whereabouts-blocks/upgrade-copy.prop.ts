@@ -56,7 +56,7 @@ function differing(left: readonly string[], right: readonly string[]): readonly 
 
 /** Whether a statement is true, by the objects as they are stored. */
 async function expectTrue(world: UpgradeWorld, outcome: UpgradeOutcome): Promise<void> {
-  if (outcome.kind === 'notReady') return
+  if (outcome.kind === 'notReady' || outcome.kind === 'wrongPhase') return
   const stated = outcome.kind === 'same' ? [] : outcome.differences.map(({ address }) => Address.format(address)).sort()
   const blocks = (await world.blockRows()).filter((row) => row.startsWith('10.0.0.'))
   expect(stated).toEqual(differing(await world.oldRows(POOL), blocks))
@@ -66,7 +66,9 @@ describe('an upgrade under load', () => {
   test.prop([fc.array(actions, { minLength: 4, maxLength: 14 })], { numRuns: runs(15) })(
     'copyRows takes no row from a holder and writes no object of whereabouts, and each statement is true',
     async (all) => {
-      const world = await new UpgradeWorld(IPAMS).prepare()
+      const world = new UpgradeWorld(IPAMS)
+      world.phase = 'dual-write'
+      await world.prepare()
       for (const action of all) {
         world.nowMs += 1000
         if (action.kind !== 'copy') {
@@ -91,12 +93,14 @@ describe('an upgrade under load', () => {
       }
       const last = await world.copy(POOL)
       await expectTrue(world, last)
-      expect(await world.verify(POOL)).toEqual(last)
+      if (last.kind !== 'notReady') expect(await world.verify(POOL)).toEqual(last)
       // what the copy leaves is not its to write
       if (last.kind === 'different') {
-        expect(
-          last.differences.map(({ kind }) => kind).filter((kind) => kind !== 'other' && kind !== 'surplus'),
-        ).toEqual([])
+        const reported = await world.reported()
+        const left = last.differences.filter(({ kind, address }) => {
+          return kind === 'container' || (kind === 'missing' && reported.has(Address.format(address)))
+        })
+        expect(left).toEqual([])
       }
     },
   )

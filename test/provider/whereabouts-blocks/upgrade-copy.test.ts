@@ -12,13 +12,15 @@ const IPAM = { range: '10.0.0.0/23' }
 
 /** `kind`, then `kind address` of each difference. */
 function text(outcome: UpgradeOutcome): readonly string[] {
-  if (outcome.kind === 'notReady') return [outcome.kind, outcome.message]
+  if (outcome.kind === 'notReady' || outcome.kind === 'wrongPhase') return [outcome.kind, outcome.message]
   const differences = outcome.kind === 'same' ? [] : outcome.differences
   return [outcome.kind, ...differences.map(({ kind, address }) => `${kind} ${Address.format(address)}`)]
 }
 
 async function world(...ipams: readonly object[]): Promise<UpgradeWorld> {
-  return new UpgradeWorld(ipams.length === 0 ? [IPAM] : ipams).prepare()
+  const made = new UpgradeWorld(ipams.length === 0 ? [IPAM] : ipams)
+  made.phase = 'dual-write'
+  return made.prepare()
 }
 
 /** A world with rows in two blocks. */
@@ -141,13 +143,42 @@ describe('what stops the copy', () => {
   test('an obstacle, a pool that does not exist, and a pool of blocks that is not there', async () => {
     const made = await withRows()
     expect(text(await made.copy('10.9.0.0-24'))).toEqual(['notReady', 'there is no IPPool 10.9.0.0-24 of whereabouts'])
-    await made.removePod('p7')
+    await made.put(reservation('10.0.0.8', 'p8'))
     const outcome = await made.copy(POOL)
-    expect(outcome).toMatchObject({ kind: 'notReady', oddities: [{ kind: 'no-pod', key: '7' }] })
+    expect(outcome).toMatchObject({ kind: 'notReady', oddities: [{ kind: 'reservation-alone' }] })
     expect(await made.blockRows()).toEqual([])
     const bare = new UpgradeWorld([IPAM])
+    bare.phase = 'dual-write'
     await bare.put(oldPool('10.0.0.0/23'))
     expect(text(await bare.copy(POOL))).toEqual(['notReady', 'there is no IPPool whereabouts.10.0.0.0-23'])
+  })
+
+  test('a pool in another phase', async () => {
+    for (const phase of [undefined, 'blocks', 'paused']) {
+      const made = new UpgradeWorld([IPAM])
+      made.phase = phase
+      await made.prepare()
+      await made.add('a')
+      expect((await made.copy(POOL)).kind).toBe('wrongPhase')
+      expect(await made.blockRows()).toEqual([])
+      expect(text(await made.verify(POOL))).toEqual(['different', 'missing 10.0.0.1'])
+    }
+  })
+
+  test('rows of Pods that do not report them stay missing, and the others are copied', async () => {
+    const made = await withRows()
+    await made.removePod('p7')
+    await made.report('p300', ['net1=10.0.1.99'])
+    expect(text(await made.copy(POOL))).toEqual(['different', 'missing 10.0.0.7', 'missing 10.0.1.44'])
+    expect(await made.blockRows()).toEqual(['10.0.1.45 ns/p301 c-p301/net1'])
+  })
+
+  test('a row of a claim, and one that cannot be read', async () => {
+    const made = await world()
+    await made.put(oldPool('10.0.0.0/23', { 7: { podref: 'ns/a' } }))
+    for (const task of ['copy', 'verify'] as const) {
+      expect(await made[task](POOL)).toMatchObject({ kind: 'notReady', oddities: [{ kind: 'row-unreadable' }] })
+    }
   })
 
   test('a block that cannot be used', async () => {
@@ -207,8 +238,9 @@ describe('what happens meanwhile', () => {
       }
       const outcome = await made.copy(POOL)
       made.before = () => {}
-      if (outcome.kind === 'notReady') {
-        // the Pod of the row was listed before its status
+      if (outcome.kind !== 'same') {
+        // the pool was listed before the row, and perhaps the reservations after it
+        expect(['missing 10.0.0.1', 'IPPool 10.0.0.0-23 has obstacles']).toContain(text(outcome)[1])
         expect(text(await made.copy(POOL))).toEqual(['same'])
         continue
       }

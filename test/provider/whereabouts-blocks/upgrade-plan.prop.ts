@@ -101,8 +101,11 @@ test.prop([inputs], depth)('each row is planned, or something is reported of it'
       const reported = oddities.filter((one) => one.key === key)
       if (plan === undefined) expect(isWhole || reported.length > 0).toBe(true)
       else expect([plan.owner, plan.container]).toEqual([row.podref, row.id])
-      // what leaves no row behind stops the pool, but for a key that is no address
-      if (plan === undefined && isReady) expect(reported.map(({ kind }) => kind)).toEqual(['key-unreadable'])
+      // what leaves no row behind stops the pool, but for a key that is no address, and a row that is
+      // copied later
+      if (plan === undefined && isReady) {
+        expect(reported.some(({ kind }) => ['key-unreadable', 'no-pod', 'unreported'].includes(kind))).toBe(true)
+      }
     }
     expect(planned.every(({ key }) => Object.hasOwn(stored.allocations, key))).toBe(true)
   }

@@ -9,6 +9,7 @@ const HELD = { holderIdentity: 'ipam-kit-upgrade', leaseDurationSeconds: 2_147_4
 
 async function world(): Promise<UpgradeWorld> {
   const made = await new UpgradeWorld([IPAM]).prepare()
+  made.knowsPhases = true
   await made.add('a')
   return made
 }
@@ -91,6 +92,7 @@ describe('startUpgrade', () => {
 
   test('does nothing for another phase', async () => {
     const made = await new UpgradeWorld([IPAM]).prepare()
+    made.knowsPhases = true
     await made.put(oldPool(IPAM.range, {}, { annotations: { 'ipam-kit.dev/upgrade': 'paused' } }))
     expect(await made.start(POOL)).toMatchObject({ kind: 'wrongPhase', phase: 'unknown', message: /"paused"/u })
     expect(await made.add('b')).toBe('poolNotReady')

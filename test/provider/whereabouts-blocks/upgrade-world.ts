@@ -1,7 +1,7 @@
 import { Address } from 'ipam-kit/cidr'
 import { Pod } from 'ipam-kit/crd/core'
 import { IPBlock, IPDomain, IPPool } from 'ipam-kit/crd/ipam-kit'
-import type { KubeObject, ObjectRef } from 'ipam-kit/crd/meta'
+import { type KubeObject, type ObjectRef, refOf } from 'ipam-kit/crd/meta'
 import { IPPool as OldPool, OverlappingRangeIPReservation, readRows } from 'ipam-kit/crd/whereabouts'
 import { unwrap } from 'ipam-kit/errors'
 import type { Outcome, Task } from 'ipam-kit/plan'
@@ -11,6 +11,7 @@ import {
   blockAdd,
   blockDel,
   copyRows,
+  cutOver,
   type PhaseOutcome,
   poolsOf,
   startUpgrade,
@@ -29,6 +30,23 @@ const kinds = [...models.map(({ info }) => info), LEASE]
 /** A process that ends in the middle of its work. */
 class Crash extends Error {}
 
+/** The store as a writer reads it that does not know the phases of an upgrade. */
+function withoutPhases(below: Store): Store {
+  const hidden = (object: KubeObject): KubeObject => {
+    const { 'ipam-kit.dev/upgrade': _, ...annotations } = object.metadata.annotations ?? {}
+    return { ...object, metadata: { ...object.metadata, annotations } }
+  }
+  type Answer = Awaited<ReturnType<Store['get']>>
+  const answer = async (found: Promise<Answer>): Promise<Answer> => {
+    const one = await found
+    return one.ok ? { ok: true, value: hidden(one.value) } : one
+  }
+  return storeOver(below, {
+    get: (ref) => answer(below.get(ref)),
+    patch: (ref, patch, options) => answer(below.patch(ref, patch, options)),
+  })
+}
+
 function podRef(name: string): ObjectRef {
   const { apiVersion, kind } = Pod.info
   return { apiVersion, kind, namespace: 'ns', name }
@@ -39,6 +57,10 @@ export class UpgradeWorld {
   nowMs = Date.parse('2026-01-01T00:00:00Z')
   readonly store: Store = memoryStore({ now: () => this.nowMs, kinds })
   readonly networks: readonly WhereaboutsConfig[]
+  /** The phase that each pool of whereabouts gets when it is created. */
+  phase: string | undefined
+  /** Whether the tasks on pools of whereabouts see the phase of a pool. */
+  knowsPhases = false
   /** Called before each request of `copyRows` and `verifyUpgrade`, with its number from 0. */
   before: (request: number) => Promise<void> | void = () => {}
 
@@ -61,21 +83,37 @@ export class UpgradeWorld {
 
   async put(object: KubeObject): Promise<void> {
     unwrap(await this.store.create(object))
+    if (object.kind === OldPool.info.kind && object.apiVersion === OldPool.info.apiVersion) await this.#setPhase()
   }
 
-  /** Adds an interface by the tasks on pools of whereabouts. Its Pod then reports the address. */
+  async #setPhase(): Promise<void> {
+    if (this.phase === undefined) return
+    for (const object of unwrap(await this.store.list(OldPool.info)).items) {
+      const annotations = { 'ipam-kit.dev/upgrade': this.phase }
+      if (object.metadata.annotations === undefined) {
+        unwrap(await this.store.patch(refOf(object), { metadata: { annotations } } as never))
+      }
+    }
+  }
+
+  /**
+   * Adds an interface by the tasks on pools of whereabouts, as a writer does that knows no phases
+   * of an upgrade. Its Pod then reports the address.
+   */
   async add(name: string, container = `c-${name}`, network = 0, store = this.store): Promise<string> {
     const request = this.#request(name, container, network)
-    const ended = await runTask(add(request), store, { now: () => this.nowMs })
+    const client = this.knowsPhases ? store : withoutPhases(store)
+    const ended = await runTask(add(request), client, { now: () => this.nowMs })
     if (ended.kind !== 'done') return ended.kind
     if (ended.outcome.kind !== 'allocated') return ended.outcome.kind
     const address = Address.format(ended.outcome.addresses[0]!.prefix.address)
+    await this.#setPhase()
     await this.report(name, [`net1=${address}`])
     return address
   }
 
   async del(name: string, container = `c-${name}`, network = 0, store = this.store): Promise<void> {
-    await runTask(del(this.#request(name, container, network)), store, { now: () => this.nowMs })
+    await runTask(del(this.#request(name, container, network)), withoutPhases(store), { now: () => this.nowMs })
   }
 
   /** Adds an interface by the tasks on blocks. */
@@ -96,6 +134,13 @@ export class UpgradeWorld {
     const ref = podRef(name)
     const made = await this.store.create({ apiVersion, kind, metadata } as KubeObject)
     if (!made.ok) unwrap(await this.store.patch(ref, { metadata: { annotations: metadata.annotations } } as never))
+  }
+
+  /** The addresses that Pods report. */
+  async reported(): Promise<ReadonlySet<string>> {
+    const pods = unwrap(await this.store.list(Pod.info)).items
+    const statuses = pods.map(({ metadata }) => metadata.annotations?.['k8s.v1.cni.cncf.io/network-status'] ?? '[]')
+    return new Set(statuses.flatMap((text) => (JSON.parse(text) as { ips: string[] }[]).flatMap(({ ips }) => ips)))
   }
 
   async removePod(name: string): Promise<void> {
@@ -138,6 +183,10 @@ export class UpgradeWorld {
     await runTask(task, this.store, { now: () => this.nowMs })
   }
 
+  cut(pool: string): Promise<PhaseOutcome> {
+    return this.#run(cutOver({ pool, networks: this.networks }))
+  }
+
   copy(pool: string): Promise<UpgradeOutcome> {
     return this.#run(copyRows({ pool, networks: this.networks }))
   }
@@ -147,7 +196,7 @@ export class UpgradeWorld {
   }
 
   /** As a task (`copy`), in a process that ends before a request. @returns whether it was reached */
-  async crash(pool: string, request: number, task: 'copy' | 'start' = 'copy'): Promise<boolean> {
+  async crash(pool: string, request: number, task: 'copy' | 'start' | 'cut' = 'copy'): Promise<boolean> {
     const { before } = this
     this.before = (number) => {
       if (number === request) throw new Crash()

@@ -162,7 +162,7 @@ export class BlockSide implements OtherSide {
     const places: RowPlace[] = []
     for (const row of rows) {
       const { domain } = this.#ranges.find(({ name }) => name === row.pool) as RangePool
-      const problem = targetProblem(row.pool, { domain, rows: [row] }, this.#known)
+      const problem = targetProblem(row.pool, { domain }, this.#known)
       const place = problem ?? placeOf(row, { domain }, this.#known)
       if (typeof place === 'string') return failed('poolNotReady', place)
       places.push(place)

@@ -36,7 +36,7 @@ function* both(request: NetworkRequest, phases: PoolPhases): Parts<StatusOutcome
     const { name: pool, domain, problem } = range
     const message =
       problem ??
-      targetProblem(pool, { domain, rows: [] }, known) ??
+      targetProblem(pool, { domain }, known) ??
       fullProblem({ pool, range }, known.pool(pool) as PoolView)
     if (message !== undefined) return { kind: 'notReady', message }
   }

@@ -3,6 +3,7 @@ import type { Prefix } from '../../../cidr/nouns/prefix.js'
 import { blockName } from '../../../crd/ipam-kit/block-name.js'
 import type { IPBlockRow } from '../../../crd/ipam-kit/ip-block.js'
 import { isDeleting } from '../../../crd/meta/object.js'
+import type { PoolRow } from '../../../crd/whereabouts/index.js'
 import { addressOf } from '../../blocks/block/allocation.js'
 import { blockAround, type Grid, unitOf } from '../../blocks/block/grid.js'
 import { type BlockEntry, isBound, ParsedBlock } from '../../blocks/block/parsed-block.js'
@@ -26,10 +27,11 @@ export interface UpgradeDifference {
   readonly block?: string | undefined
 }
 
-/** Where the row of an address is in blocks. */
-export interface RowPlace {
-  readonly row: UpgradeRow
-  readonly domain: string
+/** Where a pool of whereabouts is in blocks. */
+type Blocks = Pick<UpgradePool, 'domain' | 'targets'>
+
+/** Where an address is in blocks. */
+interface Place {
   readonly name: string
   readonly prefix: Prefix
   readonly grid: Grid
@@ -40,71 +42,98 @@ export interface RowPlace {
   readonly entry: BlockEntry | undefined
 }
 
-export interface Comparison {
-  readonly differences: readonly UpgradeDifference[]
-  /** The rows to write: those that are missing, and those of an earlier container. */
-  readonly writable: readonly RowPlace[]
+/** Where the row of an address is in blocks. */
+export interface RowPlace extends Place {
+  readonly row: UpgradeRow
+  readonly domain: string
 }
 
 /**
- * Compares the rows of a pool with the blocks, all of which are known. O(rows + rows of the
- * domain).
+ * The addresses for which the rows of a pool and the blocks, all of which are known, do not name the
+ * same Pod, container and interface. O(rows + rows of the domain).
  *
  * @returns a text: why the blocks cannot have the rows
  */
-export function comparePool(pool: UpgradePool, known: KnownBlocks): Comparison | string {
-  const problem = pool.targets.map((name) => targetProblem(name, pool, known)).find((one) => one !== undefined)
+export function compareRows(
+  rows: readonly PoolRow[],
+  of: Blocks,
+  known: KnownBlocks,
+): readonly UpgradeDifference[] | string {
+  const problem = targetsProblem(of, known)
   if (problem !== undefined) return problem
   const differences: UpgradeDifference[] = []
+  for (const row of rows) {
+    const place = placeAt(row.address, of, known)
+    if (typeof place === 'string') return place
+    const kind = differenceOf(row, place, of)
+    if (kind === undefined) continue
+    const { entry } = place
+    const block = entry !== undefined && isBound(entry) ? holderOf(entry.row) : undefined
+    const old = holderOf({ owner: row.podref, container: row.id, interface: row.ifname })
+    differences.push({ kind, address: row.address, old, ...(block !== undefined && { block }) })
+  }
+  return [...differences, ...surplus(rows, of, known)]
+}
+
+/**
+ * The rows of a plan to write: those that are missing, and those of an earlier container.
+ *
+ * @returns a text: why the blocks cannot have the rows
+ */
+export function writableRows(pool: UpgradePool, known: KnownBlocks): readonly RowPlace[] | string {
+  const problem = targetsProblem(pool, known)
+  if (problem !== undefined) return problem
   const writable: RowPlace[] = []
   for (const row of pool.rows) {
     const place = placeOf(row, pool, known)
     if (typeof place === 'string') return place
     const kind = differenceAt(place)
-    if (kind === undefined) continue
-    const { entry } = place
-    const block = entry !== undefined && isBound(entry) ? holderOf(entry.row) : undefined
-    differences.push({ kind, address: row.address, old: holderOf(row), ...(block !== undefined && { block }) })
-    if (kind !== 'other') writable.push(place)
+    if (kind === 'missing' || kind === 'container') writable.push(place)
   }
-  return { differences: [...differences, ...surplus(pool, known)], writable }
+  return writable
+}
+
+function targetsProblem(of: Blocks, known: KnownBlocks): string | undefined {
+  return of.targets.map((name) => targetProblem(name, of, known)).find((one) => one !== undefined)
 }
 
 /** Why a pool of blocks cannot have rows. One that is disabled can. */
 export function targetProblem(
   name: string,
-  { domain, rows }: Pick<UpgradePool, 'domain' | 'rows'>,
+  { domain }: Pick<Blocks, 'domain'>,
   known: KnownBlocks,
 ): string | undefined {
   const view = known.pool(name)
   if (!(view instanceof PoolView)) {
     return typeof view === 'object' ? `IPPool ${name}: ${view.unreadable}` : `there is no IPPool ${name}`
   }
-  if (isDeleting(view.object)) return `IPPool ${name} is being deleted`
-  if (view.object.spec.domain !== domain)
-    return `IPPool ${name} is in the domain ${view.object.spec.domain}, not in ${domain}`
-  const family = rows.find(({ pool }) => pool === name)?.address.family ?? [...view.families][0]
+  const { object } = view
+  if (isDeleting(object)) return `IPPool ${name} is being deleted`
+  if (object.spec.domain !== domain) return `IPPool ${name} is in the domain ${object.spec.domain}, not in ${domain}`
+  const [family] = view.families
   const grid = family && view.grid(family)
   if (grid === undefined) return `IPPool ${name}: ${view.specProblem ?? 'it is not accepted into its domain yet'}`
-  if (grid.allocationPrefixLength !== Address.bitsOf(grid.family)) return `IPPool ${name} gives prefixes`
-  return undefined
+  return grid.allocationPrefixLength === Address.bitsOf(grid.family) ? undefined : `IPPool ${name} gives prefixes`
 }
 
-/** Where a row is in blocks, or why they cannot have it. */
-export function placeOf(
-  row: UpgradeRow,
-  { domain }: Pick<UpgradePool, 'domain'>,
-  known: KnownBlocks,
-): RowPlace | string {
-  const view = known.pool(row.pool) as PoolView
-  const grid = view.grid(row.address.family) as Grid
-  const prefix = blockAround(grid, row.address)
+/** Where a planned row is in blocks, or why they cannot have it. */
+export function placeOf(row: UpgradeRow, { domain }: Pick<Blocks, 'domain'>, known: KnownBlocks): RowPlace | string {
+  const place = placeAt(row.address, { domain, targets: [row.pool] }, known)
+  return typeof place === 'string' ? place : { ...place, row, domain }
+}
+
+function placeAt(address: Address.Address, { domain, targets }: Blocks, known: KnownBlocks): Place | string {
+  const views = targets.map((name) => known.pool(name)).filter((view) => view instanceof PoolView)
+  const view = views.find((each) => each.grid(address.family) !== undefined)
+  const grid = view?.grid(address.family)
+  if (view === undefined || grid === undefined) return `no pool of blocks has the family of ${Address.format(address)}`
+  const prefix = blockAround(grid, address)
   const name = blockName(domain, prefix)
   const offGrid = view.offGridOver(prefix)
   if (offGrid !== undefined) return `block ${offGrid} overlaps block ${name}, and is not on the grid of the domain`
-  const unit = unitOf(prefix, grid.allocationPrefixLength, row.address)
+  const unit = unitOf(prefix, grid.allocationPrefixLength, address)
   const parsed = known.block(name)
-  const place = { row, domain, name, prefix, grid, unit }
+  const place = { name, prefix, grid, unit }
   if (parsed === undefined || parsed === 'absent') return { ...place, parsed: undefined, entry: undefined }
   if (!(parsed instanceof ParsedBlock)) return parsed.unreadable
   const isOfGrid = parsed.object.spec.allocationPrefixLength === grid.allocationPrefixLength
@@ -114,7 +143,20 @@ export function placeOf(
   return { ...place, parsed, entry: parsed.at(unit) }
 }
 
-/** How the block differs from a row; `undefined`: it has the row. */
+function differenceOf(
+  { podref, id, ifname }: PoolRow,
+  { parsed, entry, unit }: Place,
+  { targets }: Blocks,
+): UpgradeDifference['kind'] | undefined {
+  if (parsed === undefined || entry === undefined || !isBound(entry)) return 'missing'
+  const { owner, kind = 'Pod', interface: name, container, pool = parsed.object.spec.pool } = entry.row
+  // old rows of upstream name no interface
+  const isSame = owner === podref && kind === 'Pod' && (!ifname || name === ifname) && targets.includes(pool)
+  if (!isSame || entry.unit !== unit || entry.count !== 1) return 'other'
+  return container === id ? undefined : 'container'
+}
+
+/** How the block differs from a planned row; `undefined`: it has the row. */
 export function differenceAt({ row, parsed, entry, unit }: RowPlace): UpgradeDifference['kind'] | undefined {
   if (parsed === undefined || entry === undefined || !isBound(entry)) return 'missing'
   const { owner, uid, kind = 'Pod', interface: name, container, pool = parsed.object.spec.pool } = entry.row
@@ -125,14 +167,11 @@ export function differenceAt({ row, parsed, entry, unit }: RowPlace): UpgradeDif
 
 /** The rows in the pools of blocks that the pool of whereabouts does not have. */
 function surplus(
-  {
-    rows,
-    targets,
-    domain,
-  }: Pick<UpgradePool, 'targets' | 'domain'> & { readonly rows: readonly Pick<UpgradeRow, 'address'>[] },
+  rows: readonly PoolRow[],
+  { targets, domain }: Blocks,
   known: KnownBlocks,
 ): readonly UpgradeDifference[] {
-  const planned = new Set(rows.map(({ address }) => Address.key(address)))
+  const inPool = new Set(rows.map(({ address }) => Address.key(address)))
   const found: UpgradeDifference[] = []
   for (const parsed of known.blocks()) {
     const { spec } = parsed.object
@@ -140,7 +179,7 @@ function surplus(
     for (const entry of parsed.entries) {
       if (!isBound(entry) || !targets.includes(entry.row.pool ?? spec.pool)) continue
       const address = addressOf(parsed, entry)
-      if (!planned.has(Address.key(address))) found.push({ kind: 'surplus', address, block: holderOf(entry.row) })
+      if (!inPool.has(Address.key(address))) found.push({ kind: 'surplus', address, block: holderOf(entry.row) })
     }
   }
   return found

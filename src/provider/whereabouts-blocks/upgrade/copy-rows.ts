@@ -1,24 +1,25 @@
-import type { KubeObject } from '../../../crd/meta/object.js'
-import type { Step, Task, TaskTime } from '../../../plan/index.js'
+import type { Change, Step, Task, TaskTime } from '../../../plan/index.js'
+import type { TaskQuery } from '../../../plan/task.js'
 import { upgradePhase } from '../../whereabouts/tasks/objects.js'
-import { type Comparison, comparePool } from './compare.js'
+import { writableRows } from './compare.js'
 import { copyEffects } from './copy-effects.js'
 import type { UpgradeOutcome } from './outcome.js'
-import { notReady } from './phase.js'
+import { notReady, statement, wrongPhase } from './phase.js'
 import { PoolTask } from './pool-task.js'
-import type { UpgradePool } from './report.js'
 import { checkRequest, type UpgradeRequest } from './request.js'
+import { SidesTask } from './sides-task.js'
 
 /**
- * The task that writes the rows of one pool of whereabouts to blocks. Run it by `runTask`, at any
- * time and as often as you like: it writes what is missing, and ends with the statement of
+ * The task that writes the rows of one pool of whereabouts to blocks, in the phase `dual-write`. Run
+ * it by `runTask`, as often as you like: it writes what is missing, and ends with the statement of
  * {@link verifyUpgrade}.
  *
  * - It changes no object of whereabouts, and never removes a row or gives it to another holder. A
  *   row of the same interface gets the id of its present container.
  * - It needs the IPPools of ipam-kit.dev that `planUpgrade` names, accepted into their domains.
  *   They may be disabled.
- * - It writes nothing while an oddity of the pool is an obstacle.
+ * - It writes nothing while an oddity of the pool is an obstacle. The row of a Pod that does not
+ *   exist or report the address is not written: both sides differ then.
  * - It lists the pools and reservations of the namespace and all Pods, and then the blocks of the
  *   domain. It writes each block for its version, so that other writers lose nothing.
  *
@@ -26,56 +27,64 @@ import { checkRequest, type UpgradeRequest } from './request.js'
  */
 export function copyRows(request: UpgradeRequest): Task<UpgradeOutcome> {
   checkRequest('copyRows', request)
-  return new CompareTask(request, true)
+  return new CopyTask(request)
 }
 
 /**
  * The task that states whether one pool of whereabouts and the blocks name the same holder of each
  * address, and lists every address for which they do not. It writes nothing.
  *
- * The statement is about one version of the pool, which was the present one before and after the
- * blocks were read. ADDs and DELs after that are not in it.
+ * A holder is the Pod by namespace and name, its container and its interface. The statement is about
+ * one version of the pool, which was the present one before and after the blocks were read. ADDs and
+ * DELs after that are not in it.
  *
  * @throws IpamError `INVALID_ARGUMENT`
  */
 export function verifyUpgrade(request: UpgradeRequest): Task<UpgradeOutcome> {
   checkRequest('verifyUpgrade', request)
-  return new CompareTask(request, false)
+  return new VerifyTask(request)
 }
 
-class CompareTask extends PoolTask<UpgradeOutcome> {
-  readonly #writes: boolean
+class CopyTask extends PoolTask<UpgradeOutcome> {
+  /** What states the result. Left out: there may be rows to write. */
+  #verify: VerifyTask | undefined
 
-  constructor(request: UpgradeRequest, writes: boolean) {
-    super(request)
-    this.#writes = writes
+  override observe(change: Change): void {
+    if (this.#verify === undefined) super.observe(change)
+    else this.#verify.observe(change)
+  }
+
+  override listed(query: TaskQuery): void {
+    if (this.#verify === undefined) super.listed(query)
+    else this.#verify.listed(query)
   }
 
   next(time: TaskTime): Step<UpgradeOutcome> {
+    if (this.#verify !== undefined) return this.#verify.next(time)
     const read = this.read(time)
     if ('step' in read) return read.step
     const { plan, object, known } = read
+    if (upgradePhase(object) !== 'dual-write') return wrongPhase(object, 'copyRows')
     if (!plan.isReady) return notReady(`IPPool ${plan.name} has obstacles`, plan.oddities)
-    const compared = comparePool(plan, known)
-    if (typeof compared === 'string') return notReady(compared, plan.oddities)
-    const { writable } = compared
-    if (this.#writes && writable.length > 0) {
+    const writable = writableRows(plan, known)
+    if (typeof writable === 'string') return notReady(writable, plan.oddities)
+    if (writable.length > 0) {
       const outcome = { kind: 'writes', message: `copy ${writable.length} rows of ${plan.name}` }
       return { kind: 'write', plan: { outcome, effects: copyEffects(writable, time.nowMs) } }
     }
-    const changed = this.confirm(time)
-    if (changed !== undefined) return changed.step
-    return { kind: 'done', outcome: statement(plan, compared, object) }
+    this.#verify = new VerifyTask(this.request)
+    return this.#verify.next(time)
   }
 }
 
-function statement({ name, rows }: UpgradePool, { differences }: Comparison, object: KubeObject): UpgradeOutcome {
-  const { resourceVersion: version = '' } = object.metadata
-  const phase = upgradePhase(object)
-  const of = { rows: rows.length, version, ...(phase !== undefined && { phase }) }
-  if (differences.length === 0) {
-    return { kind: 'same', message: `IPPool ${name} and the blocks have the same ${rows.length} rows`, ...of }
+class VerifyTask extends SidesTask<UpgradeOutcome> {
+  next(time: TaskTime): Step<UpgradeOutcome> {
+    const sides = this.sides(time)
+    if ('step' in sides) return sides.step
+    return { kind: 'done', outcome: statement(sides.object, sides.rows, sides.differences) }
   }
-  const message = `IPPool ${name} and the blocks differ in ${differences.length} addresses`
-  return { kind: 'different', message, ...of, differences }
+
+  protected override get needsLease(): boolean {
+    return false
+  }
 }

@@ -35,10 +35,18 @@ export interface WrongPhase {
   readonly phase?: UpgradePhase | 'unknown' | undefined
 }
 
-/** The end of `copyRows` and `verifyUpgrade`. */
-export type UpgradeOutcome = SameRows | DifferentRows | UpgradeNotReady
+/** The upgrade has lost the Lease: a plugin of upstream may have written rows. */
+export interface OtherWriter {
+  readonly kind: 'otherWriter'
+  readonly message: string
+  /** What holds the Lease now. Empty: it is free. */
+  readonly holder: string
+}
 
-/** The end of the tasks that change the phase of a pool: `startUpgrade`. */
+/** The end of `copyRows` and `verifyUpgrade`. */
+export type UpgradeOutcome = SameRows | DifferentRows | UpgradeNotReady | WrongPhase
+
+/** The end of the tasks that change the phase of a pool. */
 export type PhaseOutcome =
   /** The pool is in the phase that the task brings it to. */
   | {
@@ -56,5 +64,4 @@ export type PhaseOutcome =
   | WrongPhase
   /** A writer of upstream holds the Lease now. Repeat the task. */
   | { readonly kind: 'leaseHeld'; readonly message: string; readonly holder: string }
-  /** The upgrade has lost the Lease: a plugin of upstream may have written rows. */
-  | { readonly kind: 'otherWriter'; readonly message: string; readonly holder: string }
+  | OtherWriter

@@ -2,7 +2,8 @@ import type { KubeObject } from '../../../crd/meta/object.js'
 import { IPPool, readRows } from '../../../crd/whereabouts/index.js'
 import { patchObject } from '../../../plan/index.js'
 import { UPGRADE_ANNOTATION, type UpgradePhase, upgradePhase } from '../../whereabouts/tasks/objects.js'
-import type { PhaseOutcome, UpgradeNotReady, WrongPhase } from './outcome.js'
+import type { UpgradeDifference } from './compare.js'
+import type { DifferentRows, PhaseOutcome, SameRows, UpgradeNotReady, WrongPhase } from './outcome.js'
 import type { UpgradeOddity } from './report.js'
 
 /** How a task ends. */
@@ -40,4 +41,20 @@ export function wrongPhase(object: KubeObject, task: string): Ended<WrongPhase> 
 
 export function notReady(message: string, oddities: readonly UpgradeOddity[] = []): Ended<UpgradeNotReady> {
   return { kind: 'done', outcome: { kind: 'notReady', message, oddities } }
+}
+
+/** Whether both sides are the same at the version of the pool. */
+export function statement(
+  object: KubeObject,
+  rows: readonly unknown[],
+  differences: readonly UpgradeDifference[],
+): SameRows | DifferentRows {
+  const { name, resourceVersion: version = '' } = object.metadata
+  const phase = upgradePhase(object)
+  const of = { rows: rows.length, version, ...(phase !== undefined && { phase }) }
+  if (differences.length === 0) {
+    return { kind: 'same', message: `IPPool ${name} and the blocks have the same ${rows.length} rows`, ...of }
+  }
+  const message = `IPPool ${name} and the blocks differ in ${differences.length} addresses`
+  return { kind: 'different', message, ...of, differences }
 }

@@ -43,7 +43,8 @@ export function planOldPool(old: OldPool, surroundings: PoolSurroundings): Upgra
 /** Of the oddities of rows these leave no doubt about what has the address. */
 const HARMLESS: readonly RowOddity['kind'][] = ['key-unreadable', 'key-spelling', 'key-large']
 
-function ofRow({ kind, key, address, problem }: RowOddity): UpgradeOddity {
+/** What is unusual about a row, as an oddity of its pool. */
+export function ofRow({ kind, key, address, problem }: RowOddity): UpgradeOddity {
   return { kind, isObstacle: !HARMLESS.includes(kind), key, address, problem }
 }
 
@@ -68,14 +69,15 @@ function planRow(
     return undefined
   }
   const claim = readRowClaim(row)
-  if (claim !== undefined) return note('claim', `${claim.kind || 'IPAMClaim'} ${claim.name || claim.uid} holds the row`)
+  if (claim !== undefined) return note('claim', claimProblem(claim))
   if (readPodref(podref) === undefined) return note('row-texts', 'the row names no Pod')
   noteReservation(row, targets, reserved, oddities)
   const pod = pods.get(podref)
-  if (pod === undefined) return note('no-pod', `the Pod ${podref} does not exist`)
+  if (pod === undefined) return note('no-pod', `the Pod ${podref} does not exist`, false)
   const reports = reportedByPod(pod)?.filter((each) => isSame(each.address, address)) ?? []
   const report = reports.find(({ ifname }) => !row.ifname || ifname === '' || ifname === row.ifname)
-  if (report === undefined) return note('unreported', `the Pod ${podref} does not report the address for the row`)
+  if (report === undefined)
+    return note('unreported', `the Pod ${podref} does not report the address for the row`, false)
   const name = row.ifname || report.ifname
   if (name === '') note('no-interface', 'neither the row nor its Pod names the interface', false)
   const giving = targets.filter(({ given }) => RangeSet.contains(given, address))
@@ -89,6 +91,11 @@ function planRow(
   if (problem !== undefined) return note('row-texts', problem)
   const { interface: _, ...others } = texts
   return { key, address, pool: range.name, ...others, ...(name !== '' && { interface: name }) }
+}
+
+/** A row of a block belongs to a Pod. */
+export function claimProblem({ kind, name, uid }: NonNullable<ReturnType<typeof readRowClaim>>): string {
+  return `${kind || 'IPAMClaim'} ${name || uid} holds the row`
 }
 
 /** What a runtime passes as `K8S_POD_UID`: for a static Pod not the uid of its mirror. */

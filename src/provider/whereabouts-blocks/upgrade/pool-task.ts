@@ -1,6 +1,6 @@
 import { Pod } from '../../../crd/core/pod.js'
 import { IPBlock } from '../../../crd/ipam-kit/ip-block.js'
-import { formatRef, type KubeObject, type ObjectRef, refOf } from '../../../crd/meta/object.js'
+import { type KubeObject, type ObjectRef, refOf } from '../../../crd/meta/object.js'
 import { IPPool, OverlappingRangeIPReservation } from '../../../crd/whereabouts/index.js'
 import type { Change, Outcome, Step, Task, TaskTime } from '../../../plan/index.js'
 import type { TaskQuery } from '../../../plan/task.js'
@@ -15,8 +15,6 @@ import { planUpgrade } from './plan-upgrade.js'
 import type { UpgradePool } from './report.js'
 import type { UpgradeRequest } from './request.js'
 
-/** How often all objects are read before the task ends because the pool changes too fast. */
-const MOST_READINGS = 5
 const OLD_KINDS = [IPPool.info, OverlappingRangeIPReservation.info, Pod.info] as const
 
 type Reading = Extract<Step, { kind: 'get' | 'list' }>
@@ -31,21 +29,17 @@ interface ReadPool {
 
 /** What the tasks of one pool have in common: the objects that they read, and in which order. */
 export abstract class PoolTask<O extends Outcome> implements Task<O> {
-  readonly #request: UpgradeRequest
-  #old = new ReadObjects()
+  protected readonly request: UpgradeRequest
+  readonly #old = new ReadObjects()
   /** The kinds that are listed. */
   readonly #listed = new Set<string>()
-  #known = new KnownBlocks()
-  #readings = 0
+  readonly #known = new KnownBlocks()
   #plan: UpgradePool | undefined
-  /** The version of the pool that the plan was made from. */
-  #version: string | undefined
-  #confirms: 'not yet' | 'reads' | 'done' = 'not yet'
   #nowMs = 0
   #since = 0
 
   constructor(request: UpgradeRequest) {
-    this.#request = request
+    this.request = request
   }
 
   abstract next(time: TaskTime): Step<O>
@@ -57,7 +51,6 @@ export abstract class PoolTask<O extends Outcome> implements Task<O> {
       return
     }
     this.#old.observe(change)
-    if (this.#confirms === 'reads' && formatRef(ref) === formatRef(this.#poolRef)) this.#confirms = 'done'
   }
 
   listed({ apiVersion, kind }: TaskQuery): void {
@@ -71,28 +64,12 @@ export abstract class PoolTask<O extends Outcome> implements Task<O> {
     const list = this.#listStep()
     if (list !== undefined) return { step: list }
     const plan = this.#planned()
-    const { pool: name } = this.#request
+    const { pool: name } = this.request
     if (plan === undefined) return { step: notReady(`there is no IPPool ${name} of whereabouts`) }
     const step = this.#blockStep(plan)
     const object = this.#old.get(this.#poolRef)
     if (step !== undefined || !object) return { step: step ?? notReady(`IPPool ${name} was deleted`) }
     return { plan, object, known: this.#known }
-  }
-
-  /**
-   * Reads the pool once more; `undefined`: it has not changed since all else was read. If it has,
-   * all is read again.
-   */
-  protected confirm(time: TaskTime): { readonly step: Reading | NotReady } | undefined {
-    if (this.#confirms !== 'done') {
-      this.#confirms = 'reads'
-      return { step: { kind: 'get', refs: [this.#poolRef], why: 'whether the pool has changed meanwhile' } }
-    }
-    if (this.#old.get(this.#poolRef)?.metadata.resourceVersion === this.#version) return undefined
-    if (++this.#readings >= MOST_READINGS) return { step: notReady(`IPPool ${this.#request.pool} changes too fast`) }
-    this.#readAgain()
-    const read = this.read(time)
-    return 'step' in read ? read : undefined
   }
 
   /** The Lease of upstream. `null`: it does not exist. */
@@ -102,16 +79,16 @@ export abstract class PoolTask<O extends Outcome> implements Task<O> {
   }
 
   protected get holder(): string {
-    return holderOf(this.#request.leaseHolder)
+    return holderOf(this.request.leaseHolder)
   }
 
   protected get namespace(): string {
-    return this.#request.namespace || DEFAULT_NAMESPACE
+    return this.request.namespace || DEFAULT_NAMESPACE
   }
 
   get #poolRef(): ObjectRef {
     const { apiVersion, kind } = IPPool.info
-    return { apiVersion, kind, namespace: this.namespace, name: this.#request.pool }
+    return { apiVersion, kind, namespace: this.namespace, name: this.request.pool }
   }
 
   /**
@@ -129,13 +106,12 @@ export abstract class PoolTask<O extends Outcome> implements Task<O> {
   #planned(): UpgradePool | undefined {
     if (this.#plan !== undefined) return this.#plan
     const { pools } = planUpgrade({
-      networks: this.#request.networks,
+      networks: this.request.networks,
       pools: [...this.#old.ofKind(IPPool.info)],
       reservations: [...this.#old.ofKind(OverlappingRangeIPReservation.info)],
       pods: [...this.#old.ofKind(Pod.info)],
     })
-    this.#plan = pools.find(({ name }) => name === this.#request.pool)
-    this.#version = this.#old.get(this.#poolRef)?.metadata.resourceVersion
+    this.#plan = pools.find(({ name }) => name === this.request.pool)
     return this.#plan
   }
 
@@ -145,14 +121,5 @@ export abstract class PoolTask<O extends Outcome> implements Task<O> {
     if (unread.length > 0) return { kind: 'get', refs: unread.map(poolRef), why: 'the pools of the rows' }
     const { apiVersion, kind } = IPBlock.info
     return this.#listed.has(`${apiVersion} ${kind}`) ? undefined : listStep({ 'spec.domain': domain }, 'the rows')
-  }
-
-  #readAgain(): void {
-    this.#old = new ReadObjects()
-    this.#listed.clear()
-    this.#known = new KnownBlocks()
-    this.#since = this.#known.clock
-    this.#plan = undefined
-    this.#confirms = 'not yet'
   }
 }

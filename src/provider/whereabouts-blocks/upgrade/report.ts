@@ -22,8 +22,8 @@ import type { RowOddity } from '../../../crd/whereabouts/index.js'
  * | `duplicate` | another row has the same address | yes |
  * | `claim` | an IPAMClaim, or another owner that is no Pod, holds the row | yes |
  * | `row-texts` | the row names no Pod or no container, or a text does not fit in a row of a block | yes |
- * | `no-pod` | the Pod does not exist. The sweep frees the row | yes |
- * | `unreported` | the Pod does not report the address: an earlier Pod of the name may have it | yes |
+ * | `no-pod` | the Pod does not exist. The sweep frees the row | no, but the row is not copied |
+ * | `unreported` | the Pod does not report the address: an earlier Pod of the name may have it | no, but the row is not copied |
  * | `no-interface` | the row names no interface, and the Pod does not report one | no |
  * | `second-row` | the interface of the Pod has another row in the same pool | yes |
  * | `not-given` | no network gives the address (any more) | no |

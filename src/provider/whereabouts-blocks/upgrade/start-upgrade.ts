@@ -1,7 +1,7 @@
 import type { Step, Task, TaskTime } from '../../../plan/index.js'
 import { writeStep } from '../../blocks/tasks/steps.js'
 import { upgradePhase } from '../../whereabouts/tasks/objects.js'
-import { comparePool } from './compare.js'
+import { writableRows } from './compare.js'
 import { leaseState, takeLease } from './lease.js'
 import type { PhaseOutcome } from './outcome.js'
 import { inPhase, notReady, phasePatch, wrongPhase } from './phase.js'
@@ -38,8 +38,8 @@ class StartTask extends PoolTask<PhaseOutcome> {
     const phase = upgradePhase(object)
     if (phase !== undefined && phase !== 'dual-write') return wrongPhase(object, 'startUpgrade')
     if (phase === undefined && !plan.isReady) return notReady(`IPPool ${plan.name} has obstacles`, plan.oddities)
-    const compared = comparePool(plan, known)
-    if (phase === undefined && typeof compared === 'string') return notReady(compared, plan.oddities)
+    const rows = writableRows(plan, known)
+    if (phase === undefined && typeof rows === 'string') return notReady(rows, plan.oddities)
     const lease = this.lease()
     if ('kind' in lease) return lease
     const state = leaseState(lease.object, this.holder, time.nowMs)

@@ -1,0 +1,44 @@
+import type { Step, Task, TaskTime } from '../../../plan/index.js'
+import { writeStep } from '../../blocks/tasks/steps.js'
+import { upgradePhase } from '../../whereabouts/tasks/objects.js'
+import type { PhaseOutcome } from './outcome.js'
+import { inPhase, phasePatch, statement, wrongPhase } from './phase.js'
+import { checkRequest, type UpgradeRequest } from './request.js'
+import { SidesTask } from './sides-task.js'
+
+/**
+ * The task that makes the blocks the truth for one pool of whereabouts: from the phase `dual-write`
+ * to `blocks`. From then on definitions may have the type `ipam-kit`. Run it by `runTask`, as often
+ * as you like.
+ *
+ * - It changes the phase at a version of the pool at which both sides name the same Pod, container
+ *   and interface for each address, and the upgrade holds the Lease. A writer of rows writes the
+ *   pool first, so none of them is between the two sides then.
+ * - It reads both sides up to 20 times. Then it ends with `different`: run `copyRows`, or wait for
+ *   the sweeps.
+ * - `otherWriter`: run `startUpgrade` again, and then `copyRows`.
+ *
+ * @throws IpamError `INVALID_ARGUMENT`
+ */
+export function cutOver(request: UpgradeRequest): Task<PhaseOutcome> {
+  checkRequest('cutOver', request)
+  return new CutOverTask(request)
+}
+
+class CutOverTask extends SidesTask<PhaseOutcome> {
+  next(time: TaskTime): Step<PhaseOutcome> {
+    const pool = this.pool()
+    if ('step' in pool) return pool.step
+    const phase = upgradePhase(pool)
+    if (phase === 'blocks') return inPhase(pool)
+    if (phase !== 'dual-write') return wrongPhase(pool, 'cutOver')
+    const sides = this.sides(time)
+    if ('step' in sides) return sides.step
+    const lost = this.lostLease(time)
+    if (lost !== undefined) return lost
+    const { object, rows, differences } = sides
+    const compared = statement(object, rows, differences)
+    if (compared.kind === 'same') return writeStep(phasePatch(object, 'blocks'))
+    return this.again() ? this.next(time) : { kind: 'done', outcome: compared }
+  }
+}
