@@ -3,7 +3,7 @@
  * IPAM type `ipam-kit`, and `poolsOf` makes its IPPools. The tasks `blockAdd`, `blockDel`,
  * `blockCheck`, `blockGc` and `blockStatus` carry out the commands of CNI. `blockNetworks` keeps
  * the IPPools of all NetworkAttachmentDefinitions. `planUpgrade`, `startUpgrade`, `copyRows`,
- * `verifyUpgrade` and `cutOver` are for an upgrade from pools of whereabouts. `dualAdd`, `dualDel`,
+ * `verifyUpgrade`, `cutOver`, `rollBack` and `finishUpgrade` are for an upgrade from pools of whereabouts. `dualAdd`, `dualDel`,
  * `dualCheck`, `dualGc` and `dualStatus` carry out the commands of CNI for networks of type
  * `whereabouts` meanwhile.
  *
@@ -64,6 +64,7 @@ export { blockStatus } from './tasks/status.js'
 export type { UpgradeDifference } from './upgrade/compare.js'
 export { copyRows, verifyUpgrade } from './upgrade/copy-rows.js'
 export { cutOver } from './upgrade/cut-over.js'
+export { finishUpgrade } from './upgrade/finish-upgrade.js'
 export type {
   DifferentRows,
   OtherWriter,
@@ -76,4 +77,5 @@ export type {
 export { planUpgrade, type UpgradeInput } from './upgrade/plan-upgrade.js'
 export type { UpgradeOddity, UpgradePlan, UpgradePool, UpgradeRow } from './upgrade/report.js'
 export type { UpgradeRequest } from './upgrade/request.js'
+export { rollBack } from './upgrade/roll-back.js'
 export { startUpgrade } from './upgrade/start-upgrade.js'

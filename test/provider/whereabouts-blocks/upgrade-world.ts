@@ -12,8 +12,10 @@ import {
   blockDel,
   copyRows,
   cutOver,
+  finishUpgrade,
   type PhaseOutcome,
   poolsOf,
+  rollBack,
   startUpgrade,
   type UpgradeOutcome,
   verifyUpgrade,
@@ -187,6 +189,14 @@ export class UpgradeWorld {
     return this.#run(cutOver({ pool, networks: this.networks }))
   }
 
+  back(pool: string): Promise<PhaseOutcome> {
+    return this.#run(rollBack({ pool, networks: this.networks }))
+  }
+
+  finish(pool: string): Promise<PhaseOutcome> {
+    return this.#run(finishUpgrade({ pool, networks: [] }))
+  }
+
   copy(pool: string): Promise<UpgradeOutcome> {
     return this.#run(copyRows({ pool, networks: this.networks }))
   }
@@ -196,7 +206,11 @@ export class UpgradeWorld {
   }
 
   /** As a task (`copy`), in a process that ends before a request. @returns whether it was reached */
-  async crash(pool: string, request: number, task: 'copy' | 'start' | 'cut' = 'copy'): Promise<boolean> {
+  async crash(
+    pool: string,
+    request: number,
+    task: 'copy' | 'start' | 'cut' | 'back' | 'finish' = 'copy',
+  ): Promise<boolean> {
     const { before } = this
     this.before = (number) => {
       if (number === request) throw new Crash()
@@ -232,6 +246,43 @@ export class UpgradeWorld {
         )
       })
       .sort()
+  }
+
+  /** The reservations, as `oldRows`. */
+  async reservations(): Promise<readonly string[]> {
+    const found = unwrap(await this.store.list(OverlappingRangeIPReservation.info)).items
+    return found
+      .map((object) => OverlappingRangeIPReservation.parse(object))
+      .map(({ metadata, spec }) => `${metadata.name} ${spec.podref} ${spec.containerid}/${spec.ifname}`)
+      .sort()
+  }
+
+  /** Changes a reservation. `null`: deletes it. */
+  async setReservation(name: string, spec: object | null): Promise<void> {
+    const { apiVersion, kind } = OverlappingRangeIPReservation.info
+    const ref = { apiVersion, kind, namespace: NAMESPACE, name }
+    if (spec === null) unwrap(await this.store.delete(ref))
+    else unwrap(await this.store.patch(ref, { spec } as never))
+  }
+
+  /** Changes members of a row of a pool of whereabouts. */
+  async setRow(pool: string, key: number, row: object): Promise<void> {
+    const { apiVersion, kind } = OldPool.info
+    const ref = { apiVersion, kind, namespace: NAMESPACE, name: pool }
+    unwrap(await this.store.patch(ref, { spec: { allocations: { [key]: row } } } as never))
+  }
+
+  /** The rows of a pool of whereabouts as they are stored. */
+  async stored(pool: string): Promise<unknown> {
+    const { apiVersion, kind } = OldPool.info
+    return OldPool.parse(unwrap(await this.store.get({ apiVersion, kind, namespace: NAMESPACE, name: pool }))).spec
+      .allocations
+  }
+
+  /** Writes a row to the only block. */
+  async setBlockRow(unit: number, row: object): Promise<void> {
+    const [block] = unwrap(await this.store.list(IPBlock.info)).items
+    unwrap(await this.store.patch(refOf(block!), { spec: { rows: { [unit]: row }, last: unit } } as never))
   }
 
   /** All objects of whereabouts as they are stored. */

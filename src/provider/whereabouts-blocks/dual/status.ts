@@ -35,9 +35,7 @@ function* both(request: NetworkRequest, phases: PoolPhases): Parts<StatusOutcome
   for (const range of ranges) {
     const { name: pool, domain, problem } = range
     const message =
-      problem ??
-      targetProblem(pool, { domain }, known) ??
-      fullProblem({ pool, range }, known.pool(pool) as PoolView)
+      problem ?? targetProblem(pool, { domain }, known) ?? fullProblem({ pool, range }, known.pool(pool) as PoolView)
     if (message !== undefined) return { kind: 'notReady', message }
   }
   return outcome

@@ -27,6 +27,22 @@ export interface UpgradeDifference {
   readonly block?: string | undefined
 }
 
+/** A difference, with the rows of both sides. */
+export interface RowDifference extends Pick<UpgradeDifference, 'kind' | 'address'> {
+  readonly row?: PoolRow | undefined
+  readonly block?: IPBlockRow | undefined
+}
+
+/** A difference as an outcome reports it. */
+export function reportOf({ kind, address, row, block }: RowDifference): UpgradeDifference {
+  return {
+    kind,
+    address,
+    ...(row !== undefined && { old: holderOf({ owner: row.podref, container: row.id, interface: row.ifname }) }),
+    ...(block !== undefined && { block: holderOf(block) }),
+  }
+}
+
 /** Where a pool of whereabouts is in blocks. */
 type Blocks = Pick<UpgradePool, 'domain' | 'targets'>
 
@@ -58,19 +74,18 @@ export function compareRows(
   rows: readonly PoolRow[],
   of: Blocks,
   known: KnownBlocks,
-): readonly UpgradeDifference[] | string {
+): readonly RowDifference[] | string {
   const problem = targetsProblem(of, known)
   if (problem !== undefined) return problem
-  const differences: UpgradeDifference[] = []
+  const differences: RowDifference[] = []
   for (const row of rows) {
     const place = placeAt(row.address, of, known)
     if (typeof place === 'string') return place
     const kind = differenceOf(row, place, of)
     if (kind === undefined) continue
     const { entry } = place
-    const block = entry !== undefined && isBound(entry) ? holderOf(entry.row) : undefined
-    const old = holderOf({ owner: row.podref, container: row.id, interface: row.ifname })
-    differences.push({ kind, address: row.address, old, ...(block !== undefined && { block }) })
+    const block = entry !== undefined && isBound(entry) ? entry.row : undefined
+    differences.push({ kind, address: row.address, row, block })
   }
   return [...differences, ...surplus(rows, of, known)]
 }
@@ -166,20 +181,16 @@ export function differenceAt({ row, parsed, entry, unit }: RowPlace): UpgradeDif
 }
 
 /** The rows in the pools of blocks that the pool of whereabouts does not have. */
-function surplus(
-  rows: readonly PoolRow[],
-  { targets, domain }: Blocks,
-  known: KnownBlocks,
-): readonly UpgradeDifference[] {
+function surplus(rows: readonly PoolRow[], { targets, domain }: Blocks, known: KnownBlocks): readonly RowDifference[] {
   const inPool = new Set(rows.map(({ address }) => Address.key(address)))
-  const found: UpgradeDifference[] = []
+  const found: RowDifference[] = []
   for (const parsed of known.blocks()) {
     const { spec } = parsed.object
     if (spec.domain !== domain) continue
     for (const entry of parsed.entries) {
       if (!isBound(entry) || !targets.includes(entry.row.pool ?? spec.pool)) continue
       const address = addressOf(parsed, entry)
-      if (!inPool.has(Address.key(address))) found.push({ kind: 'surplus', address, block: holderOf(entry.row) })
+      if (!inPool.has(Address.key(address))) found.push({ kind: 'surplus', address, block: entry.row })
     }
   }
   return found

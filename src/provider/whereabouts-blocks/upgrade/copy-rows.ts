@@ -18,8 +18,8 @@ import { SidesTask } from './sides-task.js'
  *   row of the same interface gets the id of its present container.
  * - It needs the IPPools of ipam-kit.dev that `planUpgrade` names, accepted into their domains.
  *   They may be disabled.
- * - It writes nothing while an oddity of the pool is an obstacle. The row of a Pod that does not
- *   exist or report the address is not written: both sides differ then.
+ * - It writes nothing while an oddity of the pool as a whole is an obstacle. A row with an obstacle is
+ *   not written, nor that of a Pod that does not exist or report the address: both sides differ then.
  * - It lists the pools and reservations of the namespace and all Pods, and then the blocks of the
  *   domain. It writes each block for its version, so that other writers lose nothing.
  *
@@ -65,8 +65,12 @@ class CopyTask extends PoolTask<UpgradeOutcome> {
     if ('step' in read) return read.step
     const { plan, object, known } = read
     if (upgradePhase(object) !== 'dual-write') return wrongPhase(object, 'copyRows')
-    if (!plan.isReady) return notReady(`IPPool ${plan.name} has obstacles`, plan.oddities)
-    const writable = writableRows(plan, known)
+    const obstacles = plan.oddities.filter(({ isObstacle }) => isObstacle)
+    if (obstacles.some(({ key, address }) => key === undefined && address === undefined)) {
+      return notReady(`IPPool ${plan.name} has obstacles`, plan.oddities)
+    }
+    const ofRows = new Set(obstacles.map(({ key }) => key))
+    const writable = writableRows({ ...plan, rows: plan.rows.filter(({ key }) => !ofRows.has(key)) }, known)
     if (typeof writable === 'string') return notReady(writable, plan.oddities)
     if (writable.length > 0) {
       const outcome = { kind: 'writes', message: `copy ${writable.length} rows of ${plan.name}` }

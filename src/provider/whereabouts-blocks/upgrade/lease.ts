@@ -1,8 +1,11 @@
 import { asObject } from '../../../crd/meta/json.js'
-import type { KubeObject, ObjectRef } from '../../../crd/meta/object.js'
-import { leaseName } from '../../../crd/whereabouts/index.js'
+import type { KindInfo, KubeObject, ObjectRef } from '../../../crd/meta/object.js'
+import { IPPool, leaseName } from '../../../crd/whereabouts/index.js'
 import { unwrap } from '../../../errors/index.js'
-import { type CreateEffect, type MergePatchEffect, patchObject } from '../../../plan/index.js'
+import { type CreateEffect, type MergePatchEffect, patchObject, type Step } from '../../../plan/index.js'
+import { writeStep } from '../../blocks/tasks/steps.js'
+import { upgradePhase } from '../../whereabouts/tasks/objects.js'
+import type { ReadObjects } from '../../whereabouts/tasks/read-objects.js'
 
 // The Lease that each ADD and DEL of upstream waits for. client-go since 1.27 waits as long as the
 // record of the Lease says. Older ones wait for 1.5 s, and then name themselves in the Lease.
@@ -55,4 +58,28 @@ export function takeLease(
   if (lease !== null) return patchObject(lease, { spec }, why)
   const { apiVersion, kind, ...metadata } = leaseRef(namespace)
   return { kind: 'create', object: { apiVersion, kind, metadata, spec }, why }
+}
+
+/** Where a task finds the objects of whereabouts that it has read. */
+interface Reader {
+  readonly objects: ReadObjects
+  readonly namespace: string
+  readonly holder: string
+  /** Lists a kind. `undefined`: it is listed. */
+  list(kind: KindInfo, why: string): Step<never> | undefined
+}
+
+/**
+ * Gives the Lease up if the upgrade holds it and no pool of the namespace has a phase. `undefined`:
+ * nothing is left to do.
+ */
+export function endLease({ objects, namespace, holder, list }: Reader, nowMs: number): Step<never> | undefined {
+  const lease = objects.get(leaseRef(namespace))
+  if (!lease || leaseState(lease, holder, nowMs).kind !== 'ours') return undefined
+  const listed = list(IPPool.info, 'whether another pool is upgraded')
+  if (listed !== undefined) return listed
+  const isUsed = [...objects.ofKind(IPPool.info)].some((pool) => upgradePhase(pool) !== undefined)
+  if (isUsed) return undefined
+  const spec = { holderIdentity: '', leaseDurationSeconds: 1 }
+  return writeStep(patchObject(lease, { spec }, 'no pool of whereabouts is upgraded any more'))
 }

@@ -2,7 +2,7 @@ import type { KubeObject } from '../../../crd/meta/object.js'
 import { IPPool, readRows } from '../../../crd/whereabouts/index.js'
 import { patchObject } from '../../../plan/index.js'
 import { UPGRADE_ANNOTATION, type UpgradePhase, upgradePhase } from '../../whereabouts/tasks/objects.js'
-import type { UpgradeDifference } from './compare.js'
+import { type RowDifference, reportOf } from './compare.js'
 import type { DifferentRows, PhaseOutcome, SameRows, UpgradeNotReady, WrongPhase } from './outcome.js'
 import type { UpgradeOddity } from './report.js'
 
@@ -47,7 +47,7 @@ export function notReady(message: string, oddities: readonly UpgradeOddity[] = [
 export function statement(
   object: KubeObject,
   rows: readonly unknown[],
-  differences: readonly UpgradeDifference[],
+  differences: readonly RowDifference[],
 ): SameRows | DifferentRows {
   const { name, resourceVersion: version = '' } = object.metadata
   const phase = upgradePhase(object)
@@ -56,5 +56,5 @@ export function statement(
     return { kind: 'same', message: `IPPool ${name} and the blocks have the same ${rows.length} rows`, ...of }
   }
   const message = `IPPool ${name} and the blocks differ in ${differences.length} addresses`
-  return { kind: 'different', message, ...of, differences }
+  return { kind: 'different', message, ...of, differences: differences.map(reportOf) }
 }

@@ -8,7 +8,10 @@ export interface UpgradeRequest {
   readonly pool: string
   /** The namespace of the objects of whereabouts. Empty or left out: `kube-system`. */
   readonly namespace?: string | undefined
-  /** As for `planUpgrade`: the networks of all definitions with the IPAM type `whereabouts`. */
+  /**
+   * The networks of all definitions with the IPAM type `whereabouts`, and of those whose pools are
+   * upgraded and that have the type `ipam-kit` already: the `config` of `readBlockNetwork`.
+   */
   readonly networks: readonly WhereaboutsConfig[]
   /**
    * The `holderIdentity` under which the upgrade holds the Lease of upstream. The same for all tasks

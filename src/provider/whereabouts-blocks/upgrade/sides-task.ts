@@ -1,6 +1,6 @@
 import { IPBlock } from '../../../crd/ipam-kit/ip-block.js'
 import { formatRef, type KindInfo, type KubeObject, type ObjectRef, refOf } from '../../../crd/meta/object.js'
-import { IPPool, type PoolRow } from '../../../crd/whereabouts/index.js'
+import { IPPool, OverlappingRangeIPReservation, type PoolRow } from '../../../crd/whereabouts/index.js'
 import type { Change, Outcome, Step, Task, TaskTime } from '../../../plan/index.js'
 import type { TaskQuery } from '../../../plan/task.js'
 import { KnownBlocks } from '../../blocks/tasks/known-blocks.js'
@@ -8,8 +8,8 @@ import { listStep, poolRef } from '../../blocks/tasks/steps.js'
 import { readRowClaim } from '../../whereabouts/tasks/holder.js'
 import { ReadObjects } from '../../whereabouts/tasks/read-objects.js'
 import { DEFAULT_NAMESPACE } from '../../whereabouts/tasks/request.js'
-import { compareRows, type UpgradeDifference } from './compare.js'
-import { holderOf, leaseRef, leaseState } from './lease.js'
+import { compareRows, type RowDifference } from './compare.js'
+import { endLease, holderOf, leaseRef, leaseState } from './lease.js'
 import { type OldPool, obstacle, oldPools } from './old-pools.js'
 import type { OtherWriter, UpgradeNotReady } from './outcome.js'
 import { type Ended, notReady } from './phase.js'
@@ -28,7 +28,7 @@ export interface Sides {
   readonly old: OldPool
   readonly rows: readonly PoolRow[]
   readonly known: KnownBlocks
-  readonly differences: readonly UpgradeDifference[]
+  readonly differences: readonly RowDifference[]
 }
 
 /**
@@ -70,6 +70,11 @@ export abstract class SidesTask<O extends Outcome> implements Task<O> {
     this.#listed.add(`${apiVersion} ${kind}`)
   }
 
+  /** The pool as it was read last. `null`: it does not exist. `undefined`: it was not read. */
+  protected get stored(): KubeObject | null | undefined {
+    return this.#old.get(this.#poolRef)
+  }
+
   /** The pool as it was read last, or how the task ends without it. */
   protected pool(): KubeObject | { readonly step: Reading | Ended<UpgradeNotReady> } {
     const object = this.#old.get(this.#poolRef)
@@ -105,9 +110,9 @@ export abstract class SidesTask<O extends Outcome> implements Task<O> {
   /** Begins another reading. @returns false: there were too many */
   protected again(): boolean {
     if (++this.#readings >= MOST_READINGS) return false
-    const object = this.#old.get(this.#poolRef)
+    const kept = [this.#poolRef, leaseRef(this.namespace)].map((ref) => this.#old.get(ref))
     this.#old = new ReadObjects()
-    if (object) this.#old.observe({ kind: 'present', object })
+    for (const object of kept) if (object) this.#old.observe({ kind: 'present', object })
     this.#known = new KnownBlocks()
     this.#since = this.#known.clock
     this.#listed.clear()
@@ -116,10 +121,16 @@ export abstract class SidesTask<O extends Outcome> implements Task<O> {
     return true
   }
 
+  /** Gives the Lease up after the last pool. `undefined`: nothing is left to do. */
+  protected endLease({ nowMs }: TaskTime): Step<never> | undefined {
+    const list = this.list.bind(this)
+    return endLease({ objects: this.#old, namespace: this.namespace, holder: this.#holder, list }, nowMs)
+  }
+
   /** How a task ends that needs the Lease of upstream, and no longer has it. */
   protected lostLease({ nowMs }: TaskTime): Ended<OtherWriter> | undefined {
     const lease = this.#old.get(leaseRef(this.namespace)) ?? null
-    const state = leaseState(lease, holderOf(this.request.leaseHolder), nowMs)
+    const state = leaseState(lease, this.#holder, nowMs)
     if (state.kind === 'ours') return undefined
     const holder = state.kind === 'held' ? state.holder : ''
     const message = 'the upgrade has lost the Lease of whereabouts: a plugin of upstream may write'
@@ -130,14 +141,29 @@ export abstract class SidesTask<O extends Outcome> implements Task<O> {
     return this.request.namespace || DEFAULT_NAMESPACE
   }
 
-  /** The kinds of whereabouts that a reading lists. */
-  protected get lists(): readonly KindInfo[] {
-    return []
+  /** Whether a reading lists the reservations. */
+  protected get needsReservations(): boolean {
+    return false
+  }
+
+  /** The objects of whereabouts that were read. */
+  protected get objects(): ReadObjects {
+    return this.#old
+  }
+
+  /** Lists a kind of whereabouts. `undefined`: it was listed in this reading. */
+  protected list({ apiVersion, kind }: KindInfo, why: string): Reading | undefined {
+    if (this.#listed.has(`${apiVersion} ${kind}`)) return undefined
+    return { kind: 'list', query: { apiVersion, kind, namespace: this.namespace, fields: {} }, why }
   }
 
   /** Whether the Lease is read with the pool. */
   protected get needsLease(): boolean {
     return true
+  }
+
+  get #holder(): string {
+    return holderOf(this.request.leaseHolder)
   }
 
   get #poolRef(): ObjectRef {
@@ -154,14 +180,10 @@ export abstract class SidesTask<O extends Outcome> implements Task<O> {
     const { domain, targets } = blocksOf(old)
     const unread = targets.filter((name) => this.#known.pool(name) === undefined)
     if (unread.length > 0) return { kind: 'get', refs: unread.map(poolRef), why: 'the pools of the rows' }
-    for (const { apiVersion, kind } of this.lists) {
-      if (this.#listed.has(`${apiVersion} ${kind}`)) continue
-      return {
-        kind: 'list',
-        query: { apiVersion, kind, namespace: this.namespace, fields: {} },
-        why: 'the reservations',
-      }
-    }
+    const reservations = this.needsReservations
+      ? this.list(OverlappingRangeIPReservation.info, 'the reservations of the rows')
+      : undefined
+    if (reservations !== undefined) return reservations
     const { apiVersion, kind } = IPBlock.info
     if (!this.#listed.has(`${apiVersion} ${kind}`)) return listStep({ 'spec.domain': domain }, 'the rows')
     return this.#isConfirmed ? undefined : this.#poolStep()

@@ -1,0 +1,79 @@
+import type { Step, Task, TaskTime } from '../../../plan/index.js'
+import { writeStep } from '../../blocks/tasks/steps.js'
+import { type UpgradePhase, upgradePhase } from '../../whereabouts/tasks/objects.js'
+import type { PhaseOutcome } from './outcome.js'
+import { inPhase, phasePatch, statement, wrongPhase } from './phase.js'
+import { checkRequest, type UpgradeRequest } from './request.js'
+import { returnReservations, returnRows } from './return-rows.js'
+import { type Sides, SidesTask } from './sides-task.js'
+
+/**
+ * The task that takes one pool of whereabouts one phase back. A second run takes it back another
+ * phase, so read the phase before that. Run it by `runTask`.
+ *
+ * From `blocks` to `dual-write`:
+ *
+ * - Before that, give all definitions the type `whereabouts` again, and wait until ADDs of the type
+ *   `ipam-kit` have ended.
+ * - The pool gets the rows of the blocks, with their reservations, and loses all others. The phase
+ *   changes at a version of the pool at which both sides are the same.
+ * - `otherWriter`: a plugin of upstream may have written rows. Compare both sides, and run
+ *   `startUpgrade`.
+ *
+ * From `dual-write` to no phase:
+ *
+ * - The phase is removed at a version of the pool that has every row of the blocks (else
+ *   `different`). The blocks stay as they are.
+ * - If no pool of the namespace has a phase then, the Lease of upstream is given up. A run for a
+ *   pool without a phase does only that.
+ *
+ * @throws IpamError `INVALID_ARGUMENT`
+ */
+export function rollBack(request: UpgradeRequest): Task<PhaseOutcome> {
+  checkRequest('rollBack', request)
+  return new RollBackTask(request)
+}
+
+class RollBackTask extends SidesTask<PhaseOutcome> {
+  /** The phase that the pool had first. */
+  #from: UpgradePhase | undefined
+
+  next(time: TaskTime): Step<PhaseOutcome> {
+    const pool = this.pool()
+    if ('step' in pool) return pool.step
+    const phase = upgradePhase(pool)
+    if (phase === 'unknown') return wrongPhase(pool, 'rollBack')
+    if (phase === undefined) return this.endLease(time) ?? inPhase(pool)
+    this.#from ??= phase
+    if (phase !== this.#from) return inPhase(pool)
+    const sides = this.sides(time)
+    if ('step' in sides) return sides.step
+    return phase === 'blocks' ? this.#toDualWrite(sides, time) : this.#toNone(sides, time)
+  }
+
+  protected override get needsReservations(): boolean {
+    return this.#from === 'blocks'
+  }
+
+  #toDualWrite(sides: Sides, time: TaskTime): Step<PhaseOutcome> {
+    const { object, rows, differences } = sides
+    const lost = this.lostLease(time)
+    if (lost !== undefined) return lost
+    const reservation = this.objects.get.bind(this.objects)
+    const effects = differences.length > 0 ? returnRows(sides, reservation) : returnReservations(sides, reservation)
+    if (effects.length > 0) {
+      const message = `make IPPool ${object.metadata.name} the same as the blocks`
+      return { kind: 'write', plan: { outcome: { kind: 'writes', message }, effects } }
+    }
+    const compared = statement(object, rows, differences)
+    if (compared.kind === 'same') return writeStep(phasePatch(object, 'dual-write'))
+    return this.again() ? this.next(time) : { kind: 'done', outcome: compared }
+  }
+
+  #toNone({ object, rows, differences }: Sides, time: TaskTime): Step<PhaseOutcome> {
+    const lacking = differences.filter(({ kind }) => kind === 'surplus' || kind === 'other')
+    const compared = statement(object, rows, lacking)
+    if (compared.kind === 'same') return writeStep(phasePatch(object, undefined))
+    return this.again() ? this.next(time) : { kind: 'done', outcome: compared }
+  }
+}

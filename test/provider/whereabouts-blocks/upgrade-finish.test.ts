@@ -1,0 +1,87 @@
+import { finishUpgrade } from 'ipam-kit/provider/whereabouts-blocks'
+import { expect, test } from 'vitest'
+import { reservation } from './old-objects.js'
+import { UpgradeWorld } from './upgrade-world.js'
+
+const POOL = 'blue-10.0.0.0-28'
+const IPAM = { range: '10.0.0.0/28', network_name: 'blue' }
+
+async function world(...more: readonly object[]): Promise<UpgradeWorld> {
+  const made = await new UpgradeWorld([IPAM, ...more]).prepare()
+  await made.add('a')
+  await made.add('b')
+  await made.start(POOL)
+  expect(await made.copy(POOL)).toMatchObject({ kind: 'same' })
+  expect(await made.cut(POOL)).toMatchObject({ kind: 'phase' })
+  return made
+}
+
+test('finishUpgrade deletes the pool and its reservations, and gives the Lease up', async () => {
+  const made = await world()
+  await made.put(reservation('10.0.0.9', 'z', 'blue'))
+  await made.put(reservation('10.0.0.1', 'a'))
+  const blocks = await made.blockRows()
+  const outcome = await made.finish(POOL)
+  expect(outcome).toEqual({
+    kind: 'phase',
+    message: 'IPPool blue-10.0.0.0-28 of whereabouts does not exist',
+    phase: undefined,
+    rows: 0,
+    version: '',
+  })
+  expect(await made.finish(POOL)).toEqual(outcome)
+  expect((await made.reservations()).map((text) => text.split(' ')[0])).toEqual(['10.0.0.1', 'blue-10.0.0.9'])
+  expect(await made.oldObjects()).not.toContain('"IPPool"')
+  expect(await made.blockRows()).toEqual(blocks)
+  expect(await made.leaseSpec()).toMatchObject({ holderIdentity: '' })
+})
+
+test('finishUpgrade keeps the Lease while another pool has a phase', async () => {
+  const made = await world({ range: '10.0.1.0/28' })
+  await made.add('x', 'c-x', 1)
+  await made.start('10.0.1.0-28')
+  expect((await made.finish(POOL)).kind).toBe('phase')
+  expect(await made.leaseSpec()).toMatchObject({ holderIdentity: 'ipam-kit-upgrade' })
+})
+
+test('finishUpgrade needs the phase blocks and the Lease', async () => {
+  const made = await world()
+  await made.lease({ holderIdentity: 'n1/x' })
+  expect((await made.finish(POOL)).kind).toBe('otherWriter')
+  await made.lease({ holderIdentity: 'ipam-kit-upgrade' })
+  await made.back(POOL)
+  expect((await made.finish(POOL)).kind).toBe('wrongPhase')
+  expect(await made.oldRows(POOL)).toHaveLength(2)
+  expect(() => finishUpgrade({ networks: [] } as never)).toThrow(/pool/u)
+})
+
+test('finishUpgrade may end before each of its requests, and meet an ADD or a roll-back there', async () => {
+  let request = 0
+  for (let isReached = true; isReached; request++) {
+    const made = await world()
+    isReached = await made.crash(POOL, request, 'finish')
+    expect((await made.finish(POOL)).kind).toBe('phase')
+    expect(await made.reservations()).toEqual([])
+    expect(await made.leaseSpec()).toMatchObject({ holderIdentity: '' })
+  }
+  expect(request).toBe(9)
+  const ends = new Set<string>()
+  for (let at = 0; at < 6; at++) {
+    const made = await world()
+    made.before = async (number) => {
+      if (number === at) await made.add('c')
+    }
+    await made.finish(POOL)
+    expect(await made.reservations()).toEqual([])
+    const other = await world()
+    other.before = async (number) => {
+      if (number !== at) return
+      other.before = () => {}
+      await other.back(POOL)
+    }
+    const { kind } = await other.finish(POOL)
+    ends.add(kind)
+    if (kind === 'wrongPhase') expect(await other.oldRows(POOL)).toHaveLength(2)
+  }
+  expect([...ends]).toEqual(['wrongPhase'])
+})
