@@ -12,6 +12,8 @@ import {
   blockDel,
   copyRows,
   cutOver,
+  dualAdd,
+  dualDel,
   finishUpgrade,
   type PhaseOutcome,
   poolsOf,
@@ -127,6 +129,29 @@ export class UpgradeWorld {
     const ended = await runTask(task, store, { now: () => this.nowMs })
     if (ended.kind !== 'done' || ended.outcome.kind !== 'allocated') return ended.kind
     return Address.format(ended.outcome.addresses[0]!.prefix.address)
+  }
+
+  /** Adds an interface by the tasks for pools in an upgrade. */
+  async dualAdd(name: string, store = this.store): Promise<string> {
+    const found = await this.store.get(podRef(name))
+    const podUid = (found.ok && found.value.metadata.uid) || `uid-${name}`
+    const task = dualAdd({ ...this.#request(name, `c-${name}`, 0), podUid })
+    const ended = await runTask(task, store, { now: () => this.nowMs })
+    if (ended.kind !== 'done' || ended.outcome.kind !== 'allocated') return ended.kind
+    const address = Address.format(ended.outcome.addresses[0]!.prefix.address)
+    await this.report(name, [`net1=${address}`])
+    return address
+  }
+
+  async dualDel(name: string, store = this.store): Promise<void> {
+    await runTask(dualDel(this.#request(name, `c-${name}`, 0)), store, { now: () => this.nowMs })
+  }
+
+  /** The phase of the pool of whereabouts. `undefined`: it has none, or does not exist. */
+  async phaseOf(pool: string): Promise<string | undefined> {
+    const { apiVersion, kind } = OldPool.info
+    const found = await this.store.get({ apiVersion, kind, namespace: NAMESPACE, name: pool })
+    return found.ok ? found.value.metadata.annotations?.['ipam-kit.dev/upgrade'] : undefined
   }
 
   /** The Pod with what it reports; it is created if it does not exist. */
