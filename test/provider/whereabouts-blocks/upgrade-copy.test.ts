@@ -1,5 +1,6 @@
 import { Address } from 'ipam-kit/cidr'
 import { IPBlock } from 'ipam-kit/crd/ipam-kit'
+import { refOf } from 'ipam-kit/crd/meta'
 import { unwrap } from 'ipam-kit/errors'
 import type { UpgradeOutcome } from 'ipam-kit/provider/whereabouts-blocks'
 import { copyRows, verifyUpgrade } from 'ipam-kit/provider/whereabouts-blocks'
@@ -65,6 +66,22 @@ describe('copyRows', () => {
     expect(text(await made.copy(POOL))).toEqual(['same'])
     expect(await made.store.list(IPBlock.info)).toEqual(blocks)
     expect(await made.blockRows()).toEqual(await made.oldRows(POOL))
+  })
+
+  test('releases the row of an earlier container whose DEL was lost', async () => {
+    const made = await withRows()
+    await made.copy(POOL)
+    // the sweep has freed the row of the earlier container
+    const later = row('p7', { id: 'c-later' })
+    const { apiVersion, kind, metadata } = oldPool('10.0.0.0/23')
+    const ref = { apiVersion, kind, namespace: metadata.namespace, name: POOL }
+    unwrap(await made.store.patch(ref, { spec: { allocations: { 7: null, 300: null, 8: later } } }))
+    await made.put(reservation('10.0.0.8', 'p7'))
+    await made.store.delete(refOf(reservation('10.0.0.7', 'p7')))
+    await made.store.delete(refOf(reservation('10.0.1.44', 'p300')))
+    await made.report('p7', ['net1=10.0.0.8'])
+    expect(text(await made.copy(POOL))).toEqual(['different', 'surplus 10.0.1.44'])
+    expect((await made.blockRows()).filter((each) => !each.includes('p300'))).toEqual(await made.oldRows(POOL))
   })
 
   test('ends the same after a crash before any of its requests', async () => {

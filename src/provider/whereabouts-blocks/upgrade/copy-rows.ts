@@ -1,21 +1,24 @@
 import type { Change, Step, Task, TaskTime } from '../../../plan/index.js'
 import type { TaskQuery } from '../../../plan/task.js'
+import { writeStep } from '../../blocks/tasks/steps.js'
 import { upgradePhase } from '../../whereabouts/tasks/objects.js'
 import { writableRows } from './compare.js'
 import { copyEffects } from './copy-effects.js'
+import { releaseFormerRow } from './former-rows.js'
 import type { UpgradeOutcome } from './outcome.js'
 import { notReady, statement, wrongPhase } from './phase.js'
 import { PoolTask } from './pool-task.js'
 import { checkRequest, type UpgradeRequest } from './request.js'
-import { SidesTask } from './sides-task.js'
+import { blocksOf, SidesTask } from './sides-task.js'
 
 /**
  * The task that writes the rows of one pool of whereabouts to blocks, in the phase `dual-write`. Run
  * it by `runTask`, as often as you like: it writes what is missing, and ends with the statement of
  * {@link verifyUpgrade}.
  *
- * - It changes no object of whereabouts, and never removes a row or gives it to another holder. A
- *   row of the same interface gets the id of its present container.
+ * - It changes no object of whereabouts, and never gives a row to another holder. A row of the same
+ *   interface gets the id of its present container. A row of an earlier container is released if the
+ *   pool has a row of a later one, and no row of its address.
  * - It needs the IPPools of ipam-kit.dev that `planUpgrade` names, accepted into their domains.
  *   They may be disabled.
  * - It writes nothing while an oddity of the pool as a whole is an obstacle. A row with an obstacle is
@@ -43,6 +46,18 @@ export function copyRows(request: UpgradeRequest): Task<UpgradeOutcome> {
 export function verifyUpgrade(request: UpgradeRequest): Task<UpgradeOutcome> {
   checkRequest('verifyUpgrade', request)
   return new VerifyTask(request)
+}
+
+class VerifyTask extends SidesTask<UpgradeOutcome> {
+  next(time: TaskTime): Step<UpgradeOutcome> {
+    const sides = this.sides(time)
+    if ('step' in sides) return sides.step
+    return { kind: 'done', outcome: statement(sides.object, sides.rows, sides.differences) }
+  }
+
+  protected override get needsLease(): boolean {
+    return false
+  }
 }
 
 class CopyTask extends PoolTask<UpgradeOutcome> {
@@ -76,19 +91,26 @@ class CopyTask extends PoolTask<UpgradeOutcome> {
       const outcome = { kind: 'writes', message: `copy ${writable.length} rows of ${plan.name}` }
       return { kind: 'write', plan: { outcome, effects: copyEffects(writable, time.nowMs) } }
     }
-    this.#verify = new VerifyTask(this.request)
+    this.#verify = new CleanTask(this.request)
     return this.#verify.next(time)
   }
 }
 
-class VerifyTask extends SidesTask<UpgradeOutcome> {
-  next(time: TaskTime): Step<UpgradeOutcome> {
+/** Releases rows of earlier containers before it states the result. */
+class CleanTask extends VerifyTask {
+  /** Whether a row was to be released: the pool may have changed since it was read. */
+  #hasWritten = false
+
+  override next(time: TaskTime): Step<UpgradeOutcome> {
+    if (this.#hasWritten && !this.again()) return super.next(time)
+    this.#hasWritten = false
     const sides = this.sides(time)
     if ('step' in sides) return sides.step
-    return { kind: 'done', outcome: statement(sides.object, sides.rows, sides.differences) }
-  }
-
-  protected override get needsLease(): boolean {
-    return false
+    const { object, rows, old, known } = sides
+    const isOurs = upgradePhase(object) === 'dual-write'
+    const effect = isOurs ? releaseFormerRow(rows, blocksOf(old), known, time.nowMs) : undefined
+    if (effect === undefined) return super.next(time)
+    this.#hasWritten = true
+    return writeStep(effect)
   }
 }

@@ -191,7 +191,7 @@ export abstract class SidesTask<O extends Outcome> implements Task<O> {
 }
 
 /** Where the rows of a pool are in blocks. */
-function blocksOf({ ranges }: OldPool): { readonly domain: string; readonly targets: readonly string[] } {
+export function blocksOf({ ranges }: OldPool): { readonly domain: string; readonly targets: readonly string[] } {
   return { domain: ranges[0]?.domain ?? '', targets: ranges.map(({ name }) => name) }
 }
 

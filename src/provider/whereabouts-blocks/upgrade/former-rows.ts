@@ -1,0 +1,41 @@
+import * as Address from '../../../cidr/nouns/address.js'
+import type { PoolRow } from '../../../crd/whereabouts/index.js'
+import type { Effect } from '../../../plan/index.js'
+import { addressOf } from '../../blocks/block/allocation.js'
+import { type BlockEntry, isBound, type ParsedBlock } from '../../blocks/block/parsed-block.js'
+import { takeBack } from '../../blocks/block/rows.js'
+import { PoolView } from '../../blocks/pool/pool-view.js'
+import type { KnownBlocks } from '../../blocks/tasks/known-blocks.js'
+import type { UpgradePool } from './report.js'
+
+/**
+ * Releases a row of an earlier container in blocks, whose DEL was lost: the pool has no row of its
+ * address, and has a row of another container of the same interface. No ADD of the earlier
+ * container succeeds any more. `undefined`: no block has such a row. O(rows of the domain).
+ *
+ * @param rows those of the pool, at the version at which the blocks were read
+ */
+export function releaseFormerRow(
+  rows: readonly PoolRow[],
+  { domain, targets }: Pick<UpgradePool, 'domain' | 'targets'>,
+  known: KnownBlocks,
+  nowMs: number,
+): Effect | undefined {
+  const addresses = new Set(rows.map(({ address }) => Address.key(address)))
+  const containers = new Map(rows.map(({ podref, ifname = '', id }) => [`${podref} ${ifname}`, id]))
+  const isFormer = (parsed: ParsedBlock, entry: BlockEntry): boolean => {
+    const { owner, interface: name = '', container, pool = parsed.object.spec.pool } = entry.row
+    const present = containers.get(`${owner} ${name}`)
+    const isOther = present !== undefined && container !== undefined && present !== container
+    return isOther && targets.includes(pool) && !addresses.has(Address.key(addressOf(parsed, entry)))
+  }
+  for (const parsed of known.blocks()) {
+    if (parsed.object.spec.domain !== domain) continue
+    const entry = parsed.entries.find((each) => isBound(each) && isFormer(parsed, each))
+    if (entry === undefined) continue
+    const view = known.pool(entry.row.pool ?? parsed.object.spec.pool)
+    const rules = view instanceof PoolView ? view.object.spec : undefined
+    return takeBack({ parsed, entry }, rules, { nowMs, why: 'a later container has its interface' })
+  }
+  return undefined
+}
