@@ -12,6 +12,7 @@ import { inClusterBlocksSystem } from '../test/testing/simulation/in-cluster-blo
 import { nodeIPAMSystem } from '../test/testing/simulation/node-ipam-system.js'
 import { serviceIPSystem } from '../test/testing/simulation/service-ip-system.js'
 import { simulateWhereabouts } from '../test/testing/simulation/whereabouts/index.js'
+import { simulateUpgrade } from '../test/testing/simulation/whereabouts-upgrade/index.js'
 
 export interface System {
   /**
@@ -88,6 +89,10 @@ export const systems: { readonly [name: string]: System } = {
   whereabouts: {
     schedules: { full: 10_000, short: 150 },
     run: (seed, nodes) => simulateWhereabouts({ seed, nodes }),
+  },
+  'whereabouts-upgrade': {
+    schedules: { full: 2000, short: 20 },
+    run: (seed, nodes) => simulateUpgrade({ seed, nodes }),
   },
   'slow-claims': {
     schedules: { full: 400, short: 10 },

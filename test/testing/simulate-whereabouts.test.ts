@@ -1,10 +1,11 @@
-import { type KubeObject, refOf } from 'ipam-kit/crd/meta'
+import type { KubeObject } from 'ipam-kit/crd/meta'
 import type { Effect, Outcome, Step, Task } from 'ipam-kit/plan'
 import { memoryStore } from 'ipam-kit/store/memory'
 import { Dice } from 'ipam-kit/testing'
 import { describe, expect, test } from 'vitest'
 import { Scheduler } from '../../src/testing/simulation/scheduler.js'
 import { share } from '../setup/depth.js'
+import { stepping } from './simulation/stepping.js'
 import { newPod, newSandbox, podrefOf } from './simulation/whereabouts/attachments.js'
 import { simulateWhereabouts, type WhereaboutsOptions } from './simulation/whereabouts/index.js'
 import { type Call, Kubelet } from './simulation/whereabouts/kubelet.js'
@@ -126,25 +127,6 @@ function editing(edit: (effect: Effect, call: Call) => Effect): Library {
     return { ...step, plan: { ...step.plan, effects: step.plan.effects.map((effect) => edit(effect, call)) } }
   }
   return { ...library, task: (call) => stepping(library.task(call), (step) => changed(step, call)) }
-}
-
-/** A task with other steps, which sees other objects. */
-function stepping(
-  task: Task,
-  change: (step: Step) => Step,
-  seen: (object: KubeObject) => KubeObject | undefined = (object) => object,
-): Task {
-  return {
-    next: (time) => change(task.next(time)),
-    observe: (change) => {
-      const object = change.kind === 'present' ? seen(change.object) : undefined
-      if (object !== undefined) task.observe({ kind: 'present', object })
-      else if (change.kind === 'absent') task.observe(change)
-      else task.observe({ kind: 'absent', ref: refOf(change.object), confirmed: true })
-    },
-    listed: (query) => task.listed?.(query),
-    refused: (refusal) => task.refused?.(refusal) ?? false,
-  }
 }
 
 /** An ADD that does not send what it should, and answers all the same. */

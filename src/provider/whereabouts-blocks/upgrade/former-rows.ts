@@ -1,6 +1,5 @@
 import * as Address from '../../../cidr/nouns/address.js'
 import type { PoolRow } from '../../../crd/whereabouts/index.js'
-import type { Effect } from '../../../plan/index.js'
 import { addressOf } from '../../blocks/block/allocation.js'
 import { type BlockEntry, isBound, type ParsedBlock } from '../../blocks/block/parsed-block.js'
 import { takeBack } from '../../blocks/block/rows.js'
@@ -20,7 +19,7 @@ export function releaseFormerRow(
   { domain, targets }: Pick<UpgradePool, 'domain' | 'targets'>,
   known: KnownBlocks,
   nowMs: number,
-): Effect | undefined {
+): ReturnType<typeof takeBack> | undefined {
   const addresses = new Set(rows.map(({ address }) => Address.key(address)))
   const containers = new Map(rows.map(({ podref, ifname = '', id }) => [`${podref} ${ifname}`, id]))
   const isFormer = (parsed: ParsedBlock, entry: BlockEntry): boolean => {

@@ -18,6 +18,8 @@ export interface Call {
   readonly verb: 'ADD' | 'DEL' | 'CHECK' | 'GC'
   /** For GC: one of the network. */
   readonly attachment: Attachment
+  /** The plugin that is on the node now. */
+  readonly program: Flavor
   /** Whether the kubelet stops waiting before the plugin has ended. */
   readonly isAbandoned: boolean
   /** For GC: all interfaces of the network on the node that are not to be freed. */
@@ -60,7 +62,8 @@ const DEL_DELAYS_MS = [0, 0, 0, 1000, 10_000, 60_000]
  */
 export class Kubelet {
   readonly name: string
-  readonly flavor: Flavor
+  /** The plugin that is on the node. */
+  flavor: Flavor
   readonly pods: SimulatedPod[] = []
   /** The attachments that may still need a call, or have one under way. */
   readonly attachments = new Set<Attachment>()
@@ -235,9 +238,9 @@ export class Kubelet {
     this.#send({ verb: 'GC', attachment, isAbandoned: false, valid, record })
   }
 
-  #send(call: Call): void {
+  #send(call: Omit<Call, 'program'>): void {
     this.#busy++
-    this.#jobs.push(call)
+    this.#jobs.push({ ...call, program: this.flavor })
   }
 
   #ended({ verb, attachment, isAbandoned }: Call, answer: Answer): void {

@@ -5,9 +5,11 @@ import {
   type AddOutcome,
   add,
   type CheckOutcome,
+  type CheckRequest,
   check,
   type DelOutcome,
   del,
+  type GcRequest,
   gc,
   type InterfaceRequest,
   readWhereaboutsConfig,
@@ -32,24 +34,35 @@ export interface Library {
   readonly planners: (options: ControllerOptions) => readonly (() => Planner)[]
 }
 
+/** The commands that a plugin carries out. */
+export interface Commands {
+  readonly add: (request: InterfaceRequest) => Task
+  readonly del: (request: InterfaceRequest) => Task
+  readonly check: (request: CheckRequest) => Task
+  readonly gc: (request: GcRequest) => Task
+}
+
 export const library: Library = {
-  task: taskOf,
+  task: (call) => taskOf(call, { add, del, check, gc }),
   answerOf: (_, outcome) => answerOf(outcome as AddOutcome | DelOutcome | CheckOutcome | WhereaboutsGcOutcome),
   planners: (options) => [() => whereaboutsSweep({ namespace: NAMESPACE, ...options })],
 }
 
-function taskOf(call: Call): Task {
+export function taskOf(call: Call, commands: Commands): Task {
   const { verb, attachment } = call
   const request = requestOf(call)
   switch (verb) {
     case 'ADD':
-      return add(request)
+      return commands.add(request)
     case 'DEL':
-      return del(request)
+      return commands.del(request)
     case 'CHECK':
-      return check({ ...request, addresses: (attachment.granted ?? []).map((text) => Address.parse(text)) })
+      return commands.check({
+        ...request,
+        addresses: (attachment.granted ?? []).map((text) => Address.parse(text)),
+      })
     case 'GC':
-      return gc({
+      return commands.gc({
         ...request,
         valid: call.valid?.map(({ sandbox, ifname }) => ({ containerId: sandbox.id, ifname })),
         record: call.record,

@@ -25,6 +25,11 @@ export interface PeopleWorld {
   readonly networks: readonly Network[]
   readonly kubelets: readonly Kubelet[]
   readonly rules: Rules
+  /**
+   * Whether they create no claim and no reservation, delete no pool, and all Pods report their
+   * addresses.
+   */
+  readonly isPlain: () => boolean
   /** What was done, for the schedule. */
   readonly note: (text: string) => void
 }
@@ -53,8 +58,9 @@ export class People {
   }
 
   async act(): Promise<void> {
-    const { dice } = this.#world
-    const draw = dice.next()
+    const { dice, isPlain } = this.#world
+    const drawn = dice.next()
+    const draw = isPlain() && drawn >= 0.72 && drawn < 0.88 ? 0 : drawn
     if (draw < 0.42) await this.#createPod()
     else if (draw < 0.6) await this.#deletePod()
     else if (draw < 0.68) this.#restart()
@@ -73,15 +79,19 @@ export class People {
       for (const pod of kubelet.pods) pod.wanted = 'gone'
     }
     for (const claim of CLAIMS) await store.delete(claimRef(claim))
-    for (const name of [...NAMES, ...MACHINES]) {
-      await store.patch(podRef(name), { metadata: { finalizers: null } })
-      await store.delete(podRef(name))
-    }
+    for (const name of [...NAMES, ...MACHINES]) await this.deleteObject(name)
+  }
+
+  /** Deletes the object of a Pod whose containers have ended. */
+  async deleteObject(name: string): Promise<void> {
+    const { store } = this.#world
+    await store.patch(podRef(name), { metadata: { finalizers: null } })
+    await store.delete(podRef(name))
   }
 
   async #createPod(): Promise<void> {
-    const { store, dice, kubelets, networks, note } = this.#world
-    const isClaiming = dice.chance(0.4)
+    const { store, dice, kubelets, networks, note, isPlain } = this.#world
+    const isClaiming = dice.chance(0.4) && !isPlain()
     const name = dice.pick(isClaiming ? MACHINES : NAMES)
     const candidates = kubelets.filter(({ flavor }) => !isClaiming || flavor === 'ours')
     if (candidates.length === 0) return
@@ -104,7 +114,8 @@ export class People {
       }),
     )
     const uid = created.value.metadata.uid as string
-    const tells = dice.pick(['at once', 'at once', 'late', 'late', 'late', 'never', 'no JSON'] as const)
+    const told = dice.pick(['at once', 'at once', 'late', 'late', 'late', 'never', 'no JSON'] as const)
+    const tells = isPlain() ? 'late' : told
     kubelet.pods.push(newPod({ name, uid, node: kubelet.name, interfaces, tells }))
     note(`creates ${name} on ${kubelet.name}: ${interfaces.map(({ network }) => network.name).join()} ${claim ?? ''}`)
   }
@@ -114,10 +125,7 @@ export class People {
     const [kubelet, pod] = this.#pickPod() ?? []
     if (pod === undefined) {
       // one that has ended, and whose object is left
-      const name = dice.pick([...NAMES, ...MACHINES])
-      await store.patch(podRef(name), { metadata: { finalizers: null } })
-      await store.delete(podRef(name))
-      return
+      return this.deleteObject(dice.pick([...NAMES, ...MACHINES]))
     }
     note(`deletes ${pod.name}`)
     const isForced = dice.chance(0.3)

@@ -23,9 +23,10 @@ export async function restProblems(world: RestWorld): Promise<readonly string[]>
 }
 
 /** Rows without a holder. */
-function rowProblems({ rules }: RestWorld): readonly string[] {
+export function rowProblems({ rules }: Pick<RestWorld, 'rules'>): readonly string[] {
   const live = rules.live
   return rules.stored.allRows.flatMap((row) => {
+    if (!rules.isTruth(row.pool)) return []
     const isHeld = live.some((each) => each.sandbox.id === row.id && each.ifname === row.ifname)
     if (isHeld || rules.isClaimed(row) || namesClaim(rules, row) || isUnsure(rules, row)) return []
     return [`the row of ${row.address} in ${row.pool} is left, of ${row.id} ${row.ifname} of ${row.podref}`]
@@ -70,10 +71,12 @@ function isUnsure(
 }
 
 /** Reservations without a row. */
-function reservationProblems({ rules, networks }: RestWorld): readonly string[] {
+export function reservationProblems({ rules, networks }: Pick<RestWorld, 'rules' | 'networks'>): readonly string[] {
   const checked = networks.filter(({ overlap }) => overlap)
   return [...rules.stored.reservations.values()].flatMap(({ name, podref }) => {
     if (rules.foreign.get(name) === podref) return []
+    if (networks.some((network) => network.ranges.some((range) => !rules.isTruth(poolNameOf(network, range)))))
+      return []
     const rows = checked.flatMap((network) =>
       rowsOf(rules, network).filter((row) => reservationNameOf(network, row.address) === name),
     )
@@ -95,7 +98,7 @@ function addressesNamed(networks: readonly Network[], name: string): readonly st
 }
 
 /** Interfaces in use without row or reservation. */
-function liveProblems({ rules }: RestWorld): readonly string[] {
+export function liveProblems({ rules }: Pick<RestWorld, 'rules'>): readonly string[] {
   return rules.live.flatMap((attachment) => {
     if (attachment.flavor === 'upstream' || attachment.isTainted) return []
     return (attachment.granted ?? []).flatMap((address, nth) => missing(rules, attachment, { address, nth }))
@@ -103,12 +106,14 @@ function liveProblems({ rules }: RestWorld): readonly string[] {
 }
 
 function missing(
-  { stored }: Rules,
+  rules: Rules,
   attachment: Attachment,
   { address, nth }: { readonly address: string; readonly nth: number },
 ): readonly string[] {
   const { network, sandbox, ifname } = attachment
   const pool = poolNameOf(network, network.ranges[nth] as NetworkRange)
+  if (!rules.isTruth(pool)) return []
+  const { stored } = rules
   const row = stored
     .rows(pool)
     .find((each) => each.address === address && each.id === sandbox.id && each.ifname === ifname)

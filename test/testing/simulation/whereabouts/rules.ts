@@ -36,14 +36,14 @@ export class Rules {
   #count = 0
   /** How many changes there had been when a row was written, by pool and key. */
   readonly #written = new Map<string, number>()
-  readonly #sandboxes = new Map<string, Sandbox>()
+  protected readonly sandboxes = new Map<string, Sandbox>()
 
   constructor({ keepsCompleted }: { readonly keepsCompleted: boolean }) {
     this.keepsCompleted = keepsCompleted
   }
 
   made(sandbox: Sandbox): void {
-    this.#sandboxes.set(sandbox.id, sandbox)
+    this.sandboxes.set(sandbox.id, sandbox)
   }
 
   observe(change: Change, actor: Actor): void {
@@ -65,12 +65,12 @@ export class Rules {
     attachment.granted ??= addresses
     if (attachment.flavor === 'upstream') return
     // what a DEL, or the end of the Pod, takes away meanwhile is no mistake
-    if (attachment.hasDel || attachment.isTainted || !this.#hasPod(sandbox)) return
-    if (before !== undefined && before.join() !== addresses.join()) this.#wrong(`${what}, and ${before.join()} before`)
-    if (addresses.length !== network.ranges.length) this.#wrong(`${what}, for ${network.ranges.length} ranges`)
+    if (attachment.hasDel || attachment.isTainted || !this.hasPod(sandbox)) return
+    if (before !== undefined && before.join() !== addresses.join()) this.wrong(`${what}, and ${before.join()} before`)
+    if (addresses.length !== network.ranges.length) this.wrong(`${what}, for ${network.ranges.length} ranges`)
     const wanted = network.ranges.map(({ range }) => Number(range.split('/')[1]))
-    if (wanted.join() !== lengths.join()) this.#wrong(`${what} with the lengths ${lengths.join()}`)
-    for (const [nth, address] of addresses.entries()) this.#checkGiven(attachment, address, nth, what)
+    if (wanted.join() !== lengths.join()) this.wrong(`${what} with the lengths ${lengths.join()}`)
+    for (const [nth, address] of addresses.entries()) this.checkGiven(attachment, address, nth, what)
     this.#checkShared(attachment, addresses, what)
     if (attachment.claim !== undefined) this.#checkClaim(attachment, attachment.claim, addresses, what)
   }
@@ -80,25 +80,30 @@ export class Rules {
     const { sandbox, ifname, network, flavor } = attachment
     if (flavor === 'upstream' || attachment.adds > 0 || attachment.hasLateWrites) return
     const pools = network.ranges.map((range) => poolNameOf(network, range))
-    const left = pools.flatMap((pool) => this.stored.rows(pool)).filter((row) => this.#isOf(row, attachment))
+    const left = pools.flatMap((pool) => this.stored.rows(pool)).filter((row) => this.isOf(row, attachment))
     const [row] = left.filter(({ address }) => !this.#isClaimed(network, address))
-    if (row !== undefined) this.#wrong(`DEL of ${sandbox.id} ${ifname} is done, and the row of ${row.address} is left`)
+    if (row !== undefined) this.wrong(`DEL of ${sandbox.id} ${ifname} is done, and the row of ${row.address} is left`)
   }
 
   /** A CHECK has answered that an interface does not have its addresses. */
   missed({ attachment }: Call, why: string): void {
     const { sandbox, ifname } = attachment
-    if (!isLive(attachment) || attachment.isTainted || !this.#hasPod(sandbox)) return
-    this.#wrong(`CHECK of ${sandbox.id} ${ifname} has failed: ${why}`)
+    if (!isLive(attachment) || attachment.isTainted || !this.hasPod(sandbox)) return
+    this.wrong(`CHECK of ${sandbox.id} ${ifname} has failed: ${why}`)
+  }
+
+  /** Whether the rows of the pool, and their reservations, say what has its addresses. */
+  isTruth(_pool: string): boolean {
+    return true
   }
 
   /** The interfaces that are in use. */
   get live(): readonly Attachment[] {
-    return this.attachments.filter((attachment) => isLive(attachment) && this.#hasPod(attachment.sandbox))
+    return this.attachments.filter((attachment) => isLive(attachment) && this.hasPod(attachment.sandbox))
   }
 
   get attachments(): readonly Attachment[] {
-    return [...this.#sandboxes.values()].flatMap(({ attachments }) => attachments)
+    return [...this.sandboxes.values()].flatMap(({ attachments }) => attachments)
   }
 
   /** Whether an existing claim has the address. */
@@ -108,26 +113,26 @@ export class Rules {
     })
   }
 
-  #checkGiven(attachment: Attachment, address: string, nth: number, what: string): void {
+  protected checkGiven(attachment: Attachment, address: string, nth: number, what: string): void {
     const { network } = attachment
     const range = network.ranges[nth]
     if (range === undefined) return
     if (!addressesOf(network, range, 'ours').includes(address))
-      this.#wrong(`${what}, and ${range.range} does not give it`)
+      this.wrong(`${what}, and ${range.range} does not give it`)
     const pool = poolNameOf(network, range)
     const row = this.stored.rows(pool).find((each) => each.address === address)
-    if (row === undefined || !this.#isOf(row, attachment))
-      this.#wrong(`${what}, and ${pool} has no row of ${address} for it`)
+    if (row === undefined || !this.isOf(row, attachment))
+      this.wrong(`${what}, and ${pool} has no row of ${address} for it`)
     if (!network.overlap) return
     const reservation = this.stored.reservations.get(reservationNameOf(network, address))
-    if (reservation?.podref !== podrefOf(attachment)) this.#wrong(`${what}, and has no reservation of ${address}`)
+    if (reservation?.podref !== podrefOf(attachment)) this.wrong(`${what}, and has no reservation of ${address}`)
   }
 
   #checkShared(attachment: Attachment, addresses: readonly string[], what: string): void {
     for (const other of this.live) {
       if (other === attachment || other.isTainted || domainOf(other.network) !== domainOf(attachment.network)) continue
       const shared = addresses.find((address) => other.granted?.includes(address))
-      if (shared !== undefined) this.#wrong(`${what}, and ${other.sandbox.id} ${other.ifname} uses ${shared}`)
+      if (shared !== undefined) this.wrong(`${what}, and ${other.sandbox.id} ${other.ifname} uses ${shared}`)
     }
   }
 
@@ -138,35 +143,34 @@ export class Rules {
     attachment.claimUid = uid
     const held = this.#claims.get(name)
     if (held !== undefined && held.network === network && held.addresses.join() !== addresses.join())
-      this.#wrong(`${what}, and the claim ${name} has ${held.addresses.join()}`)
+      this.wrong(`${what}, and the claim ${name} has ${held.addresses.join()}`)
     const user = this.live.find((other) => other.sandbox.pod !== attachment.sandbox.pod && other.claimUid === uid)
-    if (user !== undefined) this.#wrong(`${what}, and ${user.sandbox.id} uses the claim ${name}`)
+    if (user !== undefined) this.wrong(`${what}, and ${user.sandbox.id} uses the claim ${name}`)
     this.#claims.set(name, { uid, network, addresses, since: this.#count })
   }
 
   #lostRow(row: Row, actor: Actor): void {
-    const owner = this.#sandboxes.get(row.id)?.attachments.find(({ ifname }) => ifname === row.ifname)
-    const isInUse = owner !== undefined && isLive(owner) && this.#hasPod(owner.sandbox) && has(owner, row.address)
+    const owner = this.sandboxes.get(row.id)?.attachments.find(({ ifname }) => ifname === row.ifname)
+    const isInUse = owner !== undefined && isLive(owner) && this.hasPod(owner.sandbox) && has(owner, row.address)
     const by = nameOf(actor)
     if (actor.kind === 'upstream') {
       if (owner !== undefined) owner.isTainted = true
       for (const [name, claim] of this.#claims) if (claim.addresses.includes(row.address)) this.#claims.delete(name)
       return
     }
-    if (actor.kind === 'people') return
+    if (actor.kind === 'people' || !this.isTruth(row.pool)) return
     if (owner !== undefined && isTakenOver(actor, owner)) {
       owner.isTainted = true
       return
     }
-    if (isInUse) this.#wrong(`${by} has freed ${row.address} of ${row.id} ${row.ifname}, which uses it`)
+    if (isInUse) this.wrong(`${by} has freed ${row.address} of ${row.id} ${row.ifname}, which uses it`)
     this.#dropUnknown(row, actor)
     const isKept = this.stored.rows(row.pool).some(({ address }) => address === row.address)
-    if (!isKept && this.isClaimed(row))
-      this.#wrong(`${by} has freed ${row.address} of ${row.pool}, which a claim holds`)
+    if (!isKept && this.isClaimed(row)) this.wrong(`${by} has freed ${row.address} of ${row.pool}, which a claim holds`)
     if (actor.kind !== 'plugin' || actor.call.verb === 'GC') return
     const { attachment } = actor.call
-    if (!this.#isOf(row, attachment) && attachment.claim === undefined)
-      this.#wrong(`${by} has freed ${row.address} of ${row.id} ${row.ifname}`)
+    if (!this.isOf(row, attachment) && attachment.claim === undefined)
+      this.wrong(`${by} has freed ${row.address} of ${row.id} ${row.ifname}`)
   }
 
   /**
@@ -186,24 +190,25 @@ export class Rules {
     const by = nameOf(actor)
     const holders = this.attachments.filter((each) => {
       const names = each.granted?.map((address) => reservationNameOf(each.network, address))
-      return each.network.overlap && podrefOf(each) === podref && names?.includes(name)
+      const isTruth = each.network.ranges.every((range) => this.isTruth(poolNameOf(each.network, range)))
+      return each.network.overlap && isTruth && podrefOf(each) === podref && names?.includes(name)
     })
     if (actor.kind === 'upstream') {
       for (const holder of holders) holder.isTainted = true
       return
     }
     if (actor.kind === 'people') return
-    if (this.foreign.get(name) === podref) this.#wrong(`${by} has deleted the reservation ${name} of ${podref}`)
-    const user = holders.find((each) => isLive(each) && this.#hasPod(each.sandbox) && !each.isTainted)
+    if (this.foreign.get(name) === podref) this.wrong(`${by} has deleted the reservation ${name} of ${podref}`)
+    const user = holders.find((each) => isLive(each) && this.hasPod(each.sandbox) && !each.isTainted)
     if (user !== undefined && this.#isAdopted(reservation, user, actor)) {
       user.isTainted = true
       return
     }
-    if (user !== undefined) this.#wrong(`${by} has deleted the reservation ${name}, which ${user.sandbox.id} uses`)
+    if (user !== undefined) this.wrong(`${by} has deleted the reservation ${name}, which ${user.sandbox.id} uses`)
     if (actor.kind !== 'plugin' || actor.call.verb === 'GC') return
     const { attachment } = actor.call
     if (podref !== podrefOf(attachment) && attachment.claim === undefined)
-      this.#wrong(`${by} has deleted the reservation ${name} of ${podref}`)
+      this.wrong(`${by} has deleted the reservation ${name} of ${podref}`)
   }
 
   /**
@@ -226,7 +231,7 @@ export class Rules {
     )
   }
 
-  #isOf(row: Row, { sandbox, ifname }: Attachment): boolean {
+  protected isOf(row: Row, { sandbox, ifname }: Attachment): boolean {
     return row.id === sandbox.id && row.ifname === ifname
   }
 
@@ -238,11 +243,11 @@ export class Rules {
   }
 
   /** Whether the Pod of a sandbox exists, and has not ended. */
-  #hasPod({ pod }: Sandbox): boolean {
+  protected hasPod({ pod }: Sandbox): boolean {
     return this.stored.pods.get(pod.name)?.metadata.uid === pod.uid
   }
 
-  #wrong(problem: string): void {
+  protected wrong(problem: string): void {
     this.problems.push(problem)
   }
 }
@@ -257,11 +262,11 @@ function isTakenOver(actor: Actor, { sandbox, claim }: Attachment): boolean {
   return verb === 'ADD' && attachment.claim === claim && attachment.sandbox.pod === sandbox.pod
 }
 
-function has({ granted = [] }: Attachment, address: string): boolean {
+export function has({ granted = [] }: Attachment, address: string): boolean {
   return granted.includes(address)
 }
 
-function nameOf(actor: Actor): string {
+export function nameOf(actor: Actor): string {
   if (actor.kind === 'controller') return actor.name
   if (actor.kind !== 'plugin') return actor.kind
   const { verb, attachment } = actor.call

@@ -40,9 +40,9 @@ export class Stored {
 
   observe(change: Change): Changed {
     const object = change.kind === 'present' ? change.object : undefined
-    const { kind } = object ?? (change as Extract<Change, { kind: 'absent' }>).ref
+    const { apiVersion, kind } = object ?? (change as Extract<Change, { kind: 'absent' }>).ref
     const name = object?.metadata.name ?? (change as Extract<Change, { kind: 'absent' }>).ref.name
-    if (kind === POOL.kind) return this.#observePool(name, object)
+    if (kind === POOL.kind && apiVersion === POOL.apiVersion) return this.#observePool(name, object)
     if (kind === RESERVATION.kind) return this.#observeReservation(name, object)
     if (kind === 'Pod') put(this.pods, name, object)
     if (kind === CLAIM.kind) put(this.claims, name, object)

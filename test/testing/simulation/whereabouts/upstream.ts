@@ -21,14 +21,19 @@ export interface UpstreamProcess {
    * reservations of others that it deletes, an address for two interfaces of a Pod.
    */
   readonly hasDefects: boolean
+  /** Whether its client-go waits as long as the record of the Lease says, as since 1.27. */
+  readonly honoursRecord: boolean
 }
 
 type StoredRow = { readonly id: string; readonly podref: string; readonly ifname?: string }
 type Rows = { readonly [key: string]: StoredRow }
 
+/** Upstream's own duration of the Lease. The record says it in whole seconds. */
 const LEASE_MS = 1500
 const MAX_TRIES = 30
 const MAX_WAITS = 40
+/** How long it waits for a Lease that does not change. */
+const TIMEOUT_MS = 60_000
 
 /**
  * ADD as whereabouts 0.9.4 does it: under the one Lease, for each range the pool first, by a JSON
@@ -205,47 +210,70 @@ async function patchRow(
 /** Does the work of a process while it holds the Lease, which it gives back in the end. */
 async function underLease(process: UpstreamProcess, work: () => Promise<Answer>): Promise<Answer> {
   const { store, name, now } = process
-  const { apiVersion, kind } = LEASE
-  const ref = { apiVersion, kind, namespace: NAMESPACE, name: 'whereabouts' }
-  if (!(await acquire(process, ref)))
+  if (!(await acquire(process))) {
     return { kind: 'failed', why: 'time limit exceeded while waiting to become leader' }
+  }
   const answer = await work()
-  const found = await store.get(ref)
-  if (found.ok && holderOf(found.value).holder === name)
-    await store.update({ ...found.value, spec: { holder: '', renewedMs: now() } })
+  const found = await store.get(LEASE_REF)
+  const record = found.ok && recordOf(found.value)
+  if (record && record.holderIdentity === name) {
+    await store.update({ ...found.value, spec: leaseOf({ holder: '', nowMs: now() }, record) })
+  }
   return answer
 }
 
-type LeaseRef = {
-  readonly apiVersion: string
-  readonly kind: string
-  readonly namespace: string
-  readonly name: string
+const LEASE_REF = { apiVersion: LEASE.apiVersion, kind: LEASE.kind, namespace: NAMESPACE, name: 'whereabouts' } as const
+
+/** What a Lease says. */
+interface LeaseRecord {
+  readonly holderIdentity: string
+  readonly leaseDurationSeconds: number
+  readonly renewTime: string
+  readonly leaseTransitions: number
 }
 
-async function acquire(process: UpstreamProcess, ref: LeaseRef): Promise<boolean> {
-  const { store, name, scheduler, now, changes } = process
-  const spec = () => ({ holder: name, renewedMs: now() })
+async function acquire(process: UpstreamProcess): Promise<boolean> {
+  const { store, name, scheduler, now, changes, honoursRecord } = process
+  /** The version of the Lease that it saw last, and since when. */
+  let seen: { readonly version: string | undefined; readonly sinceMs: number } = { version: '', sinceMs: 0 }
   for (let waits = 0; waits < MAX_WAITS; waits++) {
-    const found = await store.get(ref)
+    const found = await store.get(LEASE_REF)
     if (!found.ok) {
       if (found.failure.code !== 'STORE_NOT_FOUND') return false
-      const { apiVersion, kind, namespace, name: lease } = ref
-      const created = await store.create({ apiVersion, kind, metadata: { namespace, name: lease }, spec: spec() })
+      const { apiVersion, kind, namespace, name: lease } = LEASE_REF
+      const spec = leaseOf({ holder: name, nowMs: now() })
+      const created = await store.create({ apiVersion, kind, metadata: { namespace, name: lease }, spec })
       if (created.ok) return true
       continue
     }
-    const { holder, renewedMs } = holderOf(found.value)
-    if (holder === '' || renewedMs + LEASE_MS <= now()) {
-      if ((await store.update({ ...found.value, spec: spec() })).ok) return true
+    const record = recordOf(found.value)
+    const version = found.value.metadata.resourceVersion
+    if (seen.version !== version) seen = { version, sinceMs: now() }
+    const untilMs = seen.sinceMs + (honoursRecord ? record.leaseDurationSeconds * 1000 : LEASE_MS)
+    if (record.holderIdentity === '' || untilMs <= now()) {
+      const spec = leaseOf({ holder: name, nowMs: now() }, record)
+      if ((await store.update({ ...found.value, spec })).ok) return true
       continue
     }
     const before = changes()
-    await scheduler.turn(name, 'waits for the Lease', () => changes() !== before || renewedMs + LEASE_MS <= now())
+    const timeoutMs = now() + TIMEOUT_MS
+    await scheduler.turn(
+      name,
+      'waits for the Lease',
+      () => changes() !== before || Math.min(untilMs, timeoutMs) <= now(),
+    )
+    if (timeoutMs <= now()) return false
   }
   return false
 }
 
-function holderOf({ spec }: KubeObject): { readonly holder: string; readonly renewedMs: number } {
-  return spec as { readonly holder: string; readonly renewedMs: number }
+function leaseOf({ holder, nowMs }: { readonly holder: string; readonly nowMs: number }, before?: LeaseRecord) {
+  const now = new Date(nowMs).toISOString().replace('Z', '000Z')
+  const leaseTransitions = before === undefined ? 0 : before.leaseTransitions + (holder === '' ? 0 : 1)
+  const leaseDurationSeconds = Math.floor(LEASE_MS / 1000)
+  return { holderIdentity: holder, leaseDurationSeconds, acquireTime: now, renewTime: now, leaseTransitions }
+}
+
+function recordOf({ spec }: KubeObject): LeaseRecord {
+  return spec as LeaseRecord
 }
