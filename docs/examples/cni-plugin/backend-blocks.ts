@@ -1,5 +1,5 @@
 import type { CniConfig } from 'ipam-kit/cni'
-import { Pod } from 'ipam-kit/crd/core'
+import { Node, Pod } from 'ipam-kit/crd/core'
 import { IPBlock, IPPool } from 'ipam-kit/crd/ipam-kit'
 import type { Result } from 'ipam-kit/errors'
 import {
@@ -13,7 +13,7 @@ import {
 import type { Backend, BackendOptions } from './backend.js'
 import { readFlatFile } from './flat-file.js'
 
-const KINDS = [IPPool, IPBlock, Pod].map(({ info }) => info)
+const KINDS = [IPPool, IPBlock, Pod, Node].map(({ info }) => info)
 
 /** A network whose addresses are rows of blocks. */
 export function blocksBackend(

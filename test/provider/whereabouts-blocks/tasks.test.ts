@@ -1,4 +1,6 @@
+import { Node } from 'ipam-kit/crd/core'
 import { IPPool } from 'ipam-kit/crd/ipam-kit'
+import type { KubeObject } from 'ipam-kit/crd/meta'
 import { unwrap } from 'ipam-kit/errors'
 import { blocksWatch, KnownBlocks } from 'ipam-kit/provider/blocks'
 import { type AddOutcome, cniOutcome } from 'ipam-kit/provider/whereabouts'
@@ -42,6 +44,24 @@ describe('ADD', () => {
     await world.add(NET)
     expect(await world.add(NET, { pod: 'p2' })).toEqual(['10.0.0.3/29'])
     expect(world.requests).toEqual(['patch IPBlock whereabouts-4-0a000000-24'])
+  })
+
+  test('reads the Node for its labels, if the pool selects Nodes', async () => {
+    const nodeSelector = { matchLabels: { zone: 'lan' } }
+    await world.pool('lan', { domain: 'lan', subnets: [{ cidr: '10.0.0.0/24' }], nodeSelector })
+    for (const [name, zone] of [
+      ['inside', 'lan'],
+      ['outside', 'wan'],
+    ] as const) {
+      const { apiVersion, kind } = Node.info
+      unwrap(await world.store.create({ apiVersion, kind, metadata: { name, labels: { zone } } } as KubeObject))
+    }
+    const ipam = { pools: ['lan'] }
+    expect(await world.add(ipam, { node: 'inside' })).toEqual(['10.0.0.1/24'])
+    expect(world.requests.slice(0, 2)).toEqual(['get IPPool lan', 'get Node inside'])
+    for (const node of ['outside', 'none']) {
+      expect(await world.add(ipam, { pod: node, node })).toBe('refused: pool lan is not for this node')
+    }
   })
 
   test('serves each range in their order, and static addresses after them', async () => {

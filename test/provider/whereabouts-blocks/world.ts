@@ -1,5 +1,5 @@
 import { Address, Prefix } from 'ipam-kit/cidr'
-import { Pod } from 'ipam-kit/crd/core'
+import { Node, Pod } from 'ipam-kit/crd/core'
 import { IPBlock, IPDomain, IPPool } from 'ipam-kit/crd/ipam-kit'
 import type { KubeObject } from 'ipam-kit/crd/meta'
 import { unwrap } from 'ipam-kit/errors'
@@ -31,7 +31,7 @@ export const NetworkAttachmentDefinition = {
   },
 } as const
 
-const kinds = [Pod.info, IPPool.info, IPBlock.info, IPDomain.info, NetworkAttachmentDefinition.info]
+const kinds = [Pod.info, Node.info, IPPool.info, IPBlock.info, IPDomain.info, NetworkAttachmentDefinition.info]
 
 export interface Who {
   readonly pod?: string

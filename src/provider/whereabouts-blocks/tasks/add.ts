@@ -1,5 +1,6 @@
 import * as Address from '../../../cidr/nouns/address.js'
 import * as Prefix from '../../../cidr/nouns/prefix.js'
+import { Node } from '../../../crd/core/node.js'
 import type { Step, Task, TaskTime } from '../../../plan/index.js'
 import type { TaskRefusal } from '../../../plan/task.js'
 import type { PoolView } from '../../blocks/pool/pool-view.js'
@@ -7,7 +8,7 @@ import { allocate } from '../../blocks/tasks/allocate.js'
 import { KnownBlocks } from '../../blocks/tasks/known-blocks.js'
 import type { AllocationOutcome } from '../../blocks/tasks/outcome.js'
 import { release } from '../../blocks/tasks/release.js'
-import type { Allocation } from '../../blocks/tasks/request.js'
+import type { Allocation, Labels } from '../../blocks/tasks/request.js'
 import type { AskedAddress } from '../../whereabouts/config/types.js'
 import type { AddedAddress, AddOutcome } from '../../whereabouts/tasks/outcome.js'
 import { NetworkTask, podRef } from './network-task.js'
@@ -23,6 +24,7 @@ type Family = 4 | 6
  *
  * - Three requests for one range, if nothing is known: it reads the pool and a block, and writes
  *   the row. One request with a watch
+ * - One request more for a pool with a `nodeSelector`, unless the request has the labels of the Node
  * - The owner of a row is the Pod, by its uid. The same interface of the same Pod gets the same
  *   addresses, also in another container. A late DEL of the former container frees nothing
  * - An address that is asked for has to be one that the pool gives, or keeps for such requests
@@ -57,6 +59,8 @@ class AddTask extends NetworkTask<AddOutcome> {
   #uid: string
   /** The pools in which this task may have written. */
   readonly #begun = new Set<string>()
+  /** Of the request, or read. */
+  #nodeLabels: Labels | undefined
   #plan: Asked | undefined
   #done = 0
   readonly #allocations: Allocation[] = []
@@ -68,6 +72,7 @@ class AddTask extends NetworkTask<AddOutcome> {
     this.#request = request
     this.#places = placesOf(request.network)
     this.#uid = request.podUid ?? ''
+    this.#nodeLabels = request.nodeLabels
   }
 
   override refused(refusal: TaskRefusal): boolean {
@@ -104,6 +109,8 @@ class AddTask extends NetworkTask<AddOutcome> {
         if (notReady === undefined) continue
         return this.readAgain(place) ?? this.#fail({ kind: 'poolNotReady', message: notReady })
       }
+      const node = this.#readNode()
+      if (node !== undefined) return node
       this.#plan = this.#grouped()
     }
     const { groups, asked } = this.#plan
@@ -120,8 +127,20 @@ class AddTask extends NetworkTask<AddOutcome> {
 
   #give({ pools, families, addresses }: Group, time: TaskTime): Step<AllocationOutcome> {
     for (const pool of pools) this.#begun.add(pool)
-    const texts = rowTexts(this.#request, this.#uid)
+    const texts = rowTexts({ ...this.#request, nodeLabels: this.#nodeLabels }, this.#uid)
     return this.delegate(() => allocate({ ...texts, pools, families, addresses }, this.known), time)
+  }
+
+  /** Reads the Node for its labels, if a pool selects Nodes and the request has no labels. */
+  #readNode(): Step<AddOutcome> | undefined {
+    const { nodeName = '' } = this.#request
+    const selects = this.#places.some(({ pool }) => (this.known.pool(pool) as PoolView).object.spec.nodeSelector)
+    if (!selects || nodeName === '' || this.#nodeLabels !== undefined) return undefined
+    const { apiVersion, kind } = Node.info
+    const ref = { apiVersion, kind, name: nodeName }
+    const read = this.read([ref], 'the labels of the Node')
+    if (read === undefined) this.#nodeLabels = this.object(ref)?.metadata.labels ?? {}
+    return read
   }
 
   /** Places as requests to blocks. An owner has one row of each pool and family. */

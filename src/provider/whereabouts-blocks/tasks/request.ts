@@ -26,7 +26,10 @@ export interface BlockInterfaceRequest
    * Labels of the Pod's namespace, for pools with a `namespaceSelector`. Its name is known without.
    */
   readonly namespaceLabels?: Labels | undefined
-  /** Labels of the Node, for pools with a `nodeSelector`. */
+  /**
+   * Labels of the Node, for pools with a `nodeSelector`. Left out: an ADD reads the Node of
+   * `nodeName` for such a pool.
+   */
   readonly nodeLabels?: Labels | undefined
 }
 
