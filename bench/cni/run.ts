@@ -52,10 +52,8 @@ let named = 0
 const nextName = () => `bench-${named++}`
 
 await installClients()
-const plugin = await bundle(exampleNamed('cni-plugin', 'ipam-kit-cni').main, 'bench-cni-plugin', { minify: true })
-const model = await bundle(fileURLToPath(new URL('upstream-process.ts', import.meta.url)), 'bench-cni-model', {
-  minify: true,
-})
+const plugin = await bundle(exampleNamed('cni-plugin', 'ipam-kit-cni').main, 'bench-cni-plugin', { isPlugin: true })
+const model = await bundle(fileURLToPath(new URL('upstream-process.ts', import.meta.url)), 'bench-cni-model')
 const { server, admin } = await startGround()
 const daemons: DaemonProcess[] = []
 try {

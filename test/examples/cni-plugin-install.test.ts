@@ -16,9 +16,9 @@ const bin = join(folder, 'bin')
 afterAll(() => rmSync(folder, { recursive: true }))
 
 describe('installPlugin', () => {
-  test.each(['plugin.mjs', 'plugin'])('installs %s, which a runtime calls with the flags', async (name) => {
+  test.each(['plugin.cjs', 'plugin'])('installs %s, which a runtime calls with the flags', async (name) => {
     const plugin = join(folder, name)
-    const isBundle = name.endsWith('.mjs')
+    const isBundle = name.endsWith('.cjs')
     const program = isBundle ? 'console.log(process.argv.slice(2).join())' : '#!/bin/sh\necho "$1,$2"\n'
     writeFileSync(plugin, program)
     for (const args of ['--record /none', '--record /other']) {
@@ -32,7 +32,7 @@ describe('installPlugin', () => {
   test('leaves the former plugin as it is if it fails, and nothing beside it', () => {
     const former = readFileSync(join(bin, 'ipam-kit'), 'utf8')
     const files = readdirSync(bin).toSorted()
-    const missing = join(folder, 'missing.mjs')
+    const missing = join(folder, 'missing.cjs')
     expect(() => installPlugin({ plugin: missing, bin, name: 'ipam-kit', args: '' })).toThrow('ENOENT')
     expect([readFileSync(join(bin, 'ipam-kit'), 'utf8'), readdirSync(bin).toSorted()]).toEqual([former, files])
   })

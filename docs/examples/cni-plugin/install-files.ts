@@ -3,7 +3,7 @@ import { basename, dirname, join } from 'node:path'
 
 /** What is installed on a node. */
 export interface Installation {
-  /** The bundle (`.mjs`), or the single executable, in the image. */
+  /** The bundle (`.cjs`), or the single executable, in the image. */
   readonly plugin: string
   /** The folder of plugins of the node. */
   readonly bin: string
@@ -26,8 +26,8 @@ export interface ServiceAccount {
  */
 export function installPlugin({ plugin, bin, name, args }: Installation): void {
   mkdirSync(bin, { recursive: true })
-  const isBundle = plugin.endsWith('.mjs')
-  const program = isBundle ? `${name}.mjs` : `${name}.bin`
+  const isBundle = plugin.endsWith('.cjs')
+  const program = isBundle ? `${name}.cjs` : `${name}.bin`
   replace(join(bin, program), (part) => {
     copyFileSync(plugin, part)
     chmodSync(part, 0o755)

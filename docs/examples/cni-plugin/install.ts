@@ -3,7 +3,7 @@
 //
 //   install.ts --plugin FILE --bin FOLDER --kubeconfig FILE [--name NAME] [--args 'ARGS'] [--once]
 //
-//   --plugin FILE      the bundle (.mjs), or the single executable, in the image
+//   --plugin FILE      the bundle (.cjs), or the single executable, in the image
 //   --bin FOLDER       the folder of plugins of the node, as it is mounted
 //   --kubeconfig FILE  is written there, for root alone
 //   --name NAME        the name that the runtime calls. Default: ipam-kit

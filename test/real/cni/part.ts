@@ -42,7 +42,7 @@ export const cniPart: Part = {
   about: 'processes of the example plugin answer a runtime, on objects of whereabouts, on blocks and on a file',
   async run(report, depth) {
     await installSqlite()
-    const program = await bundle(PLUGIN.main, 'cni-plugin', { minify: true })
+    const program = await bundle(PLUGIN.main, 'cni-plugin', { isPlugin: true })
     const folder = mkdtempSync(join(tmpdir(), 'ipam-kit-cni-'))
     const all = async (subject: Subject) => {
       await commands(report, subject, folder)

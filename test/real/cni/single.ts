@@ -12,6 +12,7 @@ const SECONDS = 300
 
 /** Versions of Node whose executables are made, beside the one that runs this. */
 const OTHERS: { readonly [D in Depth]: readonly number[] } = { full: [20, 22, 24, 26], short: [] }
+const OWN = Number.parseInt(process.versions.node, 10)
 
 /** The commands of the guide make an executable, which answers as the plugin does. */
 export async function singleExecutables(
@@ -22,7 +23,7 @@ export async function singleExecutables(
   const page = readFileSync(GUIDE, 'utf8').split('## Make a single executable\n')[1] ?? ''
   const [, commands = ''] = /^```sh\n([\s\S]*?)^```$/m.exec(page) ?? []
   const nodes = [process.execPath]
-  for (const major of OTHERS[depth]) {
+  for (const major of OTHERS[depth].filter((other) => other !== OWN)) {
     nodes.push((await run('npx', ['-y', `node@${major}`, '-p', 'process.execPath'], { seconds: SECONDS })).trim())
   }
   for (const node of nodes) {

@@ -25,7 +25,7 @@ export const whereaboutsPart: Part = {
     'processes of the example plugin give addresses at once, and die: none is given twice, and DEL and sweep leave nothing',
   async run(report, depth) {
     await installClients()
-    const plugin = await bundle(PLUGIN, 'whereabouts', { minify: true })
+    const plugin = await bundle(PLUGIN, 'whereabouts', { isPlugin: true })
     const program = await bundle(CONTROLLERS.main, 'whereabouts-controller')
     const reader = await bundle(READER, 'whereabouts-reader')
     await onOwnGround(async ({ server, admin }) => {
