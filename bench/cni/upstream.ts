@@ -6,8 +6,8 @@ import type { Client } from '../../test/real/controller/client.js'
 
 const NAMESPACE = 'kube-system'
 const GROUP = `/apis/whereabouts.cni.cncf.io/v1alpha1/namespaces/${NAMESPACE}`
-export const POOLS = `${GROUP}/ippools`
-export const RESERVATIONS = `${GROUP}/overlappingrangeipreservations`
+const POOLS = `${GROUP}/ippools`
+const RESERVATIONS = `${GROUP}/overlappingrangeipreservations`
 const LEASES = `/apis/coordination.k8s.io/v1/namespaces/${NAMESPACE}/leases`
 const LEASE = `${LEASES}/whereabouts`
 
