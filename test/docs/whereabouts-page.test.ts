@@ -3,8 +3,8 @@ import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { COMMON_FLAGS, parseFlags } from '../../docs/examples/program/flags.js'
-import { readLine } from '../../docs/examples/whereabouts-admin/admin.js'
 import { FLAGS, plannersOf } from '../../docs/examples/whereabouts-controller/flags.js'
+import { AdminWorld } from '../examples/whereabouts-admin-world.js'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const page = readFileSync(`${root}docs/guides/whereabouts.md`, 'utf8')
@@ -67,15 +67,61 @@ test('the manifests of the controllers name one image, their account and flags o
   expect(plannersOf(values, {}).map(({ name }) => name)).toEqual(['block-networks', 'blocks', 'blocks-sweep'])
 })
 
-test('each command of the program for operators names a manifest, or a command line that it takes', () => {
-  const [apply = '', ...lines] = commandsIn('Show and release addresses')
-  expect(existsSync(root + apply.replace('kubectl apply -f ', ''))).toBe(true)
-  const names = lines.map((line) => {
-    const [, program = '', words = ''] = /^node_modules\/\.bin\/tsx (\S+) (.+)$/.exec(line) ?? []
-    expect(existsSync(root + program)).toBe(true)
-    return readLine(words.split(' ')).name
-  })
-  expect(names).toEqual(['show', 'release', 'release'])
+/** The lines of a section that call the program for operators. */
+function linesOf(heading: string): readonly string[] {
+  return commandsIn(heading).flatMap((line) => (line.startsWith('admin ') ? [line.slice('admin '.length)] : []))
+}
+
+test('the commands of the program for operators are those that it takes, and release an address', async () => {
+  const [apply = '', define = ''] = commandsIn('Show and release addresses')
+  const [, program = ''] = /^admin\(\) \{ node_modules\/\.bin\/tsx (\S+) "\$@"; \}$/.exec(define) ?? []
+  expect([apply.replace('kubectl apply -f ', ''), program].map((file) => existsSync(root + file))).toEqual([true, true])
+  const world = await new AdminWorld().prepare()
+  for (const name of ['web-0', 'web-1']) await world.start(name, 'pool', 'shop')
+  await world.end('web-1', 'shop')
+  const [show, dry, release, ...more] = linesOf('Show and release addresses')
+  expect(more).toEqual([])
+  for (const line of [show, dry]) expect((await world.run(line ?? '')).exit).toBe(0)
+  expect((await world.rows()).pool).toHaveLength(2)
+  expect((await world.run(release ?? '')).exit).toBe(0)
+  expect((await world.rows()).pool).toEqual(['10.10.0.2 shop/web-0'])
+})
+
+test('the commands of the upgrade bring a pool to blocks, and roll back at each step', async () => {
+  const world = await new AdminWorld().prepare()
+  await world.start('web-0')
+  const rows = ['10.10.0.2 ns/web-0']
+  const lines = linesOf('Upgrade to blocks')
+  const back = lines.find((line) => line.includes('roll-back')) ?? ''
+  const forth = lines.filter((line) => line !== back)
+  expect(forth.map((line) => line.split(' ')[1])).toEqual([
+    'plan',
+    'start',
+    'start',
+    'copy',
+    'verify',
+    'cut-over',
+    'finish',
+  ])
+  const run = async (line: string) => {
+    const { exit, out, errors } = await world.run(line)
+    expect([exit, line, exit === 0 ? '' : out + errors]).toEqual([0, line, ''])
+  }
+  const toCutOver = forth.slice(0, -1)
+  // back after `start`, after `copy`, and after the cut-over
+  for (const [steps, backs] of [
+    [3, 1],
+    [4, 1],
+    [6, 2],
+  ] as const) {
+    for (const line of toCutOver.slice(0, steps)) await run(line)
+    for (let nth = 0; nth < backs; nth++) await run(back)
+    expect((await world.rows()).pool).toEqual(rows)
+  }
+  for (const line of toCutOver) await run(line)
+  await world.setType('ipam-kit')
+  for (const line of forth.slice(-1)) await run(line)
+  expect(await world.rows()).toEqual({ pool: [], reserved: [], blocks: rows })
 })
 
 test('the statuses of the program for operators are those that its header says', () => {

@@ -15,11 +15,11 @@ test('rows and reservations are repaired after crashes', async () => {
 test('the document has each step, and text for people is on standard error', async () => {
   const { status, out, err } = await demo('-o', 'json')
   const { steps, writers, checks } = JSON.parse(out) as {
-    steps: { addresses: object[]; pods: string[] }[]
+    steps: { addresses: object[]; pods: string[]; upgrade?: string[] }[]
     writers: object[]
     checks: object[]
   }
-  expect(steps.map(({ addresses }) => addresses.length)).toEqual([8, 9, 9, 6, 7, 0])
+  expect(steps.map(({ addresses }) => addresses.length)).toEqual([8, 9, 9, 6, 7, 7, 9, 9, 0])
   expect(steps[1]?.addresses[2]).toEqual({
     address: '10.10.0.4',
     row: 'shop/web-3',
@@ -27,8 +27,11 @@ test('the document has each step, and text for people is on standard error', asy
     isTold: false,
   })
   expect(steps[1]?.addresses[8]).toEqual({ address: '10.10.0.10', row: 'shop/web-9', reservation: null, isTold: false })
+  expect(steps[4]?.upgrade).toBeUndefined()
+  expect(steps[6]?.upgrade).toEqual(['verifyUpgrade: IPPool 10.10.0.0-27 and the blocks differ in 1 addresses'])
+  expect(steps[7]?.upgrade?.at(-1)).toBe('verifyUpgrade: IPPool 10.10.0.0-27 and the blocks have the same 9 rows')
   expect(writers).toHaveLength(4)
-  expect(checks).toHaveLength(7)
+  expect(checks).toHaveLength(8)
   expect(err).toContain('Checks')
   expect(status).toBe(0)
 })
@@ -84,6 +87,11 @@ test.each<[string, readonly Snapshot[], readonly string[]]>([
     'a sweep leaves a row of no Pod',
     [HALF, snapshotOf({}, { title: 'The sweep', pods: [] }), END],
     ['after a sweep each row and reservation is of a Pod that exists'],
+  ],
+  [
+    'a block names another Pod',
+    [HALF, snapshotOf({ block: 'shop/b' }, { upgrade: ['verifyUpgrade: the same 1 rows'] }), END],
+    ['both sides name the same Pods if the upgrade says so'],
   ],
   ['an address is left over', [HALF], ['nothing is left in the end']],
 ])('the checks see that %s', (_, snapshots, wrong) => {

@@ -6,8 +6,8 @@ import { NETWORK_STATUS_ANNOTATION, NetworkAttachmentDefinition } from 'ipam-kit
 import { IPPool, OverlappingRangeIPReservation, readRows } from 'ipam-kit/crd/whereabouts'
 import { unwrap } from 'ipam-kit/errors'
 import { blocksOperator } from 'ipam-kit/provider/blocks'
-import { add, readWhereaboutsConfig } from 'ipam-kit/provider/whereabouts'
-import { blockAdd, poolsOf } from 'ipam-kit/provider/whereabouts-blocks'
+import { readWhereaboutsConfig } from 'ipam-kit/provider/whereabouts'
+import { blockAdd, dualAdd, poolsOf } from 'ipam-kit/provider/whereabouts-blocks'
 import { LEASE, runTask, runUntilQuiet } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
@@ -51,24 +51,25 @@ export class AdminWorld {
   }
 
   /** A Pod that exists, gets an address and reports it. @returns the address */
-  async start(name: string, on: 'pool' | 'blocks' = 'pool'): Promise<string> {
+  async start(name: string, on: 'pool' | 'blocks' = 'pool', namespace = 'ns'): Promise<string> {
     const { apiVersion, kind } = Pod.info
-    const pod = unwrap(await this.store.create({ apiVersion, kind, metadata: { namespace: 'ns', name } } as KubeObject))
-    const of = { podNamespace: 'ns', podName: name, containerId: `c-${name}`, ifname: 'net1' }
+    const pod = unwrap(await this.store.create({ apiVersion, kind, metadata: { namespace, name } } as KubeObject))
+    const of = { podNamespace: namespace, podName: name, containerId: `c-${name}`, ifname: 'net1' }
     const { config } = this
     const podUid = pod.metadata.uid
-    const task = on === 'pool' ? add({ ...of, config }) : blockAdd({ ...of, podUid, network: { config, pools: [] } })
+    const task =
+      on === 'pool' ? dualAdd({ ...of, config }) : blockAdd({ ...of, podUid, network: { config, pools: [] } })
     const ended = await runTask(task, this.store, { now: this.now })
     if (ended.kind !== 'done' || ended.outcome.kind !== 'allocated') throw new Error(JSON.stringify(ended))
     const address = Address.format(ended.outcome.addresses[0]!.prefix.address)
     const status = JSON.stringify([{ name: 'ns/lab', interface: 'net1', ips: [address] }])
     const annotations = { [NETWORK_STATUS_ANNOTATION]: status }
-    unwrap(await this.store.patch(podRef(name), { metadata: { annotations } }))
+    unwrap(await this.store.patch(podRef(name, namespace), { metadata: { annotations } }))
     return address
   }
 
-  async end(name: string): Promise<void> {
-    unwrap(await this.store.delete(podRef(name)))
+  async end(name: string, namespace = 'ns'): Promise<void> {
+    unwrap(await this.store.delete(podRef(name, namespace)))
   }
 
   /** The rows of pools and of blocks, and the reservations: each with its Pod. */
@@ -107,7 +108,7 @@ export function configOf(type: 'whereabouts' | 'ipam-kit'): object {
   return { cniVersion: '1.0.0', name: 'lab', type: 'macvlan', ipam: { type, ...RANGE } }
 }
 
-export function podRef(name: string): ObjectRef {
+export function podRef(name: string, namespace = 'ns'): ObjectRef {
   const { apiVersion, kind } = Pod.info
-  return { apiVersion, kind, namespace: 'ns', name }
+  return { apiVersion, kind, namespace, name }
 }

@@ -6,7 +6,7 @@
 //   main.ts release ADDRESS --pod NAMESPACE/NAME [--container ID] [--pool NAME] [--force]
 //       [--dry-run]
 //   main.ts upgrade plan [--pool NAME] [--output json]
-//   main.ts upgrade start|copy|verify --pool NAME [--dry-run] [--output json]
+//   main.ts upgrade start|copy|verify|cut-over|roll-back|finish --pool NAME [--dry-run] [--output json]
 //
 // An upgrade also takes --skip-definition NAMESPACE/NAME, once for each definition that is not of
 // whereabouts though it cannot be read, and --lease-holder NAME.

@@ -3,6 +3,9 @@ import type { KindInfo } from 'ipam-kit/crd/meta'
 import type { Outcome, Task } from 'ipam-kit/plan'
 import {
   copyRows,
+  cutOver,
+  finishUpgrade,
+  rollBack,
   startUpgrade,
   type UpgradeDifference,
   type UpgradeOddity,
@@ -35,10 +38,13 @@ const STEPS: { readonly [step: string]: UpgradeStep } = {
   start: { task: startUpgrade, refuses: 'ipam-kit' },
   copy: { task: copyRows },
   verify: { task: verifyUpgrade },
+  'cut-over': { task: cutOver, refuses: 'ipam-kit' },
+  'roll-back': { task: rollBack, refuses: 'ipam-kit' },
+  finish: { task: finishUpgrade, refuses: 'whereabouts' },
 }
 
 /** The kinds of outcomes after which the next step can follow. */
-const DONE: readonly string[] = ['same', 'phase', 'finished']
+const DONE: readonly string[] = ['same', 'phase']
 
 /** `upgrade STEP --pool NAME`: brings the rows of a pool of whereabouts to blocks. */
 export const upgrade: Command = {

@@ -12,11 +12,15 @@ interface Evidence {
 /** What always holds, and what the scenario is meant to come to. */
 export function checksOf({ snapshots, surprises, again }: Evidence): readonly Check[] {
   const swept = snapshots.filter(({ title }) => title.startsWith('The sweep'))
+  const verified = snapshots.filter(
+    ({ upgrade }) => upgrade?.at(-1)?.startsWith('verifyUpgrade: ') && !upgrade.at(-1)?.includes(' differ '),
+  )
   const last = snapshots.at(-1)
   return [
     { rule: 'every call is answered as expected', wrong: surprises },
     { rule: 'no two Pods have one address', wrong: snapshots.flatMap(twice) },
     { rule: 'a Pod that was told an address has its row and its reservation', wrong: snapshots.flatMap(amiss) },
+    { rule: 'both sides name the same Pods if the upgrade says so', wrong: verified.flatMap(apart) },
     { rule: 'a crash leaves a row or a reservation alone', wrong: snapshots.some(isHalf) ? [] : ['no step has one'] },
     { rule: 'after a sweep each row and reservation is of a Pod that exists', wrong: swept.flatMap(left) },
     { rule: 'nothing is left in the end', wrong: (last?.addresses ?? []).map(({ address }) => address) },
@@ -36,8 +40,12 @@ function amiss({ title, told, addresses }: Snapshot): readonly string[] {
   })
 }
 
+function apart({ title, addresses }: Snapshot): readonly string[] {
+  return addresses.flatMap(({ address, row, block }) => (row === block ? [] : [`${title}: ${address}`]))
+}
+
 function isHalf({ addresses }: Snapshot): boolean {
-  return addresses.some(({ row, reservation }) => row === null || reservation === null)
+  return addresses.some(({ row, reservation }) => (row === null) !== (reservation === null))
 }
 
 function left({ title, addresses, pods }: Snapshot): readonly string[] {

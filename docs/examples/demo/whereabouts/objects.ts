@@ -1,11 +1,17 @@
 import type { Meta } from 'ipam-kit/crd'
 import { Pod } from 'ipam-kit/crd/core'
+import { IPPool as BlockPool, IPBlock, IPDomain } from 'ipam-kit/crd/ipam-kit'
 import { NETWORK_STATUS_ANNOTATION } from 'ipam-kit/crd/multinet'
 import { IPPool, OverlappingRangeIPReservation } from 'ipam-kit/crd/whereabouts'
 import { unwrap } from 'ipam-kit/errors'
 import { readWhereaboutsConfig, type WhereaboutsConfig } from 'ipam-kit/provider/whereabouts'
+import type { BlockNetwork } from 'ipam-kit/provider/whereabouts-blocks'
+import { LEASE } from 'ipam-kit/run'
 
-export const kinds: readonly Meta.KindInfo[] = [Pod, IPPool, OverlappingRangeIPReservation].map(({ info }) => info)
+export const kinds: readonly Meta.KindInfo[] = [
+  ...[Pod, IPPool, OverlappingRangeIPReservation, BlockPool, IPDomain, IPBlock].map(({ info }) => info),
+  LEASE,
+]
 
 /** 30 addresses, of which the gateway is kept back. */
 export const config: WhereaboutsConfig = unwrap(
@@ -16,6 +22,12 @@ export const config: WhereaboutsConfig = unwrap(
     ipam: { type: 'whereabouts', range: '10.10.0.0/27', gateway: '10.10.0.1' },
   }),
 )
+
+/** The pool of whereabouts that the range has. */
+export const POOL = '10.10.0.0-27'
+
+/** The same network on blocks. */
+export const network: BlockNetwork = { config, pools: [] }
 
 export const NODES = ['node-1', 'node-2', 'node-3', 'node-4'] as const
 const NAMESPACE = 'shop'

@@ -4,24 +4,28 @@ import type { AddressView, Snapshot } from './snapshot.js'
 import type { Writer } from './writer.js'
 
 /** A step as text for people. */
-export function formatStep({ title, addresses, events, pods }: Snapshot, limit: RowLimit): string {
-  const rows = addresses.map((view) => [view.address, view.row, view.reservation, stateOf(view, pods)].map(cell))
+export function formatStep({ title, addresses, events, upgrade, pods }: Snapshot, limit: RowLimit): string {
+  const rows = addresses.map((view) => {
+    const blocks = view.block === undefined ? [] : [view.block]
+    return [view.address, view.row, view.reservation, ...blocks, stateOf(view, pods)].map(cell)
+  })
+  const header = ['ADDRESS', 'ROW', 'RESERVATION', ...(upgrade === undefined ? [] : ['BLOCK']), 'STATE']
   return section(
     title,
     joinSections([
-      addresses.length === 0
-        ? 'No address is in use.'
-        : limited(['ADDRESS', 'ROW', 'RESERVATION', 'STATE'], rows, limit),
+      addresses.length === 0 ? 'No address is in use.' : limited(header, rows, limit),
+      upgrade === undefined || upgrade.length === 0 ? '' : section('Upgrade', lines(upgrade, limit)),
       events.length === 0 ? '' : section('Events', lines(events, limit)),
     ]),
   )
 }
 
-/** What the row, the reservation and the Pod say of an address together. */
-function stateOf({ row, reservation, isTold }: AddressView, pods: readonly string[]): string {
-  const isThere = pods.includes(row ?? reservation ?? '')
-  if (row === null) return 'reservation without a row'
-  if (reservation === null) return 'row without a reservation'
+/** What the row, the reservation, the block and the Pod say of an address together. */
+function stateOf({ row, reservation, block, isTold }: AddressView, pods: readonly string[]): string {
+  const isThere = pods.includes(row ?? reservation ?? block ?? '')
+  const isOfBlock = row === null && reservation === null
+  if (row === null && !isOfBlock) return 'reservation without a row'
+  if (reservation === null && !isOfBlock) return 'row without a reservation'
   if (!isThere) return 'the Pod does not exist'
   return isTold ? 'in use' : 'not told to a container'
 }
@@ -37,7 +41,9 @@ export function documentOf(
   writers: readonly Writer[],
   checks: readonly Check[],
 ): object {
-  const steps = snapshots.map(({ title, addresses, pods, events }) => ({ title, addresses, pods, events }))
+  const steps = snapshots.map(({ title, addresses, pods, events, upgrade }) => {
+    return { title, addresses, pods, events, upgrade }
+  })
   return { steps, writers: writers.map(writerFields), checks }
 }
 

@@ -8,6 +8,7 @@ import { checksOf } from './checks.js'
 import { kinds, NODES, podObject, podRef, started } from './objects.js'
 import { documentOf, formatStep, formatWriters } from './report.js'
 import { type Snapshot, snapshot } from './snapshot.js'
+import { Upgrade } from './upgrade.js'
 import { Writer } from './writer.js'
 
 /** The plugins of four Nodes give addresses at once, some of them crash, and the sweep repairs. */
@@ -22,9 +23,12 @@ class Run {
   readonly #writers: readonly Writer[]
   readonly #sweep = whereaboutsSweep({ claims: false, createReservations: false })
   readonly #snapshots: Snapshot[] = []
+  readonly #upgrade: Upgrade
+  #isUpgraded = false
 
   constructor(stage: Stage) {
     this.#stage = stage
+    this.#upgrade = new Upgrade(stage)
     this.#writers = NODES.map((node) => new Writer(node, stage.store, { now: () => stage.clock.nowMs }))
   }
 
@@ -48,6 +52,7 @@ class Run {
     await this.#start(one, 'web-10')
     await this.#show('The Pod web-10 gets the lowest free address')
 
+    await this.#upgrades(three, four)
     await this.#together(async (writer) => {
       for (const pod of [...writer.told.keys()]) {
         await writer.del(pod)
@@ -57,11 +62,31 @@ class Run {
     await this.#show('All Pods are deleted')
 
     const { written } = await this.#settle()
-    const surprises = this.#writers.flatMap((writer) => writer.surprises)
+    const surprises = [...this.#writers, this.#upgrade].flatMap((each) => each.surprises)
     const checks = checksOf({ snapshots: this.#snapshots, surprises, again: written })
     if (screen.wantsDocument) screen.document(documentOf(this.#snapshots, this.#writers, checks))
     screen.tell(`${formatWriters(this.#writers, screen.limit)}\n\n${formatChecks(checks, screen.limit)}`)
     return checks.every(({ wrong }) => wrong.length === 0) ? 0 : 1
+  }
+
+  /** An upgrade of the pool to blocks begins, and finds another writer. */
+  async #upgrades(three: Writer, four: Writer): Promise<void> {
+    const upgrade = this.#upgrade
+    await upgrade.prepare()
+    this.#isUpgraded = true
+    await upgrade.run(['startUpgrade', 'phase'], ['copyRows', 'same'])
+    await this.#show('An upgrade to blocks starts, and copies the rows')
+
+    await this.#start(three, 'web-11')
+    await this.#create(four, 'web-12')
+    await upgrade.writeAsUpstream('web-12', '10.10.0.10')
+    await this.#report('web-12', '10.10.0.10')
+    four.told.set('web-12', '10.10.0.10')
+    await upgrade.run(['verifyUpgrade', 'different'])
+    await this.#show('web-11 has rows on both sides, and web-12 was added by a plugin of upstream')
+
+    await upgrade.run(['copyRows', 'same'], ['verifyUpgrade', 'same'])
+    await this.#show('Without that plugin the rows are copied again, and both sides are the same')
   }
 
   async #together(act: (writer: Writer, nth: number) => Promise<void>): Promise<void> {
@@ -75,10 +100,13 @@ class Run {
 
   /** A Pod that gets its address, and runs. */
   async #start(writer: Writer, pod: string): Promise<void> {
-    const { store } = this.#stage
     await this.#create(writer, pod)
     const address = await writer.add(pod)
-    if (address === undefined) return
+    if (address !== undefined) await this.#report(pod, address)
+  }
+
+  async #report(pod: string, address: string): Promise<void> {
+    const { store } = this.#stage
     unwrap(await store.patch(podRef(pod), started(address)))
     unwrap(await store.patch(podRef(pod), { status: { phase: 'Running' } }, { subresource: 'status' }))
   }
@@ -89,7 +117,8 @@ class Run {
 
   async #show(title: string, { events }: { readonly events: readonly string[] } = { events: [] }): Promise<void> {
     const { screen, store } = this.#stage
-    const now = await snapshot(store, this.#writers, { title, events })
+    const upgrade = this.#isUpgraded ? this.#upgrade.told() : undefined
+    const now = await snapshot(store, this.#writers, { title, events, upgrade })
     this.#snapshots.push(now)
     if (!screen.wantsDocument) screen.tell(formatStep(now, screen.limit))
   }

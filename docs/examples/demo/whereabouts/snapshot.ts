@@ -1,17 +1,20 @@
-import { Address } from 'ipam-kit/cidr'
+import { Address, Prefix } from 'ipam-kit/cidr'
 import type { Meta } from 'ipam-kit/crd'
 import { Pod } from 'ipam-kit/crd/core'
+import { IPBlock } from 'ipam-kit/crd/ipam-kit'
 import { IPPool, OverlappingRangeIPReservation, readReservationName, readRows } from 'ipam-kit/crd/whereabouts'
 import { unwrap } from 'ipam-kit/errors'
 import type { Store } from 'ipam-kit/store'
 import type { Writer } from './writer.js'
 
-/** An address that has a row, a reservation or both. */
+/** An address that has a row, a reservation or both, or a row of a block. */
 export interface AddressView {
   readonly address: string
   /** `namespace/name` of the Pod of the row. */
   readonly row: string | null
   readonly reservation: string | null
+  /** `namespace/name` of the Pod that has it in a block. Left out: no pool is upgraded to blocks. */
+  readonly block?: string | null
   /** Whether a container was told that it has the address. */
   readonly isTold: boolean
 }
@@ -25,12 +28,14 @@ export interface Snapshot {
   /** The addresses that containers were told, by Pod. */
   readonly told: ReadonlyMap<string, string>
   readonly events: readonly string[]
+  /** How the tasks of an upgrade have ended. Left out: before the upgrade. */
+  readonly upgrade?: readonly string[] | undefined
 }
 
 export async function snapshot(
   store: Pick<Store, 'list'>,
   writers: readonly Writer[],
-  { title, events }: Pick<Snapshot, 'title' | 'events'>,
+  { title, events, upgrade }: Pick<Snapshot, 'title' | 'events' | 'upgrade'>,
 ): Promise<Snapshot> {
   const listed = async (kind: Meta.KindInfo) => unwrap(await store.list(kind)).items
   const rows = (await listed(IPPool.info)).flatMap((object) => readRows(IPPool.parse(object)).rows)
@@ -41,12 +46,20 @@ export async function snapshot(
   })
   const pods = (await listed(Pod.info)).map(({ metadata }) => `${metadata.namespace}/${metadata.name}`)
   const told = new Map(writers.flatMap((writer) => [...writer.told].map(([pod, text]) => [`shop/${pod}`, text])))
-  const all = [...rows, ...reservations].map(({ address }) => address).sort(Address.compare)
+  const blocks = (await listed(IPBlock.info)).flatMap((object) => rowsOf(IPBlock.parse(object)))
+  const all = [...rows, ...reservations, ...blocks].map(({ address }) => address).sort(Address.compare)
   const addresses = [...new Set(all.map(Address.format))].map((address): AddressView => {
     const isHere = (each: { readonly address: Address }) => Address.format(each.address) === address
     const row = rows.find(isHere)?.podref ?? null
-    const isTold = [...told].some(([pod, text]) => text === address && pod === row)
-    return { address, row, reservation: reservations.find(isHere)?.podref ?? null, isTold }
+    const block = blocks.find(isHere)?.owner ?? null
+    const isTold = [...told].some(([pod, text]) => text === address && pod === (row ?? block))
+    const reservation = reservations.find(isHere)?.podref ?? null
+    return { address, row, reservation, ...(upgrade && { block }), isTold }
   })
-  return { title, addresses, pods, told, events }
+  return { title, addresses, pods, told, events, upgrade }
+}
+
+function rowsOf({ spec }: IPBlock): readonly { readonly address: Address; readonly owner: string }[] {
+  const first = Prefix.first(Prefix.parse(spec.cidr))
+  return Object.entries(spec.rows).map(([unit, { owner }]) => ({ address: Address.add(first, Number(unit)), owner }))
 }

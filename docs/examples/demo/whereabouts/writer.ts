@@ -4,6 +4,7 @@ import { OverlappingRangeIPReservation } from 'ipam-kit/crd/whereabouts'
 import { describe } from 'ipam-kit/errors'
 import type { Outcome, Task } from 'ipam-kit/plan'
 import { add, del, type InterfaceRequest } from 'ipam-kit/provider/whereabouts'
+import { dualAdd, dualDel } from 'ipam-kit/provider/whereabouts-blocks'
 import { type RunTaskOptions, runTask } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
 import { CountedStore } from '../blocks/counted-store.js'
@@ -26,7 +27,7 @@ export class Writer {
   }
 
   async add(pod: string): Promise<string | undefined> {
-    const outcome = await this.#finish(add(this.#request(pod)), this.store)
+    const outcome = await this.#finish(dualAdd(this.#request(pod)), this.store)
     if (outcome?.kind === 'allocated') {
       const [first] = outcome.addresses
       if (first !== undefined) this.told.set(pod, Address.format(first.prefix.address))
@@ -35,7 +36,7 @@ export class Writer {
   }
 
   async del(pod: string): Promise<void> {
-    const outcome = await this.#finish(del(this.#request(pod)), this.store)
+    const outcome = await this.#finish(dualDel(this.#request(pod)), this.store)
     if (outcome !== undefined && outcome.kind !== 'released') this.surprises.push(`DEL of ${pod}: ${outcome.message}`)
     this.told.delete(pod)
   }
