@@ -23,7 +23,7 @@ describe('cutOver', () => {
     expect(outcome).toMatchObject({ kind: 'phase', phase: 'blocks', rows: 2 })
     expect(await made.cut(POOL)).toEqual(outcome)
     expect(await made.verify(POOL)).toMatchObject({ kind: 'same', phase: 'blocks' })
-    expect((await made.start(POOL)).kind).toBe('wrongPhase')
+    expect(await made.start(POOL)).toMatchObject({ kind: 'phase', phase: 'blocks' })
   })
 
   test('does nothing while a row differs, whatever the difference is', async () => {
@@ -88,6 +88,19 @@ describe('cutOver', () => {
     const duration = await world()
     await duration.lease({ leaseDurationSeconds: 15 })
     expect((await duration.cut(POOL)).kind).toBe('otherWriter')
+  })
+
+  test('startUpgrade takes the Lease again after it, if the blocks have each row of the pool', async () => {
+    const made = await world()
+    await made.cut(POOL)
+    await made.lease({ holderIdentity: '' })
+    await made.add('c')
+    expect(await made.start(POOL)).toMatchObject({ kind: 'different', differences: [{ kind: 'missing' }] })
+    expect(await made.leaseSpec()).toMatchObject({ holderIdentity: '' })
+    await made.del('c')
+    await made.blockAdd('d')
+    expect(await made.start(POOL)).toMatchObject({ kind: 'phase', phase: 'blocks' })
+    expect(await made.leaseSpec()).toMatchObject({ holderIdentity: 'ipam-kit-upgrade' })
   })
 
   test('needs the phase dual-write, and a pool without obstacles', async () => {

@@ -1,10 +1,11 @@
+import { IPPool, readRows } from '../../../crd/whereabouts/index.js'
 import type { Step, Task, TaskTime } from '../../../plan/index.js'
 import { writeStep } from '../../blocks/tasks/steps.js'
 import { upgradePhase } from '../../whereabouts/tasks/objects.js'
-import { writableRows } from './compare.js'
+import { compareRows, writableRows } from './compare.js'
 import { leaseState, takeLease } from './lease.js'
 import type { PhaseOutcome } from './outcome.js'
-import { inPhase, notReady, phasePatch, wrongPhase } from './phase.js'
+import { inPhase, notReady, phasePatch, statement, wrongPhase } from './phase.js'
 import { PoolTask } from './pool-task.js'
 import { checkRequest, type UpgradeRequest } from './request.js'
 
@@ -19,7 +20,8 @@ import { checkRequest, type UpgradeRequest } from './request.js'
  *   accepted into their domains.
  * - From then on writers of the type `whereabouts` need the commands for pools in an upgrade: `add`
  *   gives no address.
- * - Run again in the phase `dual-write`, it takes a lost Lease again.
+ * - Run again in a later phase, it takes a lost Lease again. In the phase `blocks` it does so only if
+ *   the blocks have each row of the pool (else `different`): another writer may have added one.
  *
  * The time of the task decides whether the Lease of another holder has expired.
  *
@@ -36,7 +38,7 @@ class StartTask extends PoolTask<PhaseOutcome> {
     if ('step' in read) return read.step
     const { plan, object, known } = read
     const phase = upgradePhase(object)
-    if (phase !== undefined && phase !== 'dual-write') return wrongPhase(object, 'startUpgrade')
+    if (phase === 'unknown') return wrongPhase(object, 'startUpgrade')
     if (phase === undefined && !plan.isReady) return notReady(`IPPool ${plan.name} has obstacles`, plan.oddities)
     const rows = writableRows(plan, known)
     if (phase === undefined && typeof rows === 'string') return notReady(rows, plan.oddities)
@@ -50,8 +52,16 @@ class StartTask extends PoolTask<PhaseOutcome> {
         outcome: { kind: 'leaseHeld', message: `${holder} holds the Lease of whereabouts`, holder },
       }
     }
+    if (state.kind === 'free' && phase === 'blocks') {
+      const { rows: stored } = readRows(IPPool.parse(object))
+      const compared = compareRows(stored, plan, known)
+      if (typeof compared === 'string') return notReady(compared, plan.oddities)
+      const foreign = compared.filter(({ kind }) => kind !== 'surplus')
+      const outcome = statement(object, stored, foreign)
+      if (outcome.kind === 'different') return { kind: 'done', outcome }
+    }
     if (state.kind === 'free') return writeStep(takeLease(lease.object, this.namespace, this.holder, time.nowMs))
-    if (phase === 'dual-write') return inPhase(object)
+    if (phase !== undefined) return inPhase(object)
     return writeStep(phasePatch(object, 'dual-write'))
   }
 }
