@@ -38,11 +38,7 @@ describe('each rule of an upgrade finds a fault that is planted', () => {
   const faults: readonly (readonly [name: string, broken: Partial<UpgradeSimulationOptions>, expected: RegExp])[] = [
     ['an ADD does not read the pool again', withCommands({ add: unconfirmed }), /has answered/],
     ['a DEL is that of the pool alone', withCommands({ del }), /left in blocks/],
-    [
-      'cutOver does not require the version of the pool',
-      withSteps({ cutOver: unversioned }),
-      /changes from dual-write to blocks|are the truth without/,
-    ],
+    ['cutOver compares nothing', withEmptySides(), /changes from dual-write to blocks|are the truth without/],
     ['rollBack returns no rows', withSteps({ rollBack: withoutRows }), /changes from blocks to dual-write/],
     ['startUpgrade holds the Lease for a second', withShortLease(), /of upstream has taken the Lease/],
   ]
@@ -111,13 +107,23 @@ function unconfirmed(task: Task): Task {
   }
 }
 
-function unversioned(effect: Effect): Effect {
-  return effect.kind === 'patch' ? { ...effect, if: {} } : effect
+/** cutOver sees no row on either side. */
+function withEmptySides(): Partial<UpgradeSimulationOptions> {
+  const empty = (object: KubeObject): KubeObject => {
+    if (object.kind !== 'IPPool' && object.kind !== 'IPBlock') return object
+    const spec = object.spec as { readonly allocations?: object; readonly rows?: object }
+    return {
+      ...object,
+      spec: { ...spec, ...(spec.allocations && { allocations: {} }), ...(spec.rows && { rows: {} }) },
+    }
+  }
+  const cutOver: Steps['cutOver'] = (request) => stepping(steps.cutOver(request), (step) => step, empty)
+  return { tested: { ...steps, cutOver } }
 }
 
 /** In place of rows, the pool gets the next phase. */
-function withoutRows(effect: Effect): Effect | undefined {
-  if (effect.kind !== 'patch' || effect.ref.kind !== 'IPPool') return undefined
+function withoutRows(effect: Effect): Effect {
+  if (effect.kind !== 'patch' || effect.ref.kind !== 'IPPool') return effect
   const annotations = { 'ipam-kit.dev/upgrade': 'dual-write' }
   return { ...effect, patch: { metadata: { annotations } } } as Effect
 }

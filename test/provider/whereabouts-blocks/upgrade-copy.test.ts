@@ -84,6 +84,23 @@ describe('copyRows', () => {
     expect((await made.blockRows()).filter((each) => !each.includes('p300'))).toEqual(await made.oldRows(POOL))
   })
 
+  test('releases the row of an earlier container whose address the pool has given to another Pod', async () => {
+    const made = await withRows()
+    await made.copy(POOL)
+    const { apiVersion, kind, metadata } = oldPool('10.0.0.0/23')
+    const ref = { apiVersion, kind, namespace: metadata.namespace, name: POOL }
+    const allocations = { 7: row('p9'), 8: row('p7', { id: 'c-later' }) }
+    unwrap(await made.store.patch(ref, { spec: { allocations } }))
+    await made.store.delete(refOf(reservation('10.0.0.7', 'p7')))
+    await made.put(reservation('10.0.0.7', 'p9'))
+    await made.put(reservation('10.0.0.8', 'p7'))
+    await made.report('p7', ['net1=10.0.0.8'])
+    await made.report('p9', ['net1=10.0.0.7'])
+    await made.copy(POOL)
+    expect(text(await made.copy(POOL))).toEqual(['same'])
+    expect(await made.blockRows()).toEqual(await made.oldRows(POOL))
+  })
+
   test('ends the same after a crash before any of its requests', async () => {
     for (let request = 0; ; request++) {
       const made = await withRows()

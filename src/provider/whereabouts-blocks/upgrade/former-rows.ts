@@ -8,8 +8,8 @@ import type { KnownBlocks } from '../../blocks/tasks/known-blocks.js'
 import type { UpgradePool } from './report.js'
 
 /**
- * Releases a row of an earlier container in blocks, whose DEL was lost: the pool has no row of its
- * address, and has a row of another container of the same interface. No ADD of the earlier
+ * Releases a row of an earlier container in blocks, whose DEL was lost: the pool has no row of it at
+ * its address, and has a row of another container of the same interface. No ADD of the earlier
  * container succeeds any more. `undefined`: no block has such a row. O(rows of the domain).
  *
  * @param rows those of the pool, at the version at which the blocks were read
@@ -20,13 +20,13 @@ export function releaseFormerRow(
   known: KnownBlocks,
   nowMs: number,
 ): ReturnType<typeof takeBack> | undefined {
-  const addresses = new Set(rows.map(({ address }) => Address.key(address)))
+  const holders = new Map(rows.map(({ address, id }) => [Address.key(address), id]))
   const containers = new Map(rows.map(({ podref, ifname = '', id }) => [`${podref} ${ifname}`, id]))
   const isFormer = (parsed: ParsedBlock, entry: BlockEntry): boolean => {
     const { owner, interface: name = '', container, pool = parsed.object.spec.pool } = entry.row
     const present = containers.get(`${owner} ${name}`)
     const isOther = present !== undefined && container !== undefined && present !== container
-    return isOther && targets.includes(pool) && !addresses.has(Address.key(addressOf(parsed, entry)))
+    return isOther && targets.includes(pool) && holders.get(Address.key(addressOf(parsed, entry))) !== container
   }
   for (const parsed of known.blocks()) {
     if (parsed.object.spec.domain !== domain) continue

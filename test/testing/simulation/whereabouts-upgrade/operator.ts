@@ -167,7 +167,10 @@ export class Operator {
     const outcome = await this.#world.run(this.name, task)
     upgrade.steps++
     scheduler.note(this.name, `  ${step} ${pool}: ${outcome?.kind} ${outcome?.message}`)
-    if (outcome?.kind === 'otherWriter') replacePlugins()
+    if (outcome?.kind === 'otherWriter') {
+      replacePlugins()
+      if (step !== 'startUpgrade') await this.#run('startUpgrade', pool)
+    }
     if (isRough() ? dice.chance(0.3) : this.#calmSteps > 10) await clear(pool, (outcome ?? {}) as Found)
     return outcome
   }

@@ -97,8 +97,10 @@ export class UpgradeRules extends Rules {
     if (carrier === 'whereabouts') super.deleted(call)
     const { sandbox, ifname, network, adds, hasLateWrites } = attachment
     if (adds > 0 || hasLateWrites) return
-    const isInBlocks = network.ranges.some((range) => this.#phases.get(poolNameOf(network, range)) !== undefined)
-    if (!isInBlocks) return
+    const phases = network.ranges.map((range) => this.#phases.get(poolNameOf(network, range)))
+    // after the upgrade such a DEL leaves its row to the sweep
+    const isBefore = carrier === 'whereabouts' && phases.some((phase) => phase === 'finished')
+    if (isBefore || phases.every((phase) => phase === undefined)) return
     const left = this.#blockRowsOf(attachment)
     if (left.length > 0)
       this.wrong(`DEL of ${sandbox.id} ${ifname} is done, and the row of ${left[0]?.address} is left in blocks`)

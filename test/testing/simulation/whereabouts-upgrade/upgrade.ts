@@ -25,8 +25,8 @@ export class Upgrade {
   readonly #stepsAt = new WeakMap<Call, number>()
   /** Pools whose rollBack from `blocks` may not have ended, by operator. */
   readonly #rollBacks = new Map<string, Set<string>>()
-  /** Networks that had an ADD on blocks since they have this type. */
-  readonly #hadAdd = new Set<Network>()
+  /** Pools that may lack rows of ADDs on blocks. */
+  readonly #hadAdd = new Set<string>()
 
   constructor(networks: readonly Network[]) {
     this.networks = networks
@@ -48,7 +48,7 @@ export class Upgrade {
     if (verb === 'GC') return type
     if (verb !== 'ADD') return this.#carriers.get(attachment) ?? 'whereabouts'
     this.#carriers.set(attachment, type)
-    if (type === 'ipam-kit') this.#hadAdd.add(network)
+    if (type === 'ipam-kit') for (const range of network.ranges) this.#hadAdd.add(poolNameOf(network, range))
     return type
   }
 
@@ -83,7 +83,7 @@ export class Upgrade {
 
   /** Whether the blocks may have rows of the pool that were given on blocks alone. */
   hadAddOnBlocks(pool: string): boolean {
-    return this.networksOf(pool).some((network) => this.#hadAdd.has(network))
+    return this.#hadAdd.has(pool)
   }
 
   /** Definitions get the type `ipam-kit`, if no pool of the network may be on its way back. */
@@ -109,6 +109,6 @@ export class Upgrade {
 
   /** The pool has its rows again: blocks alone have given none. */
   isEqualAgain(pool: string): void {
-    for (const network of this.networksOf(pool)) this.#hadAdd.delete(network)
+    this.#hadAdd.delete(pool)
   }
 }
