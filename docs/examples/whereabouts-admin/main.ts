@@ -8,6 +8,9 @@
 //   main.ts upgrade plan [--pool NAME] [--output json]
 //   main.ts upgrade start|copy|verify|cut-over|roll-back|finish --pool NAME [--dry-run] [--output json]
 //
+// upgrade finish leaves an empty pool: delete it when no configuration of the type whereabouts names
+// its range. The Lease of upstream stays held: delete it when the plugin of upstream may write.
+//
 // An upgrade also takes --skip-definition NAMESPACE/NAME, once for each definition that is not of
 // whereabouts though it cannot be read, and --lease-holder NAME.
 //

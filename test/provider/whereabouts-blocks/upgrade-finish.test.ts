@@ -1,4 +1,5 @@
-import { finishUpgrade } from 'ipam-kit/provider/whereabouts-blocks'
+import { add } from 'ipam-kit/provider/whereabouts'
+import { dualAdd, dualCheck, dualStatus, finishUpgrade } from 'ipam-kit/provider/whereabouts-blocks'
 import { expect, test } from 'vitest'
 import { reservation } from './old-objects.js'
 import { UpgradeWorld } from './upgrade-world.js'
@@ -16,7 +17,7 @@ async function world(...more: readonly object[]): Promise<UpgradeWorld> {
   return made
 }
 
-test('finishUpgrade deletes the pool and its reservations, and gives the Lease up', async () => {
+test('finishUpgrade empties the pool, deletes its reservations, and keeps the Lease', async () => {
   const made = await world()
   await made.put(reservation('10.0.0.9', 'z', 'blue'))
   await made.put(reservation('10.0.0.1', 'a'))
@@ -24,23 +25,46 @@ test('finishUpgrade deletes the pool and its reservations, and gives the Lease u
   const outcome = await made.finish(POOL)
   expect(outcome).toEqual({
     kind: 'phase',
-    message: 'IPPool blue-10.0.0.0-28 of whereabouts does not exist',
-    phase: undefined,
+    message: 'IPPool blue-10.0.0.0-28 is in the phase finished',
+    phase: 'finished',
     rows: 0,
-    version: '',
+    version: expect.any(String),
   })
   expect(await made.finish(POOL)).toEqual(outcome)
   expect((await made.reservations()).map((text) => text.split(' ')[0])).toEqual(['10.0.0.1', 'blue-10.0.0.9'])
-  expect(await made.oldObjects()).not.toContain('"IPPool"')
+  expect(await made.oldRows(POOL)).toEqual([])
   expect(await made.blockRows()).toEqual(blocks)
-  expect(await made.leaseSpec()).toMatchObject({ holderIdentity: '' })
+  expect(await made.leaseSpec()).toMatchObject({ holderIdentity: 'ipam-kit-upgrade' })
 })
 
-test('finishUpgrade keeps the Lease while another pool has a phase', async () => {
-  const made = await world({ range: '10.0.1.0/28' })
-  await made.add('x', 'c-x', 1)
-  await made.start('10.0.1.0-28')
-  expect((await made.finish(POOL)).kind).toBe('phase')
+test('after finishUpgrade a definition of the type whereabouts gets no address', async () => {
+  const made = await world()
+  made.knowsPhases = true
+  await made.finish(POOL)
+  const request = made.request('z', 'c-z')
+  for (const task of [add(request), dualAdd({ ...request, podUid: 'uid-z' })]) {
+    const message = 'the range of IPPool blue-10.0.0.0-28 is on blocks: the definition needs the type ipam-kit'
+    expect(await made.run(task)).toEqual({ kind: 'poolNotReady', message })
+  }
+  expect((await made.run(dualStatus({ config: request.config }))).kind).toBe('notReady')
+  expect((await made.run(dualCheck(made.request('a', 'c-a')))).kind).toBe('present')
+  await made.dualDel('a')
+  expect(await made.blockRows()).toEqual([expect.stringMatching(/ ns\/b c-b\/net1$/u)])
+})
+
+test('no other step leaves the phase finished', async () => {
+  const made = await world()
+  await made.finish(POOL)
+  for (const step of ['start', 'copy', 'verify', 'cut', 'back'] as const) {
+    expect(await made[step](POOL)).toMatchObject({ kind: 'wrongPhase', phase: 'finished' })
+  }
+})
+
+test('finishUpgrade of a pool that does not exist writes nothing', async () => {
+  const made = await world()
+  await made.back(POOL)
+  const message = 'there is no IPPool bleu-10.0.0.0-28 of whereabouts in kube-system'
+  expect(await made.finish('bleu-10.0.0.0-28')).toEqual({ kind: 'noPool', message })
   expect(await made.leaseSpec()).toMatchObject({ holderIdentity: 'ipam-kit-upgrade' })
 })
 
@@ -62,9 +86,9 @@ test('finishUpgrade may end before each of its requests, and meet an ADD or a ro
     isReached = await made.crash(POOL, request, 'finish')
     expect((await made.finish(POOL)).kind).toBe('phase')
     expect(await made.reservations()).toEqual([])
-    expect(await made.leaseSpec()).toMatchObject({ holderIdentity: '' })
+    expect(await made.oldRows(POOL)).toEqual([])
   }
-  expect(request).toBe(9)
+  expect(request).toBe(7)
   const ends = new Set<string>()
   for (let at = 0; at < 6; at++) {
     const made = await world()

@@ -105,7 +105,7 @@ export class UpgradeWorld {
    * of an upgrade. Its Pod then reports the address.
    */
   async add(name: string, container = `c-${name}`, network = 0, store = this.store): Promise<string> {
-    const request = this.#request(name, container, network)
+    const request = this.request(name, container, network)
     const client = this.knowsPhases ? store : withoutPhases(store)
     const ended = await runTask(add(request), client, { now: () => this.nowMs })
     if (ended.kind !== 'done') return ended.kind
@@ -117,14 +117,14 @@ export class UpgradeWorld {
   }
 
   async del(name: string, container = `c-${name}`, network = 0, store = this.store): Promise<void> {
-    await runTask(del(this.#request(name, container, network)), withoutPhases(store), { now: () => this.nowMs })
+    await runTask(del(this.request(name, container, network)), withoutPhases(store), { now: () => this.nowMs })
   }
 
   /** Adds an interface by the tasks on blocks. */
   async blockAdd(name: string, network = 0, store = this.store): Promise<string> {
     const found = await this.store.get(podRef(name))
     const podUid = (found.ok && found.value.metadata.uid) || `uid-${name}`
-    const request = { ...this.#request(name, `c-${name}`, network), podUid }
+    const request = { ...this.request(name, `c-${name}`, network), podUid }
     const task = blockAdd({ ...request, network: { config: this.networks[network]!, pools: [] } })
     const ended = await runTask(task, store, { now: () => this.nowMs })
     if (ended.kind !== 'done' || ended.outcome.kind !== 'allocated') return ended.kind
@@ -135,7 +135,7 @@ export class UpgradeWorld {
   async dualAdd(name: string, store = this.store): Promise<string> {
     const found = await this.store.get(podRef(name))
     const podUid = (found.ok && found.value.metadata.uid) || `uid-${name}`
-    const task = dualAdd({ ...this.#request(name, `c-${name}`, 0), podUid })
+    const task = dualAdd({ ...this.request(name, `c-${name}`, 0), podUid })
     const ended = await runTask(task, store, { now: () => this.nowMs })
     if (ended.kind !== 'done' || ended.outcome.kind !== 'allocated') return ended.kind
     const address = Address.format(ended.outcome.addresses[0]!.prefix.address)
@@ -144,7 +144,7 @@ export class UpgradeWorld {
   }
 
   async dualDel(name: string, store = this.store): Promise<void> {
-    await runTask(dualDel(this.#request(name, `c-${name}`, 0)), store, { now: () => this.nowMs })
+    await runTask(dualDel(this.request(name, `c-${name}`, 0)), store, { now: () => this.nowMs })
   }
 
   /** The phase of the pool of whereabouts. `undefined`: it has none, or does not exist. */
@@ -186,7 +186,7 @@ export class UpgradeWorld {
   }
 
   start(pool: string): Promise<PhaseOutcome> {
-    return this.#run(startUpgrade({ pool, networks: this.networks }))
+    return this.run(startUpgrade({ pool, networks: this.networks }))
   }
 
   /** Gives the Lease of upstream another record. `null`: deletes it. */
@@ -206,28 +206,28 @@ export class UpgradeWorld {
 
   /** Releases an interface by the tasks on blocks. */
   async blockDel(name: string, container = `c-${name}`): Promise<void> {
-    const task = blockDel({ ...this.#request(name, container, 0), network: { config: this.networks[0]!, pools: [] } })
+    const task = blockDel({ ...this.request(name, container, 0), network: { config: this.networks[0]!, pools: [] } })
     await runTask(task, this.store, { now: () => this.nowMs })
   }
 
   cut(pool: string): Promise<PhaseOutcome> {
-    return this.#run(cutOver({ pool, networks: this.networks }))
+    return this.run(cutOver({ pool, networks: this.networks }))
   }
 
   back(pool: string): Promise<PhaseOutcome> {
-    return this.#run(rollBack({ pool, networks: this.networks }))
+    return this.run(rollBack({ pool, networks: this.networks }))
   }
 
   finish(pool: string): Promise<PhaseOutcome> {
-    return this.#run(finishUpgrade({ pool, networks: [] }))
+    return this.run(finishUpgrade({ pool, networks: [] }))
   }
 
   copy(pool: string): Promise<UpgradeOutcome> {
-    return this.#run(copyRows({ pool, networks: this.networks }))
+    return this.run(copyRows({ pool, networks: this.networks }))
   }
 
   verify(pool: string): Promise<UpgradeOutcome> {
-    return this.#run(verifyUpgrade({ pool, networks: this.networks }))
+    return this.run(verifyUpgrade({ pool, networks: this.networks }))
   }
 
   /** As a task (`copy`), in a process that ends before a request. @returns whether it was reached */
@@ -316,7 +316,7 @@ export class UpgradeWorld {
     return JSON.stringify((await Promise.all(lists)).map((list) => unwrap(list).items))
   }
 
-  async #run<O extends Outcome>(task: Task<O>): Promise<O> {
+  async run<O extends Outcome>(task: Task<O>): Promise<O> {
     const ended = await runTask(task, this.client(), { now: () => this.nowMs })
     if (ended.kind !== 'done') throw new Error(JSON.stringify(ended.failure))
     return ended.outcome
@@ -339,7 +339,7 @@ export class UpgradeWorld {
     })
   }
 
-  #request(podName: string, containerId: string, network: number) {
+  request(podName: string, containerId: string, network = 0) {
     return { config: this.networks[network]!, containerId, ifname: 'net1', podNamespace: 'ns', podName }
   }
 }

@@ -14,7 +14,8 @@ import { BlockSide } from './block-side.js'
  *   after that, so that a change of the phase in between loses nothing.
  * - Without `podUid` it reads the Pod.
  * - A row of the container whose address has another holder in the blocks is refused: `taken`.
- * - A pool that is deleted meanwhile, at the end of its upgrade, is not created again.
+ * - A pool in the phase `finished` gives no address: `poolNotReady`. A pool with a phase that is
+ *   deleted meanwhile is not created again.
  * - A network with a claim or with node slices is refused. The pools of blocks must exist, and may
  *   be disabled.
  *

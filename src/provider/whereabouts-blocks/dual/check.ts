@@ -10,7 +10,7 @@ import { type Parts, PartsTask, type PoolPhases, part } from './parts.js'
 /**
  * The task of a CNI CHECK for a network of type `whereabouts` whose pools may be upgraded to
  * blocks. It is `check` of `ipam-kit/provider/whereabouts`, with the same requests. If all pools
- * have the phase `blocks`, it is `blockCheck` after that.
+ * have the phase `blocks` or `finished`, it is `blockCheck` after that.
  *
  * @throws IpamError `INVALID_ARGUMENT`
  */

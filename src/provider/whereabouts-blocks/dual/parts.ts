@@ -31,7 +31,7 @@ export class PoolPhases {
   /** Whether there are pools, and the blocks are the truth of all of them. */
   get areOnBlocks(): boolean {
     const phases = [...this.#phases.values()]
-    return phases.length > 0 && phases.every((phase) => phase === 'blocks')
+    return phases.length > 0 && phases.every((phase) => phase === 'blocks' || phase === 'finished')
   }
 }
 

@@ -50,6 +50,8 @@ export function verifyUpgrade(request: UpgradeRequest): Task<UpgradeOutcome> {
 
 class VerifyTask extends SidesTask<UpgradeOutcome> {
   next(time: TaskTime): Step<UpgradeOutcome> {
+    const { stored } = this
+    if (stored && upgradePhase(stored) === 'finished') return wrongPhase(stored, 'verifyUpgrade')
     const sides = this.sides(time)
     if ('step' in sides) return sides.step
     return { kind: 'done', outcome: statement(sides.object, sides.rows, sides.differences) }

@@ -1,4 +1,5 @@
 import * as Address from '../../../cidr/nouns/address.js'
+import { asObject } from '../../../crd/meta/json.js'
 import type { KubeObject } from '../../../crd/meta/object.js'
 import {
   IPPool,
@@ -7,11 +8,11 @@ import {
   readReservationName,
   readRows,
 } from '../../../crd/whereabouts/index.js'
-import { deleteObject, type Effect, type Step, type Task, type TaskTime } from '../../../plan/index.js'
+import { deleteObject, type Effect, patchObject, type Step, type Task, type TaskTime } from '../../../plan/index.js'
 import { writeStep } from '../../blocks/tasks/steps.js'
-import { upgradePhase } from '../../whereabouts/tasks/objects.js'
+import { UPGRADE_ANNOTATION, upgradePhase } from '../../whereabouts/tasks/objects.js'
 import type { PhaseOutcome } from './outcome.js'
-import { wrongPhase } from './phase.js'
+import { inPhase, wrongPhase } from './phase.js'
 import { checkRequest, type UpgradeRequest } from './request.js'
 import { SidesTask } from './sides-task.js'
 
@@ -20,14 +21,20 @@ const MOST_DELETIONS = 100
 const WHY = 'the blocks have the rows of the pool'
 
 /**
- * The task that ends the upgrade of one pool of whereabouts in the phase `blocks`: it deletes the
- * pool and the reservations of its rows. It cannot be undone. Run it by `runTask`, as often as you
- * like: it ends with `phase`, without a phase, also for a pool that does not exist.
+ * The task that ends the upgrade of one pool of whereabouts in the phase `blocks`: it removes the
+ * rows of the pool and their reservations, and gives the empty pool the phase `finished`. It cannot
+ * be undone. Run it by `runTask`, as often as you like.
  *
- * - Before that, give all definitions of the range the type `ipam-kit`, and wait until each Pod that
- *   got its address by the type `whereabouts` has ended: an `add` creates a pool that does not exist.
- * - It deletes the pool at the version whose reservations it has deleted.
- * - If no pool of the namespace has a phase then, the Lease of upstream is given up.
+ * - Before that, give all definitions of the range the type `ipam-kit`. A definition that is left
+ *   over gets no address: `add` and `dualAdd` end with `poolNotReady`. `dualDel`, `dualCheck` and
+ *   `dualGc` work on the blocks.
+ * - It removes the rows at the version of the pool whose reservations it has deleted.
+ * - Delete the empty pool when no configuration of the type `whereabouts` names its range, and each
+ *   Pod that got its address by that type has ended. An `add` creates a pool that does not exist,
+ *   and would give addresses that the blocks have given.
+ * - The Lease of upstream stays held: its plugin does not know the phase. Delete the Lease when the
+ *   plugin of upstream may write again.
+ * - A pool that does not exist is the outcome `noPool`.
  *
  * It reads no networks: an empty list is enough.
  *
@@ -43,10 +50,12 @@ class FinishTask extends SidesTask<PhaseOutcome> {
   #listedFor: string | undefined
 
   next(time: TaskTime): Step<PhaseOutcome> {
-    if (this.stored === null) return this.endLease(time) ?? this.#done()
+    if (this.stored === null) return this.#noPool()
     const pool = this.pool()
     if ('step' in pool) return pool.step
-    if (upgradePhase(pool) !== 'blocks') return wrongPhase(pool, 'finishUpgrade')
+    const phase = upgradePhase(pool)
+    if (phase === 'finished') return inPhase(pool)
+    if (phase !== 'blocks') return wrongPhase(pool, 'finishUpgrade')
     const lost = this.lostLease(time)
     if (lost !== undefined) return lost
     const { resourceVersion } = pool.metadata
@@ -55,7 +64,7 @@ class FinishTask extends SidesTask<PhaseOutcome> {
     const list = this.list(OverlappingRangeIPReservation.info, 'the reservations of the rows')
     if (list !== undefined) return list
     const effects = this.#reservations(pool).slice(0, MOST_DELETIONS)
-    if (effects.length === 0) return writeStep(deleteObject(pool, WHY))
+    if (effects.length === 0) return writeStep(emptied(pool))
     return { kind: 'write', plan: { outcome: { kind: 'writes', message: 'delete reservations' }, effects } }
   }
 
@@ -75,8 +84,16 @@ class FinishTask extends SidesTask<PhaseOutcome> {
     })
   }
 
-  #done(): Step<PhaseOutcome> {
-    const message = `IPPool ${this.request.pool} of whereabouts does not exist`
-    return { kind: 'done', outcome: { kind: 'phase', message, phase: undefined, rows: 0, version: '' } }
+  #noPool(): Step<PhaseOutcome> {
+    const message = `there is no IPPool ${this.request.pool} of whereabouts in ${this.namespace}`
+    return { kind: 'done', outcome: { kind: 'noPool', message } }
   }
+}
+
+/** Removes all rows, also those that cannot be read. */
+function emptied(pool: KubeObject): ReturnType<typeof patchObject> {
+  const keys = Object.keys(asObject(asObject(pool.spec)?.allocations) ?? {})
+  const allocations = Object.fromEntries(keys.map((key) => [key, null]))
+  const annotations = { [UPGRADE_ANNOTATION]: 'finished' }
+  return patchObject(pool, { metadata: { annotations }, spec: { allocations } }, WHY)
 }

@@ -65,3 +65,5 @@ export type PhaseOutcome =
   /** A writer of upstream holds the Lease now. Repeat the task. */
   | { readonly kind: 'leaseHeld'; readonly message: string; readonly holder: string }
   | OtherWriter
+  /** Of `finishUpgrade`: the pool does not exist, so nothing says how its upgrade has ended. */
+  | { readonly kind: 'noPool'; readonly message: string }

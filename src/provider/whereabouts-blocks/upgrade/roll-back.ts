@@ -42,7 +42,7 @@ class RollBackTask extends SidesTask<PhaseOutcome> {
     const pool = this.pool()
     if ('step' in pool) return pool.step
     const phase = upgradePhase(pool)
-    if (phase === 'unknown') return wrongPhase(pool, 'rollBack')
+    if (phase === 'unknown' || phase === 'finished') return wrongPhase(pool, 'rollBack')
     if (phase === undefined) return this.endLease(time) ?? inPhase(pool)
     this.#from ??= phase
     if (phase !== this.#from) return inPhase(pool)

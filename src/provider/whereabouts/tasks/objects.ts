@@ -111,25 +111,29 @@ export const UPGRADE_ANNOTATION = 'ipam-kit.dev/upgrade'
  *
  * - `dual-write`: rows are written to the pool and to blocks. The pool is the truth
  * - `blocks`: rows are written to both. The blocks are the truth
+ * - `finished`: the pool is empty, and gives no address. All rows are in blocks
  */
-export type UpgradePhase = 'dual-write' | 'blocks'
+export type UpgradePhase = 'dual-write' | 'blocks' | 'finished'
+
+const PHASES: readonly UpgradePhase[] = ['dual-write', 'blocks', 'finished']
 
 /** The phase of a pool. `unknown`: its annotation has a value that is no phase. */
 export function upgradePhase({ metadata }: KubeObject): UpgradePhase | 'unknown' | undefined {
   const value = metadata.annotations?.[UPGRADE_ANNOTATION]
-  return value === undefined || value === 'dual-write' || value === 'blocks' ? value : 'unknown'
+  return value === undefined ? undefined : (PHASES.find((phase) => phase === value) ?? 'unknown')
 }
 
 /**
- * Why a pool gives no addresses: it has a phase and the task writes to pools alone, or the value is
- * no phase.
+ * Why a pool gives no addresses: it has a phase and the task writes to pools alone, its upgrade is
+ * finished, or the value is no phase.
  */
 export function phaseProblem(
   { object, phase }: Extract<PoolReading, { kind: 'pool' }>,
   { hasOther }: { readonly hasOther: boolean },
 ): string | undefined {
-  if (phase === undefined || (hasOther && phase !== 'unknown')) return undefined
   const { name, annotations } = object.metadata
+  if (phase === 'finished') return `the range of IPPool ${name} is on blocks: the definition needs the type ipam-kit`
+  if (phase === undefined || (hasOther && phase !== 'unknown')) return undefined
   const value = annotations?.[UPGRADE_ANNOTATION]
   return `IPPool ${name} is upgraded to blocks: its annotation ${UPGRADE_ANNOTATION} is ${JSON.stringify(value)}`
 }

@@ -13,7 +13,7 @@ const HOLDER = 'ipam-kit-upgrade'
 
 /**
  * What must hold after every write while pools are upgraded. The pool is the truth without a phase
- * and in `dual-write`; the blocks are it in `blocks`, and when the pool is deleted by the upgrade.
+ * and in `dual-write`; the blocks are it in `blocks` and `finished`.
  */
 export class UpgradeRules extends Rules {
   readonly blocks = new StoredBlocks()
@@ -139,11 +139,10 @@ export class UpgradeRules extends Rules {
   #observePhase(name: string, change: Change): void {
     const before = this.#phases.get(name)
     const value = change.kind === 'present' ? change.object.metadata.annotations?.[ANNOTATION] : undefined
-    const isFinished = change.kind === 'absent' && (before === 'blocks' || before === 'finished')
-    const phase: Phase = isFinished ? 'finished' : (value as Phase)
-    if (before === 'finished' && change.kind === 'present')
-      this.wrong(`the pool ${name} is made anew after its upgrade`)
-    if (change.kind === 'absent' && before === 'dual-write') this.wrong(`the pool ${name} is deleted in dual-write`)
+    const phase = value as Phase
+    const isUsed = phase !== 'finished' || this.stored.rows(name).length > 0
+    if (before === 'finished' && isUsed) this.wrong(`the pool ${name} is used after its upgrade`)
+    if (change.kind === 'absent' && before !== undefined) this.wrong(`the pool ${name} is deleted in ${before}`)
     if (phase === before) return
     this.#phases.set(name, phase)
     if (phase === 'blocks' && this.#isStolen)
