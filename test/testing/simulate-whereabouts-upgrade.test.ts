@@ -36,7 +36,7 @@ describe('the world of an upgrade of whereabouts', () => {
 
 describe('each rule of an upgrade finds a fault that is planted', () => {
   const faults: readonly (readonly [name: string, broken: Partial<UpgradeSimulationOptions>, expected: RegExp])[] = [
-    ['an ADD does not read the pool again', withCommands({ add: unconfirmed }), /has answered/],
+    ['an ADD does not read the pool again', withCommands({ add: unconfirmed }), /is different: .*"missing"/],
     ['a DEL is that of the pool alone', withCommands({ del }), /left in blocks/],
     ['cutOver compares nothing', withEmptySides(), /changes from dual-write to blocks|are the truth without/],
     ['rollBack returns no rows', withSteps({ rollBack: withoutRows }), /changes from blocks to dual-write/],
@@ -123,7 +123,7 @@ function withEmptySides(): Partial<UpgradeSimulationOptions> {
 
 /** In place of rows, the pool gets the next phase. */
 function withoutRows(effect: Effect): Effect {
-  if (effect.kind !== 'patch' || effect.ref.kind !== 'IPPool') return effect
+  if (effect.kind !== 'patch' || effect.ref.kind !== 'IPPool' || !('spec' in effect.patch)) return effect
   const annotations = { 'ipam-kit.dev/upgrade': 'dual-write' }
   return { ...effect, patch: { metadata: { annotations } } } as Effect
 }

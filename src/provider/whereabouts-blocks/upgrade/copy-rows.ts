@@ -17,8 +17,8 @@ import { blocksOf, SidesTask } from './sides-task.js'
  * {@link verifyUpgrade}.
  *
  * - It changes no object of whereabouts, and never gives a row to another holder. A row of the same
- *   interface gets the id of its present container. A row of an earlier container is released if the
- *   pool has a row of a later one, and no row of it.
+ *   interface gets the id of its present container. A row that an earlier container has left is
+ *   released if the pool has a row of its interface at another address.
  * - It needs the IPPools of ipam-kit.dev that `planUpgrade` names, accepted into their domains.
  *   They may be disabled.
  * - It writes nothing while an oddity of the pool as a whole is an obstacle. A row with an obstacle is

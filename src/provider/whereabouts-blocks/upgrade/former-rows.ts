@@ -8,9 +8,10 @@ import type { KnownBlocks } from '../../blocks/tasks/known-blocks.js'
 import type { UpgradePool } from './report.js'
 
 /**
- * Releases a row of an earlier container in blocks, whose DEL was lost: the pool has no row of it at
- * its address, and has a row of another container of the same interface. No ADD of the earlier
- * container succeeds any more. `undefined`: no block has such a row. O(rows of the domain).
+ * Releases a row in blocks that an earlier container has left, whose DEL was lost: the pool has a
+ * row of the same interface at another address, and no row of the same container at this one. A
+ * later ADD on blocks may have written its own container to the row. `undefined`: no block has such
+ * a row. O(rows of the domain).
  *
  * @param rows those of the pool, at the version at which the blocks were read
  */
@@ -21,12 +22,11 @@ export function releaseFormerRow(
   nowMs: number,
 ): ReturnType<typeof takeBack> | undefined {
   const holders = new Map(rows.map(({ address, id }) => [Address.key(address), id]))
-  const containers = new Map(rows.map(({ podref, ifname = '', id }) => [`${podref} ${ifname}`, id]))
+  const interfaces = new Set(rows.map(({ podref, ifname = '' }) => `${podref} ${ifname}`))
   const isFormer = (parsed: ParsedBlock, entry: BlockEntry): boolean => {
     const { owner, interface: name = '', container, pool = parsed.object.spec.pool } = entry.row
-    const present = containers.get(`${owner} ${name}`)
-    const isOther = present !== undefined && container !== undefined && present !== container
-    return isOther && targets.includes(pool) && holders.get(Address.key(addressOf(parsed, entry))) !== container
+    const isOther = holders.get(Address.key(addressOf(parsed, entry))) !== container
+    return isOther && targets.includes(pool) && interfaces.has(`${owner} ${name}`)
   }
   for (const parsed of known.blocks()) {
     if (parsed.object.spec.domain !== domain) continue
@@ -34,7 +34,7 @@ export function releaseFormerRow(
     if (entry === undefined) continue
     const view = known.pool(entry.row.pool ?? parsed.object.spec.pool)
     const rules = view instanceof PoolView ? view.object.spec : undefined
-    return takeBack({ parsed, entry }, rules, { nowMs, why: 'a later container has its interface' })
+    return takeBack({ parsed, entry }, rules, { nowMs, why: 'its interface has another address' })
   }
   return undefined
 }
