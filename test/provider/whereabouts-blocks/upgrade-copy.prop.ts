@@ -97,8 +97,11 @@ describe('an upgrade under load', () => {
       // what the copy leaves is not its to write
       if (last.kind === 'different') {
         const reported = await world.reported()
-        const left = last.differences.filter(({ kind, address }) => {
-          return kind === 'container' || (kind === 'missing' && reported.has(Address.format(address)))
+        const pods = (await world.oldRows(POOL)).map((row) => row.split(' ')[1])
+        // of two rows of one interface, which are an obstacle, only the first is written
+        const isAlone = (old = '') => pods.filter((pod) => pod === old.split(' ')[0]).length === 1
+        const left = last.differences.filter(({ kind, address, old }) => {
+          return isAlone(old) && (kind === 'container' || (kind === 'missing' && reported.has(Address.format(address))))
         })
         expect(left).toEqual([])
       }
