@@ -51,6 +51,8 @@ export interface OperatorWorld {
   readonly phaseOf: (pool: string) => Phase
   /** Runs a step. `undefined`: its process has ended before the task. */
   readonly run: (operator: string, task: Task) => Promise<Outcome | undefined>
+  /** {@link UpstreamProcess.honoursRecord} */
+  readonly honoursRecord: boolean
   /** Gives all nodes the new plugin, also one that was forgotten. */
   readonly replacePlugins: () => void
   /** Sets the pools of blocks of a network to give addresses, or to give none. */
@@ -175,9 +177,13 @@ export class Operator {
     return outcome
   }
 
-  /** What is left of upstream ends before the blocks are the truth. */
+  /**
+   * What is left of upstream ends before the blocks are the truth. A plugin that takes the Lease of
+   * others is only found by the next step: it has to be gone.
+   */
   async #waitForUpstream(): Promise<void> {
-    const { upgrade, scheduler } = this.#world
+    const { upgrade, scheduler, honoursRecord, replacePlugins } = this.#world
+    if (!honoursRecord) replacePlugins()
     const calls = upgrade.calls('upstream')
     await scheduler.turn(this.name, 'waits for upstream', () => !calls.some((call) => upgrade.isUnderWay(call)))
   }

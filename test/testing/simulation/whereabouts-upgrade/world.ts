@@ -62,6 +62,7 @@ export class UpgradeWorld extends World {
         isReady: () => this.#upgrade.hasBegun && this.#unusual.length === 0,
         phaseOf: (pool) => this.#rules.phaseOf(pool),
         run: (name, task) => this.#run(name, task),
+        honoursRecord: this.honoursRecord,
         replacePlugins: () => this.#replacePlugins(),
         disable: (network, disabled) => this.#disable(network, disabled),
         clear: (pool, found) => this.#clear(pool, found),
