@@ -20,7 +20,7 @@ async function problems(seeds: number, options: Partial<UpgradeSimulationOptions
 
 describe('the world of an upgrade of whereabouts', () => {
   test('finds nothing wrong without faults', async () => {
-    expect(await problems(share(100, 10), { faults: [] })).toEqual([])
+    expect(await problems(share(40, 10), { faults: [] })).toEqual([])
   })
 
   test('finds nothing wrong with faults at every call', async () => {
