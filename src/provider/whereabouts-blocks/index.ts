@@ -3,9 +3,9 @@
  * IPAM type `ipam-kit`, and `poolsOf` makes its IPPools. The tasks `blockAdd`, `blockDel`,
  * `blockCheck`, `blockGc` and `blockStatus` carry out the commands of CNI. `blockNetworks` keeps
  * the IPPools of all NetworkAttachmentDefinitions. `planUpgrade`, `startUpgrade`, `copyRows`,
- * `verifyUpgrade`, `cutOver`, `rollBack` and `finishUpgrade` are for an upgrade from pools of whereabouts. `dualAdd`, `dualDel`,
- * `dualCheck`, `dualGc` and `dualStatus` carry out the commands of CNI for networks of type
- * `whereabouts` meanwhile.
+ * `verifyUpgrade`, `cutOver`, `rollBack` and `finishUpgrade` are for an upgrade from pools of
+ * whereabouts. `dualAdd`, `dualDel`, `dualCheck`, `dualGc` and `dualStatus` carry out the commands
+ * of CNI for networks of type `whereabouts` meanwhile.
  *
  * @module ipam-kit/provider/whereabouts-blocks
  */

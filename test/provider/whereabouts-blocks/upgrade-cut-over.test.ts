@@ -72,7 +72,7 @@ describe('cutOver', () => {
     expect(await made.cut(POOL)).toMatchObject({ kind: 'notReady', message: /changes too fast/u })
   })
 
-  test('finds that the upgrade has lost the Lease, and goes on when it has it again', async () => {
+  test('finds that the upgrade has lost the Lease, and continues when it has it again', async () => {
     const renewTime = '2026-01-01T00:00:00.000000Z'
     for (const holderIdentity of ['', 'n1/x']) {
       const made = await world()

@@ -24,7 +24,8 @@ type Family = 4 | 6
  *
  * - Three requests for one range, if nothing is known: it reads the pool and a block, and writes
  *   the row. One request with a watch
- * - One request more for a pool with a `nodeSelector`, unless the request has the labels of the Node
+ * - One request more for a pool with a `nodeSelector`, unless the request has the labels of the
+ *   Node
  * - The owner of a row is the Pod, by its uid. The same interface of the same Pod gets the same
  *   addresses, also in another container. A late DEL of the former container frees nothing
  * - An address that is asked for has to be one that the pool gives, or keeps for such requests

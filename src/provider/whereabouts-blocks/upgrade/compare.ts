@@ -65,8 +65,8 @@ export interface RowPlace extends Place {
 }
 
 /**
- * The addresses for which the rows of a pool and the blocks, all of which are known, do not name the
- * same Pod, container and interface. O(rows + rows of the domain).
+ * The addresses for which the rows of a pool and the blocks, all of which are known, do not name
+ * the same Pod, container and interface. O(rows + rows of the domain).
  *
  * @returns a text: why the blocks cannot have the rows
  */

@@ -12,17 +12,18 @@ import { checkRequest, type UpgradeRequest } from './request.js'
 import { blocksOf, SidesTask } from './sides-task.js'
 
 /**
- * The task that writes the rows of one pool of whereabouts to blocks, in the phase `dual-write`. Run
- * it by `runTask`, as often as you like: it writes what is missing, and ends with the statement of
- * {@link verifyUpgrade}.
+ * The task that writes the rows of one pool of whereabouts to blocks, in the phase `dual-write`.
+ * Run it by `runTask`, as often as you like: it writes what is missing, and ends with the statement
+ * of {@link verifyUpgrade}.
  *
  * - It changes no object of whereabouts, and never gives a row to another holder. A row of the same
  *   interface gets the id of its present container. A row that an earlier container has left is
  *   released if the pool has a row of its interface at another address.
  * - It needs the IPPools of ipam-kit.dev that `planUpgrade` names, accepted into their domains.
  *   They may be disabled.
- * - It writes nothing while an oddity of the pool as a whole is an obstacle. A row with an obstacle is
- *   not written, nor that of a Pod that does not exist or report the address: both sides differ then.
+ * - It writes nothing while an oddity of the pool as a whole is an obstacle. A row with an obstacle
+ *   is not written, nor that of a Pod that does not exist or report the address: both sides differ
+ *   then.
  * - It lists the pools and reservations of the namespace and all Pods, and then the blocks of the
  *   domain. It writes each block for its version, so that other writers lose nothing.
  *
@@ -37,9 +38,9 @@ export function copyRows(request: UpgradeRequest): Task<UpgradeOutcome> {
  * The task that states whether one pool of whereabouts and the blocks name the same holder of each
  * address, and lists every address for which they do not. It writes nothing.
  *
- * A holder is the Pod by namespace and name, its container and its interface. The statement is about
- * one version of the pool, which was the present one before and after the blocks were read. ADDs and
- * DELs after that are not in it.
+ * A holder is the Pod by namespace and name, its container and its interface. The statement is
+ * about one version of the pool, which was the present one before and after the blocks were read.
+ * ADDs and DELs after that are not in it.
  *
  * @throws IpamError `INVALID_ARGUMENT`
  */

@@ -14,8 +14,8 @@ export interface UpgradeRequest {
    */
   readonly networks: readonly WhereaboutsConfig[]
   /**
-   * The `holderIdentity` under which the upgrade holds the Lease of upstream. The same for all tasks
-   * of an upgrade. Empty or left out: `ipam-kit-upgrade`.
+   * The `holderIdentity` under which the upgrade holds the Lease of upstream. The same for all
+   * tasks of an upgrade. Empty or left out: `ipam-kit-upgrade`.
    */
   readonly leaseHolder?: string | undefined
 }

@@ -13,15 +13,15 @@ import { checkRequest, type UpgradeRequest } from './request.js'
  * The task that begins the upgrade of one pool of whereabouts: the pool gets the phase
  * `dual-write`. Run it by `runTask`, as often as you like.
  *
- * - Before that, it takes the Lease of upstream (`whereabouts` in the namespace of the objects), and
- *   keeps it. An ADD or DEL of a plugin of upstream then fails. While such a writer holds the Lease,
- *   the task ends with `leaseHeld`: repeat it.
+ * - Before that, it takes the Lease of upstream (`whereabouts` in the namespace of the objects),
+ *   and keeps it. An ADD or DEL of a plugin of upstream then fails. While such a writer holds the
+ *   Lease, the task ends with `leaseHeld`: repeat it.
  * - It needs a pool without obstacles, and the IPPools of ipam-kit.dev that `planUpgrade` names,
  *   accepted into their domains.
  * - From then on writers of the type `whereabouts` need the commands for pools in an upgrade: `add`
  *   gives no address.
- * - Run again in a later phase, it takes a lost Lease again. In the phase `blocks` it does so only if
- *   the blocks have each row of the pool (else `different`): another writer may have added one.
+ * - Run again in a later phase, it takes a lost Lease again. In the phase `blocks` it does so only
+ *   if the blocks have each row of the pool (else `different`): another writer may have added one.
  *
  * The time of the task decides whether the Lease of another holder has expired.
  *
@@ -38,7 +38,7 @@ class StartTask extends PoolTask<PhaseOutcome> {
     if ('step' in read) return read.step
     const { plan, object, known } = read
     const phase = upgradePhase(object)
-    if (phase === 'unknown') return wrongPhase(object, 'startUpgrade')
+    if (phase === 'unknown' || phase === 'finished') return wrongPhase(object, 'startUpgrade')
     if (phase === undefined && !plan.isReady) return notReady(`IPPool ${plan.name} has obstacles`, plan.oddities)
     const rows = writableRows(plan, known)
     if (phase === undefined && typeof rows === 'string') return notReady(rows, plan.oddities)
