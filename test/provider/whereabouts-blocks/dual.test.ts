@@ -1,3 +1,6 @@
+import { IPBlock } from 'ipam-kit/crd/ipam-kit'
+import { refOf } from 'ipam-kit/crd/meta'
+import { unwrap } from 'ipam-kit/errors'
 import { describe, expect, test } from 'vitest'
 import { DualWorld, type Phase } from './dual-world.js'
 import { row } from './old-objects.js'
@@ -245,12 +248,37 @@ describe('CHECK goes by the truth', () => {
     expect(await made.check(IPAM)).toBe(withoutBlock)
   })
 
+  test('of each range by itself', async () => {
+    const ranges = { ipRanges: [{ range: '10.0.0.0/29' }, { range: '10.1.0.0/29' }] }
+    const made = await new DualWorld().prepare(ranges)
+    await made.pool('10.0.0.0/29', 'dual-write')
+    await made.pool('10.1.0.0/29', 'blocks')
+    await made.add(ranges)
+    await made.setRows('10.1.0.0-29', { '1': null })
+    const both = ['10.0.0.1', '10.1.0.1']
+    expect([await made.check(ranges), await made.check(ranges, {}, both)]).toEqual(['present', 'present'])
+    expect(await made.check(ranges, {}, [...both, '10.2.0.1'])).toBe('missing')
+    await made.setRows('10.0.0.0-29', { '1': null })
+    expect(await made.check(ranges)).toBe('missing')
+  })
+
   test('and is the plain one without a phase', async () => {
     const made = await world(null)
     await made.add(IPAM)
     expect(await made.check(IPAM)).toBe('present')
     expect(made.requests).toEqual([`get IPPool ${POOL}`, 'get OverlappingRangeIPReservation 10.0.0.1'])
   })
+})
+
+test('a row of a block that has no unit stops no command, and DEL says it', async () => {
+  const made = await world('dual-write')
+  await made.add(IPAM)
+  const [block] = unwrap(await made.store.list(IPBlock.info)).items
+  const x = { owner: 'ns/z', uid: 'z', container: 'c-z', interface: 'net1', sequence: 1 }
+  unwrap(await made.store.patch(refOf(block!), { spec: { rows: { x } } } as never))
+  expect(await made.del(IPAM, { pod: 'z' })).toMatch(/^poolNotReady.* row x is not in the block/u)
+  expect(await made.gc(IPAM, { valid: [] })).toBe('')
+  expect(await made.check(IPAM)).toBe('present')
 })
 
 describe('GC', () => {

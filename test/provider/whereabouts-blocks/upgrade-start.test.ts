@@ -40,6 +40,31 @@ describe('startUpgrade', () => {
     expect([await made.oldObjects(), await made.leaseSpec()]).toEqual(before)
   })
 
+  test('renews the Lease when it is run again: a late patch that gives the Lease up is refused', async () => {
+    const made = await world()
+    await made.start(POOL)
+    made.nowMs += 1
+    expect(await made.start(POOL)).toMatchObject({ kind: 'phase' })
+    expect(await made.leaseSpec()).toMatchObject({
+      ...HELD,
+      acquireTime: '2026-01-01T00:00:00.000000Z',
+      renewTime: '2026-01-01T00:00:00.001000Z',
+      leaseTransitions: 0,
+    })
+  })
+
+  test('takes a Lease again that is given up before the pool has its phase', async () => {
+    const made = await world()
+    made.before = async () => {
+      const spec = await made.leaseSpec()
+      const isOurs = (spec as { readonly holderIdentity?: string } | undefined)?.holderIdentity === 'ipam-kit-upgrade'
+      if (isOurs) await made.lease({ holderIdentity: '', leaseDurationSeconds: 1, leaseTransitions: 1 })
+      if (isOurs) made.before = () => {}
+    }
+    expect(await made.start(POOL)).toMatchObject({ kind: 'phase' })
+    expect(await made.leaseSpec()).toMatchObject({ ...HELD, leaseTransitions: 2 })
+  })
+
   test('waits for a writer of upstream that has the Lease', async () => {
     const made = await world()
     const now = () => new Date(made.nowMs).toISOString()
@@ -106,8 +131,8 @@ describe('startUpgrade', () => {
       expect(await made.start(POOL)).toMatchObject({ kind: 'phase', phase: 'dual-write' })
       expect(await made.leaseSpec()).toMatchObject({ ...HELD, leaseTransitions: 0 })
     }
-    // the lists, the pool of blocks, the blocks, the Lease and two writes
-    expect(request).toBe(9)
+    // the lists, the pool of blocks, the blocks, two writes, and the Lease before and after them
+    expect(request).toBe(10)
   })
 
   test('stops an ADD that has begun, before each of its requests', async () => {

@@ -103,6 +103,11 @@ export class ParsedBlock {
   }
 }
 
+/** Whether the key of the row is a unit. The problems of the block name a row for which it is not. */
+export function isPlaced({ unit }: BlockEntry): boolean {
+  return Number.isInteger(unit)
+}
+
 /** Whether the owner has the units now. */
 export function isBound({ row }: BlockEntry): boolean {
   return row.state === undefined

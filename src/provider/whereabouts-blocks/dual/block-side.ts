@@ -3,7 +3,7 @@ import type { ObjectRef } from '../../../crd/meta/object.js'
 import type { Change, Step, Task, TaskTime } from '../../../plan/index.js'
 import type { TaskQuery, TaskRefusal } from '../../../plan/task.js'
 import { addressOf } from '../../blocks/block/allocation.js'
-import { isBound } from '../../blocks/block/parsed-block.js'
+import { isBound, isPlaced } from '../../blocks/block/parsed-block.js'
 import { KnownBlocks } from '../../blocks/tasks/known-blocks.js'
 import { blockRef, listStep, poolRef } from '../../blocks/tasks/steps.js'
 import type { Assignment } from '../../whereabouts/tasks/assign.js'
@@ -190,7 +190,7 @@ export class BlockSide implements OtherSide {
     this.taken.push(row.address)
     for (const entry of parsed?.entries ?? []) {
       const isOwn = entry.row.uid === row.uid && entry.row.interface === row.interface
-      if (parsed !== undefined && isBound(entry) && !isOwn) this.taken.push(addressOf(parsed, entry))
+      if (parsed !== undefined && isBound(entry) && isPlaced(entry) && !isOwn) this.taken.push(addressOf(parsed, entry))
     }
   }
 

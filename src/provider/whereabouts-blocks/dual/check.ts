@@ -1,3 +1,6 @@
+import type { Address } from '../../../cidr/nouns/address.js'
+import * as Prefix from '../../../cidr/nouns/prefix.js'
+import { poolName } from '../../../crd/whereabouts/index.js'
 import { check as checkArgument } from '../../../errors/check.js'
 import type { Task } from '../../../plan/index.js'
 import { check } from '../../whereabouts/tasks/check.js'
@@ -21,6 +24,20 @@ export function dualCheck(request: CheckRequest): Task<CheckOutcome> {
 
 function* compare(request: CheckRequest, phases: PoolPhases): Parts<CheckOutcome> {
   const outcome = yield* part(check(request))
-  if (!phases.areOnBlocks || !canHaveRow(request)) return outcome
-  return yield* part(blockCheck({ ...request, network: { config: request.config, pools: [] } }))
+  const { config, addresses } = request
+  const onBlocks = config.ranges.filter(({ prefix }) => {
+    const name = poolName({ range: Prefix.format(prefix), networkName: config.networkName })
+    return name.ok && phases.isOnBlocks(name.value)
+  })
+  if (onBlocks.length === 0 || !canHaveRow(request)) return outcome
+  const others = config.ranges.filter((range) => !onBlocks.includes(range))
+  const isOnBlocks = (address: Address) => onBlocks.some(({ prefix }) => Prefix.contains(prefix, address))
+  if (others.length > 0) {
+    const rest = addresses?.filter((address) => !isOnBlocks(address))
+    const inPools = yield* part(check({ ...request, config: { ...config, ranges: others }, addresses: rest }))
+    if (inPools.kind !== 'present') return inPools
+  }
+  const network = { config: { ...config, ranges: onBlocks }, pools: [] }
+  const inBlocks = others.length === 0 ? addresses : addresses?.filter(isOnBlocks)
+  return yield* part(blockCheck({ ...request, network, addresses: inBlocks }))
 }

@@ -28,10 +28,10 @@ export class PoolPhases {
     return [...this.#phases].flatMap(([name, phase]) => (phase === undefined ? [] : [name]))
   }
 
-  /** Whether there are pools, and the blocks are the truth of all of them. */
-  get areOnBlocks(): boolean {
-    const phases = [...this.#phases.values()]
-    return phases.length > 0 && phases.every((phase) => phase === 'blocks' || phase === 'finished')
+  /** Whether the blocks are the truth for a pool. */
+  isOnBlocks(name: string): boolean {
+    const phase = this.#phases.get(name)
+    return phase === 'blocks' || phase === 'finished'
   }
 }
 

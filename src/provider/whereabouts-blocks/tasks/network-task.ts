@@ -2,7 +2,7 @@ import { Pod } from '../../../crd/core/pod.js'
 import type { KubeObject, ObjectRef } from '../../../crd/meta/object.js'
 import type { Change, Outcome, Step, Task, TaskTime } from '../../../plan/index.js'
 import type { TaskQuery, TaskRefusal } from '../../../plan/task.js'
-import { isBound } from '../../blocks/block/parsed-block.js'
+import { isBound, isPlaced } from '../../blocks/block/parsed-block.js'
 import { PoolView } from '../../blocks/pool/pool-view.js'
 import type { KnownBlocks, PlacedRow } from '../../blocks/tasks/known-blocks.js'
 import { blockRef, listStep, poolRef } from '../../blocks/tasks/steps.js'
@@ -110,10 +110,15 @@ export abstract class NetworkTask<O extends Outcome> implements Task<O> {
     return domain === undefined ? undefined : listStep({ [DOMAIN_FIELD]: domain }, why)
   }
 
-  /** Why rows may be missing: a block in the domains of the pools cannot be read. */
+  /** Why rows may be missing: a block, or a row of a block, cannot be read. */
   protected obstacle(places: readonly Place[]): string | undefined {
     const domains = this.#domains(places)
-    return this.known.unreadableBlocks().find(({ domain }) => domains.includes(domain))?.message
+    const unreadable = this.known.unreadableBlocks().find(({ domain }) => domains.includes(domain))
+    if (unreadable !== undefined) return unreadable.message
+    for (const { object, entries, name, problems } of this.known.blocks()) {
+      if (domains.includes(object.spec.domain) && !entries.every(isPlaced)) return `block ${name}: ${problems[0]}`
+    }
+    return undefined
   }
 
   /** The rows of Pods in the pools of these places. O(rows). */
@@ -123,7 +128,7 @@ export abstract class NetworkTask<O extends Outcome> implements Task<O> {
       for (const entry of parsed.entries) {
         const pool = entry.row.pool ?? parsed.object.spec.pool
         const isOfPod = (entry.row.kind ?? Pod.info.kind) === Pod.info.kind
-        if (pools.has(pool) && isBound(entry) && isOfPod) yield { parsed, entry, pool }
+        if (pools.has(pool) && isBound(entry) && isPlaced(entry) && isOfPod) yield { parsed, entry, pool }
       }
     }
   }

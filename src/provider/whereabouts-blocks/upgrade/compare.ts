@@ -6,7 +6,7 @@ import { isDeleting } from '../../../crd/meta/object.js'
 import type { PoolRow } from '../../../crd/whereabouts/index.js'
 import { addressOf } from '../../blocks/block/allocation.js'
 import { blockAround, type Grid, unitOf } from '../../blocks/block/grid.js'
-import { type BlockEntry, isBound, ParsedBlock } from '../../blocks/block/parsed-block.js'
+import { type BlockEntry, isBound, isPlaced, ParsedBlock } from '../../blocks/block/parsed-block.js'
 import { PoolView } from '../../blocks/pool/pool-view.js'
 import type { KnownBlocks } from '../../blocks/tasks/known-blocks.js'
 import type { UpgradePool, UpgradeRow } from './report.js'
@@ -87,7 +87,8 @@ export function compareRows(
     const block = entry !== undefined && isBound(entry) ? entry.row : undefined
     differences.push({ kind, address: row.address, row, block })
   }
-  return [...differences, ...surplus(rows, of, known)]
+  const others = surplus(rows, of, known)
+  return typeof others === 'string' ? others : [...differences, ...others]
 }
 
 /**
@@ -181,7 +182,11 @@ export function differenceAt({ row, parsed, entry, unit }: RowPlace): UpgradeDif
 }
 
 /** The rows in the pools of blocks that the pool of whereabouts does not have. */
-function surplus(rows: readonly PoolRow[], { targets, domain }: Blocks, known: KnownBlocks): readonly RowDifference[] {
+function surplus(
+  rows: readonly PoolRow[],
+  { targets, domain }: Blocks,
+  known: KnownBlocks,
+): readonly RowDifference[] | string {
   const inPool = new Set(rows.map(({ address }) => Address.key(address)))
   const found: RowDifference[] = []
   for (const parsed of known.blocks()) {
@@ -189,6 +194,7 @@ function surplus(rows: readonly PoolRow[], { targets, domain }: Blocks, known: K
     if (spec.domain !== domain) continue
     for (const entry of parsed.entries) {
       if (!isBound(entry) || !targets.includes(entry.row.pool ?? spec.pool)) continue
+      if (!isPlaced(entry)) return `block ${parsed.name}: ${parsed.problems[0]}`
       const address = addressOf(parsed, entry)
       if (!inPool.has(Address.key(address))) found.push({ kind: 'surplus', address, block: entry.row })
     }

@@ -11,9 +11,10 @@ import { SidesTask } from './sides-task.js'
  * to `blocks`. From then on definitions may have the type `ipam-kit`. Run it by `runTask`, as often
  * as you like.
  *
- * - It changes the phase at a version of the pool at which both sides name the same Pod, container
- *   and interface for each address, and the upgrade holds the Lease. A writer of rows writes the
- *   pool first, so none of them is between the two sides then.
+ * - It changes the phase at a version of the pool at which the blocks name the same Pod, container
+ *   and interface for each row of the pool, and the upgrade holds the Lease. A writer of rows writes
+ *   the pool first, so none of them is between the two sides then.
+ * - Rows of blocks that the pool does not have (`surplus`) do not stop it. Their holders keep them.
  * - It reads both sides up to 20 times. Then it ends with `different`: run `copyRows`, or wait for
  *   the sweeps.
  * - `otherWriter`: run `startUpgrade` again, and then `copyRows`.
@@ -37,8 +38,9 @@ class CutOverTask extends SidesTask<PhaseOutcome> {
     const lost = this.lostLease(time)
     if (lost !== undefined) return lost
     const { object, rows, differences } = sides
+    const isComplete = differences.every(({ kind }) => kind === 'surplus')
     const compared = statement(object, rows, differences)
-    if (compared.kind === 'same') return writeStep(phasePatch(object, 'blocks'))
+    if (isComplete || compared.kind === 'same') return writeStep(phasePatch(object, 'blocks'))
     return this.again() ? this.next(time) : { kind: 'done', outcome: compared }
   }
 }

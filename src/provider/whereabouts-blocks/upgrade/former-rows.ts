@@ -1,7 +1,7 @@
 import * as Address from '../../../cidr/nouns/address.js'
 import type { PoolRow } from '../../../crd/whereabouts/index.js'
 import { addressOf } from '../../blocks/block/allocation.js'
-import { type BlockEntry, isBound, type ParsedBlock } from '../../blocks/block/parsed-block.js'
+import { type BlockEntry, isBound, isPlaced, type ParsedBlock } from '../../blocks/block/parsed-block.js'
 import { takeBack } from '../../blocks/block/rows.js'
 import { PoolView } from '../../blocks/pool/pool-view.js'
 import type { KnownBlocks } from '../../blocks/tasks/known-blocks.js'
@@ -30,7 +30,7 @@ export function releaseFormerRow(
   }
   for (const parsed of known.blocks()) {
     if (parsed.object.spec.domain !== domain) continue
-    const entry = parsed.entries.find((each) => isBound(each) && isFormer(parsed, each))
+    const entry = parsed.entries.find((each) => isBound(each) && isPlaced(each) && isFormer(parsed, each))
     if (entry === undefined) continue
     const view = known.pool(entry.row.pool ?? parsed.object.spec.pool)
     const rules = view instanceof PoolView ? view.object.spec : undefined

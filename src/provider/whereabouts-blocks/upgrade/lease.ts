@@ -45,7 +45,7 @@ export function takeLease(
   holder: string,
   nowMs: number,
 ): CreateEffect | MergePatchEffect {
-  const now = new Date(nowMs).toISOString().replace('Z', '000Z')
+  const now = microTime(nowMs)
   const { leaseTransitions } = asObject(lease?.spec) ?? {}
   const spec = {
     holderIdentity: holder,
@@ -58,6 +58,17 @@ export function takeLease(
   if (lease !== null) return patchObject(lease, { spec }, why)
   const { apiVersion, kind, ...metadata } = leaseRef(namespace)
   return { kind: 'create', object: { apiVersion, kind, metadata, spec }, why }
+}
+
+/** Gives the Lease a new version. `undefined`: it was written at this time. */
+export function renewLease(lease: KubeObject | null, nowMs: number): MergePatchEffect | undefined {
+  const renewTime = microTime(nowMs)
+  if (lease === null || asObject(lease.spec)?.renewTime === renewTime) return undefined
+  return patchObject(lease, { spec: { renewTime } }, 'the upgrade continues')
+}
+
+function microTime(ms: number): string {
+  return new Date(ms).toISOString().replace('Z', '000Z')
 }
 
 /** Where a task finds the objects of whereabouts that it has read. */

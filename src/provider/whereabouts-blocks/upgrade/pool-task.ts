@@ -78,6 +78,10 @@ export abstract class PoolTask<O extends Outcome> implements Task<O> {
     return this.#old.read([ref], 'whether a plugin of upstream writes') ?? { object: this.#old.get(ref) ?? null }
   }
 
+  protected forgetLease(): void {
+    this.#old.forget(leaseRef(this.namespace))
+  }
+
   protected get holder(): string {
     return holderOf(this.request.leaseHolder)
   }

@@ -1,9 +1,11 @@
-import { IPPool, readRows } from '../../../crd/whereabouts/index.js'
+import type { KubeObject } from '../../../crd/meta/object.js'
+import { IPPool, type PoolRow, readRows } from '../../../crd/whereabouts/index.js'
+import { describe } from '../../../errors/index.js'
 import type { Step, Task, TaskTime } from '../../../plan/index.js'
 import { writeStep } from '../../blocks/tasks/steps.js'
 import { upgradePhase } from '../../whereabouts/tasks/objects.js'
 import { compareRows, writableRows } from './compare.js'
-import { leaseState, takeLease } from './lease.js'
+import { leaseState, renewLease, takeLease } from './lease.js'
 import type { PhaseOutcome } from './outcome.js'
 import { inPhase, notReady, phasePatch, statement, wrongPhase } from './phase.js'
 import { PoolTask } from './pool-task.js'
@@ -33,6 +35,10 @@ export function startUpgrade(request: UpgradeRequest): Task<PhaseOutcome> {
 }
 
 class StartTask extends PoolTask<PhaseOutcome> {
+  /** The version of the Lease as it was found. */
+  #foundLease: string | undefined
+  #hasPhase = false
+
   next(time: TaskTime): Step<PhaseOutcome> {
     const read = this.read(time)
     if ('step' in read) return read.step
@@ -42,6 +48,9 @@ class StartTask extends PoolTask<PhaseOutcome> {
     if (phase === undefined && !plan.isReady) return notReady(`IPPool ${plan.name} has obstacles`, plan.oddities)
     const rows = writableRows(plan, known)
     if (phase === undefined && typeof rows === 'string') return notReady(rows, plan.oddities)
+    // a roll-back of another pool may have given the Lease up meanwhile
+    if (phase !== undefined && !this.#hasPhase) this.forgetLease()
+    this.#hasPhase = phase !== undefined
     const lease = this.lease()
     if ('kind' in lease) return lease
     const state = leaseState(lease.object, this.holder, time.nowMs)
@@ -53,7 +62,8 @@ class StartTask extends PoolTask<PhaseOutcome> {
       }
     }
     if (state.kind === 'free' && phase === 'blocks') {
-      const { rows: stored } = readRows(IPPool.parse(object))
+      const stored = storedRows(object)
+      if (typeof stored === 'string') return notReady(stored, plan.oddities)
       const compared = compareRows(stored, plan, known)
       if (typeof compared === 'string') return notReady(compared, plan.oddities)
       const foreign = compared.filter(({ kind }) => kind !== 'surplus')
@@ -61,7 +71,17 @@ class StartTask extends PoolTask<PhaseOutcome> {
       if (outcome.kind === 'different') return { kind: 'done', outcome }
     }
     if (state.kind === 'free') return writeStep(takeLease(lease.object, this.namespace, this.holder, time.nowMs))
+    const { resourceVersion } = lease.object?.metadata ?? {}
+    this.#foundLease ??= resourceVersion
+    // a late patch that gives the Lease up is for this version
+    const renewal = resourceVersion === this.#foundLease ? renewLease(lease.object, time.nowMs) : undefined
+    if (renewal !== undefined) return writeStep(renewal)
     if (phase !== undefined) return inPhase(object)
     return writeStep(phasePatch(object, 'dual-write'))
   }
+}
+
+function storedRows(object: KubeObject): readonly PoolRow[] | string {
+  const read = IPPool.safeParse(object)
+  return read.ok ? readRows(read.value).rows : describe(read.failure)
 }
