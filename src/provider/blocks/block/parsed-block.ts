@@ -103,7 +103,7 @@ export class ParsedBlock {
   }
 }
 
-/** Whether the key of the row is a unit. The problems of the block name a row for which it is not. */
+/** Whether the key of the row is a unit. If it is not, a problem of the block names the row. */
 export function isPlaced({ unit }: BlockEntry): boolean {
   return Number.isInteger(unit)
 }

@@ -12,8 +12,8 @@ import { SidesTask } from './sides-task.js'
  * as you like.
  *
  * - It changes the phase at a version of the pool at which the blocks name the same Pod, container
- *   and interface for each row of the pool, and the upgrade holds the Lease. A writer of rows writes
- *   the pool first, so none of them is between the two sides then.
+ *   and interface for each row of the pool, and the upgrade holds the Lease. A writer of rows
+ *   writes the pool first, so none of them is between the two sides then.
  * - Rows of blocks that the pool does not have (`surplus`) do not stop it. Their holders keep them.
  * - It reads both sides up to 20 times. Then it ends with `different`: run `copyRows`, or wait for
  *   the sweeps.
