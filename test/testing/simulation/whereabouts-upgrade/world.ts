@@ -284,8 +284,8 @@ export class UpgradeWorld extends World {
     if (phase === undefined || phase === 'finished') return []
     if (phase === 'blocks' && this.#upgrade.hadAddOnBlocks(pool)) return []
     const request = { pool, namespace: NAMESPACE, networks: configsOf(this.networks) }
-    // rows from before the upgrade, and rows of upstream
-    if (phase === 'dual-write') {
+    // rows from before the upgrade, and rows of upstream; then those whose address it has freed
+    for (let runs = 0; phase === 'dual-write' && runs < 2; runs++) {
       const copied = await runTask(this.#steps.copyRows(request), this.truth.store, { now: () => this.nowMs })
       await this.check({ kind: 'controller', name: 'copyRows at rest', knows: this.truth.log.length })
       if (copied.kind === 'done' && copied.outcome.kind === 'notReady') return this.#unexplained(pool, copied.outcome)
