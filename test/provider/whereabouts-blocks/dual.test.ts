@@ -1,5 +1,6 @@
 import { IPBlock } from 'ipam-kit/crd/ipam-kit'
 import { refOf } from 'ipam-kit/crd/meta'
+import { OverlappingRangeIPReservation } from 'ipam-kit/crd/whereabouts'
 import { unwrap } from 'ipam-kit/errors'
 import { describe, expect, test } from 'vitest'
 import { DualWorld, type Phase } from './dual-world.js'
@@ -97,10 +98,14 @@ describe.each(['dual-write', 'blocks'] as const)('a pool in the phase %s', (phas
   test('writes the row again that was removed from the pool before the block had it', async () => {
     const made = await world(phase)
     made.before = async (request) => {
-      if (request === 5) await made.setRows(POOL, { '1': null })
+      if (request !== 5) return
+      await made.setRows(POOL, { '1': null })
+      const [reservation] = unwrap(await made.store.list(OverlappingRangeIPReservation.info)).items
+      unwrap(await made.store.delete(refOf(reservation!)))
     }
     expect(await made.add(IPAM)).toBe('10.0.0.1')
     expect([await made.oldRows(), await made.blockRows()]).toEqual([[A], [A]])
+    expect(await made.reservations()).toEqual(['10.0.0.1'])
   })
 
   test('without a phase at the end the row of the block is removed again', async () => {

@@ -71,6 +71,9 @@ export class AddTask implements Task<AddOutcome> {
   readonly #claim: AddClaim
   readonly #pod: OwnPod
   readonly #added = new AddedRows()
+  /** The rows of this ADD that were there, and of those the ones that are not any more. */
+  readonly #seen = new Set<string>()
+  readonly #removed = new Set<string>()
   readonly #other: OtherSide | undefined
   /** Why the task ends without addresses, once what it has written is removed. */
   #failed: AddOutcome | undefined
@@ -165,7 +168,7 @@ export class AddTask implements Task<AddOutcome> {
   #write(assignments: readonly Assignment[], time: TaskTime): Step<AddOutcome> | undefined {
     const isOwn = (assignment: Assignment) => this.#added.has(assignment.pool, assignment.key)
     // a reservation that was there before the row was written has to be known
-    const unread = assignments.filter((one) => one.row !== undefined && !isOwn(one))
+    const unread = assignments.filter((one) => (one.row !== undefined && !isOwn(one)) || this.#isRemoved(one))
     const read = this.#objects.read(
       unread.flatMap(({ address }) => this.#reservations.ref(address) ?? []),
       'the reservation of an address that the interface has',
@@ -196,6 +199,25 @@ export class AddTask implements Task<AddOutcome> {
     const other = this.#other?.write(assignments, this.#objects, time)
     if (other !== undefined) return 'outcome' in other ? this.#fail(other.outcome) : other.step
     return { kind: 'done', outcome: this.#allocated(assignments) }
+  }
+
+  /**
+   * Whether a row of this ADD has gone again, by a roll-back of an upgrade or a sweep. Its
+   * reservation has to be read again.
+   */
+  #isRemoved({ pool, key, row, address }: Assignment): boolean {
+    const name = `${formatRef(pool)} ${key}`
+    if (row !== undefined) {
+      this.#seen.add(name)
+      this.#removed.delete(name)
+      return false
+    }
+    if (this.#seen.delete(name)) {
+      this.#removed.add(name)
+      const ref = this.#reservations.ref(address)
+      if (ref !== undefined) this.#objects.forget(ref)
+    }
+    return this.#removed.has(name)
   }
 
   /**

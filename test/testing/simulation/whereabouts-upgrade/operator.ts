@@ -115,20 +115,18 @@ export class Operator {
   async #step(): Promise<void> {
     const { dice, phaseOf, upgrade } = this.#world
     const [again] = this.#rollingBack
-    if (again !== undefined) return this.#rollBackFromBlocks(again)
+    if (again !== undefined) return this.#rollBack(again)
     const pool = dice.pick(this.#pools)
     const phase = phaseOf(pool)
     const goal = upgrade.goal ?? dice.pick(['finish', 'finish', 'back'])
     const isForth = goal === 'finish'
     if (phase === undefined && (isForth || upgrade.goal === undefined)) await this.#run('startUpgrade', pool)
-    if (phase === 'dual-write') {
-      const names: readonly StepName[] = isForth
-        ? ['copyRows', 'copyRows', 'cutOver', 'verifyUpgrade', 'startUpgrade']
-        : ['rollBack']
+    if (phase === 'dual-write' && isForth) {
+      const names = ['copyRows', 'copyRows', 'cutOver', 'verifyUpgrade', 'startUpgrade'] as const
       await this.#run(dice.pick(names), pool)
     }
-    if (phase === 'blocks' && !isForth) await this.#rollBackFromBlocks(pool)
     if (phase === 'blocks' && isForth) await this.#forthFromBlocks(pool)
+    if ((phase === 'dual-write' || phase === 'blocks') && !isForth) await this.#rollBack(pool)
   }
 
   async #forthFromBlocks(pool: string): Promise<void> {
@@ -146,16 +144,21 @@ export class Operator {
     }
   }
 
-  /** Definitions get their former type, and what was begun on blocks ends before. */
-  async #rollBackFromBlocks(pool: string): Promise<void> {
+  /**
+   * Definitions get their former type, and what was begun on blocks ends before: also from
+   * `dual-write`, because another operator may cut over meanwhile.
+   */
+  async #rollBack(pool: string): Promise<void> {
     const { scheduler, upgrade, phaseOf, dice } = this.#world
     upgrade.rollsBack(pool, this.name)
     this.#rollingBack.add(pool)
-    if (dice.chance(0.5)) for (const network of upgrade.networksOf(pool)) await this.#world.disable(network, true)
     const networks = upgrade.networksOf(pool)
+    const isDisabled = phaseOf(pool) === 'blocks' && dice.chance(0.5)
+    if (isDisabled) for (const network of networks) await this.#world.disable(network, true)
     await scheduler.turn(this.name, 'waits for ADDs', () => upgrade.calls('ipam-kit', networks).length === 0)
-    const isInBlocks = phaseOf(pool) === 'blocks'
-    if (isInBlocks && (await this.#run('rollBack', pool)) === undefined) return
+    const outcome = await this.#run('rollBack', pool)
+    // a write of a process that has ended may arrive as long as the phase is the same
+    if (outcome === undefined && phaseOf(pool) === 'blocks') return
     upgrade.hasRolledBack(pool, this.name)
     this.#rollingBack.delete(pool)
   }

@@ -98,9 +98,7 @@ export class UpgradeRules extends Rules {
     const { sandbox, ifname, network, adds, hasLateWrites } = attachment
     if (adds > 0 || hasLateWrites) return
     const phases = network.ranges.map((range) => this.#phases.get(poolNameOf(network, range)))
-    // after the upgrade such a DEL leaves its row to the sweep
-    const isBefore = carrier === 'whereabouts' && phases.some((phase) => phase === 'finished')
-    if (isBefore || phases.every((phase) => phase === undefined)) return
+    if (phases.every((phase) => phase === undefined)) return
     const left = this.#blockRowsOf(attachment)
     if (left.length > 0)
       this.wrong(`DEL of ${sandbox.id} ${ifname} is done, and the row of ${left[0]?.address} is left in blocks`)
@@ -133,6 +131,12 @@ export class UpgradeRules extends Rules {
     const nth = owner.granted?.indexOf(row.address) ?? 0
     const pool = poolNameOf(owner.network, owner.network.ranges[nth] as NetworkRange)
     if (this.isTruth(pool) || this.domainOf(owner.network, nth) !== row.domain) return
+    const present = this.blocks.at(row.domain, row.address)
+    if (present?.uid === row.uid && present.ifname === row.ifname) {
+      // a late ADD of an earlier container of the Pod: neither can know which one is the later
+      owner.isTainted = true
+      return
+    }
     this.wrong(`${nameOf(actor)} has freed ${row.address} of ${row.container} ${row.ifname} in blocks, which uses it`)
   }
 

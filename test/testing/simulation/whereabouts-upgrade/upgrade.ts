@@ -23,7 +23,7 @@ export class Upgrade {
   readonly #carriers = new WeakMap<Attachment, 'whereabouts' | 'ipam-kit'>()
   readonly #calls = new Map<Call, Carrier>()
   readonly #stepsAt = new WeakMap<Call, number>()
-  /** Pools whose rollBack from `blocks` may not have ended, by operator. */
+  /** Pools whose rollBack may not have ended, by operator. */
   readonly #rollBacks = new Map<string, Set<string>>()
   /** Pools that may lack rows of ADDs on blocks. */
   readonly #hadAdd = new Set<string>()
@@ -94,7 +94,7 @@ export class Upgrade {
     return isReady
   }
 
-  /** An operator is about to roll a pool back from `blocks`: its definitions get their former type. */
+  /** An operator is about to roll a pool back: its definitions get their former type. */
   rollsBack(pool: string, operator: string): void {
     const operators = this.#rollBacks.get(pool) ?? new Set()
     this.#rollBacks.set(pool, operators.add(operator))
