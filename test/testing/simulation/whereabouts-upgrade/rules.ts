@@ -108,9 +108,11 @@ export class UpgradeRules extends Rules {
     const { network } = attachment
     const range = network.ranges[nth]
     if (range === undefined) return
-    if (this.isTruth(poolNameOf(network, range))) super.checkGiven(attachment, address, nth, what)
-    else if (!this.#hasBlockRow(attachment, nth, address))
-      this.wrong(`${what}, and the blocks have no row of ${address} for it`)
+    if (this.isTruth(poolNameOf(network, range))) return void super.checkGiven(attachment, address, nth, what)
+    if (this.#hasBlockRow(attachment, nth, address)) return
+    const present = this.blocks.at(this.domainOf(network, nth), address)
+    if (present !== undefined && isOfPod(present, attachment)) attachment.isTainted = true
+    else this.wrong(`${what}, and the blocks have no row of ${address} for it`)
   }
 
   #blockRowsOf({ network, sandbox, ifname }: Attachment): readonly BlockRow[] {
@@ -132,8 +134,7 @@ export class UpgradeRules extends Rules {
     const pool = poolNameOf(owner.network, owner.network.ranges[nth] as NetworkRange)
     if (this.isTruth(pool) || this.domainOf(owner.network, nth) !== row.domain) return
     const present = this.blocks.at(row.domain, row.address)
-    if (present?.uid === row.uid && present.ifname === row.ifname) {
-      // a late ADD of an earlier container of the Pod: neither can know which one is the later
+    if (present !== undefined && isOfPod(present, owner)) {
       owner.isTainted = true
       return
     }
@@ -178,4 +179,12 @@ export class UpgradeRules extends Rules {
     if (holderIdentity === HOLDER) this.#isStolen = false
     this.#holder = holderIdentity
   }
+}
+
+/**
+ * Whether a late ADD of an earlier container of the Pod has taken the row over: neither can know
+ * which container is the later one. The Pod keeps the address.
+ */
+function isOfPod({ uid, ifname }: BlockRow, attachment: Attachment): boolean {
+  return uid === attachment.sandbox.pod.uid && ifname === attachment.ifname
 }
