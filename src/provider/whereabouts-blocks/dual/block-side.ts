@@ -1,4 +1,4 @@
-import type { Address } from '../../../cidr/nouns/address.js'
+import * as Address from '../../../cidr/nouns/address.js'
 import type { ObjectRef } from '../../../crd/meta/object.js'
 import type { Change, Step, Task, TaskTime } from '../../../plan/index.js'
 import type { TaskQuery, TaskRefusal } from '../../../plan/task.js'
@@ -25,7 +25,8 @@ const MOST_READINGS = 20
 
 /** The rows of an ADD in blocks, for those of its pools that have a phase. */
 export class BlockSide implements OtherSide {
-  readonly taken: Address[] = []
+  readonly taken: Address.Address[] = []
+  readonly own: Address.Address[] = []
   readonly #request: InterfaceRequest
   readonly #ranges: readonly RangePool[]
   readonly #known = new KnownBlocks()
@@ -60,7 +61,7 @@ export class BlockSide implements OtherSide {
     return this.#undo?.refused?.(refusal) === true
   }
 
-  review(assignments: readonly Assignment[], objects: TaskObjects, time: TaskTime): SideStep | undefined {
+  review(assignments: readonly Assignment[], objects: TaskObjects, time: TaskTime): SideStep | 'again' | undefined {
     this.#nowMs = time.nowMs
     this.#since = this.#known.clock
     const { containerId } = this.#request
@@ -71,8 +72,12 @@ export class BlockSide implements OtherSide {
       return failed('poolNotReady', `IPPool ${gone.pool.name} was deleted: its range is on blocks`)
     const rows = this.#rows(assignments, objects)
     if ('step' in rows || 'outcome' in rows) return rows
-    const places = this.#places(rows)
+    const fresh = assignments.filter(({ row }) => row === undefined).map(({ address }) => Address.key(address))
+    const added = rows.filter(({ address }) => fresh.includes(Address.key(address)))
+    const places = this.#places(rows, added.length > 0)
     if ('step' in places || 'outcome' in places) return places
+    const own = added.map((row) => this.#follow(row, assignments, objects)).find((one) => one !== undefined)
+    if (own !== undefined) return own
     for (const place of places) if (differenceAt(place) === 'other') this.#noteTaken(place)
     return undefined
   }
@@ -153,8 +158,31 @@ export class BlockSide implements OtherSide {
     return pod ? uidOf(pod) : failed('noPod', `there is no Pod ${ref.namespace}/${ref.name}`)
   }
 
-  /** Where the rows are in blocks, all of which are read. */
-  #places(rows: readonly UpgradeRow[]): SideStep | readonly RowPlace[] {
+  /** An interface has one row in the blocks: a pool without a row of it gets the same address. */
+  #follow(
+    { uid, interface: ifname, pool, address }: UpgradeRow,
+    assignments: readonly Assignment[],
+    objects: TaskObjects,
+  ): SideStep | 'again' | undefined {
+    const own = this.#known
+      .rowsOf(uid)
+      .filter(
+        ({ parsed, entry: { row } }) => row.interface === ifname && (row.pool ?? parsed.object.spec.pool) === pool,
+      )
+      .map(({ parsed, entry }) => addressOf(parsed, entry))
+    if (own.some((one) => Address.equals(one, address))) return undefined
+    const unknown = own.filter((one) => !this.own.some((other) => Address.equals(one, other)))
+    this.own.push(...unknown)
+    if (unknown.length > 0) return 'again'
+    const [first] = own
+    const of = assignments.find((one) => Address.equals(one.address, address))
+    const reading = of && objects.pool(of.pool)
+    if (first === undefined || reading?.kind !== 'pool' || reading.phase !== 'blocks') return undefined
+    return failed('taken', `the interface has ${Address.format(first)} in the blocks, which the pool does not give`)
+  }
+
+  /** Where the rows are in blocks, all of which are read; with `all`, also all others of the domains. */
+  #places(rows: readonly UpgradeRow[], all = false): SideStep | readonly RowPlace[] {
     const read = this.#read(
       rows.filter(({ pool }) => this.#known.pool(pool) === undefined).map(({ pool }) => poolRef(pool)),
     )
@@ -169,12 +197,12 @@ export class BlockSide implements OtherSide {
     }
     // most blocks have the same rows as the pool. If one has others, so may the next ones
     const unread = places.filter(
-      ({ name, domain }) => this.#known.block(name) === undefined && !this.#listed.has(domain),
+      ({ name, domain }) => (all || this.#known.block(name) === undefined) && !this.#listed.has(domain),
     )
     const [first] = unread
     if (first === undefined) return places
     const why = 'whether the address is free there'
-    if (this.taken.length > 0) return { step: listStep({ 'spec.domain': first.domain }, why) as Step<never> }
+    if (all || this.taken.length > 0) return { step: listStep({ 'spec.domain': first.domain }, why) as Step<never> }
     return this.#read(
       unread.map(({ name }) => blockRef(name)),
       why,

@@ -149,6 +149,7 @@ export class AddTask implements Task<AddOutcome> {
     const { assignments } = assigned
     if (this.#other === undefined) return this.#write(assignments, time)
     const review = this.#other.review(assignments, this.#objects, time)
+    if (review === 'again') return this.#step(time)
     if (review !== undefined) return 'outcome' in review ? this.#fail(review.outcome) : review.step
     const { taken } = this.#other
     const lost = assignments.filter(({ address }) => taken.some((other) => Address.equals(other, address)))
@@ -157,11 +158,12 @@ export class AddTask implements Task<AddOutcome> {
 
   /** Another holder has addresses on the other side: others are chosen. */
   #avoid(lost: readonly Assignment[], time: TaskTime): Step<AddOutcome> | undefined {
-    const kept = lost.find(({ pool, key, row }) => row !== undefined && !this.#added.has(pool, key))
+    const left = lost.filter(({ pool, key }) => !this.#added.has(pool, key))
+    const kept = left.find(({ row }) => row?.id === this.#owner.id)
     if (kept !== undefined) {
       return this.#fail({ kind: 'taken', message: `another interface has ${texts([kept])} in the blocks` })
     }
-    if (lost.every(({ row }) => row === undefined)) return this.#step(time)
+    if (left.length === lost.length) return this.#step(time)
     return writes(this.#rollBack(), `give ${texts(lost)} up: another interface has it in the blocks`)
   }
 

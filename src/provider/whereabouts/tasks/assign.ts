@@ -37,7 +37,7 @@ export interface AssignInput {
   /** The addresses that other Pods have reserved, as far as they are known. */
   readonly foreign: readonly Address[]
   /** Where a pool with a phase has its rows too. */
-  readonly other?: Pick<OtherSide, 'taken'> | undefined
+  readonly other?: Pick<OtherSide, 'taken' | 'own'> | undefined
   readonly claim: ClaimReading | undefined
 }
 
@@ -121,7 +121,9 @@ class Chooser {
     const { rows } = this.#pool
     const held =
       claim === undefined ? [] : rows.filter((row) => isHeldBy(row, claim) && !isOfOtherInterface(row, owner))
-    const isUsable = (row: PoolRow) => this.#isUsable(row, asked)
+    // the row of an earlier Pod of the name stays with it
+    const isUsable = (row: PoolRow) =>
+      this.#isUsable(row, asked) && (row.id === owner.id || !has(this.#input.other?.taken, row.address))
     // two ADDs at a time may have left two rows: the one that the claim names first stays
     const named = (claim?.addresses ?? []).flatMap((address) =>
       held.filter((row) => Address.equals(row.address, address)),
@@ -142,7 +144,7 @@ class Chooser {
   }
 
   #isUsed(address: Address): boolean {
-    return this.#used.some((other) => Address.equals(other, address))
+    return has(this.#used, address)
   }
 
   #isGiven(address: Address): boolean {
@@ -157,7 +159,7 @@ class Chooser {
     )
   }
 
-  #choose(asked: Address | undefined, gateway: Address | undefined): Made {
+  #choose(wanted: Address | undefined, gateway: Address | undefined): Made {
     const { range, isEmpty, pool, poolRange } = this.#place
     const { config } = this.#input.request
     const rows = this.#pool.kind === 'pool' ? this.#pool.taken : []
@@ -167,7 +169,10 @@ class Chooser {
     // a row below the address that the pool is written with would have the key of another address
     const bounds = allocatableRange(range)
     const start = bounds === undefined ? range.start : later(bounds.first, base.address)
-    const choice = chooseAddress({ ...range, start }, { taken, keptBack: keptBackOf(config), asked })
+    const keptBack = keptBackOf(config)
+    const isFree = (address: Address) => this.#isGiven(address) && !has([...taken, ...keptBack], address)
+    const asked = wanted ?? other?.own.find(isFree)
+    const choice = chooseAddress({ ...range, start }, { taken, keptBack, asked })
     if (isEmpty) return { kind: 'exhausted', message: `no address of the range is in the slice ${poolRange}` }
     if (choice.kind === 'exhausted' || choice.kind === 'taken') return choice
     if (choice.kind !== 'chosen') return { kind: 'refused', message: choice.message }
@@ -175,6 +180,10 @@ class Chooser {
     if (!key.ok) return { kind: asked === undefined ? 'exhausted' : 'refused', message: describe(key.failure) }
     return { kind: 'made', assignment: { place: this.#place, pool, address: choice.address, key: key.value, gateway } }
   }
+}
+
+function has(addresses: readonly Address[] = [], address: Address): boolean {
+  return addresses.some((one) => Address.equals(one, address))
 }
 
 /** Whether another interface of the container uses a row: a holder can be that of several. */

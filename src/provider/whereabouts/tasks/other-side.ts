@@ -15,14 +15,17 @@ export type SideStep = { readonly step: Step<never> } | { readonly outcome: AddO
 export interface OtherSide {
   /** Addresses that other holders have there, as far as known. */
   readonly taken: readonly Address[]
+  /** Addresses that the interface has there, though a pool has no row of it. */
+  readonly own: readonly Address[]
   observe(change: Change): void
   listed(query: TaskQuery): void
   refused(refusal: TaskRefusal): boolean
   /**
    * Called before rows are written to pools. `undefined`: it is known whether each of the addresses
-   * is free there, and `taken` has those that are not.
+   * is free there, and `taken` has those that are not. `again`: `own` has more addresses, so
+   * addresses have to be chosen again.
    */
-  review(assignments: readonly Assignment[], objects: TaskObjects, time: TaskTime): SideStep | undefined
+  review(assignments: readonly Assignment[], objects: TaskObjects, time: TaskTime): SideStep | 'again' | undefined
   /**
    * Called when the pools have all rows. `undefined`: the other side has them too, and the pools
    * had them after that.
