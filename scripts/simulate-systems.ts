@@ -91,7 +91,7 @@ export const systems: { readonly [name: string]: System } = {
     run: (seed, nodes) => simulateWhereabouts({ seed, nodes }),
   },
   'whereabouts-upgrade': {
-    schedules: { full: 2000, short: 20 },
+    schedules: { full: 2000, short: 15 },
     run: (seed, nodes) => simulateUpgrade({ seed, nodes }),
   },
   'slow-claims': {

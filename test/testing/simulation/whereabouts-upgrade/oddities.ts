@@ -7,6 +7,8 @@ import type { UpgradeRules } from './rules.js'
 
 type Expected = Pick<UpgradeOddity, 'kind'> & { readonly key?: string; readonly name?: string }
 
+const UID = /^[0-9a-f]{8}-[0-9a-f]{4}-/u
+
 /** What is unusual about the pools, read without the library, and missing in its report. */
 export function missingOddities(
   plan: UpgradePlan,
@@ -48,10 +50,7 @@ function expected(pool: string, rules: UpgradeRules, networks: readonly Network[
 function ofRow(row: Row, { stored }: UpgradeRules, own: readonly Network[]): readonly Expected[] {
   const { key, podref, address } = row
   // a row that names a claim, by its uid or its name, also one that does not exist any more
-  const isClaimed = [...stored.claims.values()].some(({ metadata }) =>
-    row.texts.some((text) => text === metadata.uid || text === `${metadata.namespace}/${metadata.name}`),
-  )
-  if (isClaimed || row.texts.some((text) => text.includes('claim-'))) return [{ kind: 'claim', key }]
+  if (row.texts.some((text) => UID.test(text) || text.includes('claim-'))) return [{ kind: 'claim', key }]
   const found: Expected[] = []
   const pod = stored.pods.get(podref.split('/')[1] ?? '')
   const text = pod?.metadata.annotations?.[NETWORK_STATUS]
