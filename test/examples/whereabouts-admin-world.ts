@@ -104,11 +104,11 @@ export class AdminWorld {
   }
 }
 
-export function configOf(type: 'whereabouts' | 'ipam-kit'): object {
+function configOf(type: 'whereabouts' | 'ipam-kit'): object {
   return { cniVersion: '1.0.0', name: 'lab', type: 'macvlan', ipam: { type, ...RANGE } }
 }
 
-export function podRef(name: string, namespace = 'ns'): ObjectRef {
+function podRef(name: string, namespace = 'ns'): ObjectRef {
   const { apiVersion, kind } = Pod.info
   return { apiVersion, kind, namespace, name }
 }
