@@ -14,7 +14,7 @@ import { BlockSide } from './block-side.js'
  *   after that, so that a change of the phase in between loses nothing.
  * - An interface that has a row in the blocks, and none in the pool, gets the same address again.
  *   In the phase `blocks` it is `taken` if the pool cannot give that address.
- * - With sticky `pod`, the row of an earlier Pod of the name is left to it: another address is given.
+ * - With sticky `pod`, an earlier Pod of the name keeps its row: another address is given.
  * - Without `podUid` it reads the Pod.
  * - A row of the container whose address has another holder in the blocks is refused: `taken`.
  * - A pool in the phase `finished` gives no address: `poolNotReady`. A pool with a phase that is

@@ -204,7 +204,7 @@ export class AddTask implements Task<AddOutcome> {
   }
 
   /**
-   * Whether a row of this ADD has gone again, by a roll-back of an upgrade or a sweep. Its
+   * Whether a row of this ADD was removed again, by a roll-back of an upgrade or a sweep. Its
    * reservation has to be read again.
    */
   #isRemoved({ pool, key, row, address }: Assignment): boolean {
