@@ -23,7 +23,7 @@ export interface VMClaim {
   readonly isPrimary: boolean
   /** Left out: the virtual machine has no interface in the network. */
   readonly interface?: VMInterface | undefined
-  /** The name of the claim, or why there is none of its own. */
+  /** The name of the claim. A failure says why the network cannot have a claim of this name. */
   readonly name: Result<string, 'INVALID_CLAIM_NAME' | 'CLAIM_NAME_CONFLICT'>
 }
 
