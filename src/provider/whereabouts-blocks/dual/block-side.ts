@@ -181,7 +181,7 @@ export class BlockSide implements OtherSide {
     return failed('taken', `the interface has ${Address.format(first)} in the blocks, which the pool does not give`)
   }
 
-  /** Where the rows are in blocks, all of which are read. With `all`, all blocks of the domains are. */
+  /** Where the rows are in blocks, all of which are read. With `all`, all blocks of the domains. */
   #places(rows: readonly UpgradeRow[], all = false): SideStep | readonly RowPlace[] {
     const read = this.#read(
       rows.filter(({ pool }) => this.#known.pool(pool) === undefined).map(({ pool }) => poolRef(pool)),
