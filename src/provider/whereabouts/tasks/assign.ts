@@ -1,13 +1,13 @@
 import * as Address from '../../../cidr/nouns/address.js'
 import * as Prefix from '../../../cidr/nouns/prefix.js'
 import * as RangeSet from '../../../cidr/nouns/range-set.js'
-import type { ObjectRef } from '../../../crd/meta/object.js'
 import { type PoolRow, rowKey } from '../../../crd/whereabouts/index.js'
 import { describe } from '../../../errors/index.js'
 import { chooseAddress } from '../choose/choose-address.js'
 import { type RowOwner, rowsToReuse, type Stickiness } from '../choose/owner.js'
 import { allocatableRange, rangeSpace } from '../choose/space.js'
 import type { AskedAddress, WhereaboutsConfig } from '../config/types.js'
+import type { Assignment } from './assignment.js'
 import { type ClaimReading, isHeldBy } from './holder.js'
 import { type PoolReading, phaseProblem, type TaskObjects } from './objects.js'
 import type { OtherSide } from './other-side.js'
@@ -16,18 +16,6 @@ import { later, type Place } from './places.js'
 import type { InterfaceRequest } from './request.js'
 
 type Address = Address.Address
-
-/** The address of an interface in one range. */
-export interface Assignment {
-  readonly place: Place
-  readonly pool: ObjectRef
-  readonly address: Address
-  /** The key of its row. */
-  readonly key: string
-  /** The row that is there. Left out: it has to be written. */
-  readonly row?: PoolRow | undefined
-  readonly gateway?: Address | undefined
-}
 
 export interface AssignInput {
   readonly request: InterfaceRequest

@@ -1,7 +1,7 @@
 import type { Address } from '../../../cidr/nouns/address.js'
 import type { Change, Step, TaskTime } from '../../../plan/index.js'
 import type { TaskQuery, TaskRefusal } from '../../../plan/task.js'
-import type { Assignment } from './assign.js'
+import type { Assignment } from './assignment.js'
 import type { TaskObjects } from './objects.js'
 import type { AddOutcome } from './outcome.js'
 

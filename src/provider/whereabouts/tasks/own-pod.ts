@@ -1,6 +1,6 @@
 import type { KubeObject } from '../../../crd/meta/object.js'
 import { podRefOf, type Stop } from './add-claim.js'
-import type { Assignment } from './assign.js'
+import type { Assignment } from './assignment.js'
 import type { TaskObjects } from './objects.js'
 import { type InterfaceRequest, ownerOf } from './request.js'
 

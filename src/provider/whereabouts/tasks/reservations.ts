@@ -3,7 +3,7 @@ import type { ObjectRef } from '../../../crd/meta/object.js'
 import { OverlappingRangeIPReservation } from '../../../crd/whereabouts/index.js'
 import { type Effect, patchObject, type Step } from '../../../plan/index.js'
 import type { RowOwner, Stickiness } from '../choose/owner.js'
-import type { Assignment } from './assign.js'
+import type { Assignment } from './assignment.js'
 import { CLAIM_UID_ANNOTATION, type ClaimReading } from './holder.js'
 import { type ReservationReading, reservationRef, type TaskObjects } from './objects.js'
 

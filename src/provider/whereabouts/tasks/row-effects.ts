@@ -2,7 +2,7 @@ import { formatRef, type ObjectRef } from '../../../crd/meta/object.js'
 import { IPPool, type PoolRow } from '../../../crd/whereabouts/index.js'
 import { type Effect, patchObject } from '../../../plan/index.js'
 import type { RowOwner } from '../choose/owner.js'
-import type { Assignment } from './assign.js'
+import type { Assignment } from './assignment.js'
 import { type ClaimReading, idleId, MARKS, marksOf, readRowClaim } from './holder.js'
 import type { TaskObjects } from './objects.js'
 
