@@ -105,6 +105,9 @@ describe('cutOver', () => {
       await made.lease({ holderIdentity, leaseDurationSeconds: 1, renewTime, leaseTransitions: 1 })
       expect(await made.cut(POOL)).toMatchObject({ kind: 'otherWriter', holder: holderIdentity })
       made.nowMs += 2000
+      // another process of the upgrade takes it back for its pool: this one does not know it
+      await made.lease({ holderIdentity: 'ipam-kit-upgrade', leaseDurationSeconds: 2_147_483_647, leaseTransitions: 2 })
+      expect(await made.cut(POOL)).toMatchObject({ kind: 'otherWriter', holder: 'ipam-kit-upgrade' })
       await made.start(POOL)
       expect((await made.cut(POOL)).kind).toBe('phase')
     }
@@ -122,7 +125,7 @@ describe('cutOver', () => {
     await made.lease({ holderIdentity: '' })
     await made.add('c')
     expect(await made.start(POOL)).toMatchObject({ kind: 'different', differences: [{ kind: 'missing' }] })
-    expect(await made.leaseSpec()).toMatchObject({ holderIdentity: '' })
+    expect((await made.back(POOL)).kind).toBe('otherWriter')
     await made.del('c')
     await made.blockAdd('d')
     expect(await made.start(POOL)).toMatchObject({ kind: 'phase', phase: 'blocks' })
@@ -145,7 +148,7 @@ describe('cutOver', () => {
   test('loses no row if the pool or the Lease changes before one of its requests', async () => {
     const ends = new Set<string>()
     for (const change of ['add', 'del', 'late'] as const) {
-      for (let request = 0; request < 7; request++) {
+      for (let request = 0; request < 6; request++) {
         const made = await world()
         made.before = async (number) => {
           if (number !== request) return
@@ -172,8 +175,8 @@ describe('cutOver', () => {
       isReached = await made.crash(POOL, request, 'cut')
       expect(await made.cut(POOL)).toMatchObject({ kind: 'phase', phase: 'blocks' })
     }
-    // the pool and the Lease twice, the pool of blocks, the blocks, the write
-    expect(request).toBe(8)
+    // the pool twice, the Lease, the pool of blocks, the blocks, the write
+    expect(request).toBe(7)
   })
 
   test('refuses a request that is none', () => {

@@ -79,6 +79,19 @@ test('finishUpgrade needs the phase blocks and the Lease', async () => {
   expect(() => finishUpgrade({ networks: [] } as never)).toThrow(/pool/u)
 })
 
+test('finishUpgrade removes no row of a writer that takes the Lease meanwhile', async () => {
+  for (let at = 0; at < 6; at++) {
+    const made = await world()
+    made.before = async (number) => {
+      if (number !== at) return
+      await made.lease({ holderIdentity: 'n1/x', leaseDurationSeconds: 1, leaseTransitions: 1 })
+      await made.add('c')
+    }
+    expect((await made.finish(POOL)).kind).toBe('otherWriter')
+    expect(await made.oldRows(POOL)).toHaveLength(3)
+  }
+})
+
 test('finishUpgrade may end before each of its requests, and meet an ADD or a roll-back there', async () => {
   let request = 0
   for (let isReached = true; isReached; request++) {

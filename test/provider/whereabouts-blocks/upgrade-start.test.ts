@@ -131,8 +131,8 @@ describe('startUpgrade', () => {
       expect(await made.start(POOL)).toMatchObject({ kind: 'phase', phase: 'dual-write' })
       expect(await made.leaseSpec()).toMatchObject({ ...HELD, leaseTransitions: 0 })
     }
-    // the lists, the pool of blocks, the blocks, two writes, and the Lease before and after them
-    expect(request).toBe(10)
+    // the pool, the lists, the pool of blocks, the blocks, two writes, and the Lease before and after them
+    expect(request).toBe(11)
   })
 
   test('stops an ADD that has begun, before each of its requests', async () => {

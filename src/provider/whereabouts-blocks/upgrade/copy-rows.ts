@@ -1,15 +1,13 @@
-import type { Change, Step, Task, TaskTime } from '../../../plan/index.js'
-import type { TaskQuery } from '../../../plan/task.js'
-import { writeStep } from '../../blocks/tasks/steps.js'
+import type { Step, Task, TaskTime } from '../../../plan/index.js'
 import { upgradePhase } from '../../whereabouts/tasks/objects.js'
 import { writableRows } from './compare.js'
 import { copyEffects } from './copy-effects.js'
-import { releaseFormerRow } from './former-rows.js'
+import { releaseFormerRows } from './former-rows.js'
 import type { UpgradeOutcome } from './outcome.js'
 import { notReady, statement, wrongPhase } from './phase.js'
 import { PoolTask } from './pool-task.js'
 import { checkRequest, type UpgradeRequest } from './request.js'
-import { blocksOf, SidesTask } from './sides-task.js'
+import { blocksOf } from './sides.js'
 
 /**
  * The task that writes the rows of one pool of whereabouts to blocks, in the phase `dual-write`.
@@ -24,8 +22,8 @@ import { blocksOf, SidesTask } from './sides-task.js'
  * - It writes nothing while an oddity of the pool as a whole is an obstacle. A row with an obstacle
  *   is not written, nor that of a Pod that does not exist or report the address: both sides differ
  *   then.
- * - It lists the pools and reservations of the namespace and all Pods, and then the blocks of the
- *   domain. It writes each block for its version, so that other writers lose nothing.
+ * - It lists the blocks of the domain, the pools and reservations of the namespace, and all Pods.
+ *   It writes each block for its version, so that other writers lose nothing.
  *
  * @throws IpamError `INVALID_ARGUMENT`
  */
@@ -49,7 +47,7 @@ export function verifyUpgrade(request: UpgradeRequest): Task<UpgradeOutcome> {
   return new VerifyTask(request)
 }
 
-class VerifyTask extends SidesTask<UpgradeOutcome> {
+class VerifyTask extends PoolTask<UpgradeOutcome> {
   next(time: TaskTime): Step<UpgradeOutcome> {
     const { stored } = this
     if (stored && upgradePhase(stored) === 'finished') return wrongPhase(stored, 'verifyUpgrade')
@@ -57,32 +55,44 @@ class VerifyTask extends SidesTask<UpgradeOutcome> {
     if ('step' in sides) return sides.step
     return { kind: 'done', outcome: statement(sides.object, sides.rows, sides.differences) }
   }
-
-  protected override get needsLease(): boolean {
-    return false
-  }
 }
 
-class CopyTask extends PoolTask<UpgradeOutcome> {
-  /** What states the result. Left out: there may be rows to write. */
-  #verify: VerifyTask | undefined
+class CopyTask extends VerifyTask {
+  #stage: 'release' | 'copy' | 'verify' = 'release'
+  /** Whether rows were to be released: the pool may have changed since it was read. */
+  #hasWritten = false
 
-  override observe(change: Change): void {
-    if (this.#verify === undefined) super.observe(change)
-    else this.#verify.observe(change)
+  override next(time: TaskTime): Step<UpgradeOutcome> {
+    const pool = this.pool()
+    if ('step' in pool) return pool.step
+    if (this.#stage === 'verify') return super.next(time)
+    if (upgradePhase(pool) !== 'dual-write') return wrongPhase(pool, 'copyRows')
+    const step = this.#stage === 'release' ? this.#release(time) : this.#copy(time)
+    if (step !== undefined) return step
+    if (this.#stage === 'copy') this.restart()
+    this.#stage = this.#stage === 'release' ? 'copy' : 'verify'
+    return this.next(time)
   }
 
-  override listed(query: TaskQuery): void {
-    if (this.#verify === undefined) super.listed(query)
-    else this.#verify.listed(query)
+  /** Releases rows of earlier containers: their addresses may be those of rows to copy. */
+  #release(time: TaskTime): Step<UpgradeOutcome> | undefined {
+    if (this.#hasWritten && !this.again()) return undefined
+    this.#hasWritten = false
+    const sides = this.sides(time)
+    // the statement at the end says what is not ready
+    if ('step' in sides) return sides.step.kind === 'done' ? undefined : sides.step
+    const { object, rows, old, known } = sides
+    const effects = releaseFormerRows(rows, blocksOf(old), known, time.nowMs)
+    if (effects.length === 0) return undefined
+    this.#hasWritten = true
+    const message = `release former rows of IPPool ${object.metadata.name}`
+    return { kind: 'write', plan: { outcome: { kind: 'writes', message }, effects } }
   }
 
-  next(time: TaskTime): Step<UpgradeOutcome> {
-    if (this.#verify !== undefined) return this.#verify.next(time)
-    const read = this.read(time)
+  #copy(time: TaskTime): Step<UpgradeOutcome> | undefined {
+    const read = this.planned(time)
     if ('step' in read) return read.step
-    const { plan, object, known } = read
-    if (upgradePhase(object) !== 'dual-write') return wrongPhase(object, 'copyRows')
+    const { plan, known } = read
     const obstacles = plan.oddities.filter(({ isObstacle }) => isObstacle)
     if (obstacles.some(({ key, address }) => key === undefined && address === undefined)) {
       return notReady(`IPPool ${plan.name} has obstacles`, plan.oddities)
@@ -90,30 +100,8 @@ class CopyTask extends PoolTask<UpgradeOutcome> {
     const ofRows = new Set(obstacles.map(({ key }) => key))
     const writable = writableRows({ ...plan, rows: plan.rows.filter(({ key }) => !ofRows.has(key)) }, known)
     if (typeof writable === 'string') return notReady(writable, plan.oddities)
-    if (writable.length > 0) {
-      const outcome = { kind: 'writes', message: `copy ${writable.length} rows of ${plan.name}` }
-      return { kind: 'write', plan: { outcome, effects: copyEffects(writable, time.nowMs) } }
-    }
-    this.#verify = new CleanTask(this.request)
-    return this.#verify.next(time)
-  }
-}
-
-/** Releases rows of earlier containers before it states the result. */
-class CleanTask extends VerifyTask {
-  /** Whether a row was to be released: the pool may have changed since it was read. */
-  #hasWritten = false
-
-  override next(time: TaskTime): Step<UpgradeOutcome> {
-    if (this.#hasWritten && !this.again()) return super.next(time)
-    this.#hasWritten = false
-    const sides = this.sides(time)
-    if ('step' in sides) return sides.step
-    const { object, rows, old, known } = sides
-    const isOurs = upgradePhase(object) === 'dual-write'
-    const effect = isOurs ? releaseFormerRow(rows, blocksOf(old), known, time.nowMs) : undefined
-    if (effect === undefined) return super.next(time)
-    this.#hasWritten = true
-    return writeStep(effect)
+    if (writable.length === 0) return undefined
+    const outcome = { kind: 'writes', message: `copy ${writable.length} rows of ${plan.name}` }
+    return { kind: 'write', plan: { outcome, effects: copyEffects(writable, time.nowMs) } }
   }
 }

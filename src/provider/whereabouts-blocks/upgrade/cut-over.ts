@@ -3,8 +3,8 @@ import { writeStep } from '../../blocks/tasks/steps.js'
 import { upgradePhase } from '../../whereabouts/tasks/objects.js'
 import type { PhaseOutcome } from './outcome.js'
 import { inPhase, phasePatch, statement, wrongPhase } from './phase.js'
+import { PoolTask } from './pool-task.js'
 import { checkRequest, type UpgradeRequest } from './request.js'
-import { SidesTask } from './sides-task.js'
 
 /**
  * The task that makes the blocks the truth for one pool of whereabouts: from the phase `dual-write`
@@ -12,8 +12,9 @@ import { SidesTask } from './sides-task.js'
  * as you like.
  *
  * - It changes the phase at a version of the pool at which the blocks name the same Pod, container
- *   and interface for each row of the pool, and the upgrade holds the Lease. A writer of rows
- *   writes the pool first, so none of them is between the two sides then.
+ *   and interface for each row of the pool, and the upgrade has held the Lease since the
+ *   start of the pool. A writer of rows writes the pool first, so none of them is between the two
+ *   sides then.
  * - Rows of blocks that the pool does not have (`surplus`) do not stop it. Their holders keep them.
  * - It reads both sides up to 20 times. Then it ends with `different`: run `copyRows`, or wait for
  *   the sweeps.
@@ -26,7 +27,7 @@ export function cutOver(request: UpgradeRequest): Task<PhaseOutcome> {
   return new CutOverTask(request)
 }
 
-class CutOverTask extends SidesTask<PhaseOutcome> {
+class CutOverTask extends PoolTask<PhaseOutcome> {
   next(time: TaskTime): Step<PhaseOutcome> {
     const pool = this.pool()
     if ('step' in pool) return pool.step
@@ -35,9 +36,9 @@ class CutOverTask extends SidesTask<PhaseOutcome> {
     if (phase !== 'dual-write') return wrongPhase(pool, 'cutOver')
     const sides = this.sides(time)
     if ('step' in sides) return sides.step
-    const lost = this.lostLease(time)
-    if (lost !== undefined) return lost
     const { object, rows, differences } = sides
+    const lost = this.lostLease(object, time)
+    if (lost !== undefined) return lost
     const isComplete = differences.every(({ kind }) => kind === 'surplus')
     const compared = statement(object, rows, differences)
     if (isComplete || compared.kind === 'same') return writeStep(phasePatch(object, 'blocks'))

@@ -13,8 +13,8 @@ import { writeStep } from '../../blocks/tasks/steps.js'
 import { UPGRADE_ANNOTATION, upgradePhase } from '../../whereabouts/tasks/objects.js'
 import type { PhaseOutcome } from './outcome.js'
 import { inPhase, wrongPhase } from './phase.js'
+import { PoolTask } from './pool-task.js'
 import { checkRequest, type UpgradeRequest } from './request.js'
-import { SidesTask } from './sides-task.js'
 
 /** As many reservations are deleted by one plan. */
 const MOST_DELETIONS = 100
@@ -45,7 +45,7 @@ export function finishUpgrade(request: UpgradeRequest): Task<PhaseOutcome> {
   return new FinishTask(request)
 }
 
-class FinishTask extends SidesTask<PhaseOutcome> {
+class FinishTask extends PoolTask<PhaseOutcome> {
   /** The version of the pool when the reservations were listed. */
   #listedFor: string | undefined
 
@@ -56,10 +56,10 @@ class FinishTask extends SidesTask<PhaseOutcome> {
     const phase = upgradePhase(pool)
     if (phase === 'finished') return inPhase(pool)
     if (phase !== 'blocks') return wrongPhase(pool, 'finishUpgrade')
-    const lost = this.lostLease(time)
+    const lost = this.lostLease(pool, time)
     if (lost !== undefined) return lost
     const { resourceVersion } = pool.metadata
-    if (this.#listedFor !== resourceVersion && this.#listedFor !== undefined) this.again()
+    if (this.#listedFor !== resourceVersion && this.#listedFor !== undefined) this.restart()
     this.#listedFor = resourceVersion
     const list = this.list(OverlappingRangeIPReservation.info, 'the reservations of the rows')
     if (list !== undefined) return list

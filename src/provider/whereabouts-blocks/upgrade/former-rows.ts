@@ -8,33 +8,32 @@ import type { KnownBlocks } from '../../blocks/tasks/known-blocks.js'
 import type { UpgradePool } from './report.js'
 
 /**
- * Releases a row in blocks that an earlier container has left, whose DEL was lost: the pool has a
- * row of the same interface at another address, and no row of the same container at this one. A
- * later ADD on blocks may have written its own container to the row. `undefined`: no block has such
- * a row. O(rows of the domain).
+ * Releases rows in blocks that an earlier container has left, whose DEL was lost: the pool has a
+ * row of the same interface at another address, and none at this one. A later ADD on blocks may
+ * have written its own container to the row. One row of each block. O(rows of the domain).
  *
  * @param rows those of the pool, at the version at which the blocks were read
  */
-export function releaseFormerRow(
+export function releaseFormerRows(
   rows: readonly PoolRow[],
   { domain, targets }: Pick<UpgradePool, 'domain' | 'targets'>,
   known: KnownBlocks,
   nowMs: number,
-): ReturnType<typeof takeBack> | undefined {
-  const holders = new Map(rows.map(({ address, id }) => [Address.key(address), id]))
+): readonly ReturnType<typeof takeBack>[] {
+  const holders = new Map(rows.map((row) => [Address.key(row.address), row]))
   const interfaces = new Set(rows.map(({ podref, ifname = '' }) => `${podref} ${ifname}`))
   const isFormer = (parsed: ParsedBlock, entry: BlockEntry): boolean => {
-    const { owner, interface: name = '', container, pool = parsed.object.spec.pool } = entry.row
-    const isOther = holders.get(Address.key(addressOf(parsed, entry))) !== container
-    return isOther && targets.includes(pool) && interfaces.has(`${owner} ${name}`)
+    const { owner, interface: name = '', pool = parsed.object.spec.pool } = entry.row
+    if (!targets.includes(pool) || !interfaces.has(`${owner} ${name}`)) return false
+    const holder = holders.get(Address.key(addressOf(parsed, entry)))
+    return holder?.podref !== owner || (holder.ifname || name) !== name
   }
-  for (const parsed of known.blocks()) {
-    if (parsed.object.spec.domain !== domain) continue
+  return [...known.blocks()].flatMap((parsed) => {
+    if (parsed.object.spec.domain !== domain) return []
     const entry = parsed.entries.find((each) => isBound(each) && isPlaced(each) && isFormer(parsed, each))
-    if (entry === undefined) continue
+    if (entry === undefined) return []
     const view = known.pool(entry.row.pool ?? parsed.object.spec.pool)
     const rules = view instanceof PoolView ? view.object.spec : undefined
-    return takeBack({ parsed, entry }, rules, { nowMs, why: 'its interface has another address' })
-  }
-  return undefined
+    return [takeBack({ parsed, entry }, rules, { nowMs, why: 'its interface has another address' })]
+  })
 }

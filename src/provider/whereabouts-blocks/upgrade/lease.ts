@@ -1,11 +1,8 @@
 import { asObject } from '../../../crd/meta/json.js'
-import type { KindInfo, KubeObject, ObjectRef } from '../../../crd/meta/object.js'
-import { IPPool, leaseName } from '../../../crd/whereabouts/index.js'
+import type { KubeObject, ObjectRef } from '../../../crd/meta/object.js'
+import { leaseName } from '../../../crd/whereabouts/index.js'
 import { unwrap } from '../../../errors/index.js'
-import { type CreateEffect, type MergePatchEffect, patchObject, type Step } from '../../../plan/index.js'
-import { writeStep } from '../../blocks/tasks/steps.js'
-import { upgradePhase } from '../../whereabouts/tasks/objects.js'
-import type { ReadObjects } from '../../whereabouts/tasks/read-objects.js'
+import { type CreateEffect, type MergePatchEffect, patchObject } from '../../../plan/index.js'
 
 // The Lease that each ADD and DEL of upstream waits for. client-go since 1.27 waits as long as the
 // record of the Lease says. Older ones wait for 1.5 s, and then name themselves in the Lease.
@@ -14,11 +11,9 @@ const LEASE = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease' } as const
 /** The longest duration that an API server accepts: 68 years. */
 const DURATION_SECONDS = 2_147_483_647
 const DEFAULT_HOLDER = 'ipam-kit-upgrade'
+const FREE = { kind: 'free' } as const
 
-export type LeaseState =
-  | { readonly kind: 'ours' }
-  | { readonly kind: 'free' }
-  | { readonly kind: 'held'; readonly holder: string }
+export type LeaseState = { readonly kind: 'ours' | 'held'; readonly holder: string } | { readonly kind: 'free' }
 
 export function leaseRef(namespace: string): ObjectRef {
   return { ...LEASE, namespace, name: unwrap(leaseName()) }
@@ -28,14 +23,20 @@ export function holderOf(leaseHolder: string | undefined): string {
   return leaseHolder || DEFAULT_HOLDER
 }
 
+/** Which taking of the Lease it is: another one after each interruption, also if it was deleted. */
+export function markOf(lease: KubeObject | null): string {
+  const { leaseTransitions = 0 } = asObject(lease?.spec) ?? {}
+  return `${leaseTransitions}/${lease?.metadata.uid ?? ''}`
+}
+
 /** What a Lease that was read says. `null`: it does not exist. */
 export function leaseState(lease: KubeObject | null, holder: string, nowMs: number): LeaseState {
   const { holderIdentity, leaseDurationSeconds, renewTime } = asObject(lease?.spec) ?? {}
-  if (typeof holderIdentity !== 'string' || holderIdentity === '') return { kind: 'free' }
-  if (holderIdentity === holder) return { kind: leaseDurationSeconds === DURATION_SECONDS ? 'ours' : 'free' }
+  if (typeof holderIdentity !== 'string' || holderIdentity === '') return FREE
+  if (holderIdentity === holder) return leaseDurationSeconds === DURATION_SECONDS ? { kind: 'ours', holder } : FREE
   const renewedMs = typeof renewTime === 'string' ? Date.parse(renewTime) : Number.NaN
   const durationMs = typeof leaseDurationSeconds === 'number' ? leaseDurationSeconds * 1000 : 0
-  return nowMs <= renewedMs + durationMs ? { kind: 'held', holder: holderIdentity } : { kind: 'free' }
+  return nowMs <= renewedMs + durationMs ? { kind: 'held', holder: holderIdentity } : FREE
 }
 
 /** Takes a Lease that is free, for its version. */
@@ -71,26 +72,8 @@ function microTime(ms: number): string {
   return new Date(ms).toISOString().replace('Z', '000Z')
 }
 
-/** Where a task finds the objects of whereabouts that it has read. */
-interface Reader {
-  readonly objects: ReadObjects
-  readonly namespace: string
-  readonly holder: string
-  /** Lists a kind. `undefined`: it is listed. */
-  list(kind: KindInfo, why: string): Step<never> | undefined
-}
-
-/**
- * Gives the Lease up if the upgrade holds it and no pool of the namespace has a phase. `undefined`:
- * nothing is left to do.
- */
-export function endLease({ objects, namespace, holder, list }: Reader, nowMs: number): Step<never> | undefined {
-  const lease = objects.get(leaseRef(namespace))
-  if (!lease || leaseState(lease, holder, nowMs).kind !== 'ours') return undefined
-  const listed = list(IPPool.info, 'whether another pool is upgraded')
-  if (listed !== undefined) return listed
-  const isUsed = [...objects.ofKind(IPPool.info)].some((pool) => upgradePhase(pool) !== undefined)
-  if (isUsed) return undefined
+/** Gives the Lease up. */
+export function giveLeaseUp(lease: KubeObject): MergePatchEffect {
   const spec = { holderIdentity: '', leaseDurationSeconds: 1 }
-  return writeStep(patchObject(lease, { spec }, 'no pool of whereabouts is upgraded any more'))
+  return patchObject(lease, { spec }, 'no pool of whereabouts is upgraded any more')
 }

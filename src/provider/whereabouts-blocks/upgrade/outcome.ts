@@ -35,11 +35,17 @@ export interface WrongPhase {
   readonly phase?: UpgradePhase | 'unknown' | undefined
 }
 
-/** The upgrade has lost the Lease: a plugin of upstream may have written rows. */
+/**
+ * The upgrade of the pool has lost the Lease since its start: a plugin of upstream may have written
+ * rows.
+ */
 export interface OtherWriter {
   readonly kind: 'otherWriter'
   readonly message: string
-  /** What holds the Lease now. Empty: it is free. */
+  /**
+   * What holds the Lease now: the upgrade itself if it has taken the Lease back for another pool.
+   * Empty: it is free.
+   */
   readonly holder: string
 }
 

@@ -12,10 +12,31 @@ export interface Ended<O> {
   readonly outcome: O
 }
 
-/** Gives the pool a phase, or removes its phase, for its version. */
-export function phasePatch(object: KubeObject, phase: UpgradePhase | undefined): ReturnType<typeof patchObject> {
+/**
+ * Annotation of a pool with a phase: which taking of the Lease its start had. Another taking means
+ * that another writer may have had the Lease meanwhile.
+ */
+const LEASE_ANNOTATION = 'ipam-kit.dev/upgrade-lease'
+
+/** Which taking of the Lease the start of the pool had. */
+export function leaseMarkOf({ metadata }: KubeObject): string | undefined {
+  return metadata.annotations?.[LEASE_ANNOTATION]
+}
+
+/**
+ * Gives the pool a phase, or removes its phase, for its version.
+ *
+ * @param mark which taking of the Lease it is. Left out: the one that the pool remembers
+ */
+export function phasePatch(
+  object: KubeObject,
+  phase: UpgradePhase | undefined,
+  mark?: string,
+): ReturnType<typeof patchObject> {
   const why = phase === undefined ? 'the upgrade of the pool has ended' : `the phase of the pool is ${phase}`
-  return patchObject(object, { metadata: { annotations: { [UPGRADE_ANNOTATION]: phase ?? null } } }, why)
+  const lease = phase === undefined ? null : mark
+  const annotations = { [UPGRADE_ANNOTATION]: phase ?? null, ...(lease !== undefined && { [LEASE_ANNOTATION]: lease }) }
+  return patchObject(object, { metadata: { annotations } }, why)
 }
 
 /** The pool is in the phase that the task brings it to. */

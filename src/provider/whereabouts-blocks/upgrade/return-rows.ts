@@ -6,7 +6,7 @@ import { deleteObject, type Effect, patchObject } from '../../../plan/index.js'
 import { reservationRef } from '../../whereabouts/tasks/objects.js'
 import { newReservation } from '../../whereabouts/tasks/reservations.js'
 import type { RowDifference } from './compare.js'
-import type { Sides } from './sides-task.js'
+import type { Sides } from './sides.js'
 
 /** As many reservations are written by one plan. */
 const MOST_RESERVATIONS = 100

@@ -1,11 +1,13 @@
+import { IPPool, OverlappingRangeIPReservation } from '../../../crd/whereabouts/index.js'
 import type { Step, Task, TaskTime } from '../../../plan/index.js'
 import { writeStep } from '../../blocks/tasks/steps.js'
 import { type UpgradePhase, upgradePhase } from '../../whereabouts/tasks/objects.js'
+import { giveLeaseUp, leaseState } from './lease.js'
 import type { PhaseOutcome } from './outcome.js'
 import { inPhase, phasePatch, statement, wrongPhase } from './phase.js'
+import { PoolTask } from './pool-task.js'
 import { checkRequest, type UpgradeRequest } from './request.js'
 import { returnReservations, returnRows } from './return-rows.js'
-import { type Sides, SidesTask } from './sides-task.js'
 
 /**
  * The task that takes one pool of whereabouts one phase back. A second run takes it back another
@@ -34,7 +36,7 @@ export function rollBack(request: UpgradeRequest): Task<PhaseOutcome> {
   return new RollBackTask(request)
 }
 
-class RollBackTask extends SidesTask<PhaseOutcome> {
+class RollBackTask extends PoolTask<PhaseOutcome> {
   /** The phase that the pool had first. */
   #from: UpgradePhase | undefined
 
@@ -43,21 +45,19 @@ class RollBackTask extends SidesTask<PhaseOutcome> {
     if ('step' in pool) return pool.step
     const phase = upgradePhase(pool)
     if (phase === 'unknown' || phase === 'finished') return wrongPhase(pool, 'rollBack')
-    if (phase === undefined) return this.endLease(time) ?? inPhase(pool)
+    if (phase === undefined) return this.#endLease(time) ?? inPhase(pool)
     this.#from ??= phase
     if (phase !== this.#from) return inPhase(pool)
+    return phase === 'blocks' ? this.#toDualWrite(time) : this.#toNone(time)
+  }
+
+  #toDualWrite(time: TaskTime): Step<PhaseOutcome> {
+    const list = this.list(OverlappingRangeIPReservation.info, 'the reservations of the rows')
+    if (list !== undefined) return list
     const sides = this.sides(time)
     if ('step' in sides) return sides.step
-    return phase === 'blocks' ? this.#toDualWrite(sides, time) : this.#toNone(sides, time)
-  }
-
-  protected override get needsReservations(): boolean {
-    return this.#from === 'blocks'
-  }
-
-  #toDualWrite(sides: Sides, time: TaskTime): Step<PhaseOutcome> {
     const { object, rows, differences } = sides
-    const lost = this.lostLease(time)
+    const lost = this.lostLease(object, time)
     if (lost !== undefined) return lost
     const reservation = this.objects.get.bind(this.objects)
     const effects = differences.length > 0 ? returnRows(sides, reservation) : returnReservations(sides, reservation)
@@ -70,10 +70,25 @@ class RollBackTask extends SidesTask<PhaseOutcome> {
     return this.again() ? this.next(time) : { kind: 'done', outcome: compared }
   }
 
-  #toNone({ object, rows, differences }: Sides, time: TaskTime): Step<PhaseOutcome> {
+  #toNone(time: TaskTime): Step<PhaseOutcome> {
+    const sides = this.sides(time)
+    if ('step' in sides) return sides.step
+    const { object, rows, differences } = sides
     const lacking = differences.filter(({ kind }) => kind === 'surplus' || kind === 'other')
     const compared = statement(object, rows, lacking)
     if (compared.kind === 'same') return writeStep(phasePatch(object, undefined))
     return this.again() ? this.next(time) : { kind: 'done', outcome: compared }
+  }
+
+  /** Gives the Lease up after the last pool. `undefined`: nothing is left to do. */
+  #endLease({ nowMs }: TaskTime): Step<PhaseOutcome> | undefined {
+    const lease = this.lease()
+    if ('step' in lease) return lease.step
+    const { object } = lease
+    if (object === null || leaseState(object, this.holder, nowMs).kind !== 'ours') return undefined
+    const list = this.list(IPPool.info, 'whether another pool is upgraded')
+    if (list !== undefined) return list
+    const isUsed = [...this.objects.ofKind(IPPool.info)].some((pool) => upgradePhase(pool) !== undefined)
+    return isUsed ? undefined : writeStep(giveLeaseUp(object))
   }
 }

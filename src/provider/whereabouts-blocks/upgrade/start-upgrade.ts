@@ -1,13 +1,10 @@
-import type { KubeObject } from '../../../crd/meta/object.js'
-import { IPPool, type PoolRow, readRows } from '../../../crd/whereabouts/index.js'
-import { describe } from '../../../errors/index.js'
 import type { Step, Task, TaskTime } from '../../../plan/index.js'
 import { writeStep } from '../../blocks/tasks/steps.js'
 import { upgradePhase } from '../../whereabouts/tasks/objects.js'
-import { compareRows, writableRows } from './compare.js'
-import { leaseState, renewLease, takeLease } from './lease.js'
+import { writableRows } from './compare.js'
+import { leaseState, markOf, renewLease, takeLease } from './lease.js'
 import type { PhaseOutcome } from './outcome.js'
-import { inPhase, notReady, phasePatch, statement, wrongPhase } from './phase.js'
+import { inPhase, leaseMarkOf, notReady, phasePatch, statement, wrongPhase } from './phase.js'
 import { PoolTask } from './pool-task.js'
 import { checkRequest, type UpgradeRequest } from './request.js'
 
@@ -22,8 +19,9 @@ import { checkRequest, type UpgradeRequest } from './request.js'
  *   accepted into their domains.
  * - From then on writers of the type `whereabouts` need the commands for pools in an upgrade: `add`
  *   gives no address.
- * - Run again in a later phase, it takes a lost Lease again. In the phase `blocks` it does so only
- *   if the blocks have each row of the pool (else `different`): another writer may have added one.
+ * - The pool remembers which taking of the Lease it was. Run again in a later phase, the task takes
+ *   a lost Lease again, and the pool remembers the new taking. In the phase `blocks` it needs blocks
+ *   with each row of the pool (else `different`): another writer may have added one.
  *
  * The time of the task decides whether the Lease of another holder has expired.
  *
@@ -35,53 +33,56 @@ export function startUpgrade(request: UpgradeRequest): Task<PhaseOutcome> {
 }
 
 class StartTask extends PoolTask<PhaseOutcome> {
-  /** The version of the Lease as it was found. */
+  /** The version of the Lease as it was found. Empty: there was none. */
   #foundLease: string | undefined
-  #hasPhase = false
 
   next(time: TaskTime): Step<PhaseOutcome> {
-    const read = this.read(time)
-    if ('step' in read) return read.step
-    const { plan, object, known } = read
-    const phase = upgradePhase(object)
-    if (phase === 'unknown' || phase === 'finished') return wrongPhase(object, 'startUpgrade')
-    if (phase === undefined && !plan.isReady) return notReady(`IPPool ${plan.name} has obstacles`, plan.oddities)
-    const rows = writableRows(plan, known)
-    if (phase === undefined && typeof rows === 'string') return notReady(rows, plan.oddities)
-    // a roll-back of another pool may have given the Lease up meanwhile
-    if (phase !== undefined && !this.#hasPhase) this.forgetLease()
-    this.#hasPhase = phase !== undefined
+    const pool = this.pool()
+    if ('step' in pool) return pool.step
+    const phase = upgradePhase(pool)
+    if (phase === 'unknown' || phase === 'finished') return wrongPhase(pool, 'startUpgrade')
+    const unready = phase === undefined ? this.#unready(time) : undefined
+    if (unready !== undefined) return unready
     const lease = this.lease()
-    if ('kind' in lease) return lease
-    const state = leaseState(lease.object, this.holder, time.nowMs)
+    if ('step' in lease) return lease.step
+    const { object } = lease
+    const state = leaseState(object, this.holder, time.nowMs)
     if (state.kind === 'held') {
       const { holder } = state
-      return {
-        kind: 'done',
-        outcome: { kind: 'leaseHeld', message: `${holder} holds the Lease of whereabouts`, holder },
-      }
+      const message = `${holder} holds the Lease of whereabouts`
+      return { kind: 'done', outcome: { kind: 'leaseHeld', message, holder } }
     }
-    if (state.kind === 'free' && phase === 'blocks') {
-      const stored = storedRows(object)
-      if (typeof stored === 'string') return notReady(stored, plan.oddities)
-      const compared = compareRows(stored, plan, known)
-      if (typeof compared === 'string') return notReady(compared, plan.oddities)
-      const foreign = compared.filter(({ kind }) => kind !== 'surplus')
-      const outcome = statement(object, stored, foreign)
-      if (outcome.kind === 'different') return { kind: 'done', outcome }
-    }
-    if (state.kind === 'free') return writeStep(takeLease(lease.object, this.namespace, this.holder, time.nowMs))
-    const { resourceVersion } = lease.object?.metadata ?? {}
-    this.#foundLease ??= resourceVersion
+    const version = object?.metadata.resourceVersion ?? ''
+    this.#foundLease ??= version
+    if (state.kind === 'free') return writeStep(takeLease(object, this.namespace, this.holder, time.nowMs))
     // a late patch that gives the Lease up is for this version
-    const renewal = resourceVersion === this.#foundLease ? renewLease(lease.object, time.nowMs) : undefined
+    const renewal = version === this.#foundLease ? renewLease(object, time.nowMs) : undefined
     if (renewal !== undefined) return writeStep(renewal)
-    if (phase !== undefined) return inPhase(object)
-    return writeStep(phasePatch(object, 'dual-write'))
+    const mark = markOf(object)
+    // the Lease is read once more after the write: a roll-back of another pool may give it up
+    if (phase !== undefined && leaseMarkOf(pool) === mark) return inPhase(pool)
+    const different = phase === 'blocks' ? this.#different(time) : undefined
+    return different ?? writeStep(phasePatch(pool, phase ?? 'dual-write', mark))
   }
-}
 
-function storedRows(object: KubeObject): readonly PoolRow[] | string {
-  const read = IPPool.safeParse(object)
-  return read.ok ? readRows(read.value).rows : describe(read.failure)
+  /** What comes before the first phase. `undefined`: the pool is ready for it. */
+  #unready(time: TaskTime): Step<PhaseOutcome> | undefined {
+    const read = this.planned(time)
+    if ('step' in read) return read.step
+    const { plan, known } = read
+    if (!plan.isReady) return notReady(`IPPool ${plan.name} has obstacles`, plan.oddities)
+    const rows = writableRows(plan, known)
+    return typeof rows === 'string' ? notReady(rows, plan.oddities) : undefined
+  }
+
+  /** What comes before the pool remembers another taking. `undefined`: the blocks have its rows. */
+  #different(time: TaskTime): Step<PhaseOutcome> | undefined {
+    const sides = this.sides(time)
+    if ('step' in sides) return sides.step
+    const { object, rows, differences } = sides
+    const lacking = differences.filter(({ kind }) => kind !== 'surplus')
+    const outcome = statement(object, rows, lacking)
+    if (outcome.kind === 'same') return undefined
+    return this.again() ? this.next(time) : { kind: 'done', outcome }
+  }
 }
