@@ -15,7 +15,7 @@ import { installClients } from '../servers/install.js'
 import { waitFor } from '../servers/tools.js'
 import { EXAMPLES, type Ground } from './ground.js'
 
-const CONTROLLERS = exampleNamed('whereabouts-controller', 'ipam-kit-whereabouts')
+export const CONTROLLERS = exampleNamed('whereabouts-controller', 'ipam-kit-whereabouts')
 const SECONDS = 20
 const RANGE = '10.70.0.0/24'
 const POOL = 'whereabouts.10.70.0.0-24'

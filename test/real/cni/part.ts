@@ -31,6 +31,7 @@ import { many } from './many.js'
 import { CALL, requests } from './requests.js'
 import { addressesIn, callPlugin, type Subject } from './runtime.js'
 import { singleExecutables } from './single.js'
+import { upgradeUnderLoad } from './upgrade.js'
 
 const LOCAL_KINDS = [IPPool, OverlappingRangeIPReservation].map(({ info }) => info)
 
@@ -54,9 +55,11 @@ export const cniPart: Part = {
       try {
         await manifests(report, ground)
         await controllers(report, ground)
-        const subjects = await thin(ground, program, folder)
+        const kubeconfig = await admitExample(ground.server, PLUGIN)
+        const subjects = thin(ground, { program, kubeconfig, folder })
         for (const subject of subjects) await all(subject)
         await singleExecutables(report, { subject: subjects[1] as Subject, folder }, depth)
+        await upgradeUnderLoad(report, { ground, thin: subjects[0] as Subject, kubeconfig, folder }, depth)
         await thick(report, { ground, program, folder, subjects, all }, depth)
       } finally {
         await ground.stop()
@@ -144,8 +147,10 @@ async function thick(report: Report, { ground, program, folder, subjects, all }:
 }
 
 /** A process that asks the API server itself, with the rights of its manifest and no others. */
-async function thin({ server, store }: Ground, program: string, folder: string): Promise<readonly Subject[]> {
-  const kubeconfig = await admitExample(server, PLUGIN)
+function thin(
+  { store }: Ground,
+  { program, kubeconfig, folder }: { readonly program: string; readonly kubeconfig: string; readonly folder: string },
+): readonly Subject[] {
   const away = awayIn(folder)
   const subject = (name: string) => {
     const record = join(folder, `record of ${name}`)

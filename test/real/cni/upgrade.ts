@@ -1,0 +1,252 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { IPPool as WhereaboutsPool } from 'ipam-kit/crd/whereabouts'
+import { admitExample, exampleNamed } from '../account.js'
+import { bundle } from '../bundle.js'
+import { Client } from '../controller/client.js'
+import { ControllerProcess } from '../controller/process.js'
+import type { Depth, Report } from '../report.js'
+import { waitFor } from '../servers/tools.js'
+import { CONTROLLERS } from './controllers.js'
+import { type Ground, ipamOf, rowsOfBlocks, rowsOfObjects } from './ground.js'
+import { Load } from './load.js'
+import type { StoredRow, Subject } from './runtime.js'
+
+const ADMIN = exampleNamed('whereabouts-admin', 'ipam-kit-whereabouts-admin')
+const RANGE = { range: '10.61.0.0/22', gateway: '10.61.0.1' }
+const POOL = '10.61.0.0-22'
+const DEFINITION = '/apis/k8s.cni.cncf.io/v1/namespaces/default/network-attachment-definitions/lab'
+const POOLS = `/apis/${WhereaboutsPool.info.apiVersion}/namespaces/kube-system/ippools`
+
+/** How much load there is, and how long it runs before each step. */
+const SIZES: {
+  readonly [D in Depth]: { readonly workers: number; readonly containers: number; readonly adds: number }
+} = {
+  full: { workers: 6, containers: 12, adds: 40 },
+  short: { workers: 2, containers: 4, adds: 4 },
+}
+const STEP_SECONDS = 60
+
+type Type = 'whereabouts' | 'ipam-kit'
+
+interface Parts {
+  readonly ground: Ground
+  /** A process of the plugin with the rights of its manifest. */
+  readonly thin: Subject
+  readonly kubeconfig: string
+  readonly folder: string
+}
+
+/**
+ * An upgrade from a pool of whereabouts to blocks by the program for operators, while processes of
+ * the plugin add and delete containers: forth, back at each step, and forth to the end.
+ */
+export async function upgradeUnderLoad(report: Report, parts: Parts, depth: Depth): Promise<void> {
+  const run = await Upgrade.begin(parts, depth)
+  const there: readonly Step[] = [
+    { step: 'start', truth: 'pool' },
+    { step: 'copy', truth: 'both' },
+    { step: 'cut-over', truth: 'both' },
+  ]
+  const back: readonly Step[] = [
+    { step: 'roll-back', truth: 'both' },
+    { step: 'roll-back', truth: 'pool' },
+  ]
+  try {
+    await report.test('an upgrade under load goes to the cut-over, and back by two roll-backs', async () => {
+      await run.load('whereabouts')
+      for (const step of [...there, ...back]) await run.step(step)
+      return run.summary()
+    })
+    await report.test('under load it goes to the end, with definitions of the type ipam-kit', async () => {
+      for (const step of there) await run.step(step)
+      await run.setType('ipam-kit')
+      await run.untilNewType()
+      await run.step({ step: 'finish', truth: 'blocks' })
+      return run.summary()
+    })
+    await report.test('after the upgrade each container has its address, and DEL of all leaves nothing', async () => {
+      await run.empty()
+      return undefined
+    })
+  } finally {
+    await run.end()
+  }
+}
+
+interface Step {
+  readonly step: string
+  /** Which sides have exactly the rows of the containers, at rest. */
+  readonly truth: 'pool' | 'both' | 'blocks'
+}
+
+class Upgrade {
+  readonly #parts: Parts
+  readonly #admin: Client
+  readonly #program: string
+  readonly #kubeconfig: string
+  readonly #controllers: ControllerProcess
+  readonly #size: (typeof SIZES)[Depth]
+  #load: Load | undefined
+  #repeats = 0
+
+  static async begin(parts: Parts, depth: Depth): Promise<Upgrade> {
+    const { server } = parts.ground
+    const [program, controllers] = [
+      await bundle(ADMIN.main, 'whereabouts-admin'),
+      await bundle(CONTROLLERS.main, 'whereabouts-controller-of-upgrade'),
+    ]
+    const [kubeconfig, ofControllers] = [await admitExample(server, ADMIN), await admitExample(server, CONTROLLERS)]
+    const flags = ['--blocks', '--sweep-after', '1']
+    return new Upgrade(parts, {
+      program,
+      kubeconfig,
+      depth,
+      controllers: new ControllerProcess(controllers, ofControllers, flags),
+    })
+  }
+
+  private constructor(
+    parts: Parts,
+    given: {
+      readonly program: string
+      readonly kubeconfig: string
+      readonly depth: Depth
+      readonly controllers: ControllerProcess
+    },
+  ) {
+    this.#parts = parts
+    this.#admin = new Client(parts.ground.server, 16)
+    this.#program = given.program
+    this.#kubeconfig = given.kubeconfig
+    this.#controllers = given.controllers
+    this.#size = SIZES[given.depth]
+  }
+
+  /** Creates the definition of the network, and starts to add and delete containers. */
+  async load(type: Type): Promise<void> {
+    const body = { apiVersion: 'k8s.cni.cncf.io/v1', kind: 'NetworkAttachmentDefinition', metadata: { name: 'lab' } }
+    await this.#admin.send('POST', DEFINITION.replace(/\/lab$/, ''), {
+      body: { ...body, spec: { config: configOf(type) } },
+    })
+    const { workers, containers } = this.#size
+    this.#load = new Load(this.#subject(type), { admin: this.#admin, folder: this.#parts.folder, workers, containers })
+    this.#load.start()
+    await this.#more()
+  }
+
+  /**
+   * Makes a step under load, as often as the program asks for it. Then, at rest, both sides name the
+   * same holder of each address, and the program says so.
+   */
+  async step({ step, truth }: Step): Promise<void> {
+    const load = this.#load as Load
+    await this.#until(step)
+    await this.#more()
+    await load.rest()
+    if (truth === 'both') {
+      const { exit, out } = await this.#run('verify')
+      assert.equal(exit, 0, `verify after ${step}: ${out}`)
+    }
+    const held = [...load.held].sort()
+    const { pool, blocks } = await this.#rows()
+    if (truth !== 'blocks') assert.deepEqual(pool, held, `the pool after ${step}`)
+    if (truth !== 'pool') assert.deepEqual(blocks, held, `the blocks after ${step}`)
+    await load.check()
+    load.start()
+  }
+
+  /** Gives the definition the other type. A runtime that has read it before uses the old one. */
+  async setType(type: Type): Promise<void> {
+    await this.#admin.send('PATCH', DEFINITION, { body: { spec: { config: configOf(type) } }, patch: 'merge' })
+    const load = this.#load as Load
+    load.subject = this.#subject(type)
+  }
+
+  /** Waits until containers of the old type are gone. */
+  async untilNewType(): Promise<void> {
+    const load = this.#load as Load
+    await waitFor(
+      () => !load.subjects.some(({ ipam }) => (ipam as { type: string }).type !== 'ipam-kit') || undefined,
+      {
+        seconds: STEP_SECONDS,
+        else: 'containers of the type whereabouts stay',
+        giveUp: () => assert.deepEqual(load.failures, []),
+      },
+    )
+  }
+
+  async empty(): Promise<void> {
+    const load = this.#load as Load
+    await load.rest()
+    await load.check()
+    await load.empty()
+    const { pool, blocks } = await this.#rows()
+    assert.deepEqual([pool, blocks], [[], []])
+    assert.deepEqual((await this.#admin.list(POOLS)).map(({ metadata }) => metadata.name).includes(POOL), false)
+  }
+
+  summary(): string {
+    return `${this.#load?.adds} ADDs, ${this.#repeats} steps were repeated`
+  }
+
+  async end(): Promise<void> {
+    await this.#load?.rest().catch(() => {})
+    this.#admin.close()
+    assert.equal(await this.#controllers.stop(), 0, this.#controllers.lines.slice(-20).join('\n'))
+  }
+
+  /** Waits for more ADDs. */
+  async #more(): Promise<void> {
+    const load = this.#load as Load
+    const before = load.adds
+    await waitFor(() => load.adds >= before + this.#size.adds || undefined, {
+      seconds: STEP_SECONDS,
+      else: 'the load stands still',
+      giveUp: () => assert.deepEqual(load.failures, []),
+    })
+  }
+
+  /** As a script does it: until the program ends with 0. */
+  async #until(step: string): Promise<void> {
+    let last = { exit: 0, out: '' }
+    await waitFor(
+      async () => {
+        last = await this.#run(step)
+        if (last.exit !== 0) this.#repeats++
+        return last.exit === 0 || undefined
+      },
+      {
+        seconds: STEP_SECONDS,
+        else: `${step} does not succeed`,
+        explain: () => last.out,
+        giveUp: () => assert([0, 3, 4].includes(last.exit), `${step}: ${last.exit}: ${last.out}`),
+      },
+    )
+  }
+
+  #run(step: string): Promise<{ readonly exit: number; readonly out: string }> {
+    const env = { PATH: process.env.PATH, KUBECONFIG: this.#kubeconfig }
+    return new Promise((resolve) => {
+      execFile(process.execPath, [this.#program, 'upgrade', step, '--pool', POOL], { env }, (error, stdout, stderr) => {
+        resolve({ exit: error === null ? 0 : Number(error.code), out: `${stdout}${stderr}` })
+      })
+    })
+  }
+
+  #subject(type: Type): Subject {
+    const { thin, kubeconfig } = this.#parts
+    return { ...thin, ipam: { ...ipamOf(type, kubeconfig), ...RANGE } }
+  }
+
+  /** The rows of both sides, as address and container. */
+  async #rows(): Promise<{ readonly pool: readonly string[][]; readonly blocks: readonly string[][] }> {
+    const { store } = this.#parts.ground
+    const texts = (rows: readonly StoredRow[]) => rows.map(({ address, container }) => [address, container]).sort()
+    return { pool: texts(await rowsOfObjects(store)), blocks: texts(await rowsOfBlocks(store)) }
+  }
+}
+
+function configOf(type: Type): string {
+  return JSON.stringify({ cniVersion: '1.1.0', name: 'lab', type: 'macvlan', ipam: { type, ...RANGE } })
+}
