@@ -4,7 +4,7 @@ import type { Depth, Report } from '../report.js'
 import { addressesIn, callPlugin, type Ended, type Subject } from './runtime.js'
 
 /** How many processes there are at once. */
-const PROCESSES: { readonly [D in Depth]: number } = { full: 500, short: 50 }
+const PROCESSES: { readonly [D in Depth]: number } = { full: 500, short: 20 }
 
 /** The CNI code for what ends by itself. */
 const TRY_AGAIN = 11
