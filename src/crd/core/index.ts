@@ -1,5 +1,6 @@
 /**
- * Node, Pod, Namespace and Service of Kubernetes, as far as IPAM reads them, and node selectors.
+ * Node, Pod, Namespace, Service and StatefulSet of Kubernetes, as far as IPAM reads them, and node
+ * selectors.
  *
  * @module ipam-kit/crd/core
  */
@@ -17,3 +18,4 @@ export {
 export { type NodeSubnetProblem, type NodeSubnetReason, type NodeSubnets, nodeSubnets } from './node-subnets.js'
 export { Pod, type PodSpec, type PodStatus } from './pod.js'
 export { Service, type ServiceSpec } from './service.js'
+export { StatefulSet, type StatefulSetSpec } from './stateful-set.js'

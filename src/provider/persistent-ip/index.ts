@@ -6,10 +6,12 @@
 
 export type { AddressValue, PrefixValue, Result } from '../../cidr/index.js'
 export type { Pod } from '../../crd/core/index.js'
-export type { VirtualMachineInstance, VMInterface } from '../../crd/kubevirt/index.js'
-export type { Admission, KubeObject } from '../../crd/meta/index.js'
+export type { IPAMClaim } from '../../crd/ipamclaims/index.js'
+export type { VirtualMachine, VirtualMachineInstance, VMInterface } from '../../crd/kubevirt/index.js'
+export type { Admission, KubeObject, ObjectRef, OwnerReference } from '../../crd/meta/index.js'
 export type { InterfaceAddress, NetworkAttachmentDefinition } from '../../crd/multinet/index.js'
 export type { ClusterUserDefinedNetwork, UserDefinedNetwork } from '../../crd/ovn/index.js'
+export type { Planner } from '../../plan/index.js'
 export type { ReviewRule } from '../webhook/index.js'
 export { type DatedDefinition, type Disagreement, type Network, networkOfDefinitions } from './network/agreement.js'
 export type {
@@ -33,3 +35,13 @@ export {
 export { type NetworkFailure, type VMClaim, type VMClaims, type VMDefinitions, vmClaims } from './pod/vm-claims.js'
 export { admitVMPod, type VMPodAnswer, type VMPodObjects, type VMPodOptions, type VMPodRequest } from './pod/vm-pod.js'
 export { vmPodRule } from './pod/vm-pod-rule.js'
+export type { ClaimProof, ClaimRefusal, ClaimStep, MendedMetadata } from './workload/claim-step.js'
+export type { PersistentClaimsOutcome } from './workload/outcome.js'
+export { type PersistentClaimsOptions, persistentClaims } from './workload/planner.js'
+export {
+  type VMClaimDecision,
+  type VMClaimSituation,
+  vmClaimDecision,
+  vmsOfClaim,
+} from './workload/vm-claim-decision.js'
+export { type VMObjects, type VMPhase, vmPhase } from './workload/vm-phase.js'

@@ -23,6 +23,7 @@ import { nodeipamPriority } from './nodeipam-priority.js'
 import { nodeipamRangeAllocator } from './nodeipam-range-allocator.js'
 import { nodeipamServiceIpallocator } from './nodeipam-service-ipallocator.js'
 import { persistentAllocators } from './persistent-allocators.js'
+import { persistentClaimControllers } from './persistent-claim-controllers.js'
 import { persistentClaimNames } from './persistent-claim-names.js'
 import { persistentIpRequests } from './persistent-ip-requests.js'
 import { persistentNetworkConfig } from './persistent-network-config.js'
@@ -64,6 +65,7 @@ const ofFiles: Readonly<Record<string, Adapter>> = {
   'nodeipam-range-allocator': nodeipamRangeAllocator,
   'nodeipam-service-ipallocator': nodeipamServiceIpallocator,
   'persistent-allocators': persistentAllocators,
+  'persistent-claim-controllers': persistentClaimControllers,
   'persistent-claim-names': persistentClaimNames,
   'persistent-ip-requests': persistentIpRequests,
   'persistent-network-config': persistentNetworkConfig,

@@ -1,4 +1,4 @@
-import { Namespace, Node, Pod, Service } from 'ipam-kit/crd/core'
+import { Namespace, Node, Pod, Service, StatefulSet } from 'ipam-kit/crd/core'
 import type { KubeObject, Model } from 'ipam-kit/crd/meta'
 import { ClusterCIDR } from 'ipam-kit/crd/node-ipam'
 import { describe, expect, test } from 'vitest'
@@ -66,6 +66,16 @@ const objects: readonly [Model<KubeObject>, object][] = [
       status: { loadBalancer: {} },
     },
   ],
+  [
+    StatefulSet,
+    {
+      apiVersion: 'apps/v1',
+      kind: 'StatefulSet',
+      metadata: { name: 'web', namespace: 'd' },
+      spec: { replicas: 3, ordinals: { start: 1 }, serviceName: 'web', template: { spec: {} } },
+      status: { replicas: 3 },
+    },
+  ],
 ]
 
 describe.each(objects)('%#', (model, object) => {
@@ -79,7 +89,7 @@ describe.each(objects)('%#', (model, object) => {
     })
     expect(model.safeParse({ ...object, kind: 'Other' })).toMatchObject({ failure: { code: 'OBJECT_KIND_MISMATCH' } })
     for (const bad of [
-      { spec: { clusterIPs: 1 }, status: { phase: 1, addresses: 'x' } },
+      { spec: { clusterIPs: 1, replicas: 'x' }, status: { phase: 1, addresses: 'x' } },
       { metadata: {} },
       { metadata: { name: 1 } },
     ]) {
