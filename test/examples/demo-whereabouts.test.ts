@@ -19,7 +19,7 @@ test('the document has each step, and text for people is on standard error', asy
     writers: object[]
     checks: object[]
   }
-  expect(steps.map(({ addresses }) => addresses.length)).toEqual([8, 9, 9, 6, 7, 7, 9, 9, 0])
+  expect(steps.map(({ addresses }) => addresses.length)).toEqual([8, 9, 9, 6, 7, 7, 9, 9, 10, 10, 11, 11, 12, 0])
   expect(steps[1]?.addresses[2]).toEqual({
     address: '10.10.0.4',
     row: 'shop/web-3',
@@ -47,7 +47,15 @@ const ADDRESS = '10.0.0.2'
 
 function snapshotOf(view: Partial<AddressView>, more: Partial<Snapshot> = {}): Snapshot {
   const address = { address: ADDRESS, row: POD, reservation: POD, isTold: true, ...view }
-  return { title: 'step', addresses: [address], pods: [POD], told: new Map([[POD, ADDRESS]]), events: [], ...more }
+  return {
+    title: 'step',
+    addresses: [address],
+    pods: [POD],
+    told: new Map([[POD, ADDRESS]]),
+    events: [],
+    isOnBlocks: false,
+    ...more,
+  }
 }
 
 const HALF = snapshotOf({ row: null, isTold: false }, { told: new Map() })
@@ -76,12 +84,22 @@ test.each<[string, readonly Snapshot[], readonly string[]]>([
       ),
       END,
     ],
-    ['no two Pods have one address', 'a Pod that was told an address has its row and its reservation'],
+    ['no two Pods have one address', 'a Pod that was told an address has it on the side that counts'],
   ],
   [
     'a Pod lost its reservation',
     [snapshotOf({ reservation: null }), END],
-    ['a Pod that was told an address has its row and its reservation'],
+    ['a Pod that was told an address has it on the side that counts'],
+  ],
+  [
+    'a Pod has its row in the pool alone after the cut-over',
+    [HALF, snapshotOf({ block: null }, { isOnBlocks: true }), END],
+    ['a Pod that was told an address has it on the side that counts'],
+  ],
+  [
+    'a Pod has its row in the block alone before the cut-over',
+    [HALF, snapshotOf({ row: null, reservation: null, block: POD }), END],
+    ['a Pod that was told an address has it on the side that counts'],
   ],
   [
     'a sweep leaves a row of no Pod',

@@ -75,6 +75,7 @@ Scenarios
                               The document has the fields steps and checks.
   whereabouts                 The plugins of 4 Nodes give addresses of one range at once. Two calls crash between row
                               and reservation, and a Pod is deleted without a DEL. The sweep frees the leftovers.
+                              An upgrade to blocks finds another writer, is rolled back, and then goes through.
                               After each step it shows the row and the reservation of each address. In memory only, as
                               Pods belong to their cluster. It takes no manifests. The document has the fields steps,
                               writers and checks.

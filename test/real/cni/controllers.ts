@@ -16,7 +16,7 @@ import { waitFor } from '../servers/tools.js'
 import { EXAMPLES, type Ground } from './ground.js'
 
 export const CONTROLLERS = exampleNamed('whereabouts-controller', 'ipam-kit-whereabouts')
-const SECONDS = 20
+const SECONDS = 120
 const RANGE = '10.70.0.0/24'
 const POOL = 'whereabouts.10.70.0.0-24'
 const DEFINITIONS = '/apis/k8s.cni.cncf.io/v1/namespaces/default/network-attachment-definitions'

@@ -19,7 +19,7 @@ export function checksOf({ snapshots, surprises, again }: Evidence): readonly Ch
   return [
     { rule: 'every call is answered as expected', wrong: surprises },
     { rule: 'no two Pods have one address', wrong: snapshots.flatMap(twice) },
-    { rule: 'a Pod that was told an address has its row and its reservation', wrong: snapshots.flatMap(amiss) },
+    { rule: 'a Pod that was told an address has it on the side that counts', wrong: snapshots.flatMap(amiss) },
     { rule: 'both sides name the same Pods if the upgrade says so', wrong: verified.flatMap(apart) },
     { rule: 'a crash leaves a row or a reservation alone', wrong: snapshots.some(isHalf) ? [] : ['no step has one'] },
     { rule: 'after a sweep each row and reservation is of a Pod that exists', wrong: swept.flatMap(left) },
@@ -33,10 +33,12 @@ function twice({ title, told }: Snapshot): readonly string[] {
   return texts.filter((text, nth) => texts.indexOf(text) !== nth).map((text) => `${title}: ${text}`)
 }
 
-function amiss({ title, told, addresses }: Snapshot): readonly string[] {
+/** In a pool it needs its row and its reservation, and in a block its row. */
+function amiss({ title, told, addresses, isOnBlocks }: Snapshot): readonly string[] {
   return [...told].flatMap(([pod, text]) => {
-    const view = addresses.find(({ address }) => address === text)
-    return view?.row === pod && view.reservation === pod ? [] : [`${title}: ${pod} was told ${text}`]
+    const { row, reservation, block } = addresses.find(({ address }) => address === text) ?? {}
+    const isRight = isOnBlocks ? block === pod : row === pod && reservation === pod
+    return isRight ? [] : [`${title}: ${pod} was told ${text}`]
   })
 }
 

@@ -53,6 +53,8 @@ class Run {
     await this.#show('The Pod web-10 gets the lowest free address')
 
     await this.#upgrades(three, four)
+    await this.#rollsBack(one)
+    await this.#goesThrough(one)
     await this.#together(async (writer) => {
       for (const pod of [...writer.told.keys()]) {
         await writer.del(pod)
@@ -87,6 +89,38 @@ class Run {
 
     await upgrade.run(['copyRows', 'same'], ['verifyUpgrade', 'same'])
     await this.#show('Without that plugin the rows are copied again, and both sides are the same')
+  }
+
+  /** After the cut-over the definition has the type of blocks, and gets its former one again. */
+  async #rollsBack(one: Writer): Promise<void> {
+    const upgrade = this.#upgrade
+    await upgrade.run(['cutOver', 'phase'])
+    this.#setType('ipam-kit')
+    await this.#start(one, 'web-13')
+    await this.#show('After the cut-over, web-13 is added with the type ipam-kit: it has a row of the block alone')
+
+    this.#setType('whereabouts')
+    await upgrade.run(['rollBack', 'phase'], ['verifyUpgrade', 'same'])
+    await this.#show('With the type whereabouts again, a roll-back gives web-13 its row in the pool')
+
+    await upgrade.run(['rollBack', 'phase'])
+    await this.#start(one, 'web-14')
+    await this.#show('After a second roll-back the upgrade has ended, and web-14 has no row of the block')
+  }
+
+  async #goesThrough(one: Writer): Promise<void> {
+    const upgrade = this.#upgrade
+    await upgrade.run(['startUpgrade', 'phase'], ['copyRows', 'same'], ['cutOver', 'phase'], ['verifyUpgrade', 'same'])
+    await this.#show('The upgrade starts again, and goes to the cut-over')
+
+    this.#setType('ipam-kit')
+    await upgrade.run(['finishUpgrade', 'phase'])
+    await this.#start(one, 'web-15')
+    await this.#show('With the type ipam-kit the upgrade is finished: the pool is empty, and each Pod has its address')
+  }
+
+  #setType(type: Writer['type']): void {
+    for (const writer of this.#writers) writer.type = type
   }
 
   async #together(act: (writer: Writer, nth: number) => Promise<void>): Promise<void> {

@@ -28,6 +28,8 @@ export interface Snapshot {
   /** The addresses that containers were told, by Pod. */
   readonly told: ReadonlyMap<string, string>
   readonly events: readonly string[]
+  /** Whether the rows of blocks count, and those of the pool do not. */
+  readonly isOnBlocks: boolean
   /** How the tasks of an upgrade have ended. Left out: before the upgrade. */
   readonly upgrade?: readonly string[] | undefined
 }
@@ -38,7 +40,11 @@ export async function snapshot(
   { title, events, upgrade }: Pick<Snapshot, 'title' | 'events' | 'upgrade'>,
 ): Promise<Snapshot> {
   const listed = async (kind: Meta.KindInfo) => unwrap(await store.list(kind)).items
-  const rows = (await listed(IPPool.info)).flatMap((object) => readRows(IPPool.parse(object)).rows)
+  const pools = await listed(IPPool.info)
+  const rows = pools.flatMap((object) => readRows(IPPool.parse(object)).rows)
+  const isOnBlocks = pools.some(({ metadata }) =>
+    ['blocks', 'finished'].includes(metadata.annotations?.['ipam-kit.dev/upgrade'] ?? ''),
+  )
   const reservations = (await listed(OverlappingRangeIPReservation.info)).flatMap((object) => {
     const { metadata, spec } = OverlappingRangeIPReservation.parse(object)
     const name = readReservationName(metadata.name)
@@ -56,7 +62,7 @@ export async function snapshot(
     const reservation = reservations.find(isHere)?.podref ?? null
     return { address, row, reservation, ...(upgrade && { block }), isTold }
   })
-  return { title, addresses, pods, told, events, upgrade }
+  return { title, addresses, pods, told, events, isOnBlocks, upgrade }
 }
 
 function rowsOf({ spec }: IPBlock): readonly { readonly address: Address; readonly owner: string }[] {

@@ -5,7 +5,10 @@ import type { Outcome, Task } from 'ipam-kit/plan'
 import { blocksOperator } from 'ipam-kit/provider/blocks'
 import {
   copyRows,
+  cutOver,
+  finishUpgrade,
   poolsOf,
+  rollBack,
   startUpgrade,
   type UpgradeRequest,
   verifyUpgrade,
@@ -18,6 +21,9 @@ const TASKS: { readonly [name: string]: (request: UpgradeRequest) => Task<Outcom
   startUpgrade,
   copyRows,
   verifyUpgrade,
+  cutOver,
+  rollBack,
+  finishUpgrade,
 }
 
 /** What an operator does to bring the pool to blocks. */

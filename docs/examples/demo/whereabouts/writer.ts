@@ -4,11 +4,11 @@ import { OverlappingRangeIPReservation } from 'ipam-kit/crd/whereabouts'
 import { describe } from 'ipam-kit/errors'
 import type { Outcome, Task } from 'ipam-kit/plan'
 import { add, del, type InterfaceRequest } from 'ipam-kit/provider/whereabouts'
-import { dualAdd, dualDel } from 'ipam-kit/provider/whereabouts-blocks'
+import { blockAdd, blockDel, dualAdd, dualDel } from 'ipam-kit/provider/whereabouts-blocks'
 import { type RunTaskOptions, runTask } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
 import { CountedStore } from '../blocks/counted-store.js'
-import { config, podRef } from './objects.js'
+import { config, network, podRef } from './objects.js'
 
 /** The plugin of a Node. Each call is a process of its own, so it remembers nothing. */
 export class Writer {
@@ -18,7 +18,10 @@ export class Writer {
   /** The addresses that containers were told, by Pod. */
   readonly told = new Map<string, string>()
   readonly surprises: string[] = []
+  /** The IPAM type that the definition of the network has for the next ADD. */
+  type: 'whereabouts' | 'ipam-kit' = 'whereabouts'
   calls = 0
+  readonly #onBlocks = new Set<string>()
 
   constructor(node: string, store: Store, options: RunTaskOptions) {
     this.node = node
@@ -27,7 +30,10 @@ export class Writer {
   }
 
   async add(pod: string): Promise<string | undefined> {
-    const outcome = await this.#finish(dualAdd(this.#request(pod)), this.store)
+    const isOnBlocks = this.type === 'ipam-kit'
+    if (isOnBlocks) this.#onBlocks.add(pod)
+    const request = this.#request(pod)
+    const outcome = await this.#finish(isOnBlocks ? blockAdd({ ...request, network }) : dualAdd(request), this.store)
     if (outcome?.kind === 'allocated') {
       const [first] = outcome.addresses
       if (first !== undefined) this.told.set(pod, Address.format(first.prefix.address))
@@ -35,8 +41,11 @@ export class Writer {
     return this.told.get(pod)
   }
 
+  /** The runtime calls it with the type that the ADD had. */
   async del(pod: string): Promise<void> {
-    const outcome = await this.#finish(dualDel(this.#request(pod)), this.store)
+    const request = this.#request(pod)
+    const isOnBlocks = this.#onBlocks.has(pod)
+    const outcome = await this.#finish(isOnBlocks ? blockDel({ ...request, network }) : dualDel(request), this.store)
     if (outcome !== undefined && outcome.kind !== 'released') this.surprises.push(`DEL of ${pod}: ${outcome.message}`)
     this.told.delete(pod)
   }
