@@ -1,7 +1,8 @@
-import { execFile } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { delimiter, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, expect, test } from 'vitest'
@@ -13,10 +14,11 @@ const run = promisify(execFile)
 
 afterAll(() => rmSync(folder, { recursive: true }))
 
-/** The blocks of commands of a section. */
-function commandsIn(heading: string): readonly string[] {
+/** The blocks of commands of a section. Those in bash are scripts and commands of a node. */
+function commandsIn(heading: string, language = 'sh'): readonly string[] {
   const section = page.split(/^## /m).find((part) => part.startsWith(`${heading}\n`)) ?? ''
-  return [...section.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(([, text = '']) => text.trimEnd())
+  const blocks = section.matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\`$`, 'gm'))
+  return [...blocks].map(([, text = '']) => text.trimEnd())
 }
 
 /** Runs commands of the page. They keep files in the folder of the test. */
@@ -33,11 +35,48 @@ test('the commands build a program that answers a runtime, also without a cluste
   const { cniVersion, supportedVersions } = JSON.parse((await shell(version)).stdout)
   expect([cniVersion, supportedVersions.includes('1.1.0')]).toEqual(['1.1.0', true])
   const [add = ''] = commandsIn('Without a cluster')
-  const { stdout } = await shell(add)
+  expectAnswer((await shell(add)).stdout)
+}, 60_000)
+
+/** The answer of the page to the ADD without a cluster. */
+function expectAnswer(stdout: string): void {
   const [, answer] = /It answers `(.*)`/.exec(page) ?? []
   const hasSqlite = process.getBuiltinModule?.('node:sqlite') !== undefined
   if (hasSqlite) expect(stdout).toBe(answer)
   else expect(JSON.parse(stdout)).toMatchObject({ code: 7, msg: expect.stringContaining('it needs Node 22.13') })
+}
+
+/** A text of a node, with its folders in that of the test. */
+function onNode(text: string): string {
+  return text.replaceAll(/\/opt\/cni\/bin\/|\/run\/ipam-kit\/|\/var\/lib\/cni\//g, `${folder}/`)
+}
+
+test('the scripts answer a runtime, alone and by the daemon', async () => {
+  const [plain = '', ...others] = commandsIn('Install the plugin', 'bash')
+  const [daemon = '', shim = '', ...more] = commandsIn('Run a daemon', 'bash')
+  expect([others, more]).toEqual([[], []])
+  const [add = ''] = commandsIn('Without a cluster')
+  const [network = '', call = ''] = add.split(/(?<=^EOF\n)/m)
+  await shell(network)
+  const env = { PATH: [dirname(process.execPath), process.env.PATH].join(delimiter) }
+  const callBy = async (script: string) => {
+    const file = join(folder, 'script')
+    writeFileSync(file, `${onNode(script)}\n`)
+    chmodSync(file, 0o755)
+    expect(call).toContain('node image/ipam-kit.cjs')
+    expectAnswer((await shell(call.replace('node image/ipam-kit.cjs', file))).stdout)
+  }
+  await callBy(plain)
+  // without a daemon it falls back
+  await callBy(shim)
+  mkdirSync(join(folder, 'run'), { recursive: true })
+  const running = spawn('sh', ['-c', `exec ${onNode(daemon)}`], { env, stdio: ['ignore', 'pipe', 'inherit'] })
+  const ended = once(running, 'exit')
+  const [line] = await Promise.race([once(running.stdout!, 'data'), ended])
+  expect(String(line)).toContain(join(folder, 'socket'))
+  await callBy(shim.replace(' --fallback thin', ''))
+  running.kill('SIGTERM')
+  expect(await ended).toEqual([0, null])
 }, 60_000)
 
 test('the flags are those of the program', () => {

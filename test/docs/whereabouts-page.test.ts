@@ -1,10 +1,17 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { execFile } from 'node:child_process'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { whereaboutsSweep } from 'ipam-kit/provider/whereabouts'
+import { blockDel } from 'ipam-kit/provider/whereabouts-blocks'
+import { runTask, runUntilQuiet } from 'ipam-kit/run'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { COMMON_FLAGS, parseFlags } from '../../docs/examples/program/flags.js'
 import { FLAGS, plannersOf } from '../../docs/examples/whereabouts-controller/flags.js'
-import { AdminWorld } from '../examples/whereabouts-admin-world.js'
+import { AdminWorld, POOL } from '../examples/whereabouts-admin-world.js'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const page = readFileSync(`${root}docs/guides/whereabouts.md`, 'utf8')
@@ -53,6 +60,20 @@ test('the commands of the controllers name files and flags that exist', () => {
   const all = plannersOf({ ...values, blocks: true }, {})
   expect([...table.matchAll(/`(\w+[A-Z]\w+)`/g)]).toHaveLength(all.length)
 })
+
+test('the command of the image builds the program of the controllers', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'ipam-kit-guide-'))
+  try {
+    const line = commandsIn('Run the controllers').find((each) => each.startsWith('npx esbuild ')) ?? ''
+    expect(line).toContain('--outfile=image/whereabouts-controller.mjs')
+    await promisify(execFile)('sh', ['-c', line.replace('image/', `${folder}/`)], { cwd: root })
+    const program = join(folder, 'whereabouts-controller.mjs')
+    const ended = await promisify(execFile)(process.execPath, [program, '--none']).catch((error) => error)
+    expect([ended.code, ended.stderr]).toEqual([2, expect.stringContaining('--none')])
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}, 60_000)
 
 test('the manifests of the controllers name one image, their account and flags of the program', () => {
   const folder = `${root}docs/examples/whereabouts-controller/`
@@ -122,6 +143,31 @@ test('the commands of the upgrade bring a pool to blocks, and roll back at each 
   await world.setType('ipam-kit')
   for (const line of forth.slice(-1)) await run(line)
   expect(await world.rows()).toEqual({ pool: [], reserved: [], blocks: rows })
+})
+
+test('after a roll-back a DEL of the type ipam-kit leaves the row of the pool to the sweep', async () => {
+  const world = await new AdminWorld().prepare()
+  await world.start('web-0')
+  for (const step of ['start', 'copy', 'cut-over']) await world.run(`upgrade ${step} --pool ${POOL}`)
+  await world.setType('ipam-kit')
+  const address = await world.start('web-1', 'blocks')
+  await world.setType('whereabouts')
+  expect((await world.run(`upgrade roll-back --pool ${POOL}`)).exit).toBe(0)
+  const row = `${address} ns/web-1`
+  expect(await world.rows()).toMatchObject({ pool: ['10.10.0.2 ns/web-0', row], blocks: ['10.10.0.2 ns/web-0', row] })
+
+  const network = { config: world.config, pools: [] }
+  const of = { podNamespace: 'ns', podName: 'web-1', containerId: 'c-web-1', ifname: 'net1' }
+  await runTask(blockDel({ network, ...of }), world.store, { now: world.now })
+  await world.end('web-1')
+  const { pool, reserved, blocks } = await world.rows()
+  expect([pool.at(-1), reserved.at(-1), blocks]).toEqual([row, row, ['10.10.0.2 ns/web-0']])
+  const verified = await world.run(`upgrade verify --pool ${POOL}`)
+  expect([verified.exit, verified.out]).toEqual([3, expect.stringMatching(`${address} +missing`)])
+  expect(await world.start('web-2')).not.toBe(address)
+  await runUntilQuiet(world.store, [whereaboutsSweep({ claims: false })], { now: world.now })
+  expect((await world.rows()).pool).not.toContain(row)
+  expect((await world.run(`upgrade verify --pool ${POOL}`)).exit).toBe(0)
 })
 
 test('the statuses of the program for operators are those that its header says', () => {

@@ -12,8 +12,9 @@ import { type Parts, PartsTask, type PoolPhases, part } from './parts.js'
 
 /**
  * The task of a CNI CHECK for a network of type `whereabouts` whose pools may be upgraded to
- * blocks. It is `check` of `ipam-kit/provider/whereabouts`, with the same requests. If all pools
- * have the phase `blocks` or `finished`, it is `blockCheck` after that.
+ * blocks. It is `check` of `ipam-kit/provider/whereabouts`, with the same requests. For a range
+ * whose pool has the phase `blocks` or `finished`, it compares the rows of blocks in place of those
+ * of the pool, as `blockCheck` does.
  *
  * @throws IpamError `INVALID_ARGUMENT`
  */

@@ -18,7 +18,7 @@ import { type Parts, PartsTask, type PoolPhases, part } from './parts.js'
  * The task of a CNI STATUS for a network of type `whereabouts` whose pools may be upgraded to
  * blocks. It is `status` of `ipam-kit/provider/whereabouts` for pools without a phase, with the
  * same requests. The range of a pool with a phase needs its pool of blocks too, with a free
- * address. It may be disabled.
+ * address. That pool may be disabled.
  *
  * @throws IpamError `INVALID_ARGUMENT`
  */
