@@ -333,25 +333,3 @@ describe('STATUS', () => {
     expect(await made.status(IPAM)).toBe(`notReady: IPPool ${BLOCK} has no free IPv4 address`)
   })
 })
-
-describe('an ADD and the rows that blocks have', () => {
-  test('an interface that blocks alone have given an address gets the same again', async () => {
-    const made = await world('blocks')
-    expect(await made.add(IPAM, { pod: 'b' })).toBe('10.0.0.1')
-    expect(await made.blockAdd(IPAM)).toBe('10.0.0.2')
-    await made.del(IPAM, { pod: 'b' })
-    expect(await made.add(IPAM)).toBe('10.0.0.2')
-    const own = '10.0.0.2 ns/a c-a/net1'
-    expect([await made.oldRows(), await made.blockRows()]).toEqual([[own], [own]])
-  })
-
-  test('an interface gets no second row in blocks while another holder has its address in the pool', async () => {
-    const made = await world('blocks')
-    expect(await made.blockAdd(IPAM)).toBe('10.0.0.1')
-    await made.setRows(POOL, { '1': row('x') })
-    expect(await made.add(IPAM)).toMatch(/^taken: the interface has 10\.0\.0\.1 in the blocks/u)
-    expect(await made.blockRows()).toEqual([A])
-    await made.setPhase(POOL, 'dual-write')
-    expect(await made.add(IPAM)).toBe('10.0.0.2')
-  })
-})

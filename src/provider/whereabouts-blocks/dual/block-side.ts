@@ -6,6 +6,8 @@ import { addressOf } from '../../blocks/block/allocation.js'
 import { isBound, isPlaced } from '../../blocks/block/parsed-block.js'
 import { KnownBlocks } from '../../blocks/tasks/known-blocks.js'
 import { blockRef, listStep, poolRef } from '../../blocks/tasks/steps.js'
+import type { Stickiness } from '../../whereabouts/choose/owner.js'
+import type { AddOptions } from '../../whereabouts/tasks/add.js'
 import type { Assignment } from '../../whereabouts/tasks/assignment.js'
 import type { TaskObjects } from '../../whereabouts/tasks/objects.js'
 import type { OtherSide, SideStep } from '../../whereabouts/tasks/other-side.js'
@@ -28,6 +30,7 @@ export class BlockSide implements OtherSide {
   readonly taken: Address.Address[] = []
   readonly own: Address.Address[] = []
   readonly #request: InterfaceRequest
+  readonly #sticky: Stickiness
   readonly #ranges: readonly RangePool[]
   readonly #known = new KnownBlocks()
   readonly #listed = new Set<string>()
@@ -42,8 +45,9 @@ export class BlockSide implements OtherSide {
   #nowMs = 0
   #since = 0
 
-  constructor(request: InterfaceRequest) {
+  constructor(request: InterfaceRequest, { sticky = 'container' }: AddOptions) {
     this.#request = request
+    this.#sticky = sticky
     this.#ranges = rangePoolsOf(request.config)
   }
 
@@ -72,13 +76,21 @@ export class BlockSide implements OtherSide {
       return failed('poolNotReady', `IPPool ${gone.pool.name} was deleted: its range is on blocks`)
     const rows = this.#rows(assignments, objects)
     if ('step' in rows || 'outcome' in rows) return rows
-    const fresh = assignments.filter(({ row }) => row === undefined).map(({ address }) => Address.key(address))
-    const added = rows.filter(({ address }) => fresh.includes(Address.key(address)))
+    const fresh = assignments.filter(({ row }) => row?.id !== containerId)
+    const added = rows.filter(({ address }) => fresh.some((one) => Address.equals(one.address, address)))
     const places = this.#places(rows, added.length > 0)
     if ('step' in places || 'outcome' in places) return places
     const own = added.map((row) => this.#follow(row, assignments, objects)).find((one) => one !== undefined)
     if (own !== undefined) return own
-    for (const place of places) if (differenceAt(place) === 'other') this.#noteTaken(place)
+    for (const place of places) {
+      const difference = differenceAt(place)
+      if (difference === 'other') this.#noteTaken(place)
+      if (difference !== 'missing' || this.#sticky === 'pod') continue
+      const { address } = place.row
+      const of = fresh.find((one) => one.row !== undefined && Address.equals(one.address, address))
+      // only the row of a block says that a container of the pool is one of the same Pod
+      if (of !== undefined && this.#phase(of, objects) !== 'blocks') this.taken.push(address)
+    }
     return undefined
   }
 
@@ -120,10 +132,7 @@ export class BlockSide implements OtherSide {
 
   /** The rows of blocks that belong to the rows in pools with a phase. */
   #rows(assignments: readonly Assignment[], objects: TaskObjects): SideStep | readonly UpgradeRow[] {
-    const upgraded = assignments.filter(({ pool }) => {
-      const reading = objects.pool(pool)
-      return reading.kind === 'pool' && reading.phase !== undefined
-    })
+    const upgraded = assignments.filter((one) => this.#phase(one, objects) !== undefined)
     if (upgraded.length === 0) return []
     for (const { pool } of upgraded) this.#upgraded.add(pool.name)
     const problem = this.#problem()
@@ -139,6 +148,11 @@ export class BlockSide implements OtherSide {
       const { name: pool } = this.#ranges[ranges.indexOf(range)] as RangePool
       return { key, address, pool, ...texts }
     })
+  }
+
+  #phase({ pool }: Assignment, objects: TaskObjects) {
+    const reading = objects.pool(pool)
+    return reading.kind === 'pool' ? reading.phase : undefined
   }
 
   #problem(): string | undefined {
@@ -176,8 +190,7 @@ export class BlockSide implements OtherSide {
     if (unknown.length > 0) return 'again'
     const [first] = own
     const of = assignments.find((one) => Address.equals(one.address, address))
-    const reading = of && objects.pool(of.pool)
-    if (first === undefined || reading?.kind !== 'pool' || reading.phase !== 'blocks') return undefined
+    if (first === undefined || of === undefined || this.#phase(of, objects) !== 'blocks') return undefined
     return failed('taken', `the interface has ${Address.format(first)} in the blocks, which the pool does not give`)
   }
 
@@ -213,12 +226,15 @@ export class BlockSide implements OtherSide {
     return refs.length === 0 ? undefined : { step: { kind: 'get', refs, why } }
   }
 
-  /** Other holders have addresses of a block. */
-  #noteTaken({ row, parsed }: RowPlace): void {
+  /** Other holders have addresses of the blocks that are known. */
+  #noteTaken({ row, domain }: RowPlace): void {
     this.taken.push(row.address)
-    for (const entry of parsed?.entries ?? []) {
-      const isOwn = entry.row.uid === row.uid && entry.row.interface === row.interface
-      if (parsed !== undefined && isBound(entry) && isPlaced(entry) && !isOwn) this.taken.push(addressOf(parsed, entry))
+    for (const parsed of this.#known.blocks()) {
+      if (parsed.object.spec.domain !== domain) continue
+      for (const entry of parsed.entries) {
+        const isOwn = entry.row.uid === row.uid && entry.row.interface === row.interface
+        if (isBound(entry) && isPlaced(entry) && !isOwn) this.taken.push(addressOf(parsed, entry))
+      }
     }
   }
 

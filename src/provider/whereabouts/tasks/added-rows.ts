@@ -32,15 +32,15 @@ export class AddedRows {
 
   /**
    * Called before the row is written. Without a claim the row of an earlier container of the Pod is
-   * left for the DEL: that of the earlier container may have ended.
+   * left for the DEL: that of the earlier container may have ended. A row of another Pod has no
+   * meaning then, and is not given back.
    */
   note(
     { pool, key, address, row }: Pick<Assignment, 'pool' | 'key' | 'address' | 'row'>,
     owner: RowOwner,
     claim: ClaimReading | undefined,
   ): void {
-    const isOwn = row?.id === owner.id && row.podref === owner.podref
-    if (row !== undefined && (claim === undefined || isOwn)) return
+    if (row?.podref === owner.podref && (claim === undefined || row.id === owner.id)) return
     const before = row && claim && { row, claim }
     this.#rows.set(`${formatRef(pool)} ${key}`, { pool, key, address, before })
   }

@@ -8,7 +8,7 @@ import { type RowOwner, rowsToReuse, type Stickiness } from '../choose/owner.js'
 import { allocatableRange, rangeSpace } from '../choose/space.js'
 import type { AskedAddress, WhereaboutsConfig } from '../config/types.js'
 import type { Assignment } from './assignment.js'
-import { type ClaimReading, isHeldBy } from './holder.js'
+import { type ClaimReading, isHeldBy, readRowClaim } from './holder.js'
 import { type PoolReading, phaseProblem, type TaskObjects } from './objects.js'
 import type { OtherSide } from './other-side.js'
 import type { AddOutcome } from './outcome.js'
@@ -89,29 +89,35 @@ class Chooser {
   }
 
   assign(asked: AskedAddress | undefined): Made {
-    const row = this.#ownRow(asked)
+    const row = this.#ownRow(asked) ?? this.#replaceable(asked, this.#onBlocks())
     const { pool } = this.#place
     const gateway = asked?.gateway
-    if (row !== undefined) {
-      const { address, key } = row
-      return { kind: 'made', assignment: { place: this.#place, pool, address, key, row, gateway } }
-    }
+    if (row !== undefined) return this.#made(row, gateway)
     if (this.#pool.kind === 'pool' && this.#pool.isTerminating) {
       return { kind: 'poolNotReady', message: `IPPool ${pool.name} is being deleted` }
     }
-    return this.#choose(asked?.address ?? this.#claimed(), gateway)
+    const made = this.#choose(asked?.address ?? this.#claimed(), gateway)
+    const other = made.kind === 'exhausted' || made.kind === 'taken' ? this.#replaceable(asked) : undefined
+    return other === undefined ? made : this.#made(other, gateway)
+  }
+
+  #made(row: PoolRow, gateway: Address | undefined): Made {
+    const { address, key } = row
+    return { kind: 'made', assignment: { place: this.#place, pool: this.#place.pool, address, key, row, gateway } }
   }
 
   /** The row that the interface has already, or that its claim holds. */
   #ownRow(asked: AskedAddress | undefined): PoolRow | undefined {
     if (this.#pool.kind !== 'pool') return undefined
     const { owner, sticky, claim } = this.#input
-    const { rows } = this.#pool
+    const { rows, phase } = this.#pool
+    const onBlocks = this.#onBlocks()
     const held =
       claim === undefined ? [] : rows.filter((row) => isHeldBy(row, claim) && !isOfOtherInterface(row, owner))
     // the row of an earlier Pod of the name stays with it
-    const isUsable = (row: PoolRow) =>
-      this.#isUsable(row, asked) && (row.id === owner.id || !has(this.#input.other?.taken, row.address))
+    const mayGet = ({ address }: PoolRow) =>
+      !has(this.#input.other?.taken, address) && (onBlocks.length === 0 || has(onBlocks, address))
+    const isUsable = (row: PoolRow) => this.#isUsable(row, asked) && (row.id === owner.id || mayGet(row))
     // two ADDs at a time may have left two rows: the one that the claim names first stays
     const named = (claim?.addresses ?? []).flatMap((address) =>
       held.filter((row) => Address.equals(row.address, address)),
@@ -119,8 +125,33 @@ class Chooser {
     const first = named.find(isUsable)
     // the row that the claim names may have been written since the pool was read
     if (first !== undefined || (asked === undefined && this.#claimed() !== undefined)) return first
-    const own = [...rowsToReuse(rows, owner, sticky), ...held].filter(isUsable)
+    // blocks know whether the earlier container is one of the same Pod
+    const own = [...rowsToReuse(rows, owner, phase === undefined ? sticky : 'pod'), ...held].filter(isUsable)
     return own.find(({ address }) => this.#isGiven(address)) ?? own[0]
+  }
+
+  /** The addresses of the range that the interface has in blocks. */
+  #onBlocks(): readonly Address[] {
+    const { own = [] } = this.#input.other ?? {}
+    return own.filter((address) => Prefix.contains(this.#place.range.prefix, address) && !this.#isUsed(address))
+  }
+
+  /**
+   * A row of another holder in a pool for which the blocks are the truth. It has no meaning if its
+   * address is free there. With `of` one of these addresses.
+   */
+  #replaceable(asked: AskedAddress | undefined, of?: readonly Address[]): PoolRow | undefined {
+    if (this.#pool.kind !== 'pool' || this.#pool.phase !== 'blocks' || of?.length === 0) return undefined
+    const { other, request } = this.#input
+    const kept = new Set([...(other?.taken ?? []), ...keptBackOf(request.config)].map(Address.key))
+    return this.#pool.rows.find(
+      (row) =>
+        (of === undefined || has(of, row.address)) &&
+        !kept.has(Address.key(row.address)) &&
+        this.#isUsable(row, asked) &&
+        this.#isGiven(row.address) &&
+        readRowClaim(row) === undefined,
+    )
   }
 
   /** A row of the edges of the range, or beyond them, is no address of an interface. */

@@ -47,15 +47,14 @@ export class Reservations {
   }
 
   /**
-   * Whether another Pod has reserved the address of a row. The row of a claim brings the
-   * reservation of the Pod before.
+   * Whether another Pod has reserved the address of a row. A row that is taken over brings the
+   * reservation of the container before.
    */
   isForeign({ address, row }: Pick<Assignment, 'address' | 'row'>, claim: ClaimReading | undefined): boolean {
     const ref = this.ref(address)
     const reservation = ref === undefined ? undefined : this.#objects.reservation(ref)
     if (reservation?.kind !== 'present') return false
-    const isOfClaim = claim !== undefined && this.#isBrought(reservation, row)
-    return !isOfClaim && !this.#isOwn(reservation, claim)
+    return !this.#isBrought(reservation, row) && !this.#isOwn(reservation, claim)
   }
 
   /** The Pod for which the claim has reserved an address; `undefined`: the claim has not. */
