@@ -58,6 +58,7 @@ class Model {
   /** The type of the definition that an interface was added with: its DEL has the same. */
   readonly #types = new Map<string, 'dual' | 'blocks'>()
   readonly #busy = new Set<string>()
+  readonly #uids: string[] = []
   /** How often a pool was without a phase. */
   absences: readonly number[] = [0, 0]
   readonly phases: Phase[]
@@ -69,6 +70,7 @@ class Model {
   async prepare(): Promise<this> {
     await this.world.prepare(NETWORKS[1] as object)
     for (const [index, range] of RANGES.entries()) await this.world.pool(range, this.phases[index] as Phase)
+    for (const pod of [0, 1, 2, 3]) this.#uids.push(await this.world.makePod(`p${pod}`))
     return this
   }
 
@@ -83,21 +85,26 @@ class Model {
       pod: `p${pod}`,
       container: `c${pod}-${container}`,
       ifname: `net${network}`,
-      uid: `uid-${pod}-${container}`,
+      uid: this.#uids[pod] as string,
     }
     return this.world.request(NETWORKS[network] as object, who)
   }
 
-  /** A runtime carries out one command of an interface after the other. */
+  /**
+   * A runtime carries out one command of an interface of a Pod after the other. It adds a container
+   * after the other one of the Pod has ended, whose DEL may come later.
+   */
   async run(act: Act, store: Store): Promise<void> {
     const { containerId, ifname } = this.request(act)
     const who = `${containerId}/${ifname}`
-    if (this.#busy.has(who)) return
-    this.#busy.add(who)
+    const interfaceOfPod = `${act.pod}/${ifname}`
+    if (this.#busy.has(interfaceOfPod)) return
+    this.#busy.add(interfaceOfPod)
+    if (act.isAdd) this.live.delete(`c${act.pod}-${1 - act.container}/${ifname}`)
     try {
       await (act.isAdd ? this.#add(act, who, store) : this.#del(act, who, store))
     } finally {
-      this.#busy.delete(who)
+      this.#busy.delete(interfaceOfPod)
     }
   }
 

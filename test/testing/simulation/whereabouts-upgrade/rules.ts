@@ -4,6 +4,7 @@ import { LEASE, POOL } from '../whereabouts/kinds.js'
 import type { Call } from '../whereabouts/kubelet.js'
 import { addressesOf, type Network, type NetworkRange, poolNameOf, reservationNameOf } from '../whereabouts/networks.js'
 import { type Actor, has, nameOf, Rules } from '../whereabouts/rules.js'
+import type { Row } from '../whereabouts/stored.js'
 import { blockPoolsOf } from './networks.js'
 import { type BlockRow, StoredBlocks } from './stored-blocks.js'
 import type { Phase, Upgrade } from './upgrade.js'
@@ -113,6 +114,13 @@ export class UpgradeRules extends Rules {
     const present = this.blocks.at(this.domainOf(network, nth), address)
     if (present !== undefined && isOfPod(present, attachment)) attachment.isTainted = true
     else this.wrong(`${what}, and the blocks have no row of ${address} for it`)
+  }
+
+  /** With a phase, an ADD of another container of the Pod takes the row of its interface over. */
+  protected override isTakenOver(row: Row, actor: Actor, owner: Attachment): boolean {
+    if (actor.kind !== 'plugin' || this.#phases.get(row.pool) === undefined) return super.isTakenOver(row, actor, owner)
+    const { verb, attachment } = actor.call
+    return verb === 'ADD' && attachment.ifname === owner.ifname && attachment.sandbox.pod === owner.sandbox.pod
   }
 
   #blockRowsOf({ network, sandbox, ifname }: Attachment): readonly BlockRow[] {

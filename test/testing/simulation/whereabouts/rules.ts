@@ -159,7 +159,7 @@ export class Rules {
       return
     }
     if (actor.kind === 'people' || !this.isTruth(row.pool)) return
-    if (owner !== undefined && isTakenOver(actor, owner)) {
+    if (owner !== undefined && this.isTakenOver(row, actor, owner)) {
       owner.isTainted = true
       return
     }
@@ -231,6 +231,16 @@ export class Rules {
     )
   }
 
+  /**
+   * Whether an ADD of another container of the Pod takes the row of a claim over. If the kubelet
+   * does not wait for the ADD of an earlier one, neither can know which container is the later one.
+   */
+  protected isTakenOver(_row: Row, actor: Actor, { sandbox, claim }: Attachment): boolean {
+    if (actor.kind !== 'plugin' || claim === undefined) return false
+    const { verb, attachment } = actor.call
+    return verb === 'ADD' && attachment.claim === claim && attachment.sandbox.pod === sandbox.pod
+  }
+
   protected isOf(row: Row, { sandbox, ifname }: Attachment): boolean {
     return row.id === sandbox.id && row.ifname === ifname
   }
@@ -250,16 +260,6 @@ export class Rules {
   protected wrong(problem: string): void {
     this.problems.push(problem)
   }
-}
-
-/**
- * Whether an ADD of another container of the Pod takes the row of a claim over. If the kubelet does
- * not wait for the ADD of an earlier one, neither can know which container is the later one.
- */
-function isTakenOver(actor: Actor, { sandbox, claim }: Attachment): boolean {
-  if (actor.kind !== 'plugin' || claim === undefined) return false
-  const { verb, attachment } = actor.call
-  return verb === 'ADD' && attachment.claim === claim && attachment.sandbox.pod === sandbox.pod
 }
 
 export function has({ granted = [] }: Attachment, address: string): boolean {
