@@ -207,7 +207,8 @@ export class Rules {
     if (user !== undefined) this.wrong(`${by} has deleted the reservation ${name}, which ${user.sandbox.id} uses`)
     if (actor.kind !== 'plugin' || actor.call.verb === 'GC') return
     const { attachment } = actor.call
-    if (podref !== podrefOf(attachment) && attachment.claim === undefined)
+    const isTruth = attachment.network.ranges.every((range) => this.isTruth(poolNameOf(attachment.network, range)))
+    if (podref !== podrefOf(attachment) && attachment.claim === undefined && isTruth)
       this.wrong(`${by} has deleted the reservation ${name} of ${podref}`)
   }
 
