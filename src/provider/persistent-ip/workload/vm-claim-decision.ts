@@ -174,8 +174,10 @@ function ownSteps(claim: KubeObject, view: View): readonly ClaimStep[] {
   if (release !== undefined) return wanted === undefined ? [release] : [release, terminating(claim)]
   const { owner } = view
   if (owner === undefined) return [{ kind: 'keep', claim }]
-  if (isDeleting(claim))
-    return [isDeleting(owner) || wanted === undefined ? { kind: 'keep', claim } : terminating(claim)]
+  if (isDeleting(claim)) {
+    const isLast = isDeleting(owner) && isOwnedBy(claim, owner)
+    return [wanted === undefined || isLast ? { kind: 'keep', claim } : terminating(claim)]
+  }
   return [livingStep(claim, owner, wanted, view)]
 }
 
