@@ -8,7 +8,7 @@ export type { AddressValue, PrefixValue, Result } from '../../cidr/index.js'
 export type { Pod } from '../../crd/core/index.js'
 export type { IPAMClaim } from '../../crd/ipamclaims/index.js'
 export type { VirtualMachine, VirtualMachineInstance, VMInterface } from '../../crd/kubevirt/index.js'
-export type { Admission, KubeObject, ObjectRef, OwnerReference } from '../../crd/meta/index.js'
+export type { Admission, KindInfo, KubeObject, ObjectRef, OwnerReference } from '../../crd/meta/index.js'
 export type { InterfaceAddress, NetworkAttachmentDefinition } from '../../crd/multinet/index.js'
 export type { ClusterUserDefinedNetwork, UserDefinedNetwork } from '../../crd/ovn/index.js'
 export type { Planner } from '../../plan/index.js'
@@ -35,6 +35,13 @@ export {
 export { type NetworkFailure, type VMClaim, type VMClaims, type VMDefinitions, vmClaims } from './pod/vm-claims.js'
 export { admitVMPod, type VMPodAnswer, type VMPodObjects, type VMPodOptions, type VMPodRequest } from './pod/vm-pod.js'
 export { vmPodRule } from './pod/vm-pod-rule.js'
+export {
+  CLAIM_OWNER_ANNOTATION,
+  CLAIM_OWNER_FINALIZER,
+  type ClaimOwner,
+  PERSISTENT_IPS_LABEL,
+  readClaimOwners,
+} from './workload/claim-owner.js'
 export type { ClaimProof, ClaimRefusal, ClaimStep, MendedMetadata } from './workload/claim-step.js'
 export type { PersistentClaimsOutcome } from './workload/outcome.js'
 export { type PersistentClaimsOptions, persistentClaims } from './workload/planner.js'
@@ -45,3 +52,10 @@ export {
   vmsOfClaim,
 } from './workload/vm-claim-decision.js'
 export { type VMObjects, type VMPhase, vmPhase } from './workload/vm-phase.js'
+export {
+  type ClaimReference,
+  type NamedOwner,
+  type WorkloadClaimSituation,
+  workloadClaimDecision,
+} from './workload/workload-claim-decision.js'
+export { type WorkloadClaimsOptions, workloadClaims } from './workload/workload-planner.js'

@@ -82,7 +82,9 @@ function proofsOf(write: Write): readonly ClaimProof[] {
 /** The objects that have to be missing twice before a write is done. */
 function missingFor(write: Write): readonly string[] {
   if (write.kind === 'remove') return [`unplugged ${write.claim.metadata.uid ?? ''}`]
-  return write.kind === 'release' ? write.proofs.filter((proof) => 'absent' in proof).map(idOf) : []
+  if (write.kind !== 'release') return []
+  const absent = write.proofs.filter((proof) => 'absent' in proof).map(idOf)
+  return absent.length > 0 ? absent : [`released ${write.claim.metadata.uid ?? ''}`]
 }
 
 function idOf(proof: ClaimProof): string {

@@ -16,7 +16,15 @@ export type ClaimStep =
       readonly proofs: readonly ClaimProof[]
     }
   /** The workload cannot have the claim now. Nothing is written. */
-  | { readonly kind: 'refuse'; readonly name: string; readonly reason: ClaimRefusal; readonly message: string }
+  | {
+      readonly kind: 'refuse'
+      /** The name of the claim; of one without a name that of the network. */
+      readonly name: string
+      readonly reason: ClaimRefusal
+      readonly message: string
+      /** The name of the Pod that asks for the claim. Left out: a virtual machine does. */
+      readonly pod?: string | undefined
+    }
   /** The finalizer of the claim is removed. */
   | {
       readonly kind: 'release'
@@ -57,5 +65,18 @@ export type ClaimProof =
  * - `NetworkMismatch`: the claim is of another network than the interface
  * - `NameConflict`: another network of the workload has the name of the claim
  * - `InvalidName`: an API server refuses the name of the claim, or the label with the workload
+ * - `InvalidOwner`: the annotation of the Pod cannot be read, or names a kind that is not allowed
+ * - `OwnerNotFound`: an owner that the Pod names does not exist
+ * - `OwnerTerminating`: an owner that the Pod names is being deleted
+ * - `NetworkNotReady`: the network does not exist, cannot be read, or does not honour claims
  */
-export type ClaimRefusal = 'ClaimTerminating' | 'OwnerMismatch' | 'NetworkMismatch' | 'NameConflict' | 'InvalidName'
+export type ClaimRefusal =
+  | 'ClaimTerminating'
+  | 'OwnerMismatch'
+  | 'NetworkMismatch'
+  | 'NameConflict'
+  | 'InvalidName'
+  | 'InvalidOwner'
+  | 'OwnerNotFound'
+  | 'OwnerTerminating'
+  | 'NetworkNotReady'

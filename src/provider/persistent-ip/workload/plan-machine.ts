@@ -7,7 +7,7 @@ import { type VMClaims, vmClaims } from '../pod/vm-claims.js'
 import { type ClaimEffects, type ClaimWaits, claimEffects } from './claim-effects.js'
 import type { ClaimStep } from './claim-step.js'
 import type { PersistentClaimsOutcome } from './outcome.js'
-import { type VMClaimDecision, vmClaimDecision } from './vm-claim-decision.js'
+import { vmClaimDecision } from './vm-claim-decision.js'
 
 /** What a plan about a virtual machine reads. */
 export interface MachineCache {
@@ -58,7 +58,8 @@ export function planMachine(
   const waitsFor = decision.phase === 'running' ? problemsOf(wanted) : []
   const about = instance?.object ?? machine?.object
   const events = about === undefined ? [] : sent.newEvents(key, about, causesOf(decision.steps, waitsFor))
-  const outcome = outcomeOf(decision, done, waitsFor, cache.definitions === undefined)
+  const kept = decision.phase === 'stopped' ? 'the machine is stopped' : 'the machine has its claims'
+  const outcome = outcomeOf(kept, decision.steps, done, waitsFor, cache.definitions === undefined)
   return { outcome, effects: [...done.effects, ...events], requeueAfterSeconds: done.requeueAfterSeconds }
 }
 
@@ -97,8 +98,10 @@ function causesOf(steps: readonly ClaimStep[], waitsFor: readonly string[]): rea
   ]
 }
 
-function outcomeOf(
-  { phase, steps }: VMClaimDecision,
+/** The outcome of a plan, by what is most important of it. */
+export function outcomeOf(
+  kept: string,
+  steps: readonly ClaimStep[],
   { now, later }: ClaimEffects,
   waitsFor: readonly string[],
   isOff: boolean,
@@ -116,7 +119,7 @@ function outcomeOf(
     return { kind: 'releasing', message: `${later.length} claims are released after the grace period` }
   if (waitsFor.length > 0) return { kind: 'waiting', message: waitsFor.join('; ') }
   if (isOff) return { kind: 'off', message: 'the feature is off: claims stay as they are' }
-  return { kind: 'kept', message: phase === 'stopped' ? 'the machine is stopped' : 'the machine has its claims' }
+  return { kind: 'kept', message: kept }
 }
 
 function isRelease({ kind }: { readonly kind: string }): boolean {

@@ -10,7 +10,16 @@ import type { ClaimWaits } from './claim-effects.js'
 import type { PersistentClaimsOutcome } from './outcome.js'
 import { type MachineCache, planMachine } from './plan-machine.js'
 import { vmsOfClaim } from './vm-claim-decision.js'
-import { claimWatch, definitionWatch, instanceWatch, machineWatch, podWatch } from './watches.js'
+import {
+  type ClaimPod,
+  claimsOfPod,
+  claimWatch,
+  definitionWatch,
+  instanceWatch,
+  machineWatch,
+  podWatch,
+  VM_PODS,
+} from './watches.js'
 
 export interface PersistentClaimsOptions {
   /**
@@ -74,7 +83,7 @@ export function persistentClaims(options: PersistentClaimsOptions = {}): Planner
   }
   const removes = enabled && unplugged === 'delete'
   const [machines, instances] = [machineWatch(namespace), instanceWatch(namespace)]
-  const [claims, definitions, pods] = [claimWatch(namespace), definitionWatch(), podWatch(namespace)]
+  const [claims, definitions, pods] = [claimWatch(namespace), definitionWatch(), podWatch(namespace, VM_PODS)]
   const watches: PlannerWatches = {
     machines,
     instances,
@@ -114,7 +123,7 @@ export function persistentClaims(options: PersistentClaimsOptions = {}): Planner
           keysOfDefinition(delta, state.cache),
       }),
       ...(removes && {
-        pods: (delta: Delta<readonly string[]>, { state }: { readonly state: State }) => keysOfPod(delta, state.cache),
+        pods: (delta: Delta<ClaimPod>, { state }: { readonly state: State }) => keysOfPod(delta, state.cache),
       }),
     },
     plan(key, { state, sent }, time) {
@@ -149,9 +158,8 @@ function keysOfDefinition({ ref }: Delta<NetworkAttachmentDefinition>, { instanc
 }
 
 /** The machines of the claims that a Pod has named and no longer names. */
-function keysOfPod({ before, now }: Delta<readonly string[]>, { claims }: MachineCache): readonly string[] {
-  const named = before?.ok === true ? before.value : []
-  const still = new Set(now?.ok === true ? now.value : [])
+function keysOfPod({ before, now }: Delta<ClaimPod>, { claims }: MachineCache): readonly string[] {
+  const [named, still] = [claimsOfPod(before), new Set(claimsOfPod(now))]
   return named
     .filter((name) => !still.has(name))
     .flatMap((name) => {

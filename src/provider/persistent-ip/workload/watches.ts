@@ -1,15 +1,17 @@
 import { Pod } from '../../../crd/core/index.js'
 import { IPAMClaim, PRIMARY_CLAIM_ANNOTATION, vmClaimName } from '../../../crd/ipamclaims/index.js'
 import { VirtualMachine, VirtualMachineInstance } from '../../../crd/kubevirt/index.js'
-import type { KubeObject, ObjectMeta } from '../../../crd/meta/object.js'
+import { asObject } from '../../../crd/meta/json.js'
+import { isDeleting, type KindInfo, type KubeObject } from '../../../crd/meta/object.js'
 import {
   DEFAULT_NETWORK_ANNOTATION,
   NETWORKS_ANNOTATION,
   NetworkAttachmentDefinition,
   readNetworkSelection,
 } from '../../../crd/multinet/index.js'
-import { modelWatch, type TrimmedWatch, type Watch } from '../../../plan/index.js'
+import { modelWatch, type Parsed, type TrimmedWatch, type Watch } from '../../../plan/index.js'
 import { secondaryDefinitions } from '../pod/vm-claims.js'
+import { CLAIM_OWNER_ANNOTATION, ownerName } from './claim-owner.js'
 import { vmsOfClaim } from './vm-claim-decision.js'
 
 export function machineWatch(namespace: string | undefined): Watch<VirtualMachine> {
@@ -39,7 +41,11 @@ export function claimWatch(namespace: string | undefined): Watch<KubeObject> {
     ...IPAMClaim.info,
     namespace,
     parse: (object) => ({ ok: true, value: object }),
-    indexes: { vm: (claim) => vmsOfClaim(claim).map((vm) => `${claim.metadata.namespace ?? ''}/${vm}`) },
+    indexes: {
+      vm: (claim) => vmsOfClaim(claim).map((vm) => `${claim.metadata.namespace ?? ''}/${vm}`),
+      owner: ({ metadata: { namespace: space = '', ownerReferences = [] } }) =>
+        ownerReferences.map((owner) => `${space} ${ownerName(owner, owner.name)}`),
+    },
   }
 }
 
@@ -49,40 +55,112 @@ export function definitionWatch(): Watch<NetworkAttachmentDefinition> {
   })
 }
 
-/** The label that KubeVirt gives the Pods of machines. */
-const VM_PODS = { 'kubevirt.io': 'virt-launcher' }
+/** A Pod, as far as claims depend on it. */
+export interface ClaimPod {
+  readonly namespace: string
+  readonly name: string
+  readonly createdAt: string
+  readonly isDeleting: boolean
+  /** The annotation with the owners of its claims. Left out: a virtual machine has them, or none. */
+  readonly owners?: string | undefined
+  /**
+   * The claims that it names. One without a name: its annotations cannot be read. Empty for a Pod
+   * that has ended.
+   */
+  readonly claims: readonly NamedClaim[]
+}
 
-/**
- * Pods of machines, as the names of the claims that they name: `namespace/name`, or `namespace/` for
- * a Pod whose annotations cannot be read.
- */
-export function podWatch(namespace: string | undefined): TrimmedWatch<readonly string[]> {
+/** The name of the claims of a Pod whose annotations cannot be read. */
+export const UNREAD = ''
+
+/** A claim that a Pod names, and the network of its interface. */
+export interface NamedClaim {
+  readonly claim: string
+  /** `namespace/name` of the definition. Left out: the primary network of the namespace. */
+  readonly nad?: string | undefined
+}
+
+/** The label that KubeVirt gives the Pods of machines. */
+export const VM_PODS = { 'kubevirt.io': 'virt-launcher' }
+
+/** Pods by the claims that they name: `namespace/name`, or `namespace/` where that is not known. */
+export function podWatch(
+  namespace: string | undefined,
+  labels: { readonly [label: string]: string },
+): TrimmedWatch<ClaimPod> {
   return {
     ...Pod.info,
     namespace,
-    labels: VM_PODS,
-    keep: ({ apiVersion, kind, metadata }) => {
-      const { name, namespace: space, uid, resourceVersion, labels, annotations = {} } = metadata
-      const kept = NAMING.filter((key) => annotations[key] !== undefined).map((key) => [key, annotations[key]])
-      return {
-        apiVersion,
-        kind,
-        metadata: { name, namespace: space, uid, resourceVersion, labels, annotations: Object.fromEntries(kept) },
-      }
+    labels,
+    keep: trimmed,
+    parse: (object) => ({ ok: true, value: claimPod(object) }),
+    indexes: {
+      claim: ({ namespace: space, claims }) => claims.map(({ claim }) => `${space}/${claim}`),
+      nad: (pod) => pod.claims.map(({ nad = `${pod.namespace}/` }) => nad),
+      owner: ({ namespace: space, owners = '' }) => owners.split(',').map((owner) => `${space} ${owner.trim()}`),
     },
-    parse: ({ metadata }) => ({ ok: true, value: namedClaims(metadata) }),
-    indexes: { claim: (names) => names },
   }
 }
 
-/** The annotations of a Pod that name claims. */
-const NAMING = [NETWORKS_ANNOTATION, DEFAULT_NETWORK_ANNOTATION, PRIMARY_CLAIM_ANNOTATION]
+/** The claims that a version of a Pod names: `namespace/name`. */
+export function claimsOfPod(entry: Parsed<ClaimPod> | undefined): readonly string[] {
+  if (entry?.ok !== true) return []
+  const { namespace, claims } = entry.value
+  return claims.map(({ claim }) => `${namespace}/${claim}`)
+}
 
-function namedClaims({ namespace = '', annotations = {} }: ObjectMeta): readonly string[] {
-  const selections = [NETWORKS_ANNOTATION, DEFAULT_NETWORK_ANNOTATION].flatMap((key) => {
-    const read = readNetworkSelection(annotations[key] ?? '', namespace)
-    return read.ok ? read.value.map(({ ipamClaimReference }) => ipamClaimReference) : ['']
+/** The annotations of a Pod that claims depend on. */
+const READ = [NETWORKS_ANNOTATION, DEFAULT_NETWORK_ANNOTATION, PRIMARY_CLAIM_ANNOTATION, CLAIM_OWNER_ANNOTATION]
+
+function trimmed({ apiVersion, kind, metadata, status }: KubeObject): KubeObject {
+  const { name, namespace, uid, resourceVersion, labels, creationTimestamp, deletionTimestamp } = metadata
+  const kept = READ.flatMap((key) => {
+    const text = metadata.annotations?.[key]
+    return text === undefined ? [] : [[key, text]]
   })
-  const names = [...selections, annotations[PRIMARY_CLAIM_ANNOTATION]]
-  return [...new Set(names.flatMap((name) => (name === undefined ? [] : [`${namespace}/${name}`])))]
+  return {
+    apiVersion,
+    kind,
+    metadata: {
+      ...{ name, namespace, uid, resourceVersion, labels, creationTimestamp, deletionTimestamp },
+      annotations: Object.fromEntries(kept),
+    },
+    status: { phase: asObject(status)?.phase },
+  }
+}
+
+function claimPod(pod: KubeObject): ClaimPod {
+  const { namespace = '', name, creationTimestamp: createdAt = '', annotations = {} } = pod.metadata
+  const phase = asObject(pod.status)?.phase
+  const owners = annotations[CLAIM_OWNER_ANNOTATION]
+  return {
+    ...{ namespace, name, createdAt },
+    isDeleting: isDeleting(pod),
+    ...(owners !== undefined && { owners }),
+    claims: phase === 'Succeeded' || phase === 'Failed' ? [] : namedClaims(namespace, annotations),
+  }
+}
+
+function namedClaims(namespace: string, annotations: { readonly [key: string]: string }): readonly NamedClaim[] {
+  const selection = (key: string) => readNetworkSelection(annotations[key] ?? '', namespace)
+  const [networks, primary] = [selection(NETWORKS_ANNOTATION), selection(DEFAULT_NETWORK_ANNOTATION)]
+  if (!networks.ok || !primary.ok) return [{ claim: UNREAD }]
+  const named = networks.value.flatMap(({ ipamClaimReference: claim, namespace: space, name }) =>
+    claim === undefined ? [] : [{ claim, nad: `${space}/${name}` }],
+  )
+  const own = primary.value[0]?.ipamClaimReference ?? annotations[PRIMARY_CLAIM_ANNOTATION]
+  return own === undefined ? named : [...named, { claim: own }]
+}
+
+/** What owners of claims are read as: their metadata. */
+export function ownerWatch(kind: KindInfo, namespace: string | undefined): TrimmedWatch<KubeObject> {
+  return {
+    ...kind,
+    namespace,
+    keep: ({ apiVersion, kind: its, metadata }) => {
+      const { name, namespace: space, uid, resourceVersion, deletionTimestamp } = metadata
+      return { apiVersion, kind: its, metadata: { name, namespace: space, uid, resourceVersion, deletionTimestamp } }
+    },
+    parse: (object) => ({ ok: true, value: object }),
+  }
 }

@@ -33,9 +33,9 @@ export class World {
   outcomes: ReadonlyMap<string, PersistentClaimsOutcome> = new Map()
   #nowMs = 0
 
-  constructor(options: PersistentClaimsOptions = {}) {
+  constructor(options: PersistentClaimsOptions | Planner<PersistentClaimsOutcome> = {}) {
     this.store = memoryStore({ now: () => this.#nowMs, kinds: KINDS })
-    this.planner = persistentClaims(options)
+    this.planner = 'plan' in options ? options : persistentClaims(options)
     this.#collector = gcPlanner({ kinds: KINDS })
   }
 
@@ -136,6 +136,20 @@ export function instance(name: string, of: KubeObject | undefined, ...networks: 
     spec: { networks: networksOf(...networks) },
     status: { activePods: { p1: 'n1' } },
   }
+}
+
+/** A Pod of a StatefulSet that names a claim for its interface in `blue`. */
+export function claimingPod(name: string, claim: string, owner: string, rest: object = {}): KubeObject {
+  const annotations = {
+    'k8s.v1.cni.cncf.io/networks': JSON.stringify([{ name: 'blue', 'ipam-claim-reference': claim }]),
+    'ipam-kit.dev/claim-owner': owner,
+  }
+  const labels = { 'ipam-kit.dev/persistent-ips': 'true' }
+  return { apiVersion: 'v1', kind: 'Pod', metadata: { namespace: 'ns1', name, labels, annotations, ...rest }, spec: {} }
+}
+
+export function statefulSet(name: string): KubeObject {
+  return { apiVersion: 'apps/v1', kind: 'StatefulSet', metadata: { namespace: 'ns1', name }, spec: { replicas: 2 } }
 }
 
 /** The store without a finalizer of an object: what KubeVirt does at the end of it. */
