@@ -5,20 +5,21 @@ import { IPBlock, IPPool } from 'ipam-kit/crd/ipam-kit'
 import type { KubeObject, ObjectRef } from 'ipam-kit/crd/meta'
 import { unwrap } from 'ipam-kit/errors'
 import { blockAdd, readBlockNetwork } from 'ipam-kit/provider/whereabouts-blocks'
-import { runTask } from 'ipam-kit/run'
+import { LEASE, runTask } from 'ipam-kit/run'
 import { parse } from 'yaml'
 import { admitExample, exampleNamed, manifestsIn } from '../account.js'
 import { bundle } from '../bundle.js'
 import { ControllerProcess } from '../controller/process.js'
 import type { Report } from '../report.js'
 import { installClients } from '../servers/install.js'
-import { waitFor } from '../servers/tools.js'
+import { findProgram, run, waitFor } from '../servers/tools.js'
 import { EXAMPLES, type Ground } from './ground.js'
 
 export const CONTROLLERS = exampleNamed('whereabouts-controller', 'ipam-kit-whereabouts')
 const SECONDS = 120
 const RANGE = '10.70.0.0/24'
 const POOL = 'whereabouts.10.70.0.0-24'
+const LEASE_OF_UPSTREAM = '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/whereabouts'
 const DEFINITIONS = '/apis/k8s.cni.cncf.io/v1/namespaces/default/network-attachment-definitions'
 
 /** What a folder of docs/examples installs is created by an API server that is strict. */
@@ -35,6 +36,22 @@ export async function manifests(report: Report, { server }: Ground): Promise<voi
       }
     }
     return `${count} objects`
+  })
+}
+
+const GUIDES = ['cni-plugin', 'whereabouts'].map((name) => join(EXAMPLES, '..', 'guides', `${name}.md`))
+
+/** The commands of kubectl in the guides, run by it. */
+export async function guides(report: Report, { server }: Ground): Promise<void> {
+  await report.test('the commands of kubectl in the guides succeed', async () => {
+    if (findProgram('kubectl') === undefined) throw new Error('no kubectl here: install it, and put it on the PATH')
+    const lines = GUIDES.flatMap((guide) => readFileSync(guide, 'utf8').match(/(?<=^|`)kubectl [^`\n]+/gm) ?? [])
+    const { apiVersion, kind } = LEASE
+    await server.apply({ apiVersion, kind, metadata: { namespace: 'kube-system', name: 'whereabouts' }, spec: {} })
+    const env = { KUBECONFIG: server.kubeconfig.path }
+    for (const line of lines) await run('sh', ['-euc', line], { cwd: join(EXAMPLES, '../..'), env, seconds: 120 })
+    assert.equal((await server.request('GET', LEASE_OF_UPSTREAM)).status, 404)
+    return `${lines.length} commands`
   })
 }
 

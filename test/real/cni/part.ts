@@ -11,7 +11,7 @@ import type { Depth, Part, Report } from '../report.js'
 import { importClient, installSqlite } from '../servers/install.js'
 import { Gate } from '../whereabouts/gate.js'
 import { commands } from './commands.js'
-import { controllers, manifests } from './controllers.js'
+import { controllers, guides, manifests } from './controllers.js'
 import { DaemonProcess } from './daemon-process.js'
 import {
   ageBlockRows,
@@ -53,6 +53,7 @@ export const cniPart: Part = {
       await onFile(program, folder, all)
       const ground = await startCniGround()
       try {
+        if (depth === 'full') await guides(report, ground)
         await manifests(report, ground)
         await controllers(report, ground)
         const kubeconfig = await admitExample(ground.server, PLUGIN)

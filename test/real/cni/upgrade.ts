@@ -28,7 +28,7 @@ const SIZES: {
     readonly backAfter: readonly (Forth | 'type')[]
   }
 } = {
-  full: { workers: 6, containers: 12, adds: 40, backAfter: ['start', 'copy', 'cut-over', 'type'] },
+  full: { workers: 4, containers: 8, adds: 24, backAfter: ['start', 'copy', 'cut-over', 'type'] },
   short: { workers: 2, containers: 4, adds: 3, backAfter: ['type'] },
 }
 // other work on the machine must not fail a test
