@@ -13,6 +13,7 @@ import {
 import { check } from '../../../errors/check.js'
 import { describe } from '../../../errors/index.js'
 import type { VMClaim, VMClaims } from '../pod/vm-claims.js'
+import { CLAIM_OWNER_FINALIZER } from './claim-owner.js'
 import type { ClaimProof, ClaimRefusal, ClaimStep } from './claim-step.js'
 import { type VMObjects, type VMPhase, vmPhase } from './vm-phase.js'
 
@@ -91,14 +92,15 @@ const SITUATION = [
 
 /**
  * The names of the virtual machines that a claim is of: those of its owners, or else that of its
- * label.
+ * label. A claim that {@link workloadClaims} has made is of none, also if a machine owns it.
  */
 export function vmsOfClaim(claim: KubeObject): readonly string[] {
   check<unknown>('vmsOfClaim', 'claim', claim, META)
   const { labels, ownerReferences = [] } = claim.metadata
+  const label = labelOf(labels, VM_LABEL)
+  if (label === undefined && hasFinalizer(claim, CLAIM_OWNER_FINALIZER)) return []
   const owners = ownerReferences.filter(isVM).map(({ name }) => name)
   if (owners.length > 0) return [...new Set(owners)]
-  const label = labelOf(labels, VM_LABEL)
   return label === undefined ? [] : [label]
 }
 

@@ -2,7 +2,7 @@ import type { VirtualMachine, VirtualMachineInstance } from 'ipam-kit/crd/kubevi
 import type { KubeObject, OwnerReference } from 'ipam-kit/crd/meta'
 import { type ClaimStep, vmClaimDecision, vmClaims, vmPhase } from 'ipam-kit/provider/persistent-ip'
 import { describe, expect, test } from 'vitest'
-import { nad, networksOf } from './world.js'
+import { nad, networksOf } from '../objects.js'
 
 // Every state of one machine, its instance and one claim, in which all that the rules name differs.
 // What is checked is written from the reference alone, and not from the code.

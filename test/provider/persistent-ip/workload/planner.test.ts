@@ -4,7 +4,8 @@ import type { KubeObject } from 'ipam-kit/crd/meta'
 import { NetworkAttachmentDefinition } from 'ipam-kit/crd/multinet'
 import { persistentClaims } from 'ipam-kit/provider/persistent-ip'
 import { describe, expect, test } from 'vitest'
-import { instance, machine, nad, networksOf, UNHELD, World } from './world.js'
+import { instance, machine, nad, networksOf, UNHELD } from '../objects.js'
+import { World } from './world.js'
 
 const FINALIZER = 'kubevirt.io/persistent-ipam'
 

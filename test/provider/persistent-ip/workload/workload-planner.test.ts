@@ -1,9 +1,16 @@
 import { Pod, StatefulSet } from 'ipam-kit/crd/core'
 import { IPAMClaim } from 'ipam-kit/crd/ipamclaims'
+import { VirtualMachine } from 'ipam-kit/crd/kubevirt'
 import { describe as textOf } from 'ipam-kit/errors'
-import { readClaimOwners, type WorkloadClaimsOptions, workloadClaims } from 'ipam-kit/provider/persistent-ip'
+import {
+  persistentClaims,
+  readClaimOwners,
+  type WorkloadClaimsOptions,
+  workloadClaims,
+} from 'ipam-kit/provider/persistent-ip'
 import { describe, expect, test } from 'vitest'
-import { claimingPod, nad, statefulSet, UNHELD, World } from './world.js'
+import { claimingPod, instance, machine, nad, statefulSet, UNHELD } from '../objects.js'
+import { World } from './world.js'
 
 const KINDS = [StatefulSet.info]
 const FINALIZER = 'ipam-kit.dev/claim-owner'
@@ -163,6 +170,19 @@ describe('claims of a workload', () => {
     await world.delete(Pod.info, 'web-0')
     await world.settle()
     expect(await world.names()).toEqual([])
+  })
+
+  test('a claim of a machine that a Pod has asked for is not a claim of KubeVirt', async () => {
+    const world = new World(workloadClaims({ kinds: [VirtualMachine.info] }))
+    await world.put(nad('blue'), machine('vm1', 'blue'))
+    await world.put(claimingPod('p', 'p.blue', 'VirtualMachine.kubevirt.io/vm1'))
+    await world.look()
+    const before = await claim(world, 'p.blue')
+    expect(before?.metadata.ownerReferences).toMatchObject([{ kind: 'VirtualMachine', name: 'vm1' }])
+    await world.put(instance('vm1', await world.get(VirtualMachine.info, 'vm1'), 'blue'))
+    world.planner = persistentClaims()
+    await world.settle()
+    expect(await claim(world, 'p.blue')).toEqual(before)
   })
 
   test('off: no claim is made, and claims are kept and released', async () => {
