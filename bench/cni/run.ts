@@ -3,13 +3,13 @@
 // The IPAM plugin of docs/examples/cni-plugin on a real API server, which is built or found, started
 // and stopped here, beside a model of what whereabouts sends. With --counts on any machine, however
 // busy: one round without the largest pool, and times only where they are ten times below the floor.
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { exampleNamed } from '../../test/real/account.js'
@@ -52,7 +52,9 @@ let named = 0
 const nextName = () => `bench-${named++}`
 
 await installClients()
-const plugin = await bundle(exampleNamed('cni-plugin', 'ipam-kit-cni').main, 'bench-cni-plugin', { isPlugin: true })
+const { main } = exampleNamed('cni-plugin', 'ipam-kit-cni')
+const plugin = await bundle(main, 'bench-cni-plugin', { isPlugin: true })
+const executable = ['--snapshot-blob', await snapshotOf(join(dirname(main), 'executable.ts'))]
 const model = await bundle(fileURLToPath(new URL('upstream-process.ts', import.meta.url)), 'bench-cni-model')
 const { server, admin } = await startGround()
 const daemons: DaemonProcess[] = []
@@ -86,7 +88,7 @@ try {
   await daemon.start()
   const ipamOf = (range: string) => ({ type: 'ipam-kit', range, kubernetes: { kubeconfig } })
   const process_ = (range: string, args: readonly string[]) => async () => {
-    const subject = { command: [process.execPath, plugin, ...args], ipam: ipamOf(range) } as unknown as Subject
+    const subject = { command: [process.execPath, ...args], ipam: ipamOf(range) } as unknown as Subject
     addressesIn(await callPlugin(subject, folder, 'ADD', { container: nextName() }))
   }
   const upstream = (range: string) => async () => {
@@ -96,13 +98,15 @@ try {
     const [code] = await once(child, 'exit')
     if (code !== 0) throw new Error(`the model has ended with ${code}`)
   }
-  const thick = ['--socket', socket]
+  const thick = [plugin, '--socket', socket]
   // until the daemon has listed
   for (let call = 0; call < 5; call++) await process_(SMALL, thick)()
   for (const [what, range, args] of [
-    ['whole ADD, thin, 10 rows', SMALL, []],
+    ['whole ADD, thin, 10 rows', SMALL, [plugin]],
+    ['whole ADD, executable, 10 rows', SMALL, executable],
     ['whole ADD, shim and daemon, 10 rows', SMALL, thick],
-    ['whole ADD, thin, 4,000 rows', LARGE, []],
+    ['whole ADD, thin, 4,000 rows', LARGE, [plugin]],
+    ['whole ADD, executable, 4,000 rows', LARGE, executable],
   ] as const) {
     await judge(what, [MODEL], async () => [await alternately([process_(range, args), upstream(range)])])
   }
@@ -124,7 +128,12 @@ try {
     return [[ours, theirs]]
   })
 
-  await judge('start of the plugin to its first request', [NOTHING], async () => [await starts()])
+  for (const [what, args] of [
+    ['start of the plugin to its first request', [plugin]],
+    ['start of the executable to its first request', executable],
+  ] as const) {
+    await judge(what, [NOTHING], async () => [await starts(args)])
+  }
 } finally {
   for (const each of daemons) await each.kill()
   admin.close()
@@ -136,7 +145,7 @@ for (const work of Object.keys(budget.cni)) {
   const isLeftOut = values.counts === true && work.includes('50,000')
   if (!known.has(work) && !isLeftOut) gate.fail(`${work}: in bench/budget.json, and is not measured`)
 }
-const about = `The IPAM plugin of docs/examples/cni-plugin with Kubernetes ${server.version}, median of ${ROUNDS} calls that take turns. The model is a process of Node that sends what an ADD of whereabouts sends, and does nothing else.`
+const about = `The IPAM plugin of docs/examples/cni-plugin with Kubernetes ${server.version}, median of ${ROUNDS} calls that take turns. The model is a process of Node that sends what an ADD of whereabouts sends, and does nothing else. The executable is the same program, started from the memory of one whose modules are loaded.`
 report.finish(gate, `The CNI plugin on a real API server, ${nodeName()}`, { ...values, about })
 
 /** Measures one work, and writes its row. `once` returns our time and that of each peer, in milliseconds. */
@@ -183,8 +192,16 @@ async function timeOf(writers: readonly (() => Promise<void>)[]): Promise<number
   return (performance.now() - start) / (writers.length * EACH)
 }
 
+/** The memory with which the single executable starts: Node reads it from this file as well. */
+async function snapshotOf(entry: string): Promise<string> {
+  const program = await bundle(entry, 'bench-cni-executable', { isPlugin: true })
+  const blob = join(folder, 'executable.blob')
+  execFileSync(process.execPath, ['--snapshot-blob', blob, '--build-snapshot', program])
+  return blob
+}
+
 /** From the start of a process of the plugin to its first request, and all of `node -e 0`. */
-async function starts(): Promise<[number, number]> {
+async function starts(args: readonly string[]): Promise<[number, number]> {
   let asked = () => {}
   const listener = createServer((_, response) => {
     asked()
@@ -195,7 +212,7 @@ async function starts(): Promise<[number, number]> {
   const { port } = listener.address() as AddressInfo
   const kubeconfig = plainKubeconfig(folder, `http://127.0.0.1:${port}`)
   const ipam = { type: 'ipam-kit', range: SMALL, kubernetes: { kubeconfig } }
-  const subject = { command: [process.execPath, plugin], ipam } as unknown as Subject
+  const subject = { command: [process.execPath, ...args], ipam } as unknown as Subject
   const times: [number[], number[]] = [[], []]
   for (let round = 0; round < ROUNDS; round++) {
     const start = performance.now()

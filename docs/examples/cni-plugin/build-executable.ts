@@ -1,8 +1,9 @@
 #!/usr/bin/env node
-// Makes a single executable of a bundle of CommonJS and the Node that runs this program:
+// Makes a single executable of the bundle of executable.ts and the Node that runs this program:
 //
-//   tsx build-executable.ts ipam-kit.cjs ipam-kit
+//   tsx build-executable.ts executable.cjs ipam-kit
 //
+// Node runs the bundle now, and the executable starts from the memory that it has then.
 // Node does it by itself from 25.5 on. Before, the npm package postject writes the program into a
 // copy of Node. The file is complete when it has its name.
 import { execFileSync } from 'node:child_process'
@@ -24,7 +25,7 @@ try {
   const canBuild = major > 25 || (major === 25 && minor >= 5)
   const output = canBuild ? part : join(folder, 'blob')
   const main = resolve(bundle)
-  writeFileSync(config, JSON.stringify({ main, output, disableExperimentalSEAWarning: true }))
+  writeFileSync(config, JSON.stringify({ main, output, useSnapshot: true, disableExperimentalSEAWarning: true }))
   run(process.execPath, canBuild ? '--build-sea' : '--experimental-sea-config', config)
   if (!canBuild) {
     copyFileSync(process.execPath, part)

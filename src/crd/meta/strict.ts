@@ -109,7 +109,7 @@ export function text<const T extends string = string>(description: string, rules
   const schema = z.string().superRefine((value, context) => {
     for (const complaint of textComplaints(value, rules, pattern)) complain(context, complaint)
   })
-  return schema.meta({ description, ...rules }) as unknown as Field<T>
+  return schema.register(z.globalRegistry, { description, ...rules }) as unknown as Field<T>
 }
 
 function textComplaints(value: string, rules: TextRules, pattern: RegExp | undefined): readonly Complaint[] {
@@ -153,12 +153,12 @@ export function integer(description: string, rules: IntegerRules = {}): Field<nu
         complain(context, inBody('must be of type integer with format int32'))
       }
     })
-    .meta({ description, type: 'integer', ...rules })
+    .register(z.globalRegistry, { description, type: 'integer', ...rules })
 }
 
 /** A field that is true or false. */
 export function flag(description: string): Field<boolean> {
-  return z.boolean().meta({ description })
+  return z.boolean().register(z.globalRegistry, { description })
 }
 
 /** A field that is a list. */
@@ -174,7 +174,7 @@ export function list<T>(description: string, item: z.ZodType<T>, rules: ListRule
       if (mapKeys !== undefined) complainOfDuplicates(items, (item) => keyOf(item, mapKeys), context)
       if (isSet) complainOfDuplicates(items, (item) => item as FieldValue, context)
     })
-    .meta({
+    .register(z.globalRegistry, {
       ...defined({ description, minItems, maxItems }),
       ...(mapKeys === undefined ? {} : { 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': mapKeys }),
       ...(isSet ? { 'x-kubernetes-list-type': 'set' } : {}),
@@ -221,7 +221,7 @@ export function mapOf<T>(
   return z
     .record(z.string(), value)
     .superRefine((entries, context) => complainOfMore(Object.keys(entries).length, maxProperties, context))
-    .meta({ ...defined({ description, maxProperties }), ...atomic(isAtomic) })
+    .register(z.globalRegistry, { ...defined({ description, maxProperties }), ...atomic(isAtomic) })
 }
 
 /**
@@ -240,7 +240,7 @@ export function object<S extends z.ZodRawShape>(
     }
     complainOfMore(count, maxProperties, context)
   })
-  return schema.meta({
+  return schema.register(z.globalRegistry, {
     ...defined({ description, minProperties, maxProperties }),
     ...(keepsUnknown ? { [KEEPS_UNKNOWN]: true } : {}),
     ...atomic(isAtomic),
