@@ -4,9 +4,10 @@
  * @module ipam-kit/provider/persistent-ip
  */
 
-export type { AddressValue, PrefixValue, Result } from '../../cidr/index.js'
+export type { AddressValue, PrefixValue, RangeSetValue, Result } from '../../cidr/index.js'
+export type { ClaimCondition, ConditionUpdate } from '../../claim/index.js'
 export type { Pod } from '../../crd/core/index.js'
-export type { IPAMClaim } from '../../crd/ipamclaims/index.js'
+export type { IPAMClaim, IPAMClaimStatus } from '../../crd/ipamclaims/index.js'
 export type { VirtualMachine, VirtualMachineInstance, VMInterface } from '../../crd/kubevirt/index.js'
 export type { Admission, KindInfo, KubeObject, ObjectRef, OwnerReference } from '../../crd/meta/index.js'
 export type { InterfaceAddress, NetworkAttachmentDefinition } from '../../crd/multinet/index.js'
@@ -35,6 +36,17 @@ export {
 export { type NetworkFailure, type VMClaim, type VMClaims, type VMDefinitions, vmClaims } from './pod/vm-claims.js'
 export { admitVMPod, type VMPodAnswer, type VMPodObjects, type VMPodOptions, type VMPodRequest } from './pod/vm-pod.js'
 export { vmPodRule } from './pod/vm-pod-rule.js'
+export {
+  type ClaimPlan,
+  type ClaimPod,
+  type ClaimReason,
+  type ClaimSituation,
+  claimPlan,
+  type PodRefusal,
+  type PodRefusalReason,
+} from './serving/claim-plan.js'
+export { claimStatus, heldByClaim } from './serving/claim-status.js'
+export { type NetworkSpace, networkSpace } from './serving/space.js'
 export {
   CLAIM_OWNER_ANNOTATION,
   CLAIM_OWNER_FINALIZER,

@@ -25,6 +25,7 @@ import { nodeipamServiceIpallocator } from './nodeipam-service-ipallocator.js'
 import { persistentAllocators } from './persistent-allocators.js'
 import { persistentClaimControllers } from './persistent-claim-controllers.js'
 import { persistentClaimNames } from './persistent-claim-names.js'
+import { persistentClaimReconciler } from './persistent-claim-reconciler.js'
 import { persistentIpRequests } from './persistent-ip-requests.js'
 import { persistentNetworkConfig } from './persistent-network-config.js'
 import { persistentPodMutator } from './persistent-pod-mutator.js'
@@ -67,6 +68,7 @@ const ofFiles: Readonly<Record<string, Adapter>> = {
   'persistent-allocators': persistentAllocators,
   'persistent-claim-controllers': persistentClaimControllers,
   'persistent-claim-names': persistentClaimNames,
+  'persistent-claim-reconciler': persistentClaimReconciler,
   'persistent-ip-requests': persistentIpRequests,
   'persistent-network-config': persistentNetworkConfig,
   'persistent-pod-mutator': persistentPodMutator,

@@ -1,0 +1,54 @@
+import * as Address from '../../../cidr/nouns/address.js'
+import * as Prefix from '../../../cidr/nouns/prefix.js'
+import { setCondition } from '../../../claim/index.js'
+import { claimAddresses, type IPAMClaim, type IPAMClaimStatus } from '../../../crd/ipamclaims/index.js'
+import { check } from '../../../errors/check.js'
+import type { ClaimPlan } from './claim-plan.js'
+
+/**
+ * The addresses that a claim holds while it exists, also while it is being deleted. Each text of
+ * its status counts alone: one that is no address holds nothing, and the others hold theirs.
+ * O(addresses).
+ *
+ * @example
+ * import { Prefix } from 'ipam-kit/cidr'
+ * const claim = { metadata: { name: 'vm1.net' }, status: { ips: ['10.0.0.7/24', 'x'] } }
+ * heldByClaim(claim).map(Prefix.format) // ['10.0.0.7/32']
+ */
+export function heldByClaim({ metadata, status }: Pick<IPAMClaim, 'metadata' | 'status'>): readonly Prefix.Prefix[] {
+  check(
+    'heldByClaim',
+    'claim',
+    { metadata, status },
+    { metadata: 'object', status: ['open?', { ips: ['list', 'text'] }] },
+  )
+  return (status?.ips ?? []).flatMap((text) => {
+    const read = claimAddresses({ metadata, status: { ips: [text] } })
+    return read.ok ? read.value.map(({ address }) => Prefix.of(address, Address.bitsOf(address.family))) : []
+  })
+}
+
+/**
+ * The status of a claim after its plan; `undefined`: nothing changes. Addresses that it has stay as
+ * they are written. The Pod that it names stays while that one is served, so that a migration
+ * changes it when its source has ended.
+ *
+ * @param now RFC 3339 text
+ */
+export function claimStatus(
+  { status }: Pick<IPAMClaim, 'status'>,
+  { addresses, isNew, condition, served }: ClaimPlan,
+  now: string,
+): IPAMClaimStatus | undefined {
+  check('claimStatus', 'now', now, 'text')
+  const { ips: before = [], ownerPod, conditions } = status ?? {}
+  const ips = isNew ? addresses.map(Prefix.format) : before
+  const user = served.find((name) => name === ownerPod?.name) ?? served[0] ?? ownerPod?.name
+  const said = condition === undefined ? conditions : setCondition(conditions, condition, now)
+  if (!isNew && user === ownerPod?.name && said === conditions) return undefined
+  return {
+    ips,
+    ...(user !== undefined && { ownerPod: { name: user } }),
+    ...(said !== undefined && { conditions: said }),
+  }
+}
