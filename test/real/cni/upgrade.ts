@@ -51,7 +51,7 @@ interface Parts {
 export async function upgradeUnderLoad(report: Report, parts: Parts, depth: Depth): Promise<void> {
   const run = await Upgrade.begin(parts, depth)
   try {
-    await report.test('before an upgrade, containers come and go on a pool of whereabouts', () => run.load())
+    await report.test('before an upgrade, containers get addresses of a pool of whereabouts', () => run.load())
     for (const last of SIZES[depth].backAfter) {
       await report.test(`an upgrade under load is rolled back after ${ABOUT[last]}`, async () => {
         for (const step of FORTH.slice(0, FORTH.indexOf(last as Forth) + 1 || FORTH.length)) await run.step(step)
