@@ -15,18 +15,21 @@ import type { ClaimPlan } from './claim-plan.js'
  * const claim = { metadata: { name: 'vm1.net' }, status: { ips: ['10.0.0.7/24', 'x'] } }
  * heldByClaim(claim).map(Prefix.format) // ['10.0.0.7/32']
  */
-export function heldByClaim({ metadata, status }: Pick<IPAMClaim, 'metadata' | 'status'>): readonly Prefix.Prefix[] {
-  check(
-    'heldByClaim',
-    'claim',
-    { metadata, status },
-    { metadata: 'object', status: ['open?', { ips: ['list', 'text'] }] },
-  )
+export function heldByClaim(claim: Pick<IPAMClaim, 'metadata' | 'status'>): readonly Prefix.Prefix[] {
+  check<unknown>('heldByClaim', 'claim', claim, CLAIM)
+  const { metadata, status } = claim
   return (status?.ips ?? []).flatMap((text) => {
     const read = claimAddresses({ metadata, status: { ips: [text] } })
     return read.ok ? read.value.map(({ address }) => Prefix.of(address, Address.bitsOf(address.family))) : []
   })
 }
+
+const STATUS = [
+  'open?',
+  { ips: ['list', 'text'], ownerPod: ['open?', { name: 'text?' }], conditions: 'list?' },
+] as const
+const CLAIM = ['open', { metadata: ['open', { name: 'text' }], status: STATUS }] as const
+const PLAN = ['open', { addresses: 'list', isNew: 'flag', condition: 'object?', served: ['list', 'text'] }] as const
 
 /**
  * The status of a claim after its plan; `undefined`: nothing changes. Addresses that it has stay as
@@ -36,12 +39,15 @@ export function heldByClaim({ metadata, status }: Pick<IPAMClaim, 'metadata' | '
  * @param now RFC 3339 text
  */
 export function claimStatus(
-  { status }: Pick<IPAMClaim, 'status'>,
-  { addresses, isNew, condition, served }: ClaimPlan,
+  claim: Pick<IPAMClaim, 'status'>,
+  plan: ClaimPlan,
   now: string,
 ): IPAMClaimStatus | undefined {
+  check<unknown>('claimStatus', 'claim', claim, ['open', { status: STATUS }])
+  check<unknown>('claimStatus', 'plan', plan, PLAN)
   check('claimStatus', 'now', now, 'text')
-  const { ips: before = [], ownerPod, conditions } = status ?? {}
+  const { addresses, isNew, condition, served } = plan
+  const { ips: before = [], ownerPod, conditions } = claim.status ?? {}
   const ips = isNew ? addresses.map(Prefix.format) : before
   const user = served.find((name) => name === ownerPod?.name) ?? served[0] ?? ownerPod?.name
   const said = condition === undefined ? conditions : setCondition(conditions, condition, now)
