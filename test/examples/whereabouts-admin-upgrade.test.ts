@@ -130,6 +130,9 @@ test.each([
   ['upgrade', /^usage: upgrade plan\|start\|copy\|verify/],
   ['upgrade nothing --pool x', /^there is no step nothing$/],
   ['upgrade start', /^--pool NAME is the pool of whereabouts$/],
+  ['upgrade roll-back --pool x', /^--to is dual-write or none$/],
+  ['upgrade roll-back --pool x --to blocks', /^--to is dual-write or none$/],
+  ['upgrade start --pool x --to none', /^--to is for roll-back$/],
   ['upgrade plan --output xml', /^--output \(xml\) is text or json$/],
   ['upgrade plan --no-blocks', /^an upgrade needs the kinds of blocks$/],
 ])('a wrong command line is one sentence and status 2: %s', async (line, sentence) => {

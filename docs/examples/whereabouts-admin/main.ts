@@ -6,7 +6,8 @@
 //   main.ts release ADDRESS --pod NAMESPACE/NAME [--container ID] [--pool NAME] [--force]
 //       [--dry-run]
 //   main.ts upgrade plan [--pool NAME] [--output json]
-//   main.ts upgrade start|copy|verify|cut-over|roll-back|finish --pool NAME [--dry-run] [--output json]
+//   main.ts upgrade start|copy|verify|cut-over|finish --pool NAME [--dry-run] [--output json]
+//   main.ts upgrade roll-back --to dual-write|none --pool NAME [--dry-run] [--output json]
 //
 // upgrade finish leaves an empty pool: delete it when no configuration of the type whereabouts names
 // its range. The Lease of upstream stays held: delete it when the plugin of upstream may write.

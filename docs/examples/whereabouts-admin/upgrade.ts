@@ -5,11 +5,11 @@ import {
   copyRows,
   cutOver,
   finishUpgrade,
+  type RollBackRequest,
   rollBack,
   startUpgrade,
   type UpgradeDifference,
   type UpgradeOddity,
-  type UpgradeRequest,
   verifyUpgrade,
 } from 'ipam-kit/provider/whereabouts-blocks'
 import { table } from 'ipam-kit/render'
@@ -29,7 +29,7 @@ type StepOutcome = Outcome & {
 }
 
 interface UpgradeStep {
-  task(request: UpgradeRequest): Task<StepOutcome>
+  task(request: RollBackRequest): Task<StepOutcome>
   /** The IPAM type that no definition of the pool may have. */
   readonly refuses?: 'whereabouts' | 'ipam-kit'
 }
@@ -55,6 +55,8 @@ export const upgrade: Command = {
     'skip-definition': { type: 'string', multiple: true },
     /** The holder of the Lease of upstream. Left out: that of the library. */
     'lease-holder': { type: 'string' },
+    /** Of `roll-back`: the phase that the pool gets. */
+    to: { type: 'string' },
     'dry-run': { type: 'boolean', default: false },
   },
   kinds: (hasBlocks): readonly KindInfo[] => {
@@ -74,20 +76,31 @@ export const upgrade: Command = {
     if (name === 'plan') return async (place) => showPlan(place, flags, await readCluster(place))
     const step = STEPS[name]
     if (step === undefined) throw new FlagError(`there is no step ${name}`)
+    const to = toOf(name, textOf(values, 'to'))
     const { pool } = flags
     if (pool === undefined) throw new FlagError('--pool NAME is the pool of whereabouts')
     return async (place) => {
       const isDry = values['dry-run'] === true
       const where = isDry ? { ...place, store: await copyOfCluster(place, [LEASE]) } : place
-      return runStep(where, step, { ...flags, pool }, name)
+      return runStep(where, step, { ...flags, pool, to }, name)
     }
   },
+}
+
+type Target = RollBackRequest['to']
+
+/** @throws FlagError if `--to` is missing for a roll-back, is no phase, or is for another step */
+function toOf(step: string, to: string | undefined): Target {
+  if (step !== 'roll-back' && to !== undefined) throw new FlagError('--to is for roll-back')
+  const target = step === 'roll-back' ? to : 'none'
+  if (target !== 'dual-write' && target !== 'none') throw new FlagError('--to is dual-write or none')
+  return target
 }
 
 async function runStep(
   place: Place,
   step: UpgradeStep,
-  flags: UpgradeFlags & { readonly pool: string },
+  flags: UpgradeFlags & { readonly pool: string; readonly to: Target },
   name: string,
 ): Promise<Exit> {
   const cluster = await readCluster(place)
@@ -100,9 +113,9 @@ async function runStep(
     const exit = await createTargets(place, cluster, flags.pool)
     if (exit !== 0) return exit
   }
-  const { pool, leaseHolder } = flags
+  const { pool, leaseHolder, to } = flags
   const networks = cluster.networks.networks.map(({ config }) => config)
-  const ended = await runShown(step.task({ pool, namespace: place.namespace, networks, leaseHolder }), place)
+  const ended = await runShown(step.task({ pool, namespace: place.namespace, networks, leaseHolder, to }), place)
   if ('exit' in ended) return ended.exit
   const { outcome } = ended
   place.print(flags.output === 'json' ? toJson(outcome) : formatOutcome(outcome))

@@ -76,6 +76,6 @@ export type {
 } from './upgrade/outcome.js'
 export { planUpgrade, type UpgradeInput } from './upgrade/plan-upgrade.js'
 export type { UpgradeOddity, UpgradePlan, UpgradePool, UpgradeRow } from './upgrade/report.js'
-export type { UpgradeRequest } from './upgrade/request.js'
+export type { RollBackRequest, UpgradeRequest } from './upgrade/request.js'
 export { rollBack } from './upgrade/roll-back.js'
 export { startUpgrade } from './upgrade/start-upgrade.js'

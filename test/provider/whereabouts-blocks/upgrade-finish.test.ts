@@ -55,7 +55,7 @@ test('after finishUpgrade a definition of the type whereabouts gets no address',
 test('no other step leaves the phase finished', async () => {
   const made = await world()
   await made.finish(POOL)
-  for (const step of ['start', 'copy', 'verify', 'cut', 'back'] as const) {
+  for (const step of ['start', 'copy', 'verify', 'cut', 'back', 'leave'] as const) {
     expect(await made[step](POOL)).toMatchObject({ kind: 'wrongPhase', phase: 'finished' })
   }
 })

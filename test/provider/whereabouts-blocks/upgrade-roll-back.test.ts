@@ -129,11 +129,11 @@ describe('rollBack from blocks', () => {
 describe('rollBack from dual-write', () => {
   test('removes the phase, and gives the Lease up', async () => {
     const made = await world('dual-write')
-    expect(await made.back(POOL)).toMatchObject({ kind: 'phase', rows: 2 })
+    expect(await made.leave(POOL)).toMatchObject({ kind: 'phase', rows: 2 })
     expect(await made.verify(POOL)).not.toHaveProperty('phase')
     expect(await made.leaseSpec()).toMatchObject({ holderIdentity: '', leaseDurationSeconds: 1 })
     const before = await made.oldObjects()
-    expect(await made.back(POOL)).toMatchObject({ kind: 'phase' })
+    expect(await made.leave(POOL)).toMatchObject({ kind: 'phase' })
     expect(await made.oldObjects()).toBe(before)
     made.knowsPhases = true
     expect(await made.add('c')).toBe('10.0.0.3')
@@ -143,16 +143,16 @@ describe('rollBack from dual-write', () => {
     const made = await world('dual-write', { range: '10.0.1.0/28' })
     await made.add('x', 'c-x', 1)
     await made.start('10.0.1.0-28')
-    await made.back(POOL)
+    await made.leave(POOL)
     expect(await made.leaseSpec()).toMatchObject({ holderIdentity: 'ipam-kit-upgrade' })
-    await made.back('10.0.1.0-28')
+    await made.leave('10.0.1.0-28')
     expect(await made.leaseSpec()).toMatchObject({ holderIdentity: '' })
   })
 
   test('leaves a Lease that another writer has', async () => {
     const made = await world('dual-write')
     await made.lease({ holderIdentity: 'n1/x', leaseDurationSeconds: 1 })
-    expect(await made.back(POOL)).toMatchObject({ kind: 'phase' })
+    expect(await made.leave(POOL)).toMatchObject({ kind: 'phase' })
     expect(await made.leaseSpec()).toMatchObject({ holderIdentity: 'n1/x' })
   })
 
@@ -162,26 +162,51 @@ describe('rollBack from dual-write', () => {
     await made.blockDel('a')
     expect(await made.blockAdd('d')).toBe('10.0.0.1')
     await made.del('b')
-    expect(await made.back(POOL)).toMatchObject({
+    expect(await made.leave(POOL)).toMatchObject({
       kind: 'different',
       phase: 'dual-write',
       differences: [{ kind: 'other' }, { kind: 'surplus' }],
     })
     await made.blockDel('d')
     await made.blockDel('b')
-    expect(await made.back(POOL)).toMatchObject({ kind: 'phase', rows: 2 })
+    expect(await made.leave(POOL)).toMatchObject({ kind: 'phase', rows: 2 })
   })
 
   test('may end before each of its requests, and be repeated', async () => {
     let request = 0
     for (let isReached = true; isReached; request++) {
       const made = await world('dual-write')
-      isReached = await made.crash(POOL, request, 'back')
-      expect(await made.back(POOL)).toMatchObject({ kind: 'phase', rows: 2 })
+      isReached = await made.crash(POOL, request, 'leave')
+      expect(await made.leave(POOL)).toMatchObject({ kind: 'phase', rows: 2 })
       expect(await made.leaseSpec()).toMatchObject({ holderIdentity: '' })
     }
-    expect(request).toBe(9)
+    // the pool three times, the Lease twice, the pool of blocks, the blocks, the pools, two writes
+    expect(request).toBe(10)
   })
+})
+
+test('rollBack may be repeated, and goes back one phase at most', async () => {
+  const made = await world('blocks')
+  expect(await made.leave(POOL)).toMatchObject({ kind: 'wrongPhase', phase: 'blocks' })
+  const [first, again] = [await made.back(POOL), await made.back(POOL)]
+  expect(again).toEqual(first)
+  expect(first).toMatchObject({ kind: 'phase', phase: 'dual-write' })
+  expect(await made.leave(POOL)).toMatchObject({ kind: 'phase' })
+  const before = [await made.oldObjects(), await made.leaseSpec()]
+  expect(await made.leave(POOL)).toMatchObject({ kind: 'phase' })
+  expect((await made.back(POOL)).kind).toBe('wrongPhase')
+  expect([await made.oldObjects(), await made.leaseSpec()]).toEqual(before)
+})
+
+test('rollBack with another leaseHolder says which upgrade holds the Lease, and writes nothing', async () => {
+  const made = await world('dual-write')
+  const request = { pool: POOL, networks: made.networks, to: 'none', leaseHolder: 'me' } as const
+  const before = await made.oldObjects()
+  const outcome = await made.run(rollBack(request))
+  expect(outcome).toMatchObject({ kind: 'otherWriter', holder: 'ipam-kit-upgrade', message: /as leaseHolder/u })
+  expect(await made.oldObjects()).toBe(before)
+  expect(await made.leave(POOL)).toMatchObject({ kind: 'phase' })
+  expect(await made.leaseSpec()).toMatchObject({ holderIdentity: '' })
 })
 
 test('rollBack ends for a pool that it cannot read', async () => {
@@ -191,5 +216,8 @@ test('rollBack ends for a pool that it cannot read', async () => {
   expect((await made.back(POOL)).kind).toBe('notReady')
   await made.add('a')
   expect((await made.back(POOL)).kind).toBe('wrongPhase')
-  expect(() => rollBack({ networks: [] } as never)).toThrow(/pool/u)
+  expect(() => rollBack({ networks: [], to: 'none' } as never)).toThrow(/pool/u)
+  for (const to of [undefined, 'blocks']) {
+    expect(() => rollBack({ pool: POOL, networks: [], to } as never)).toThrow(/one of dual-write, none/u)
+  }
 })

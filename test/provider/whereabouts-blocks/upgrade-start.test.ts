@@ -153,5 +153,17 @@ describe('startUpgrade', () => {
   test('refuses a request that is none', () => {
     expect(() => startUpgrade({ pool: 'a' } as never)).toThrow(/networks/u)
     expect(() => startUpgrade({ pool: 'a', networks: [], leaseHolder: 3 } as never)).toThrow(/leaseHolder/u)
+    for (const wrong of [
+      { pool: '' },
+      { pool: 'A B' },
+      { pool: '../x' },
+      { namespace: 'Bad_NS' },
+      { leaseHolder: 'x'.repeat(254) },
+      { leaseHolder: 'a\nb' },
+    ]) {
+      const [member = ''] = Object.keys(wrong)
+      expect(() => startUpgrade({ pool: 'a', networks: [], ...wrong })).toThrow(new RegExp(`request.${member}`, 'u'))
+    }
+    startUpgrade({ pool: '10.0.0.0-28', networks: [], namespace: '', leaseHolder: '' })
   })
 })

@@ -214,8 +214,14 @@ export class UpgradeWorld {
     return this.run(cutOver({ pool, networks: this.networks }))
   }
 
+  /** Goes back to the phase `dual-write`. */
   back(pool: string): Promise<PhaseOutcome> {
-    return this.run(rollBack({ pool, networks: this.networks }))
+    return this.run(rollBack({ pool, networks: this.networks, to: 'dual-write' }))
+  }
+
+  /** Goes back to no phase. */
+  leave(pool: string): Promise<PhaseOutcome> {
+    return this.run(rollBack({ pool, networks: this.networks, to: 'none' }))
   }
 
   finish(pool: string): Promise<PhaseOutcome> {
@@ -234,7 +240,7 @@ export class UpgradeWorld {
   async crash(
     pool: string,
     request: number,
-    task: 'copy' | 'start' | 'cut' | 'back' | 'finish' = 'copy',
+    task: 'copy' | 'start' | 'cut' | 'back' | 'leave' | 'finish' = 'copy',
   ): Promise<boolean> {
     const { before } = this
     this.before = (number) => {

@@ -29,11 +29,16 @@ export function markOf(lease: KubeObject | null): string {
   return `${leaseTransitions}/${lease?.metadata.uid ?? ''}`
 }
 
+/** Whether the Lease is held for ever, as an upgrade holds it. */
+export function isForever(lease: KubeObject | null): boolean {
+  return asObject(lease?.spec)?.leaseDurationSeconds === DURATION_SECONDS
+}
+
 /** What a Lease that was read says. `null`: it does not exist. */
 export function leaseState(lease: KubeObject | null, holder: string, nowMs: number): LeaseState {
   const { holderIdentity, leaseDurationSeconds, renewTime } = asObject(lease?.spec) ?? {}
   if (typeof holderIdentity !== 'string' || holderIdentity === '') return FREE
-  if (holderIdentity === holder) return leaseDurationSeconds === DURATION_SECONDS ? { kind: 'ours', holder } : FREE
+  if (holderIdentity === holder) return isForever(lease) ? { kind: 'ours', holder } : FREE
   const renewedMs = typeof renewTime === 'string' ? Date.parse(renewTime) : Number.NaN
   const durationMs = typeof leaseDurationSeconds === 'number' ? leaseDurationSeconds * 1000 : 0
   return nowMs <= renewedMs + durationMs ? { kind: 'held', holder: holderIdentity } : FREE

@@ -1,6 +1,12 @@
-import { check, type Kind } from '../../../errors/check.js'
+import { subdomainProblem } from '../../../crd/meta/names.js'
+import { check } from '../../../errors/check.js'
 import type { WhereaboutsConfig } from '../../whereabouts/config/types.js'
-import { CONFIG } from '../../whereabouts/tasks/request.js'
+import { CONFIG, namespace, orEmpty, textThat } from '../../whereabouts/tasks/request.js'
+
+const MOST_HOLDER = 253
+const PRINTABLE = /* @__PURE__ */ /^[ -~]*$/u
+
+const isHolder = (text: string) => text.length <= MOST_HOLDER && PRINTABLE.test(text)
 
 /** The pool of whereabouts that a task of an upgrade is for. */
 export interface UpgradeRequest {
@@ -15,14 +21,31 @@ export interface UpgradeRequest {
   readonly networks: readonly WhereaboutsConfig[]
   /**
    * The `holderIdentity` under which the upgrade holds the Lease of upstream. The same for all
-   * tasks of an upgrade. Empty or left out: `ipam-kit-upgrade`.
+   * tasks of an upgrade: up to 253 printable ASCII characters. Empty or left out:
+   * `ipam-kit-upgrade`.
    */
   readonly leaseHolder?: string | undefined
 }
 
-const REQUEST: Kind = ['open', { pool: 'text', namespace: 'text?', networks: ['list', CONFIG], leaseHolder: 'text?' }]
+/** The pool of whereabouts that `rollBack` takes back, and how far. */
+export interface RollBackRequest extends UpgradeRequest {
+  /** The phase that the pool gets: `dual-write` after `blocks`, or `none` after `dual-write`. */
+  readonly to: 'dual-write' | 'none'
+}
+
+const REQUEST = {
+  pool: textThat('the name of an IPPool', (text) => subdomainProblem(text) === undefined),
+  namespace: ['is?', orEmpty(namespace)],
+  networks: ['list', CONFIG],
+  leaseHolder: ['is?', textThat(`up to ${MOST_HOLDER} printable ASCII characters`, isHolder)],
+} as const
 
 /** @throws IpamError `INVALID_ARGUMENT` */
 export function checkRequest(of: string, request: UpgradeRequest): void {
-  check<unknown>(of, 'request', request, REQUEST)
+  check<unknown>(of, 'request', request, ['open', REQUEST])
+}
+
+/** @throws IpamError `INVALID_ARGUMENT` */
+export function checkRollBack(request: RollBackRequest): void {
+  check<unknown>('rollBack', 'request', request, ['open', { ...REQUEST, to: ['one', { 'dual-write': 1, none: 1 }] }])
 }

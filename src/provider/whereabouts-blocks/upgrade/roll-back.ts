@@ -1,17 +1,18 @@
 import { IPPool, OverlappingRangeIPReservation } from '../../../crd/whereabouts/index.js'
 import type { Step, Task, TaskTime } from '../../../plan/index.js'
 import { writeStep } from '../../blocks/tasks/steps.js'
-import { type UpgradePhase, upgradePhase } from '../../whereabouts/tasks/objects.js'
-import { giveLeaseUp, leaseState } from './lease.js'
+import { upgradePhase } from '../../whereabouts/tasks/objects.js'
+import { giveLeaseUp, isForever, leaseState } from './lease.js'
 import type { PhaseOutcome } from './outcome.js'
 import { inPhase, phasePatch, statement, wrongPhase } from './phase.js'
 import { PoolTask } from './pool-task.js'
-import { checkRequest, type UpgradeRequest } from './request.js'
+import { checkRollBack, type RollBackRequest } from './request.js'
 import { returnReservations, returnRows } from './return-rows.js'
 
 /**
- * The task that takes one pool of whereabouts one phase back. A second run takes it back another
- * phase, so read the phase before that. Run it by `runTask`.
+ * The task that takes one pool of whereabouts one phase back. Run it by `runTask`, as often as you
+ * like: a pool that is in the phase `to` ends with `phase`, and one that is two phases away with
+ * `wrongPhase`.
  *
  * From `blocks` to `dual-write`:
  *
@@ -22,33 +23,35 @@ import { returnReservations, returnRows } from './return-rows.js'
  * - `otherWriter`: a plugin of upstream may have written rows. Compare both sides, and run
  *   `startUpgrade`.
  *
- * From `dual-write` to no phase:
+ * From `dual-write` to `none`:
  *
  * - The phase is removed at a version of the pool that has every row of the blocks (else
  *   `different`). The blocks stay as they are.
  * - If no pool of the namespace has a phase then, the Lease of upstream is given up. A run for a
  *   pool without a phase does only that.
+ * - `otherWriter`: an upgrade with another `leaseHolder` holds the Lease, and only a run with that
+ *   name gives it up. Nothing is written.
  *
  * @throws IpamError `INVALID_ARGUMENT`
  */
-export function rollBack(request: UpgradeRequest): Task<PhaseOutcome> {
-  checkRequest('rollBack', request)
+export function rollBack(request: RollBackRequest): Task<PhaseOutcome> {
+  checkRollBack(request)
   return new RollBackTask(request)
 }
 
-class RollBackTask extends PoolTask<PhaseOutcome> {
-  /** The phase that the pool had first. */
-  #from: UpgradePhase | undefined
-
+class RollBackTask extends PoolTask<PhaseOutcome, RollBackRequest> {
   next(time: TaskTime): Step<PhaseOutcome> {
     const pool = this.pool()
     if ('step' in pool) return pool.step
     const phase = upgradePhase(pool)
-    if (phase === 'unknown' || phase === 'finished') return wrongPhase(pool, 'rollBack')
-    if (phase === undefined) return this.#endLease(time) ?? inPhase(pool)
-    this.#from ??= phase
-    if (phase !== this.#from) return inPhase(pool)
-    return phase === 'blocks' ? this.#toDualWrite(time) : this.#toNone(time)
+    if (this.request.to === 'none') {
+      if (phase !== undefined && phase !== 'dual-write') return wrongPhase(pool, 'rollBack to no phase')
+      const other = this.#otherUpgrade(time)
+      if (other !== undefined) return other
+      return phase === undefined ? (this.#endLease(time) ?? inPhase(pool)) : this.#toNone(time)
+    }
+    if (phase === 'blocks') return this.#toDualWrite(time)
+    return phase === 'dual-write' ? inPhase(pool) : wrongPhase(pool, 'rollBack to dual-write')
   }
 
   #toDualWrite(time: TaskTime): Step<PhaseOutcome> {
@@ -78,6 +81,17 @@ class RollBackTask extends PoolTask<PhaseOutcome> {
     const compared = statement(object, rows, lacking)
     if (compared.kind === 'same') return writeStep(phasePatch(object, undefined))
     return this.again() ? this.next(time) : { kind: 'done', outcome: compared }
+  }
+
+  /** How the task ends if another upgrade holds the Lease: it would stay held for ever. */
+  #otherUpgrade({ nowMs }: TaskTime): Step<PhaseOutcome> | undefined {
+    const lease = this.lease()
+    if ('step' in lease) return lease.step
+    const state = leaseState(lease.object, this.holder, nowMs)
+    if (state.kind !== 'held' || !isForever(lease.object)) return undefined
+    const { holder } = state
+    const message = `the upgrade ${holder} holds the Lease of whereabouts: pass this name as leaseHolder, or delete the Lease`
+    return { kind: 'done', outcome: { kind: 'otherWriter', message, holder } }
   }
 
   /** Gives the Lease up after the last pool. `undefined`: nothing is left to do. */

@@ -72,7 +72,7 @@ export interface GcRequest extends NetworkRequest {
 /** A test of a text; `undefined` where it is right. */
 type TextTest = (given: unknown) => string | undefined
 
-const textThat =
+export const textThat =
   (expected: string, isRight: (text: string) => boolean): TextTest =>
   (given) =>
     typeof given === 'string' && isRight(given) ? undefined : expected
@@ -83,7 +83,7 @@ const podNamespace = textThat('the name of a namespace', (text) => labelProblem(
 const podName = textThat('the name of a Pod', (text) => subdomainProblem(text) === undefined)
 
 /** A text that can be empty. */
-const orEmpty =
+export const orEmpty =
   (test: TextTest): TextTest =>
   (given) =>
     given === '' ? undefined : test(given)
@@ -112,7 +112,7 @@ export const CONFIG: Kind = [
   },
 ]
 
-const namespace = textThat('the name of a namespace, or an empty text', (text) => !labelProblem(text))
+export const namespace = textThat('the name of a namespace, or an empty text', (text) => !labelProblem(text))
 
 const NETWORK = { config: CONFIG, namespace: ['is?', orEmpty(namespace)], nodeName: 'text?' } as const
 

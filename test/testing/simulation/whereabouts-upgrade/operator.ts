@@ -4,6 +4,7 @@ import {
   cutOver,
   finishUpgrade,
   type PhaseOutcome,
+  type RollBackRequest,
   rollBack,
   startUpgrade,
   type UpgradeDifference,
@@ -25,7 +26,7 @@ export interface Steps {
   readonly copyRows: (request: UpgradeRequest) => Task<Outcome>
   readonly verifyUpgrade: (request: UpgradeRequest) => Task<UpgradeOutcome>
   readonly cutOver: (request: UpgradeRequest) => Task<PhaseOutcome>
-  readonly rollBack: (request: UpgradeRequest) => Task<PhaseOutcome>
+  readonly rollBack: (request: RollBackRequest) => Task<PhaseOutcome>
   readonly finishUpgrade: (request: UpgradeRequest) => Task<Outcome>
 }
 
@@ -51,8 +52,6 @@ export interface OperatorWorld {
   readonly phaseOf: (pool: string) => Phase
   /** Runs a step. `undefined`: its process has ended before the task. */
   readonly run: (operator: string, task: Task) => Promise<Outcome | undefined>
-  /** {@link UpstreamProcess.honoursRecord} */
-  readonly honoursRecord: boolean
   /** Gives all nodes the new plugin, also one that was forgotten. */
   readonly replacePlugins: () => void
   /** Sets the pools of blocks of a network to give addresses, or to give none. */
@@ -115,7 +114,7 @@ export class Operator {
   async #step(): Promise<void> {
     const { dice, phaseOf, upgrade } = this.#world
     const [again] = this.#rollingBack
-    if (again !== undefined) return this.#rollBack(again)
+    if (again !== undefined) return this.#toDualWrite(again)
     const pool = dice.pick(this.#pools)
     const phase = phaseOf(pool)
     const goal = upgrade.goal ?? dice.pick(['finish', 'finish', 'back'])
@@ -126,7 +125,8 @@ export class Operator {
       await this.#run(dice.pick(names), pool)
     }
     if (phase === 'blocks' && isForth) await this.#forthFromBlocks(pool)
-    if ((phase === 'dual-write' || phase === 'blocks') && !isForth) await this.#rollBack(pool)
+    if (phase === 'dual-write' && !isForth) await this.#run('rollBack', pool, 'none')
+    if (phase === 'blocks' && !isForth) await this.#toDualWrite(pool)
   }
 
   async #forthFromBlocks(pool: string): Promise<void> {
@@ -144,49 +144,43 @@ export class Operator {
     }
   }
 
-  /**
-   * Definitions get their former type, and what was begun on blocks ends before: also from
-   * `dual-write`, because another operator may cut over meanwhile.
-   */
-  async #rollBack(pool: string): Promise<void> {
-    const { scheduler, upgrade, phaseOf, dice } = this.#world
+  /** Definitions get their former type, and what was begun on blocks ends before. */
+  async #toDualWrite(pool: string): Promise<void> {
+    const { scheduler, upgrade, dice } = this.#world
     upgrade.rollsBack(pool, this.name)
     this.#rollingBack.add(pool)
     const networks = upgrade.networksOf(pool)
-    const isDisabled = phaseOf(pool) === 'blocks' && dice.chance(0.5)
-    if (isDisabled) for (const network of networks) await this.#world.disable(network, true)
+    if (dice.chance(0.5)) for (const network of networks) await this.#world.disable(network, true)
     await scheduler.turn(this.name, 'waits for ADDs', () => upgrade.calls('ipam-kit', networks).length === 0)
     const outcome = await this.#run('rollBack', pool)
-    // a write of a process that has ended may arrive as long as the phase is the same
-    if (outcome === undefined && phaseOf(pool) === 'blocks') return
+    // it is repeated: a write of a process that has ended may arrive as long as the phase is the same
+    if (outcome === undefined) return
     upgrade.hasRolledBack(pool, this.name)
     this.#rollingBack.delete(pool)
   }
 
-  async #run(step: StepName, pool: string): Promise<Outcome | undefined> {
+  async #run(step: StepName, pool: string, to: RollBackRequest['to'] = 'dual-write'): Promise<Outcome | undefined> {
     const { upgrade, scheduler, dice, isRough, replacePlugins, clear } = this.#world
     if (step === 'cutOver') await this.#waitForUpstream()
     upgrade.steps++
-    const task: Task = this.#world.steps[step]({ pool, namespace: NAMESPACE, networks: configsOf(upgrade.networks) })
+    const request = { pool, namespace: NAMESPACE, networks: configsOf(upgrade.networks), to }
+    const task: Task = this.#world.steps[step](request)
     scheduler.note(this.name, `  ${step} ${pool}`)
     const outcome = await this.#world.run(this.name, task)
     upgrade.steps++
     scheduler.note(this.name, `  ${step} ${pool}: ${outcome?.kind} ${outcome?.message}`)
     if (outcome?.kind === 'otherWriter') {
       replacePlugins()
+      await this.#waitForUpstream()
       if (step !== 'startUpgrade') await this.#run('startUpgrade', pool)
     }
     if (isRough() ? dice.chance(0.3) : this.#calmSteps > 10) await clear(pool, (outcome ?? {}) as Found)
     return outcome
   }
 
-  /**
-   * What is left of upstream ends before the blocks are the truth. A plugin that takes the Lease of
-   * others is only found by the next step: it has to be gone.
-   */
+  /** What upstream has begun ends. */
   async #waitForUpstream(): Promise<void> {
-    const { upgrade, scheduler, honoursRecord, replacePlugins } = this.#world
-    if (!honoursRecord) replacePlugins()
+    const { upgrade, scheduler } = this.#world
     const calls = upgrade.calls('upstream')
     await scheduler.turn(this.name, 'waits for upstream', () => !calls.some((call) => upgrade.isUnderWay(call)))
   }

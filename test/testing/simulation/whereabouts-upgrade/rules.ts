@@ -1,7 +1,7 @@
 import type { Change } from 'ipam-kit/plan'
 import { type Attachment, isLive } from '../whereabouts/attachments.js'
 import { LEASE, POOL } from '../whereabouts/kinds.js'
-import type { Call } from '../whereabouts/kubelet.js'
+import type { Answer, Call } from '../whereabouts/kubelet.js'
 import { addressesOf, type Network, type NetworkRange, poolNameOf, reservationNameOf } from '../whereabouts/networks.js'
 import { type Actor, has, nameOf, Rules } from '../whereabouts/rules.js'
 import type { Row } from '../whereabouts/stored.js'
@@ -23,8 +23,6 @@ export class UpgradeRules extends Rules {
   readonly #domains: ReadonlyMap<Network, readonly string[]>
   /** Whether nodes of upstream respect the Lease of the upgrade. */
   honoursRecord = true
-  /** Whether upstream has the Lease that the upgrade had. */
-  #isStolen = false
   #holder = ''
 
   constructor(upgrade: Upgrade) {
@@ -90,6 +88,14 @@ export class UpgradeRules extends Rules {
     })
   }
 
+  /** Until a step finds it, upstream gives addresses of a pool that is no longer the truth. */
+  override added(call: Call, answer: Extract<Answer, { kind: 'addresses' }>): void {
+    super.added(call, answer)
+    const { flavor, network } = call.attachment
+    const isBeside = network.ranges.some((range) => !this.isTruth(poolNameOf(network, range)))
+    if (flavor === 'upstream' && isBeside) call.attachment.isTainted = true
+  }
+
   override deleted(call: Call): void {
     // a step may write a row again that the DEL has freed before
     if (this.#upgrade.busy > 0 || this.#upgrade.stepsSince(call) > 0) return
@@ -103,6 +109,13 @@ export class UpgradeRules extends Rules {
     const left = this.#blockRowsOf(attachment)
     if (left.length > 0)
       this.wrong(`DEL of ${sandbox.id} ${ifname} is done, and the row of ${left[0]?.address} is left in blocks`)
+  }
+
+  /** Upstream has added the row since the cut-over: no step may remove it. */
+  protected override lostBeside({ address }: Row, owner: Attachment, actor: Actor): void {
+    if (owner.flavor !== 'upstream' || actor.kind !== 'controller') return
+    const isInBlocks = this.#blockRowsOf(owner).some((row) => row.address === address)
+    if (!isInBlocks) this.wrong(`${nameOf(actor)} has freed ${address} of ${owner.sandbox.id} of upstream`)
   }
 
   protected override checkGiven(attachment: Attachment, address: string, nth: number, what: string): void {
@@ -158,8 +171,6 @@ export class UpgradeRules extends Rules {
     if (change.kind === 'absent' && before !== undefined) this.wrong(`the pool ${name} is deleted in ${before}`)
     if (phase === before) return
     this.#phases.set(name, phase)
-    if (phase === 'blocks' && this.#isStolen)
-      this.wrong(`the blocks of ${name} are the truth, and upstream has the Lease`)
     if (phase === 'dual-write' && before === 'blocks') this.#upgrade.isEqualAgain(name)
     for (const attachment of this.live) {
       if (!this.#upgrade.networksOf(name).includes(attachment.network)) continue
@@ -180,11 +191,8 @@ export class UpgradeRules extends Rules {
 
   #leased(spec: unknown, actor: Actor): void {
     const { holderIdentity = '' } = spec as { readonly holderIdentity?: string }
-    if (this.#holder === HOLDER && actor.kind === 'upstream') {
-      this.#isStolen = true
-      if (this.honoursRecord) this.wrong(`${holderIdentity} of upstream has taken the Lease of the upgrade`)
-    }
-    if (holderIdentity === HOLDER) this.#isStolen = false
+    const isStolen = this.#holder === HOLDER && actor.kind === 'upstream'
+    if (isStolen && this.honoursRecord) this.wrong(`${holderIdentity} of upstream has taken the Lease of the upgrade`)
     this.#holder = holderIdentity
   }
 }

@@ -62,7 +62,6 @@ export class UpgradeWorld extends World {
         isReady: () => this.#upgrade.hasBegun && this.#unusual.length === 0,
         phaseOf: (pool) => this.#rules.phaseOf(pool),
         run: (name, task) => this.#run(name, task),
-        honoursRecord: this.honoursRecord,
         replacePlugins: () => this.#replacePlugins(),
         disable: (network, disabled) => this.#disable(network, disabled),
         clear: (pool, found) => this.#clear(pool, found),
@@ -301,9 +300,10 @@ export class UpgradeWorld extends World {
     const { stored } = this.#rules
     const phase = this.#rules.phaseOf(pool)
     const isDown = ({ kind, old, block }: UpgradeDifference) => {
-      const [podref, holder = ''] = (block ?? '').split(' ')
+      const [podref, holder = ''] = (block ?? old ?? '').split(' ')
       const container = holder.split('/')[0]
-      const isFormer = phase === 'blocks' && kind === 'surplus' && this.#podOf(podref)?.sandbox?.id !== container
+      const isAlone = kind === 'surplus' || kind === 'missing'
+      const isFormer = phase === 'blocks' && isAlone && this.#podOf(podref)?.sandbox?.id !== container
       return isFormer || [old, block].some((text) => this.#isDown(text?.split(' ')[0]))
     }
     const isExplained = ({ key, address, isObstacle }: UpgradeOddity) => {

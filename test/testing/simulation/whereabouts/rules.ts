@@ -113,6 +113,9 @@ export class Rules {
     })
   }
 
+  /** A row that an interface uses is freed in a pool that is not the truth. */
+  protected lostBeside(_row: Row, _owner: Attachment, _actor: Actor): void {}
+
   protected checkGiven(attachment: Attachment, address: string, nth: number, what: string): void {
     const { network } = attachment
     const range = network.ranges[nth]
@@ -158,7 +161,11 @@ export class Rules {
       for (const [name, claim] of this.#claims) if (claim.addresses.includes(row.address)) this.#claims.delete(name)
       return
     }
-    if (actor.kind === 'people' || !this.isTruth(row.pool)) return
+    if (actor.kind === 'people') return
+    if (!this.isTruth(row.pool)) {
+      if (isInUse) this.lostBeside(row, owner, actor)
+      return
+    }
     if (owner !== undefined && this.isTakenOver(row, actor, owner)) {
       owner.isTainted = true
       return
