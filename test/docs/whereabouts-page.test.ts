@@ -148,7 +148,7 @@ test('after a roll-back a DEL of the type ipam-kit leaves the row of the pool to
   await world.setType('ipam-kit')
   const address = await world.start('web-1', 'blocks')
   await world.setType('whereabouts')
-  expect((await world.run(`upgrade roll-back --pool ${POOL}`)).exit).toBe(0)
+  expect((await world.run(`upgrade roll-back --to dual-write --pool ${POOL}`)).exit).toBe(0)
   const row = `${address} ns/web-1`
   expect(await world.rows()).toMatchObject({ pool: ['10.10.0.2 ns/web-0', row], blocks: ['10.10.0.2 ns/web-0', row] })
 

@@ -56,9 +56,8 @@ export async function upgradeUnderLoad(report: Report, parts: Parts, depth: Dept
       await report.test(`an upgrade under load is rolled back after ${ABOUT[last]}`, async () => {
         for (const step of FORTH.slice(0, FORTH.indexOf(last as Forth) + 1 || FORTH.length)) await run.step(step)
         if (last === 'type') await run.changeTypes()
-        // from the phase blocks the first one goes to dual-write
-        if (last === 'cut-over' || last === 'type') await run.step('roll-back', 'both')
-        await run.step('roll-back', 'pool')
+        if (last === 'cut-over' || last === 'type') await run.step('roll-back --to dual-write', 'both')
+        await run.step('roll-back --to none', 'pool')
         return run.summary()
       })
     }
@@ -265,9 +264,14 @@ class Upgrade {
   #run(step: string): Promise<{ readonly exit: number; readonly out: string }> {
     const env = { PATH: process.env.PATH, KUBECONFIG: this.#kubeconfig }
     return new Promise((resolve) => {
-      execFile(process.execPath, [this.#program, 'upgrade', step, '--pool', POOL], { env }, (error, stdout, stderr) => {
-        resolve({ exit: error === null ? 0 : Number(error.code), out: `${stdout}${stderr}` })
-      })
+      execFile(
+        process.execPath,
+        [this.#program, 'upgrade', ...step.split(' '), '--pool', POOL],
+        { env },
+        (error, stdout, stderr) => {
+          resolve({ exit: error === null ? 0 : Number(error.code), out: `${stdout}${stderr}` })
+        },
+      )
     })
   }
 

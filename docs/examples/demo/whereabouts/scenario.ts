@@ -100,10 +100,10 @@ class Run {
     await this.#show('After the cut-over, web-13 is added with the type ipam-kit: it has a row of the block alone')
 
     this.#setType('whereabouts')
-    await upgrade.run(['rollBack', 'phase'], ['verifyUpgrade', 'same'])
+    await upgrade.run(['rollBack', 'phase', 'dual-write'], ['verifyUpgrade', 'same'])
     await this.#show('With the type whereabouts again, a roll-back gives web-13 its row in the pool')
 
-    await upgrade.run(['rollBack', 'phase'])
+    await upgrade.run(['rollBack', 'phase', 'none'])
     await this.#start(one, 'web-14')
     await this.#show('After a second roll-back the upgrade has ended, and web-14 has no row of the block')
   }

@@ -8,16 +8,16 @@ import {
   cutOver,
   finishUpgrade,
   poolsOf,
+  type RollBackRequest,
   rollBack,
   startUpgrade,
-  type UpgradeRequest,
   verifyUpgrade,
 } from 'ipam-kit/provider/whereabouts-blocks'
 import { runTask, runUntilQuiet } from 'ipam-kit/run'
 import type { Stage } from '../scenario.js'
 import { config, network, POOL, podRef } from './objects.js'
 
-const TASKS: { readonly [name: string]: (request: UpgradeRequest) => Task<Outcome> } = {
+const TASKS: { readonly [name: string]: (request: RollBackRequest) => Task<Outcome> } = {
   startUpgrade,
   copyRows,
   verifyUpgrade,
@@ -45,12 +45,12 @@ export class Upgrade {
   }
 
   /** Runs tasks, one after the other. Each is expected to end with an outcome of this kind. */
-  async run(...steps: readonly (readonly [task: string, kind: string])[]): Promise<void> {
+  async run(...steps: readonly (readonly [task: string, kind: string, to?: RollBackRequest['to']])[]): Promise<void> {
     const { store, clock } = this.#stage
-    for (const [name, kind] of steps) {
+    for (const [name, kind, to = 'none'] of steps) {
       clock.tick()
       const task = TASKS[name] as NonNullable<(typeof TASKS)[string]>
-      const result = await runTask(task({ pool: POOL, networks: [config] }), store, { now: () => clock.nowMs })
+      const result = await runTask(task({ pool: POOL, networks: [config], to }), store, { now: () => clock.nowMs })
       const { kind: ended, message } =
         result.kind === 'done' ? result.outcome : { kind: result.kind, message: describe(result.failure) }
       this.#told.push(`${name}: ${message}`)
