@@ -5,8 +5,8 @@ import { fail, ok, type Result } from '../../../errors/index.js'
 
 /**
  * Annotation of a Pod: the owners of the claims that it names, as `StatefulSet.apps/web`. Several
- * owners are separated by commas. An owner of the core group has no group: `Service/web`. A claim has
- * it too, with the owners that it was made for.
+ * owners are separated by commas. An owner of the core group has no group: `Service/web`. A claim
+ * has it too, with the owners that it was made for.
  */
 export const CLAIM_OWNER_ANNOTATION = 'ipam-kit.dev/claim-owner'
 /** Finalizer on a claim of a workload: the claim stays while its owners exist or a Pod names it. */
@@ -24,8 +24,8 @@ export interface ClaimOwner {
 const MAX_OWNERS = 8
 
 /**
- * The owners that an annotation names. It is input of a tenant: a kind that is not listed is refused.
- * O(length).
+ * The owners that an annotation names. It is input of a tenant: a kind that is not listed is
+ * refused. O(length).
  *
  * @param kinds the kinds that can own claims
  * @returns the failure `INVALID_OBJECT` for a text of another form, for a kind that is not listed,

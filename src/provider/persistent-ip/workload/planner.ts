@@ -36,8 +36,8 @@ export interface PersistentClaimsOptions {
    */
   readonly unplugged?: 'keep' | 'delete' | undefined
   /**
-   * How long the objects of a machine have to be missing before its claims are released, in seconds,
-   * from 0 to 86,400. Default 5.
+   * How long the objects of a machine have to be missing before its claims are released, in
+   * seconds, from 0 to 86,400. Default 5.
    */
   readonly graceSeconds?: number | undefined
 }

@@ -6,11 +6,13 @@ import {
   groupOf,
   hasFinalizer,
   isDeleting,
+  KUBE,
   type KubeObject,
   labelOf,
+  META,
   type OwnerReference,
 } from '../../../crd/meta/object.js'
-import { check } from '../../../errors/check.js'
+import { check, isObject } from '../../../errors/check.js'
 import { describe } from '../../../errors/index.js'
 import type { VMClaim, VMClaims } from '../pod/vm-claims.js'
 import { CLAIM_OWNER_FINALIZER } from './claim-owner.js'
@@ -47,13 +49,15 @@ export interface VMClaimDecision {
  *
  * - a claim that is being deleted, or is of another network, is never taken for a new interface
  * - a claim that is left from an earlier machine of the name is released by the uid of its owner
- * - an orphan deletion of the machine keeps the claims while the instance runs: it becomes the owner
+ * - an orphan deletion of the machine keeps the claims while the instance runs, which becomes the
+ *   owner
  * - each release has the proofs that a host has to read right before it
  *
  * O(claims + networks).
  *
  * @example
- * const machine = { apiVersion: 'kubevirt.io/v1', kind: 'VirtualMachine', metadata: { name: 'vm1', namespace: 'a', uid: 'u1' } }
+ * const metadata = { name: 'vm1', namespace: 'a', uid: 'u1' }
+ * const machine = { apiVersion: 'kubevirt.io/v1', kind: 'VirtualMachine', metadata, spec: { template: {} } }
  * const claim = {
  *   apiVersion: 'k8s.cni.cncf.io/v1alpha1', kind: 'IPAMClaim',
  *   metadata: { name: 'vm1.net', namespace: 'a', labels: { 'kubevirt.io/vm': 'vm1' }, finalizers: ['kubevirt.io/persistent-ipam'] },
@@ -77,14 +81,45 @@ export function vmClaimDecision(situation: VMClaimSituation): VMClaimDecision {
   return { phase, steps: [...steps, ...view.unnamed] }
 }
 
-const META = ['open', { metadata: 'object' }] as const
+const INTERFACES = ['open?', { interfaces: ['list?', ['open', { name: 'text', state: 'text?' }]] }] as const
+const INSTANCE = [
+  'open?',
+  {
+    networks: ['list?', ['open', { name: 'text' }]],
+    domain: ['open?', { devices: INTERFACES }],
+  },
+] as const
+const WANTED = [
+  'open',
+  { network: 'text', definition: ['open', { name: 'text' }], name: resultFault, interface: 'object?' },
+] as const
+
+function resultFault(given: unknown): string | undefined {
+  const isRight = isObject(given) && (given.ok === true ? typeof given.value === 'string' : isObject(given.failure))
+  return isRight ? undefined : 'a Result with a name'
+}
+
 const SITUATION = [
   'open',
   {
     namespace: 'text',
     name: 'text',
-    wanted: ['open?', { claims: 'list' }],
-    claims: ['list', META],
+    machine: [
+      'open?',
+      { apiVersion: 'text', kind: 'text', metadata: META, spec: ['open', { template: ['open', { spec: INSTANCE }] }] },
+    ],
+    instance: [
+      'open?',
+      {
+        apiVersion: 'text',
+        kind: 'text',
+        metadata: META,
+        spec: INSTANCE,
+        status: ['open?', { activePods: 'object?' }],
+      },
+    ],
+    wanted: ['open?', { claims: ['list', WANTED] }],
+    claims: ['list', KUBE],
     unplugged: ['one?', { keep: 1, delete: 1 }],
     isInUse: 'function?',
   },
@@ -95,7 +130,7 @@ const SITUATION = [
  * label. A claim that {@link workloadClaims} has made is of none, also if a machine owns it.
  */
 export function vmsOfClaim(claim: KubeObject): readonly string[] {
-  check<unknown>('vmsOfClaim', 'claim', claim, META)
+  check('vmsOfClaim', 'claim', claim, KUBE)
   const { labels, ownerReferences = [] } = claim.metadata
   const label = labelOf(labels, VM_LABEL)
   if (label === undefined && hasFinalizer(claim, CLAIM_OWNER_FINALIZER)) return []

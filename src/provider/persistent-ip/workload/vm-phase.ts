@@ -1,6 +1,14 @@
 import type { VirtualMachine, VirtualMachineInstance } from '../../../crd/kubevirt/index.js'
-import { isDeleting } from '../../../crd/meta/object.js'
+import { isDeleting, META } from '../../../crd/meta/object.js'
 import { check } from '../../../errors/check.js'
+
+const OBJECTS = [
+  'open',
+  {
+    machine: ['open?', { metadata: META }],
+    instance: ['open?', { metadata: META, status: ['open?', { activePods: 'object?' }] }],
+  },
+] as const
 
 /** A virtual machine and its instance, which have one name. Left out: it does not exist. */
 export interface VMObjects {
@@ -32,7 +40,7 @@ export type VMPhase = 'running' | 'stopped' | 'ended'
  * vmPhase({}) // 'ended'
  */
 export function vmPhase(objects: VMObjects): VMPhase {
-  check<unknown>('vmPhase', 'objects', objects, ['open', { machine: 'object?', instance: 'object?' }])
+  check<unknown>('vmPhase', 'objects', objects, OBJECTS)
   const { machine, instance } = objects
   if (instance === undefined) return machine === undefined || isDeleting(machine) ? 'ended' : 'stopped'
   if (machine !== undefined || !isDeleting(instance)) return 'running'

@@ -22,7 +22,9 @@ export function instanceWatch(namespace: string | undefined): Watch<VirtualMachi
   return modelWatch(VirtualMachineInstance, { namespace, indexes: { nad: nadsOf, claim: claimNames } })
 }
 
-/** The definitions that decide about an instance: `namespace/name`, or `namespace/` for any of it. */
+/**
+ * The definitions that decide about an instance: `namespace/name`, or `namespace/` for any of it.
+ */
 function nadsOf(instance: VirtualMachineInstance): readonly string[] {
   const { namespace = '' } = instance.metadata
   const named = secondaryDefinitions(instance).map((nad) => `${nad.namespace}/${nad.name}`)
@@ -61,7 +63,9 @@ export interface ClaimPod {
   readonly name: string
   readonly createdAt: string
   readonly isDeleting: boolean
-  /** The annotation with the owners of its claims. Left out: a virtual machine has them, or none. */
+  /**
+   * The annotation with the owners of its claims. Left out: a virtual machine has them, or none.
+   */
   readonly owners?: string | undefined
   /**
    * The claims that it names. One without a name: its annotations cannot be read. Empty for a Pod

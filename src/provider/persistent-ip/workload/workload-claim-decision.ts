@@ -6,11 +6,12 @@ import {
   hasFinalizer,
   isDeleting,
   type KubeObject,
+  META,
   type ObjectRef,
   type OwnerReference,
   refOf,
 } from '../../../crd/meta/object.js'
-import { check } from '../../../errors/check.js'
+import { check, isObject } from '../../../errors/check.js'
 import { describe, type Result } from '../../../errors/index.js'
 import { CLAIM_OWNER_ANNOTATION, CLAIM_OWNER_FINALIZER } from './claim-owner.js'
 import type { ClaimRefusal, ClaimStep } from './claim-step.js'
@@ -83,13 +84,30 @@ export function workloadClaimDecision(situation: WorkloadClaimSituation): readon
   return updates(claim, asking, situation)
 }
 
+const REFERENCE = [
+  'open',
+  {
+    pod: 'text',
+    createdAt: 'text',
+    isDeleting: 'flag',
+    annotation: 'text',
+    owners: ownersFault,
+    network: ['open', { name: 'text?', problem: 'text?' }],
+  },
+] as const
+
+function ownersFault(given: unknown): string | undefined {
+  const isRight = isObject(given) && (given.ok === true ? Array.isArray(given.value) : isObject(given.failure))
+  return isRight ? undefined : 'a Result with owners'
+}
+
 const SITUATION = [
   'open',
   {
     namespace: 'text',
     name: 'text',
-    claim: ['open?', { metadata: 'object' }],
-    references: ['list', ['open', { pod: 'text', owners: 'object', network: 'object' }]],
+    claim: ['open?', { apiVersion: 'text', kind: 'text', metadata: META }],
+    references: ['list', REFERENCE],
     stateOf: 'function',
     mayBeNamed: 'flag?',
     enabled: 'flag?',
