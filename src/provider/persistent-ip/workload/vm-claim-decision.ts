@@ -12,7 +12,7 @@ import {
   META,
   type OwnerReference,
 } from '../../../crd/meta/object.js'
-import { check, isObject } from '../../../errors/check.js'
+import { check, isObject, type Kind } from '../../../errors/check.js'
 import { describe } from '../../../errors/index.js'
 import type { VMClaim, VMClaims } from '../pod/vm-claims.js'
 import { CLAIM_OWNER_FINALIZER } from './claim-owner.js'
@@ -106,20 +106,20 @@ const SITUATION = [
     name: 'text',
     machine: [
       'open?',
-      { apiVersion: 'text', kind: 'text', metadata: META, spec: ['open', { template: ['open', { spec: INSTANCE }] }] },
+      { apiVersion: 'text', kind: 'text', metadata: META as Kind, spec: ['open', { template: ['open', { spec: INSTANCE }] }] },
     ],
     instance: [
       'open?',
       {
         apiVersion: 'text',
         kind: 'text',
-        metadata: META,
+        metadata: META as Kind,
         spec: INSTANCE,
         status: ['open?', { activePods: 'object?' }],
       },
     ],
     wanted: ['open?', { claims: ['list', WANTED] }],
-    claims: ['list', KUBE],
+    claims: ['list', KUBE as Kind],
     unplugged: ['one?', { keep: 1, delete: 1 }],
     isInUse: 'function?',
   },

@@ -1,12 +1,12 @@
 import type { VirtualMachine, VirtualMachineInstance } from '../../../crd/kubevirt/index.js'
 import { isDeleting, META } from '../../../crd/meta/object.js'
-import { check } from '../../../errors/check.js'
+import { check, type Kind } from '../../../errors/check.js'
 
 const OBJECTS = [
   'open',
   {
-    machine: ['open?', { metadata: META }],
-    instance: ['open?', { metadata: META, status: ['open?', { activePods: 'object?' }] }],
+    machine: ['open?', { metadata: META as Kind }],
+    instance: ['open?', { metadata: META as Kind, status: ['open?', { activePods: 'object?' }] }],
   },
 ] as const
 

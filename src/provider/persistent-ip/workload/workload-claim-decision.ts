@@ -11,7 +11,7 @@ import {
   type OwnerReference,
   refOf,
 } from '../../../crd/meta/object.js'
-import { check, isObject } from '../../../errors/check.js'
+import { check, isObject, type Kind } from '../../../errors/check.js'
 import { describe, type Result } from '../../../errors/index.js'
 import { CLAIM_OWNER_ANNOTATION, CLAIM_OWNER_FINALIZER } from './claim-owner.js'
 import type { ClaimRefusal, ClaimStep } from './claim-step.js'
@@ -106,7 +106,7 @@ const SITUATION = [
   {
     namespace: 'text',
     name: 'text',
-    claim: ['open?', { apiVersion: 'text', kind: 'text', metadata: META }],
+    claim: ['open?', { apiVersion: 'text', kind: 'text', metadata: META as Kind }],
     references: ['list', REFERENCE],
     stateOf: 'function',
     mayBeNamed: 'flag?',
