@@ -106,7 +106,12 @@ const SITUATION = [
     name: 'text',
     machine: [
       'open?',
-      { apiVersion: 'text', kind: 'text', metadata: META as Kind, spec: ['open', { template: ['open', { spec: INSTANCE }] }] },
+      {
+        apiVersion: 'text',
+        kind: 'text',
+        metadata: META as Kind,
+        spec: ['open', { template: ['open', { spec: INSTANCE }] }],
+      },
     ],
     instance: [
       'open?',
