@@ -37,7 +37,7 @@ async function ofWhereabouts(): Promise<Requests> {
   return { what: 'whereabouts: requests per ADD, one range and no claim', requests: server.requests.length }
 }
 
-/** The second ADD of a range, by a process that knows nothing and by one with a watch. */
+/** The second ADD of a range, by a process without a cache and by one with a watch. */
 async function ofBlocks(): Promise<readonly Requests[]> {
   const kinds = [BlockPool, IPBlock, IPDomain].map(({ info }) => info)
   const server = new ApiServerModel(kinds)

@@ -11,7 +11,7 @@ export function networkOf(range: string): BlockNetwork {
   return unwrap(readBlockNetwork({ cniVersion: '1.1.0', name: 'lab', ipam: { type: 'ipam-kit', range } }))
 }
 
-/** One ADD that knows nothing. */
+/** One ADD of a process without a cache. */
 export async function addOnBlocks(store: Store, network: BlockNetwork, name: string): Promise<void> {
   const pod = { podNamespace: 'default', podName: name, podUid: `uid-of-${name}`, containerId: name, ifname: 'net1' }
   const added = await runTask(blockAdd({ network, ...pod, nodeName: 'node-a' }), store, { now: Date.now })
@@ -35,7 +35,7 @@ export async function makePools(store: Store, sizes: ReadonlyMap<string, number>
   await operate(store)
 }
 
-/** Rows of Pods until the pool has so many, in blocks like its first one. */
+/** Adds rows of Pods until the pool has that number, in blocks like its first one. */
 async function fill(store: Store, block: IPBlock, rows: number): Promise<void> {
   const { spec, metadata } = block
   const prefix = Prefix.parse(spec.cidr)

@@ -38,7 +38,7 @@ describe('show', () => {
     expect(exit).toBe(0)
   })
 
-  test('prints the rows of blocks, and says which Pod is gone', async () => {
+  test('prints the rows of blocks, and says which Pod does not exist', async () => {
     await world.start('web-1', 'blocks')
     await world.start('web-2', 'blocks')
     await world.end('web-2')
@@ -89,7 +89,7 @@ describe('show', () => {
 })
 
 describe('release', () => {
-  test('frees the row and the reservation of a Pod that is gone', async () => {
+  test('frees the row and the reservation of a Pod that does not exist', async () => {
     await world.start('web-1')
     const address = await world.start('web-2')
     await world.end('web-2')

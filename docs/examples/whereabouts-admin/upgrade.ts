@@ -123,7 +123,7 @@ async function runStep(
   return outcome.kind === 'leaseHeld' ? 4 : 3
 }
 
-/** Why the step must not be made, as far as the definitions say it. */
+/** Why the step must not be made, by what the definitions show. */
 function problemsOf(
   cluster: Cluster,
   { refuses }: UpgradeStep,

@@ -50,9 +50,9 @@ export { type NetworkSpace, networkSpace } from './serving/space.js'
 export {
   CLAIM_OWNER_ANNOTATION,
   CLAIM_OWNER_FINALIZER,
-  type ClaimOwner,
   PERSISTENT_IPS_LABEL,
   readClaimOwners,
+  type WorkloadOwner,
 } from './workload/claim-owner.js'
 export type { ClaimProof, ClaimRefusal, ClaimStep, MendedMetadata } from './workload/claim-step.js'
 export type { PersistentClaimsOutcome } from './workload/outcome.js'

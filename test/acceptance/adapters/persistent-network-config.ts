@@ -180,7 +180,7 @@ function mappingOf(expect: unknown, data: Mapping): Answer {
   })
 }
 
-/** The network of a case, which says no more of it. */
+/** The network of a case, which has no other member. */
 function networkOf(given: z.output<typeof network>, more: readonly string[] = []): Network {
   const { name, nad, topology, role, allowPersistentIPs } = given
   const definition: NetworkDefinition = {

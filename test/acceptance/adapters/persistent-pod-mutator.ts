@@ -58,7 +58,7 @@ export function persistentPodMutator({ input, expect }: GivenCase): Answer {
   })
 }
 
-/** The annotations that a patch sets; a patch of anything else is told whole. */
+/** The annotations that a patch sets; a patch of another field is given as it is. */
 function annotationsOf(patch: string | undefined): unknown {
   if (patch === undefined) return {}
   const operations = JSON.parse(Buffer.from(patch, 'base64').toString()) as { path: string; value: unknown }[]

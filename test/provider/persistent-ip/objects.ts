@@ -22,7 +22,7 @@ export function networksOf(...texts: readonly string[]): readonly VMNetwork[] {
 
 export function machine(name: string, ...networks: readonly string[]): KubeObject {
   const { apiVersion, kind } = VirtualMachine.info
-  // KubeVirt has one of its own, which keeps the machine while its instance exists
+  // KubeVirt has another one, which keeps the machine while its instance exists
   const metadata = { namespace: 'ns1', name, finalizers: ['kubevirt.io/virtualMachineControllerFinalize'] }
   return { apiVersion, kind, metadata, spec: { template: { spec: { networks: networksOf(...networks) } } } }
 }

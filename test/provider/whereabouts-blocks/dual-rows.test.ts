@@ -72,7 +72,7 @@ describe.each(['dual-write', 'blocks'] as const)(
       expect([await made.oldRows(), await made.blockRows()]).toEqual([rows, rows])
     })
 
-    test('gets nothing if the Pod is gone', async () => {
+    test('gets nothing if the Pod does not exist', async () => {
       const { made, who } = await later()
       await made.removePod('a')
       expect(await made.add(IPAM, who)).toMatch(/^noPod/u)

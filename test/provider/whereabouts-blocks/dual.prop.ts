@@ -40,7 +40,7 @@ const writers = fc.array(
   { minLength: 1, maxLength: 4 },
 )
 
-/** When a pool gets which phase: after so many requests of all writers. */
+/** When a pool gets which phase: after a number of requests of all writers. */
 const changes = fc.array(
   fc.record({
     after: fc.nat(12),

@@ -105,7 +105,7 @@ describe('cutOver', () => {
       await made.lease({ holderIdentity, leaseDurationSeconds: 1, renewTime, leaseTransitions: 1 })
       expect(await made.cut(POOL)).toMatchObject({ kind: 'otherWriter', holder: holderIdentity })
       made.nowMs += 2000
-      // another process of the upgrade takes it back for its pool: this one does not know it
+      // another process of the upgrade takes it back for its pool: this one has not read it
       await made.lease({ holderIdentity: 'ipam-kit-upgrade', leaseDurationSeconds: 2_147_483_647, leaseTransitions: 2 })
       expect(await made.cut(POOL)).toMatchObject({ kind: 'otherWriter', holder: 'ipam-kit-upgrade' })
       await made.start(POOL)

@@ -143,7 +143,7 @@ describe('startUpgrade', () => {
         await made.start(POOL)
       })
       answers.add(answer)
-      // its row was there when the pool got its phase, or there is none
+      // its row was there when the pool got its phase, or no row exists
       const old = await made.oldRows(POOL)
       expect(old.some((each) => each.includes(' ns/b '))).toBe(answer === '10.0.0.2')
     }

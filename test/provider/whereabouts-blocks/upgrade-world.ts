@@ -34,7 +34,7 @@ const kinds = [...models.map(({ info }) => info), LEASE]
 /** A process that ends in the middle of its work. */
 class Crash extends Error {}
 
-/** The store as a writer reads it that does not know the phases of an upgrade. */
+/** The store for a writer that does not read the phases of an upgrade. */
 function withoutPhases(below: Store): Store {
   const hidden = (object: KubeObject): KubeObject => {
     const { 'ipam-kit.dev/upgrade': _, ...annotations } = object.metadata.annotations ?? {}

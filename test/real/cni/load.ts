@@ -68,7 +68,7 @@ export class Load {
     assert.deepEqual(this.failures, [])
   }
 
-  /** Calls CHECK for every container: it has the address that its ADD has told. */
+  /** Calls CHECK for every container: it has the address of its ADD. */
   async check(): Promise<void> {
     for (const container of this.#held.values()) {
       const { result: prevResult } = container
@@ -134,7 +134,7 @@ function callOf({ name, uid }: Pick<Container, 'name' | 'uid'>) {
   return { container: name, pod: name, env: { CNI_ARGS: args } }
 }
 
-/** A runtime calls again if the plugin says so. */
+/** A runtime calls again after code 11. */
 async function again<T extends { readonly exit: number | null; readonly json: unknown }>(
   call: () => Promise<T>,
 ): Promise<T> {

@@ -227,7 +227,7 @@ class PersistentIPRules implements SimulationRules {
         if (isGone) return `${name} is left of an earlier machine`
       }
       const isOver = isDeleting(claim) && !this.#isOwned(claim, Number.POSITIVE_INFINITY)
-      if (hasFinalizer(claim, CLAIM_OWNER_FINALIZER) && isOver) return `${name} is left of an owner that is gone`
+      if (hasFinalizer(claim, CLAIM_OWNER_FINALIZER) && isOver) return `${name} is left of an owner that does not exist`
     }
     return undefined
   }

@@ -58,7 +58,7 @@ export class Upgrade {
     }
   }
 
-  /** A plugin of upstream writes a row, and its reservation: it does not know of the upgrade. */
+  /** A plugin of upstream writes a row, and its reservation: it does not read the phase. */
   async writeAsUpstream(pod: string, address: string): Promise<void> {
     const { store } = this.#stage
     const { namespace, name } = podRef(pod)

@@ -20,7 +20,7 @@ export interface Network {
   readonly disagreeing: readonly Disagreement[]
 }
 
-/** A definition that says something else of its network. */
+/** A definition that differs from the one that decides about its network. */
 export interface Disagreement {
   readonly nad: string
   /** The members that differ, such as `subnets`. */

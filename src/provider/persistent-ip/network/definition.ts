@@ -128,7 +128,7 @@ export interface NetworkFields {
   readonly vlanID: number
 }
 
-/** What the members of a configuration come to. */
+/** The definition that the members of a configuration give. */
 export function definitionOf(fields: NetworkFields, subnets: NetworkSubnets): NetworkDefinition {
   const { nad, plugin, topology, role, allowPersistentIPs, mtu, vlanID, physicalNetworkName } = fields
   const addressing = addressingOf(fields)

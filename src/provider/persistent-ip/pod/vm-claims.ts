@@ -6,7 +6,7 @@ import { fail, type Result } from '../../../errors/index.js'
 import type { NetworkDefinition } from '../network/definition.js'
 import { readNetwork } from '../network/read-network.js'
 
-/** The definitions that the networks of a virtual machine name. A cache has them at hand. */
+/** The definitions that the networks of a virtual machine name. A cache can answer. */
 export interface VMDefinitions {
   /** The definition of a name; `undefined`: it does not exist. */
   definition(namespace: string, name: string): NetworkAttachmentDefinition | undefined

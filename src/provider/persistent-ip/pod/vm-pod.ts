@@ -21,7 +21,7 @@ export interface VMPodRequest {
   readonly pod: Pick<KubeObject, 'metadata'>
 }
 
-/** The objects that the answer for a Pod depends on. A cache of a controller has them at hand. */
+/** The objects that the answer for a Pod depends on. The cache of a controller has them. */
 export interface VMPodObjects extends VMDefinitions {
   /** The instance of a name; `undefined`: it does not exist. */
   instance(namespace: string, name: string): VirtualMachineInstance | undefined

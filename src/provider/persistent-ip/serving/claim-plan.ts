@@ -82,7 +82,7 @@ export interface PodRefusal {
 
 /** What a claim has, and which Pods get it. */
 export interface ClaimPlan {
-  /** `Releasing`: the claim is being deleted, and holds its addresses until it is gone. */
+  /** `Releasing`: the claim is being deleted, and holds its addresses until it is deleted. */
   readonly phase: 'Pending' | 'Bound' | 'Error' | 'Releasing'
   /** The addresses of the claim from now on, each with the length of its subnet. */
   readonly addresses: readonly Prefix.Prefix[]

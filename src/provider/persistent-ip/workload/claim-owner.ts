@@ -15,7 +15,7 @@ export const CLAIM_OWNER_FINALIZER = 'ipam-kit.dev/claim-owner'
 export const PERSISTENT_IPS_LABEL = 'ipam-kit.dev/persistent-ips'
 
 /** An owner that a Pod names. It is in the namespace of the Pod. */
-export interface ClaimOwner {
+export interface WorkloadOwner {
   readonly kind: KindInfo
   readonly name: string
 }
@@ -38,12 +38,12 @@ const MAX_OWNERS = 8
 export function readClaimOwners(
   annotation: string,
   kinds: readonly KindInfo[],
-): Result<readonly ClaimOwner[], 'INVALID_OBJECT'> {
+): Result<readonly WorkloadOwner[], 'INVALID_OBJECT'> {
   check('readClaimOwners', 'annotation', annotation, 'text')
   check('readClaimOwners', 'kinds', kinds, ['list', ['open', { apiVersion: 'text', kind: 'text' }]])
   const texts = annotation.split(',')
   if (texts.length > MAX_OWNERS) return wrong(`${texts.length} owners, and a claim has up to ${MAX_OWNERS}`)
-  const owners = new Map<string, ClaimOwner>()
+  const owners = new Map<string, WorkloadOwner>()
   for (const text of texts.map((each) => each.trim())) {
     const slash = text.indexOf('/')
     if (slash < 0) return wrong(`expected kind.group/name, got ${JSON.stringify(text.slice(0, 100))}`)

@@ -131,7 +131,7 @@ const SITUATION = [
 ] as const
 
 /**
- * The names of the virtual machines that a claim is of: those of its owners, or else that of its
+ * The names of the virtual machines of a claim: those of its owners, or else that of its
  * label. A claim that {@link workloadClaims} has made is of none, also if a machine owns it.
  */
 export function vmsOfClaim(claim: KubeObject): readonly string[] {

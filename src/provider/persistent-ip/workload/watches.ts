@@ -57,7 +57,7 @@ export function definitionWatch(): Watch<NetworkAttachmentDefinition> {
   })
 }
 
-/** A Pod, as far as claims depend on it. */
+/** The parts of a Pod that claims depend on. */
 export interface ClaimPod {
   readonly namespace: string
   readonly name: string

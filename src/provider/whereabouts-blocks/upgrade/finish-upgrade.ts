@@ -32,7 +32,7 @@ const WHY = 'the blocks have the rows of the pool'
  * - Delete the empty pool when no configuration of the type `whereabouts` names its range, and each
  *   Pod that got its address by that type has ended. An `add` creates a pool that does not exist,
  *   and would give addresses that the blocks have given.
- * - The Lease of upstream stays held: its plugin does not know the phase. Delete the Lease when the
+ * - The Lease of upstream stays held: its plugin does not read the phase. Delete the Lease when the
  *   plugin of upstream may write again.
  * - A pool that does not exist is the outcome `noPool`.
  *

@@ -29,7 +29,7 @@ export function markOf(lease: KubeObject | null): string {
   return `${leaseTransitions}/${lease?.metadata.uid ?? ''}`
 }
 
-/** Whether the Lease is held for ever, as an upgrade holds it. */
+/** Whether the Lease has the duration that an upgrade gives it. */
 export function isForever(lease: KubeObject | null): boolean {
   return asObject(lease?.spec)?.leaseDurationSeconds === DURATION_SECONDS
 }

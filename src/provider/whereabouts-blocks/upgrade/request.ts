@@ -27,7 +27,7 @@ export interface UpgradeRequest {
   readonly leaseHolder?: string | undefined
 }
 
-/** The pool of whereabouts that `rollBack` takes back, and how far. */
+/** The pool of whereabouts that `rollBack` takes back, and the phase that it gets. */
 export interface RollBackRequest extends UpgradeRequest {
   /** The phase that the pool gets: `dual-write` after `blocks`, or `none` after `dual-write`. */
   readonly to: 'dual-write' | 'none'

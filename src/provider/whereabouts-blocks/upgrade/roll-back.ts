@@ -83,7 +83,7 @@ class RollBackTask extends PoolTask<PhaseOutcome, RollBackRequest> {
     return this.again() ? this.next(time) : { kind: 'done', outcome: compared }
   }
 
-  /** How the task ends if another upgrade holds the Lease: it would stay held for ever. */
+  /** How the task ends if another upgrade holds the Lease: no step would give it up. */
   #otherUpgrade({ nowMs }: TaskTime): Step<PhaseOutcome> | undefined {
     const lease = this.lease()
     if ('step' in lease) return lease.step

@@ -80,7 +80,7 @@ export type PoolReading =
       readonly kind: 'pool'
       readonly object: KubeObject
       readonly isTerminating: boolean
-      /** How far it is upgraded to blocks. Left out: it is not. */
+      /** The phase of its upgrade to blocks. Left out: it has no phase. */
       readonly phase?: UpgradePhase | 'unknown' | undefined
       /** With the literal address from which keys count. */
       readonly range: Prefix
@@ -107,7 +107,7 @@ function readPool(object: KubeObject | null): PoolReading {
 export const UPGRADE_ANNOTATION = 'ipam-kit.dev/upgrade'
 
 /**
- * How far an IPPool of whereabouts is upgraded to blocks. A pool without a phase is not.
+ * The phase of the upgrade of an IPPool of whereabouts to blocks. Other pools have no phase.
  *
  * - `dual-write`: rows are written to the pool and to blocks. The pool is the truth
  * - `blocks`: rows are written to both. The blocks are the truth

@@ -91,7 +91,7 @@ describe('claims of a virtual machine', () => {
     const first = await claim(world)
     await world.delete(VirtualMachine.info, 'vm1')
     await endMachine(world)
-    // the second machine runs before the planner has seen that the first one is gone
+    // the second machine runs before the planner has seen that the first one is deleted
     const second = machine('vm1', 'blue')
     await world.put(second)
     const made = (await world.get(VirtualMachine.info, 'vm1')) as KubeObject
@@ -128,7 +128,7 @@ describe('claims of a virtual machine', () => {
     expect(world.outcome()).toMatchObject({ kind: 'refused', reasons: ['NameConflict'] })
   })
 
-  test('T6: two machines whose claims have one name: the second waits until the first is gone', async () => {
+  test('T6: two machines whose claims have one name: the second waits until the first is deleted', async () => {
     const world = await new World().put(nad('net'))
     await running(world, 'vm.a', 'net')
     await running(world, 'vm', 'a.net=net')
@@ -192,7 +192,7 @@ describe('claims of a virtual machine', () => {
     world.planner = persistentClaims({ unplugged: 'delete' })
     await world.settle()
     expect(await world.names()).toEqual(['vm1.blue'])
-    // unplugged and plugged again: a claim of its own
+    // unplugged and plugged again: another claim
     await plug('blue', 'red')
     await world.look()
     expect(await world.names()).toEqual(['vm1.blue', 'vm1.red'])

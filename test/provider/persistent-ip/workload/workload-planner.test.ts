@@ -43,19 +43,22 @@ describe('claims of a workload', () => {
     expect(await claim(world, 'web-1.blue')).toEqual(before)
   })
 
-  test.each(['Background', 'Foreground'] as const)('%s deletion: they go when the last Pod is gone', async (how) => {
-    const world = await worldOf().put(nad('blue'), statefulSet('web'))
-    await world.put(claimingPod('web-0', 'web-0.blue', 'StatefulSet.apps/web'))
-    await world.look()
-    await world.delete(StatefulSet.info, 'web', how)
-    await world.settle()
-    // the owner does not wait for its claim
-    expect(await uidOf(world)).toBeUndefined()
-    expect((await claim(world))?.metadata.finalizers).toEqual([FINALIZER])
-    await world.delete(Pod.info, 'web-0')
-    await world.settle()
-    expect(await world.names()).toEqual([])
-  })
+  test.each(['Background', 'Foreground'] as const)(
+    '%s deletion: the claims are deleted after the last Pod',
+    async (how) => {
+      const world = await worldOf().put(nad('blue'), statefulSet('web'))
+      await world.put(claimingPod('web-0', 'web-0.blue', 'StatefulSet.apps/web'))
+      await world.look()
+      await world.delete(StatefulSet.info, 'web', how)
+      await world.settle()
+      // the owner does not wait for its claim
+      expect(await uidOf(world)).toBeUndefined()
+      expect((await claim(world))?.metadata.finalizers).toEqual([FINALIZER])
+      await world.delete(Pod.info, 'web-0')
+      await world.settle()
+      expect(await world.names()).toEqual([])
+    },
+  )
 
   test('an orphan deletion: the claim is that of the next owner of the name', async () => {
     const world = await worldOf().put(nad('blue'), statefulSet('web'))

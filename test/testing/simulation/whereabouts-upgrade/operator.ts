@@ -34,7 +34,7 @@ export const steps: Steps = { startUpgrade, copyRows, verifyUpgrade, cutOver, ro
 
 type StepName = keyof Steps
 
-/** What stands in the way, as the outcome of a step says. */
+/** The obstacle that the outcome of a step names. */
 export interface Found {
   readonly oddities?: readonly UpgradeOddity[] | undefined
   readonly differences?: readonly UpgradeDifference[] | undefined
@@ -56,7 +56,7 @@ export interface OperatorWorld {
   readonly replacePlugins: () => void
   /** Sets the pools of blocks of a network to give addresses, or to give none. */
   readonly disable: (network: Network, disabled: boolean) => Promise<void>
-  /** Removes what stands in the way of a pool: as an operator does it who reads the report. */
+  /** Removes the obstacles of a pool that the report names. */
   readonly clear: (pool: string, found: Found) => Promise<void>
 }
 
@@ -65,7 +65,7 @@ const CALM_PAUSE_MS = 600_000
 /** Steps without faults until the goal has to be reached. */
 const MAX_CALM_STEPS = 150
 
-/** One of the people who carry an upgrade out, step by step, and who do not wait for each other. */
+/** An operator that carries an upgrade out, step by step. Operators do not wait for each other. */
 export class Operator {
   readonly name: string
   readonly #world: OperatorWorld

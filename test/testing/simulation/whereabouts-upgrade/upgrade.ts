@@ -11,7 +11,7 @@ export class Upgrade {
   readonly networks: readonly Network[]
   /** Nothing unusual is created any more. */
   hasBegun = false
-  /** What is to be reached in the end. Left out: the operators go forth and back. */
+  /** The phase that the operators have to reach. Left out: they change it in both directions. */
   goal: 'finish' | 'back' | undefined
   /** Whether the operators begin no step. */
   isResting = false

@@ -139,7 +139,7 @@ export class UpgradeWorld extends World {
     return answer
   }
 
-  /** Without faults, until all is quiet. An old plugin would wait for the Lease for ever. */
+  /** Without faults, until all is quiet. An old plugin would wait for the Lease without a limit. */
   async #restOnce(): Promise<void> {
     this.#upgrade.isResting = true
     const old = this.kubelets.filter(({ flavor }) => flavor === 'upstream')
@@ -225,7 +225,7 @@ export class UpgradeWorld extends World {
     await this.check(PEOPLE)
   }
 
-  /** Pods are deleted whose rows stand in the way, and reservations that are no Pod's. */
+  /** Deletes Pods whose rows are obstacles, and reservations without a Pod. */
   async #clear(pool: string, found: Found): Promise<void> {
     const { store } = this.truth
     const rows = this.#rules.stored.rows(pool)

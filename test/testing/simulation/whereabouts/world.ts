@@ -30,7 +30,7 @@ export interface WorldOptions {
   readonly setting?: Setting | undefined
 }
 
-/** What a world of nodes may have of its own. */
+/** The parts that a world of nodes may replace. */
 export interface Setting {
   /** The kinds beside those of whereabouts. */
   readonly kinds: readonly KindInfo[]
