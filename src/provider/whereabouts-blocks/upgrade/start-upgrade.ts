@@ -20,8 +20,8 @@ import { checkRequest, type UpgradeRequest } from './request.js'
  * - From then on writers of the type `whereabouts` need the commands for pools in an upgrade: `add`
  *   gives no address.
  * - The pool remembers which taking of the Lease it was. Run again in a later phase, the task takes
- *   a lost Lease again, and the pool remembers the new taking. In the phase `blocks` it remembers it
- *   if the blocks have each of its rows (else `different`): another writer may have added one.
+ *   a lost Lease again, and the pool remembers the new one. In the phase `blocks` it does so if the
+ *   blocks have each of its rows (else `different`): another writer may have added one.
  *
  * The time of the task decides whether the Lease of another holder has expired.
  *
