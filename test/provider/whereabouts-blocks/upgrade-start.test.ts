@@ -115,6 +115,29 @@ describe('startUpgrade', () => {
     expect(await (await world()).start('other')).toMatchObject({ kind: 'notReady' })
   })
 
+  test('refuses a pool of blocks that gives an address which one of its networks excludes', async () => {
+    const made = await new UpgradeWorld([IPAM, { ...IPAM, exclude: ['10.0.0.2/32'] }]).prepare()
+    await made.put(oldPool(IPAM.range))
+    expect(await made.start(POOL)).toMatchObject({
+      kind: 'notReady',
+      message: 'IPPool whereabouts.10.0.0.0-28 gives 10.0.0.2, which the configuration does not',
+    })
+    expect(await made.leaseSpec()).toBe('STORE_NOT_FOUND')
+  })
+
+  test('refuses networks whose pools of blocks would give one address', async () => {
+    const made = await new UpgradeWorld([IPAM, { ...IPAM, range_start: '10.0.0.3' }]).prepare()
+    await made.put(oldPool(IPAM.range))
+    expect(await made.start(POOL)).toMatchObject({ kind: 'notReady', oddities: [{ kind: 'target' }] })
+    const apart = [
+      { ...IPAM, range_end: '10.0.0.2' },
+      { ...IPAM, range_start: '10.0.0.3' },
+    ]
+    const other = await new UpgradeWorld(apart).prepare()
+    await other.put(oldPool(IPAM.range))
+    expect(await other.start(POOL)).toMatchObject({ kind: 'phase' })
+  })
+
   test('does nothing for another phase', async () => {
     const made = await new UpgradeWorld([IPAM]).prepare()
     made.knowsPhases = true

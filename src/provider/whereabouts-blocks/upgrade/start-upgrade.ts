@@ -1,6 +1,9 @@
 import type { Step, Task, TaskTime } from '../../../plan/index.js'
+import type { KnownBlocks } from '../../blocks/tasks/known-blocks.js'
 import { writeStep } from '../../blocks/tasks/steps.js'
 import { upgradePhase } from '../../whereabouts/tasks/objects.js'
+import { rangePoolsOf } from '../config/range-pool.js'
+import { placeProblem } from '../tasks/places.js'
 import { writableRows } from './compare.js'
 import { leaseState, markOf, renewLease, takeLease } from './lease.js'
 import type { PhaseOutcome } from './outcome.js'
@@ -16,7 +19,7 @@ import { checkRequest, type UpgradeRequest } from './request.js'
  *   and keeps it. An ADD or DEL of a plugin of upstream then fails. While such a writer holds the
  *   Lease, the task ends with `leaseHeld`: repeat it.
  * - It needs a pool without obstacles, and the IPPools of ipam-kit.dev that `planUpgrade` names,
- *   accepted into their domains.
+ *   accepted into their domains. They give no address that one of their networks does not give.
  * - From then on writers of the type `whereabouts` need the commands for pools in an upgrade: `add`
  *   gives no address.
  * - The pool remembers which taking of the Lease it was. Run again in a later phase, the task takes
@@ -72,7 +75,14 @@ class StartTask extends PoolTask<PhaseOutcome> {
     const { plan, known } = read
     if (!plan.isReady) return notReady(`IPPool ${plan.name} has obstacles`, plan.oddities)
     const rows = writableRows(plan, known)
-    return typeof rows === 'string' ? notReady(rows, plan.oddities) : undefined
+    const problem = typeof rows === 'string' ? rows : this.#targetProblem(plan.targets, known)
+    return problem === undefined ? undefined : notReady(problem, plan.oddities)
+  }
+
+  /** Why the ADDs of a network would be refused when its type is `ipam-kit`. */
+  #targetProblem(targets: readonly string[], known: KnownBlocks): string | undefined {
+    const ranges = this.request.networks.flatMap(rangePoolsOf).filter(({ name }) => targets.includes(name))
+    return ranges.map((range) => placeProblem({ pool: range.name, range }, known)).find((one) => one !== undefined)
   }
 
   /** What comes before the pool remembers another taking. `undefined`: the blocks have its rows. */
