@@ -59,7 +59,7 @@ for (const name of modules) {
 }
 
 /** The most files that an entry loads: each takes some tenths of a millisecond. */
-const MAX_FILES = 60
+const MAX_FILES = 64
 function filesOf(path, seen = new Set()) {
   if (seen.has(path)) return seen
   seen.add(path)
