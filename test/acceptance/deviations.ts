@@ -91,6 +91,25 @@ export const deviations: readonly Deviation[] = [
     expect: (_, expected) => (isRecord(expected) && expected.error === null ? { ...expected, error: true } : expected),
   },
   {
+    id: 'nothing-to-give-back',
+    file: 'persistent-pod-allocation',
+    reason:
+      'an address is taken when the Pod can have all that it asks for, and one of a claim stays with the claim; upstream takes it before, and gives it back',
+    applies: (input) =>
+      isRecord(input) && (hasWrongMAC(input.request) || (isClaimHeld(input) && isRecord(input.request))),
+    expect: (input, expected) =>
+      isRecord(expected) && isRecord(input)
+        ? { ...expected, releasedOnError: [], ...(isClaimHeld(input) && { releasedOnRollback: [] }) }
+        : expected,
+  },
+  {
+    id: 'no-tunnel-ids',
+    file: 'persistent-pod-allocation',
+    reason: 'out of scope: the ids of tunnels are those of the network plugin, which gives and releases them',
+    applies: (input) => isRecord(input) && isRecord(input.pod),
+    expect: (_, expected) => (isRecord(expected) ? { ...expected, releasesID: false } : expected),
+  },
+  {
     id: 'sweep-keeps-what-is-unreported',
     file: 'whereabouts-reconciler',
     reason:
@@ -137,6 +156,21 @@ export const deviations: readonly Deviation[] = [
 ]
 
 /** Whether the machine of a case runs, and a claim of it is of none of the networks. */
+function hasWrongMAC(request: unknown): boolean {
+  return isRecord(request) && typeof request.mac === 'string' && !/^([\da-f]{2}:){5}[\da-f]{2}$/i.test(request.mac)
+}
+
+/** Whether a claim holds the addresses of the Pod. */
+function isClaimHeld({ network, request, claim }: { readonly [field: string]: unknown }): boolean {
+  return (
+    isRecord(network) &&
+    network.allowPersistentIPs === true &&
+    isRecord(request) &&
+    typeof request.claim === 'string' &&
+    isRecord(claim)
+  )
+}
+
 function hasClaimOfAnotherNetwork(input: unknown): boolean {
   if (!isRecord(input) || !isRecord(input.vmi) || !Array.isArray(input.claims) || !Array.isArray(input.nads))
     return false

@@ -28,6 +28,7 @@ import { persistentClaimNames } from './persistent-claim-names.js'
 import { persistentClaimReconciler } from './persistent-claim-reconciler.js'
 import { persistentIpRequests } from './persistent-ip-requests.js'
 import { persistentNetworkConfig } from './persistent-network-config.js'
+import { persistentPodAllocation } from './persistent-pod-allocation.js'
 import { persistentPodMutator } from './persistent-pod-mutator.js'
 import { securityCidr } from './security-cidr.js'
 import { whereaboutsAllocate } from './whereabouts-allocate.js'
@@ -71,6 +72,7 @@ const ofFiles: Readonly<Record<string, Adapter>> = {
   'persistent-claim-reconciler': persistentClaimReconciler,
   'persistent-ip-requests': persistentIpRequests,
   'persistent-network-config': persistentNetworkConfig,
+  'persistent-pod-allocation': persistentPodAllocation,
   'persistent-pod-mutator': persistentPodMutator,
   'security-cidr': securityCidr,
   'whereabouts-allocate': whereaboutsAllocate,

@@ -8,7 +8,7 @@ import type { InterfaceAddress } from '../../../crd/multinet/index.js'
 import { check } from '../../../errors/check.js'
 import { describe } from '../../../errors/index.js'
 import type { NetworkDefinition } from '../network/definition.js'
-import { type NetworkSpace, networkSpace } from './space.js'
+import { familiesOf, type NetworkSpace, networkSpace, withLength } from './space.js'
 
 /** A Pod that names a claim and has not ended. */
 export interface ClaimPod {
@@ -265,22 +265,12 @@ function problemOf(
   return taken && ['IPAddressConflict', `another holder has ${textOf(taken)}`]
 }
 
-function familiesOf({ subnets }: NetworkDefinition): readonly (4 | 6)[] {
-  return ([4, 6] as const).filter((family) => subnets.some(({ prefix }) => prefix.address.family === family))
-}
-
 function isOf(family: 4 | 6) {
   return ({ address }: InterfaceAddress) => address.family === family
 }
 
 function ofFamily(set: RangeSet.RangeSet, family: 4 | 6): RangeSet.RangeSet {
   return RangeSet.fromRanges([...RangeSet.ranges(set)].filter(({ first }) => first.family === family))
-}
-
-/** An address with the length that it says, or that of its subnet. */
-function withLength({ address, prefixLength }: InterfaceAddress, { subnets }: NetworkDefinition): Prefix.Prefix {
-  const subnet = subnets.find(({ prefix }) => Prefix.contains(prefix, address))
-  return Prefix.of(address, prefixLength ?? subnet?.prefix.length ?? Address.bitsOf(address.family))
 }
 
 function textOf({ address, prefixLength }: InterfaceAddress): string {

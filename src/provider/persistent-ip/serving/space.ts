@@ -1,6 +1,7 @@
 import * as Address from '../../../cidr/nouns/address.js'
 import * as Prefix from '../../../cidr/nouns/prefix.js'
 import * as RangeSet from '../../../cidr/nouns/range-set.js'
+import type { InterfaceAddress } from '../../../crd/multinet/index.js'
 import { check } from '../../../errors/check.js'
 import type { NetworkDefinition } from '../network/definition.js'
 
@@ -47,4 +48,15 @@ function edgesOf(prefix: Prefix.Prefix, keepsGateways: boolean): readonly Addres
   const [first, last] = [Prefix.first(prefix), Prefix.last(prefix)]
   const offsets = (keepsGateways ? [0, 1, 2] : [0]).filter((offset) => BigInt(offset) <= Address.distance(first, last))
   return [...offsets.map((offset) => Address.add(first, offset)), ...(first.family === 4 ? [last] : [])]
+}
+
+/** The families of the addresses that a network gives. */
+export function familiesOf({ subnets }: NetworkDefinition): readonly (4 | 6)[] {
+  return ([4, 6] as const).filter((family) => subnets.some(({ prefix }) => prefix.address.family === family))
+}
+
+/** An address with the length that it says, or that of its subnet. */
+export function withLength({ address, prefixLength }: InterfaceAddress, { subnets }: NetworkDefinition): Prefix.Prefix {
+  const subnet = subnets.find(({ prefix }) => Prefix.contains(prefix, address))
+  return Prefix.of(address, prefixLength ?? subnet?.prefix.length ?? Address.bitsOf(address.family))
 }
