@@ -8,7 +8,7 @@ import type { InterfaceAddress } from '../../../crd/multinet/index.js'
 import { check } from '../../../errors/check.js'
 import { describe } from '../../../errors/index.js'
 import type { NetworkDefinition } from '../network/definition.js'
-import { familiesOf, type NetworkSpace, networkSpace, withLength } from './space.js'
+import { familiesOf, type NetworkSpace, networkSpace, ofFamily, withLength } from './space.js'
 
 /** A Pod that names a claim and has not ended. */
 export interface ClaimPod {
@@ -267,10 +267,6 @@ function problemOf(
 
 function isOf(family: 4 | 6) {
   return ({ address }: InterfaceAddress) => address.family === family
-}
-
-function ofFamily(set: RangeSet.RangeSet, family: 4 | 6): RangeSet.RangeSet {
-  return RangeSet.fromRanges([...RangeSet.ranges(set)].filter(({ first }) => first.family === family))
 }
 
 function textOf({ address, prefixLength }: InterfaceAddress): string {

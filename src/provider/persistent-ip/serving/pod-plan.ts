@@ -108,14 +108,15 @@ export function podPlan(situation: PodSituation): PodPlan {
   return { kind: 'given', ...given, ...(own !== undefined && { mac: own }), isNew }
 }
 
+const ADDRESSES = ['list', ['open', { address: 'object', prefixLength: 'number?' }]] as const
 const SITUATION = [
   'open',
   {
     pod: 'text',
     network: ['open', { name: 'text', claims: 'text', subnets: 'list', addressing: 'text' }],
-    requests: 'list',
+    requests: ADDRESSES,
     requestedMAC: 'text?',
-    addresses: 'list',
+    addresses: ADDRESSES,
     mac: 'text?',
     claim: [
       'open?',

@@ -60,3 +60,7 @@ export function withLength({ address, prefixLength }: InterfaceAddress, { subnet
   const subnet = subnets.find(({ prefix }) => Prefix.contains(prefix, address))
   return Prefix.of(address, prefixLength ?? subnet?.prefix.length ?? Address.bitsOf(address.family))
 }
+
+export function ofFamily(set: RangeSet.RangeSet, family: 4 | 6): RangeSet.RangeSet {
+  return RangeSet.fromRanges([...RangeSet.ranges(set)].filter(({ first }) => first.family === family))
+}

@@ -1,0 +1,70 @@
+import * as Address from '../../../cidr/nouns/address.js'
+import * as Prefix from '../../../cidr/nouns/prefix.js'
+import type { Pod } from '../../../crd/core/index.js'
+import { asObject } from '../../../crd/meta/json.js'
+import { type KubeObject, nameKey } from '../../../crd/meta/object.js'
+import type { Holding, Parsed } from '../../../plan/index.js'
+import { plannerKeys } from '../../../plan/planner-keys.js'
+import { DEFAULT_NETWORK } from '../network/definition.js'
+import { heldByClaim } from './claim-status.js'
+import { heldByPod } from './pod-stage.js'
+import { nadOfKey, type ServedPod, type ServingCache } from './watches.js'
+
+export const KEYS = plannerKeys('IPAMClaim', 'Pod')
+
+/** What a claim holds in its network: each text of its status counts alone. */
+export function holdingsOfClaim({ object }: Parsed<KubeObject>): readonly Holding[] {
+  const [pool, ips] = [asObject(object.spec)?.network, asObject(object.status)?.ips]
+  if (typeof pool !== 'string' || !Array.isArray(ips)) return []
+  const { metadata } = object
+  const texts = ips.filter((ip) => typeof ip === 'string')
+  const held = new Map(
+    heldByClaim({ metadata, status: { ips: texts } }).map((prefix) => [Prefix.format(prefix), prefix]),
+  )
+  const key = KEYS.format('IPAMClaim', metadata)
+  return [...held.values()].map((prefix) => ({ pool, prefix, key, ownerUid: metadata.uid, field: 'status.ips' }))
+}
+
+/**
+ * What a Pod holds. Where a claim that it names holds the address too, the claim is the holder of
+ * both: the Pods of a migration are in no conflict. An address in a network whose definition is not
+ * there is held in all networks that have it.
+ */
+export function holdingsOfPod(entry: Parsed<ServedPod>, cache: ServingCache): readonly Holding[] {
+  const { object } = entry
+  const names = entry.ok ? entry.value.claims : []
+  const claims = names.flatMap((name) => cache.claims.get(name) ?? [])
+  return heldByPod({ spec: {}, ...object } as Pod).flatMap(({ network, prefix }) => {
+    if (network === DEFAULT_NETWORK) return []
+    const field = `metadata.annotations[k8s.ovn.org/pod-networks][${network}]`
+    const pools = poolsOf(nadOfKey(network), prefix, cache)
+    const claim = claims.find(
+      (each) => (pools.length === 0 || pools.includes(each.spec.network)) && holds(each, prefix),
+    )
+    if (claim !== undefined) {
+      const { metadata, spec } = claim
+      const key = KEYS.format('IPAMClaim', metadata)
+      return [{ pool: spec.network, prefix, key, ownerUid: metadata.uid, field }]
+    }
+    const key = KEYS.format('Pod', nameKey(object.metadata))
+    return pools.map((pool) => ({ pool, prefix, key, ownerUid: object.metadata.uid, field }))
+  })
+}
+
+function holds(claim: KubeObject, prefix: Prefix.Prefix): boolean {
+  return holdingsOfClaim({ ok: true, value: claim, object: claim }).some((one) => Prefix.equals(one.prefix, prefix))
+}
+
+function poolsOf(nad: string, { address }: Prefix.Prefix, { definitions }: ServingCache): readonly string[] {
+  const known = definitions?.get(nad)
+  if (known !== undefined) return [known.definition.name]
+  const names = [...(definitions ?? [])].flatMap(({ definition: { name, subnets } }) =>
+    subnets.some(({ prefix }) => Prefix.contains(prefix, address)) ? [name] : [],
+  )
+  return [...new Set(names)]
+}
+
+/** A /32 or a /128. */
+export function hostOf(address: Address.Address): Prefix.Prefix {
+  return Prefix.of(address, Address.bitsOf(address.family))
+}

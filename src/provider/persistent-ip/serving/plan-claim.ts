@@ -1,0 +1,176 @@
+import type * as Address from '../../../cidr/nouns/address.js'
+import { claimStatusPatch, type IPAMClaim } from '../../../crd/ipamclaims/index.js'
+import { nameKey, refOf } from '../../../crd/meta/object.js'
+import { type Effect, type EventCause, type Plan, patchStatus } from '../../../plan/index.js'
+import { type ClaimPlan, claimPlan } from './claim-plan.js'
+import { claimStatus } from './claim-status.js'
+import { mayUse } from './claim-user.js'
+import { hostOf, KEYS } from './holds.js'
+import { interfacesOf, nameOfPod, networkNamed, type PodInterface } from './networks.js'
+import type { PersistentIPsOutcome, PersistentIPsReason } from './outcome.js'
+import { type PodPlan, podPlan } from './pod-plan.js'
+import { podStage } from './pod-stage.js'
+import { addressesOf, writePod } from './pod-writes.js'
+import type { ServingContext } from './serving-context.js'
+import type { ServedPod } from './watches.js'
+
+/** A Pod that names the claim, with its interfaces that do. */
+interface User {
+  readonly served: ServedPod
+  readonly interfaces: readonly PodInterface[]
+}
+
+interface Refusal {
+  readonly reason: PersistentIPsReason
+  readonly message: string
+}
+
+/** Plans what a claim and the Pods that name it get: the status of the claim, then the Pods. */
+export function planClaim(
+  key: string,
+  name: string,
+  context: ServingContext,
+  nowMs: number,
+): Plan<PersistentIPsOutcome> | undefined {
+  const { cache } = context
+  const entry = cache.claims.entry(name)
+  const pods = cache.pods.by('claim', name).filter(({ pod }) => podStage(pod) === 'served')
+  if (entry === undefined) {
+    if (pods.length === 0) return undefined
+    return only('waiting', `IPAMClaim ${name} does not exist, and is named by ${pods.map(nameOfPod).join(', ')}`)
+  }
+  if (!entry.ok) return only('unreadable', entry.problem)
+  if (cache.definitions === undefined) return only('off', 'the feature is off')
+  return planWith(key, entry.value, pods, context, nowMs)
+}
+
+function only(kind: 'waiting' | 'unreadable' | 'off', message: string): Plan<PersistentIPsOutcome> {
+  return { outcome: { kind, message }, effects: [] }
+}
+
+function planWith(
+  key: string,
+  claim: IPAMClaim,
+  pods: readonly ServedPod[],
+  context: ServingContext,
+  nowMs: number,
+): Plan<PersistentIPsOutcome> {
+  const network = networkNamed(claim.spec.network, context.cache)
+  if (network === undefined) return only('waiting', `no definition of the network ${claim.spec.network} exists`)
+  const users = pods.map((served) => ({ served, interfaces: naming(served, claim, context) }))
+  const refusals = new Map<User, Refusal>()
+  for (const user of users) {
+    const refusal = refusalOf(user, claim)
+    if (refusal !== undefined) refusals.set(user, refusal)
+  }
+  const asking = users.filter((user) => user.interfaces.length > 0 && !refusals.has(user))
+  const own = new Set([key, ...asking.map(({ served }) => KEYS.format('Pod', nameOfPod(served)))])
+  const ledger = context.holdings.ledger(claim.spec.network)
+  const isTaken = (address: Address.Address) =>
+    ledger.holders(hostOf(address)).some(({ holder }) => !own.has(holder.key))
+  const plan = claimPlan({
+    claim,
+    network: network.definition,
+    pods: asking.map(({ served, interfaces: [first, ...others] }) => ({
+      name: served.pod.metadata.name,
+      interfaces: 1 + others.length,
+      requests: first!.attachment.ips,
+      addresses: addressesOf(first!),
+    })),
+    isTaken,
+    next: (within) => ledger.next({ within })?.address,
+    terminatingClaim: context.options.terminatingClaim,
+  })
+  const writes = asking.flatMap((user) => {
+    const given = planOfPod(user, plan, isTaken)
+    if (given.kind === 'refused') refusals.set(user, given)
+    return writePod(user.served, [{ interface: user.interfaces[0]!, plan: given }])
+  })
+  return {
+    outcome: outcomeOf(plan, [...refusals.values()]),
+    effects: [...statusOf(claim, plan, context, nowMs), ...writes, ...eventsOf(key, users, refusals, context)],
+  }
+}
+
+/** The interfaces of a Pod that name a claim of its namespace. */
+function naming(served: ServedPod, claim: IPAMClaim, { cache, options }: ServingContext): readonly PodInterface[] {
+  const { interfaces } = interfacesOf(served, cache, options)
+  return interfaces.filter(
+    ({ attachment, network }) => attachment.claim === claim.metadata.name && network.definition.claims === 'honoured',
+  )
+}
+
+function refusalOf({ served, interfaces }: User, claim: IPAMClaim): Refusal | undefined {
+  const what = `IPAMClaim ${nameKey(claim.metadata)}`
+  const other = interfaces.find(({ network }) => network.definition.name !== claim.spec.network)
+  if (other !== undefined) {
+    const message = `${what} is of the network ${claim.spec.network}, not of ${other.network.definition.name}`
+    return { reason: 'NetworkMismatch', message }
+  }
+  if (mayUse(served.pod, claim)) return undefined
+  return { reason: 'NotOfOwner', message: `${what} has other owners than Pod ${nameOfPod(served)}` }
+}
+
+function planOfPod(
+  { served, interfaces }: User,
+  claim: ClaimPlan,
+  isTaken: (address: Address.Address) => boolean,
+): PodPlan {
+  const { network, attachment, has } = interfaces[0]!
+  return podPlan({
+    pod: served.pod.metadata.name,
+    network: network.definition,
+    requests: attachment.ips,
+    requestedMAC: attachment.mac,
+    addresses: has?.addresses ?? [],
+    mac: has?.mac,
+    claim,
+    isTaken,
+    next: () => undefined,
+  })
+}
+
+function statusOf(
+  claim: IPAMClaim,
+  plan: ClaimPlan,
+  { isUnchanged }: ServingContext,
+  nowMs: number,
+): readonly Effect[] {
+  const status = claimStatus(claim, plan, `${new Date(nowMs).toISOString().slice(0, -5)}Z`)
+  if (status === undefined || isUnchanged(refOf(claim))) return []
+  return [
+    patchStatus(claim, claimStatusPatch(status), plan.isNew ? 'the claim gets its addresses' : 'its state has changed'),
+  ]
+}
+
+function eventsOf(
+  key: string,
+  users: readonly User[],
+  refusals: ReadonlyMap<User, Refusal>,
+  { cache, sent }: ServingContext,
+): readonly Effect[] {
+  return users.flatMap((user) => {
+    const name = nameOfPod(user.served)
+    const object = cache.pods.entry(name)?.object
+    const refusal = refusals.get(user)
+    const causes: readonly EventCause[] = refusal === undefined ? [] : [refusal]
+    return object === undefined ? [] : sent.newEvents(eventKey(key, name), object, causes)
+  })
+}
+
+/** The key under which the Events of a Pod about a claim are remembered. */
+export function eventKey(key: string, pod: string): string {
+  return `${key} ${pod}`
+}
+
+function outcomeOf({ phase, condition }: ClaimPlan, refusals: readonly Refusal[]): PersistentIPsOutcome {
+  const failed = condition?.status === 'False' ? [condition] : []
+  const all = [...failed, ...refusals]
+  if (all.length > 0) {
+    const reasons = [...new Set(all.map(({ reason }) => reason as PersistentIPsReason))]
+    return { kind: 'refused', message: [...new Set(all.map(({ message }) => message))].join('; '), reasons }
+  }
+  if (phase === 'Releasing') return { kind: 'releasing', message: 'the claim is being deleted' }
+  if (phase === 'Pending') return { kind: 'pending', message: 'no Pod asks for addresses yet' }
+  return { kind: 'served', message: 'the claim has its addresses' }
+}

@@ -1,0 +1,17 @@
+import type { ObjectRef } from '../../../crd/meta/object.js'
+import type { Holdings, SentEvents } from '../../../plan/index.js'
+import type { PodAttachmentOptions } from '../pod/attachments.js'
+import type { ServingCache } from './watches.js'
+
+export interface ServingOptions extends Omit<PodAttachmentOptions, 'primary'> {
+  readonly terminatingClaim?: 'refuse' | 'serve' | undefined
+}
+
+/** What the plans of the network side read. */
+export interface ServingContext {
+  readonly cache: ServingCache
+  readonly options: ServingOptions
+  readonly holdings: Holdings
+  readonly sent: SentEvents
+  isUnchanged(ref: ObjectRef): boolean
+}

@@ -1,0 +1,163 @@
+import { Pod } from '../../../crd/core/index.js'
+import { IPAMClaim, PRIMARY_CLAIM_ANNOTATION } from '../../../crd/ipamclaims/index.js'
+import { asObject } from '../../../crd/meta/json.js'
+import type { KubeObject } from '../../../crd/meta/object.js'
+import {
+  DEFAULT_NETWORK_ANNOTATION,
+  NETWORKS_ANNOTATION,
+  NetworkAttachmentDefinition,
+  POD_NETWORKS_ANNOTATION,
+  type PodNetwork,
+  readNetworkSelection,
+  readPodNetworks,
+} from '../../../crd/multinet/index.js'
+import { describe } from '../../../errors/index.js'
+import {
+  type CachedObjects,
+  modelWatch,
+  type ParseResult,
+  type TrimmedObject,
+  type TrimmedWatch,
+  type Watch,
+} from '../../../plan/index.js'
+import type { NetworkDefinition } from '../network/definition.js'
+import { readNetwork } from '../network/read-network.js'
+import { CLAIM_OWNER_ANNOTATION } from '../workload/claim-owner.js'
+
+/** The objects that the network side reads. */
+export interface ServingCache {
+  readonly claims: CachedObjects<IPAMClaim>
+  readonly pods: CachedObjects<ServedPod, TrimmedObject>
+  /** Left out: the feature is off. */
+  readonly definitions: CachedObjects<ServedDefinition> | undefined
+}
+
+export function servedClaimWatch(): Watch<IPAMClaim> {
+  return modelWatch(IPAMClaim, { indexes: { network: ({ spec }) => [spec.network] } })
+}
+
+/** A definition of a network, with its age. */
+export interface ServedDefinition {
+  readonly definition: NetworkDefinition
+  readonly createdAt: string | undefined
+}
+
+/** Definitions by their network, and primary ones by their namespace. */
+export function servedDefinitionWatch(): Watch<ServedDefinition> {
+  const model = modelWatch(NetworkAttachmentDefinition)
+  return {
+    ...NetworkAttachmentDefinition.info,
+    parse(object) {
+      const nad = model.parse(object, undefined)
+      if (!nad.ok) return nad
+      const read = readNetwork(nad.value)
+      if (!read.ok) return { ok: false, problem: describe(read.failure) }
+      return { ok: true, value: { definition: read.value, createdAt: object.metadata.creationTimestamp } }
+    },
+    indexes: {
+      network: ({ definition }) => [definition.name],
+      primary: ({ definition }, { metadata }) => (definition.role === 'primary' ? [metadata.namespace ?? ''] : []),
+    },
+  }
+}
+
+/** The parts of a Pod that the network side reads. */
+export interface ServedPod {
+  readonly pod: Pod
+  /** The definitions that it names: `namespace/name`. */
+  readonly nads: readonly string[]
+  /** The claims that it names: `namespace/name`. */
+  readonly claims: readonly string[]
+  /** What it has, in the order of its annotation. */
+  readonly networks: readonly PodNetwork[]
+}
+
+/**
+ * Pods by the claims and the definitions that they name, by the definitions of what they have
+ * (`entry`), and by those of what they lack (`lack`). `namespace/` is the primary network.
+ */
+export function servedPodWatch(): TrimmedWatch<ServedPod> {
+  return {
+    ...Pod.info,
+    keep: trimmed,
+    parse: readPod,
+    indexes: {
+      claim: ({ claims }) => claims,
+      nad: ({ nads, pod }) => [...nads, primaryKey(pod)],
+      entry: ({ networks }) => networks.map(({ network }) => nadOfKey(network)),
+      lack: ({ nads, networks, pod }) => {
+        const has = new Set(networks.map(({ network }) => nadOfKey(network)))
+        return [...nads.filter((nad) => !has.has(nad)), ...(networks.some(isPrimary) ? [] : [primaryKey(pod)])]
+      },
+    },
+  }
+}
+
+function primaryKey({ metadata }: Pod): string {
+  return `${metadata.namespace ?? ''}/`
+}
+
+function isPrimary({ role, network }: PodNetwork): boolean {
+  return role === 'primary' && network !== 'default'
+}
+
+/** The definition of an interface: `namespace/name` of `namespace/name/1`. */
+export function nadOfKey(key: string): string {
+  return key.split('/', 2).join('/')
+}
+
+const READ = [
+  NETWORKS_ANNOTATION,
+  DEFAULT_NETWORK_ANNOTATION,
+  PRIMARY_CLAIM_ANNOTATION,
+  POD_NETWORKS_ANNOTATION,
+  CLAIM_OWNER_ANNOTATION,
+]
+
+function trimmed({ apiVersion, kind, metadata, spec, status }: KubeObject): KubeObject {
+  const { name, namespace, uid, resourceVersion, creationTimestamp, deletionTimestamp, ownerReferences } = metadata
+  const kept = READ.flatMap((key) => {
+    const text = metadata.annotations?.[key]
+    return text === undefined ? [] : [[key, text]]
+  })
+  const { nodeName, hostNetwork } = asObject(spec) ?? {}
+  return {
+    apiVersion,
+    kind,
+    metadata: {
+      ...{ name, namespace, uid, resourceVersion, creationTimestamp, deletionTimestamp, ownerReferences },
+      // a Pod without annotations gets the first one in another way
+      ...(metadata.annotations !== undefined && { annotations: Object.fromEntries(kept) }),
+    },
+    spec: { nodeName, hostNetwork },
+    status: { phase: asObject(status)?.phase },
+  }
+}
+
+function readPod(object: KubeObject): ParseResult<ServedPod> {
+  const read = Pod.safeParse(object)
+  if (!read.ok) return { ok: false, problem: describe(read.failure) }
+  const { namespace = '', annotations = {} } = object.metadata
+  const [selection, primary] = [NETWORKS_ANNOTATION, DEFAULT_NETWORK_ANNOTATION].map((key) =>
+    readNetworkSelection(annotations[key] ?? '', namespace),
+  )
+  if (selection?.ok !== true || primary?.ok !== true) {
+    return { ok: false, problem: 'its network selection cannot be read' }
+  }
+  const text = annotations[POD_NETWORKS_ANNOTATION]
+  const networks = text === undefined ? undefined : readPodNetworks(text)
+  if (networks?.ok === false) return { ok: false, problem: describe(networks.failure) }
+  const own = primary.value[0]?.ipamClaimReference ?? annotations[PRIMARY_CLAIM_ANNOTATION]
+  const claims = [...selection.value.map(({ ipamClaimReference }) => ipamClaimReference), own]
+  return {
+    ok: true,
+    value: {
+      pod: read.value,
+      nads: [...new Set(selection.value.map((each) => `${each.namespace}/${each.name}`))],
+      claims: [
+        ...new Set(claims.flatMap((claim) => (claim === undefined || claim === '' ? [] : [`${namespace}/${claim}`]))),
+      ],
+      networks: networks?.value ?? [],
+    },
+  }
+}

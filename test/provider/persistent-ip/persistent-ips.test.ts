@@ -1,0 +1,253 @@
+import { Pod } from 'ipam-kit/crd/core'
+import { IPAMClaim } from 'ipam-kit/crd/ipamclaims'
+import { NetworkAttachmentDefinition } from 'ipam-kit/crd/multinet'
+import { persistentIPs } from 'ipam-kit/provider/persistent-ip'
+import { describe, expect, test } from 'vitest'
+import { claimOf, OWN_FINALIZER, ovnNad, podIn, ServingWorld } from './serving-world.js'
+
+const DUAL = { subnets: '10.0.0.0/29,fd00::/125' }
+const CLAIM = 'IPAMClaim vm1.blue'
+
+describe('a claim and its Pods', () => {
+  test('the claim gets addresses before its Pod, and keeps them', async () => {
+    const world = await new ServingWorld().put(
+      ovnNad('blue', DUAL),
+      claimOf('vm1.blue'),
+      podIn('p1', ['blue:vm1.blue']),
+    )
+    await world.look()
+    expect(await world.ips('vm1.blue')).toEqual(['10.0.0.1/29', 'fd00::1/125'])
+    expect(await world.has('p1')).toEqual(['10.0.0.1/29', 'fd00::1/125'])
+    expect(world.effects).toEqual(['IPAMClaim vm1.blue', 'Pod p1'])
+    expect(world.outcome(CLAIM)).toBe('served')
+    await (await world.delete(Pod.info, 'p1')).look()
+    expect(world.holders()).toEqual(['10.0.0.1/32 IPAMClaim ns1/vm1.blue', 'fd00::1/128 IPAMClaim ns1/vm1.blue'])
+    await (await world.put(podIn('p2', ['blue:vm1.blue']))).look()
+    expect(await world.has('p2')).toEqual(['10.0.0.1/29', 'fd00::1/125'])
+  })
+
+  test('both Pods of a migration have its addresses, and are one holder', async () => {
+    const world = await new ServingWorld().put(ovnNad('blue'), claimOf('vm1.blue'), podIn('p1', ['blue:vm1.blue']))
+    await world.look()
+    await (await world.put(podIn('p2', ['blue:vm1.blue']))).look()
+    expect([await world.has('p1'), await world.has('p2')]).toEqual([['10.0.0.1/29'], ['10.0.0.1/29']])
+    expect(world.holders()).toEqual(['10.0.0.1/32 IPAMClaim ns1/vm1.blue'])
+  })
+
+  test('a Pod of another owner is refused', async () => {
+    const owner = (uid: string) => ({
+      ownerReferences: [{ apiVersion: 'kubevirt.io/v1', kind: 'VirtualMachineInstance', name: uid, uid }],
+    })
+    const machine = {
+      ownerReferences: [{ apiVersion: 'kubevirt.io/v1', kind: 'VirtualMachine', name: 'vm1', uid: 'm' }],
+    }
+    const world = await new ServingWorld().put(ovnNad('blue'), claimOf('vm1.blue', undefined, machine))
+    await world.put(podIn('mine', ['blue:vm1.blue'], owner('vm1')), podIn('other', ['blue:vm1.blue'], owner('vm2')))
+    await world.look()
+    expect(await world.has('mine')).toEqual(['10.0.0.1/29'])
+    expect(await world.has('other')).toEqual([])
+    expect(world.outcome(CLAIM)).toBe('refused NotOfOwner')
+    expect(world.events).toEqual(['Pod other NotOfOwner'])
+  })
+
+  test('a Pod waits for its claim, and gets no other address', async () => {
+    const world = await new ServingWorld().put(ovnNad('blue'), podIn('p1', ['blue:vm1.blue']))
+    await world.look()
+    expect([world.outcome(CLAIM), await world.has('p1')]).toEqual(['waiting', []])
+    await (await world.put(claimOf('vm1.blue'))).look()
+    expect(await world.has('p1')).toEqual(['10.0.0.1/29'])
+  })
+
+  test('a claim of another network serves no Pod', async () => {
+    const world = await new ServingWorld().put(
+      ovnNad('blue'),
+      ovnNad('green', { name: 'other' }),
+      claimOf('vm1.blue', undefined, {}, 'other'),
+    )
+    await (await world.put(podIn('p1', ['blue:vm1.blue']))).look()
+    expect([world.outcome(CLAIM), await world.has('p1')]).toEqual(['refused NetworkMismatch', []])
+  })
+})
+
+describe('traps', () => {
+  test('T1: a claim that is being deleted gives nothing to the Pod of the next machine', async () => {
+    const world = await new ServingWorld().put(ovnNad('blue'), claimOf('vm1.blue', undefined, OWN_FINALIZER))
+    await (await world.put(podIn('old', ['blue:vm1.blue']))).look()
+    await world.delete(IPAMClaim.info, 'vm1.blue')
+    await (await world.put(podIn('next', ['blue:vm1.blue']))).look()
+    expect([world.outcome(CLAIM), await world.has('next')]).toEqual(['refused ClaimTerminating', []])
+    await world.delete(Pod.info, 'old')
+    await world.change(IPAMClaim.info, 'vm1.blue', { metadata: { finalizers: null } })
+    await (await world.put(claimOf('vm1.blue'))).look()
+    expect([world.outcome(CLAIM), await world.has('next')]).toEqual(['served', await world.ips('vm1.blue')])
+  })
+
+  test('T1: with `serve` it gives its addresses', async () => {
+    const world = new ServingWorld({ terminatingClaim: 'serve' })
+    await world.put(ovnNad('blue'), claimOf('vm1.blue', { ips: ['10.0.0.4/29'] }, OWN_FINALIZER))
+    await world.delete(IPAMClaim.info, 'vm1.blue')
+    await (await world.put(podIn('next', ['blue:vm1.blue']))).look()
+    expect([world.outcome(CLAIM), await world.has('next')]).toEqual(['releasing', ['10.0.0.4/29']])
+  })
+
+  test('T2: two interfaces that name one claim get nothing', async () => {
+    const world = await new ServingWorld().put(ovnNad('blue'), claimOf('vm1.blue'))
+    await (await world.put(podIn('p1', ['blue:vm1.blue', 'blue:vm1.blue']))).look()
+    expect([world.outcome(CLAIM), await world.has('p1')]).toEqual(['refused SharedByInterfaces', []])
+    expect(await world.ips('vm1.blue')).toEqual([])
+  })
+
+  test('T3: an address is free when the last object that has it is gone, and is not freed again', async () => {
+    const world = await new ServingWorld().put(ovnNad('blue'), claimOf('vm1.blue'), podIn('p1', ['blue:vm1.blue']))
+    await world.look()
+    await (await world.delete(IPAMClaim.info, 'vm1.blue')).look()
+    expect(world.holders()).toEqual(['10.0.0.1/32 Pod ns1/p1'])
+    await (await world.put(podIn('p2', ['blue']))).look()
+    expect(await world.has('p2')).toEqual(['10.0.0.2/29'])
+    await (await world.delete(Pod.info, 'p1')).look()
+    await (await world.put(podIn('p3', ['blue']))).look()
+    expect(await world.has('p3')).toEqual(['10.0.0.1/29'])
+    // a late deletion of the first holder changes nothing: the holder is another object now
+    const { apiVersion, kind } = Pod.info
+    world.planner.observe({ kind: 'absent', ref: { apiVersion, kind, namespace: 'ns1', name: 'p1' } } as never)
+    await (await world.put(podIn('p4', ['blue']))).look()
+    expect(await world.has('p4')).toEqual(['10.0.0.3/29'])
+  })
+
+  test('T4: a Pod that cannot be written leaves the addresses with the claim', async () => {
+    const world = await new ServingWorld().put(ovnNad('blue'), claimOf('vm1.blue'), podIn('p1', ['blue:vm1.blue']))
+    world.refuses = (effect) => effect === 'Pod p1'
+    await world.look()
+    expect([await world.ips('vm1.blue'), await world.has('p1')]).toEqual([['10.0.0.1/29'], []])
+    await (await world.put(podIn('p2', ['blue']))).look()
+    expect(await world.has('p2')).toEqual(['10.0.0.2/29'])
+    world.refuses = () => false
+    await world.look()
+    expect(await world.has('p1')).toEqual(['10.0.0.1/29'])
+  })
+
+  test('T5: a network without a free address of one family gives none of the other', async () => {
+    const narrow = { subnets: '10.0.0.0/29,fd00::/127' }
+    const world = await new ServingWorld().put(ovnNad('blue', narrow), claimOf('vm1.blue'), claimOf('vm2.blue'))
+    await (await world.put(podIn('p1', ['blue:vm1.blue']))).look()
+    await (await world.put(podIn('p2', ['blue:vm2.blue']), podIn('p3', ['blue']))).look()
+    expect([await world.ips('vm2.blue'), await world.has('p2'), await world.has('p3')]).toEqual([[], [], []])
+    expect([world.outcome('IPAMClaim vm2.blue'), world.outcome('Pod p3')]).toEqual(
+      Array.from({ length: 2 }, () => 'refused SubnetExhausted'),
+    )
+    expect(world.holders()).toHaveLength(2)
+    await world.delete(Pod.info, 'p3')
+    await (await world.delete(Pod.info, 'p1')).look()
+    await (await world.delete(IPAMClaim.info, 'vm1.blue')).look()
+    expect(await world.has('p2')).toEqual(['10.0.0.1/29', 'fd00::1/127'])
+  })
+
+  test('T5: a claim holds each of its addresses, also when another holder has one of them', async () => {
+    const world = await new ServingWorld().put(ovnNad('blue', DUAL))
+    await world.put(claimOf('vm1.blue', { ips: ['10.0.0.1/29', 'fd00::1/125'] }))
+    await world.put(claimOf('vm2.blue', { ips: ['10.0.0.1/29', 'fd00::2/125'] }), podIn('p2', ['blue:vm2.blue']))
+    await (await world.put(podIn('p3', ['blue']))).look()
+    expect(world.outcome('IPAMClaim vm2.blue')).toBe('refused IPAddressConflict')
+    expect([await world.has('p2'), await world.has('p3')]).toEqual([[], ['10.0.0.2/29', 'fd00::3/125']])
+  })
+
+  test('T8: claims that are wrong stop no other', async () => {
+    const world = await new ServingWorld().put(ovnNad('blue'))
+    const wrong = [['x'], ['10.9.9.9/29'], ['10.0.0.2/29', '10.0.0.2/29'], ['10.0.0.3/29', '']]
+    for (const [index, ips] of wrong.entries()) await world.put(claimOf(`bad${index}`, { ips }))
+    await world.put(claimOf('empty', undefined, {}, ''), claimOf('vm1.blue'), podIn('p1', ['blue:vm1.blue']))
+    await world.put(...wrong.map((_, index) => podIn(`w${index}`, [`blue:bad${index}`])), podIn('p2', ['blue']))
+    await world.look()
+    expect(await world.has('p1')).toHaveLength(1)
+    expect(await world.has('p2')).toHaveLength(1)
+    const given = [...(await world.has('p1')), ...(await world.has('p2'))].sort()
+    expect(given).toEqual(['10.0.0.1/29', '10.0.0.4/29'])
+    expect(world.outcome('IPAMClaim bad0')).toBe('refused InternalError')
+    expect(world.outcome('IPAMClaim bad1')).toBe('refused OutsideNetwork')
+  })
+})
+
+describe('Pods without a claim', () => {
+  test('have an address until they have ended, each interface its own', async () => {
+    const world = await new ServingWorld().put(ovnNad('blue'), podIn('p1', ['blue', 'blue']))
+    await world.look()
+    expect(await world.has('p1')).toEqual(['10.0.0.1/29', '10.0.0.2/29'])
+    await world.change(Pod.info, 'p1', { status: { phase: 'Succeeded' } }, 'status')
+    await (await world.put(podIn('p2', ['blue']))).look()
+    expect(await world.has('p2')).toEqual(['10.0.0.1/29'])
+  })
+
+  test('get one in the primary network of their namespace, also without annotations', async () => {
+    const world = await new ServingWorld().put(ovnNad('main', { role: 'primary' }), podIn('p1', []))
+    await world.look()
+    expect(await world.has('p1')).toEqual(['10.0.0.3/29'])
+  })
+
+  test('that wait for an address get it when one is free', async () => {
+    const world = await new ServingWorld().put(ovnNad('blue', { subnets: '10.0.0.0/30' }))
+    await (await world.put(...['a', 'b', 'c'].map((name) => podIn(name, ['blue'])))).look()
+    const lacking = (await Promise.all(['a', 'b', 'c'].map((name) => world.has(name)))).filter(
+      ({ length }) => length === 0,
+    )
+    expect([lacking.length, world.outcome('Pod c')]).toEqual([1, 'refused SubnetExhausted'])
+    await (await world.delete(Pod.info, 'a')).look()
+    expect(await world.has('c')).toEqual(['10.0.0.1/30'])
+  })
+
+  test('keep their address when their definition is deleted', async () => {
+    const world = await new ServingWorld().put(ovnNad('blue'), ovnNad('also'), podIn('p1', ['blue']))
+    await world.look()
+    await (await world.delete(NetworkAttachmentDefinition.info, 'blue')).look()
+    await (await world.put(podIn('p2', ['also']))).look()
+    expect([await world.has('p1'), await world.has('p2')]).toEqual([['10.0.0.1/29'], ['10.0.0.2/29']])
+  })
+
+  test('wait for a definition', async () => {
+    const world = await new ServingWorld().put(podIn('p1', ['blue']))
+    await world.look()
+    expect(world.outcome('Pod p1')).toBe('waiting')
+    await (await world.put(ovnNad('blue'))).look()
+    expect(await world.has('p1')).toEqual(['10.0.0.1/29'])
+  })
+})
+
+describe('the program', () => {
+  test('has the same holders in any order of its start', async () => {
+    const world = await new ServingWorld().put(ovnNad('blue'), claimOf('vm1.blue'), podIn('p1', ['blue:vm1.blue']))
+    await (await world.put(podIn('p2', ['blue']))).look()
+    const lists = await Promise.all(
+      [IPAMClaim.info, Pod.info, NetworkAttachmentDefinition.info].map((info) => world.store.list(info)),
+    )
+    const objects = lists.flatMap((list) => (list.ok ? list.value.items : []))
+    for (const order of ordersOf(objects)) {
+      const planner = persistentIPs()
+      for (const object of order) planner.observe({ kind: 'present', object })
+      world.planner = planner
+      expect(world.holders()).toEqual(['10.0.0.1/32 IPAMClaim ns1/vm1.blue', '10.0.0.2/32 Pod ns1/p2'])
+      expect(planner.plan('IPAMClaim ns1/vm1.blue', { nowMs: 0 })?.effects).toEqual([])
+      expect(planner.plan('Pod ns1/p2', { nowMs: 0 })?.effects).toEqual([])
+    }
+  })
+
+  test('switched off writes nothing, claims hold what they have, and it goes on when it is on', async () => {
+    const world = await new ServingWorld().put(ovnNad('blue'), claimOf('vm1.blue'), podIn('p1', ['blue:vm1.blue']))
+    await world.look()
+    world.planner = persistentIPs({ enabled: false })
+    await world.put(claimOf('vm2.blue'), podIn('p2', ['blue:vm2.blue']), podIn('p3', ['blue']))
+    await world.look()
+    expect(world.effects).toEqual([])
+    expect(world.planner.watches.map(({ kind }) => kind)).toEqual(['IPAMClaim', 'Pod'])
+    expect(world.holders()).toEqual(['10.0.0.1/32 IPAMClaim ns1/vm1.blue'])
+    expect(world.outcome('IPAMClaim vm2.blue')).toBe('off')
+    await (await world.delete(IPAMClaim.info, 'vm1.blue')).look()
+    expect(world.holders()).toEqual([])
+    world.planner = persistentIPs()
+    await world.look()
+    expect(new Set([...(await world.has('p1')), ...(await world.has('p2')), ...(await world.has('p3'))]).size).toBe(3)
+  })
+})
+
+function ordersOf<T>(all: readonly T[]): readonly (readonly T[])[] {
+  if (all.length <= 1) return [all]
+  return all.flatMap((first, index) => ordersOf(all.toSpliced(index, 1)).map((rest) => [first, ...rest]))
+}
