@@ -109,9 +109,19 @@ describe('traps', () => {
     expect(await world.has('p3')).toEqual(['10.0.0.1/29'])
     // a late deletion of the first holder changes nothing: the holder is another object now
     const { apiVersion, kind } = Pod.info
-    world.planner.observe({ kind: 'absent', ref: { apiVersion, kind, namespace: 'ns1', name: 'p1' } } as never)
+    world.planner.observe({ kind: 'absent', ref: { apiVersion, kind, namespace: 'ns1', name: 'p1' } })
     await (await world.put(podIn('p4', ['blue']))).look()
     expect(await world.has('p4')).toEqual(['10.0.0.3/29'])
+  })
+
+  test('T3: a claim that is made again gets the addresses of its Pod that lives', async () => {
+    const world = await new ServingWorld().put(ovnNad('blue'), podIn('p0', ['blue']))
+    await (await world.look()).put(claimOf('vm1.blue'), podIn('p1', ['blue:vm1.blue']))
+    await (await world.look()).delete(IPAMClaim.info, 'vm1.blue')
+    await (await world.delete(Pod.info, 'p0')).look()
+    await (await world.put(claimOf('vm1.blue'))).look()
+    expect(await world.ips('vm1.blue')).toEqual(['10.0.0.2/29'])
+    expect(world.holders()).toEqual(['10.0.0.2/32 IPAMClaim ns1/vm1.blue'])
   })
 
   test('T4: a Pod that cannot be written leaves the addresses with the claim', async () => {
@@ -200,6 +210,16 @@ describe('Pods without a claim', () => {
     await (await world.delete(NetworkAttachmentDefinition.info, 'blue')).look()
     await (await world.put(podIn('p2', ['also']))).look()
     expect([await world.has('p1'), await world.has('p2')]).toEqual([['10.0.0.1/29'], ['10.0.0.2/29']])
+  })
+
+  test('keep the address of their claim when the network honours claims no more', async () => {
+    const world = await new ServingWorld().put(ovnNad('blue'), claimOf('vm1.blue'), podIn('p1', ['blue:vm1.blue']))
+    await world.look()
+    const { spec } = ovnNad('blue', { allowPersistentIPs: false })
+    await (await world.change(NetworkAttachmentDefinition.info, 'blue', { spec: spec as never })).look()
+    expect([world.outcome('Pod p1'), await world.has('p1')]).toEqual(['served', ['10.0.0.1/29']])
+    await (await world.put(podIn('p2', ['blue:vm1.blue']))).look()
+    expect(await world.has('p2')).toEqual(['10.0.0.2/29'])
   })
 
   test('wait for a definition', async () => {

@@ -2,7 +2,7 @@ import type * as Address from '../../../cidr/nouns/address.js'
 import type * as Prefix from '../../../cidr/nouns/prefix.js'
 import * as RangeSet from '../../../cidr/nouns/range-set.js'
 import type { Plan } from '../../../plan/index.js'
-import { hostOf } from './holds.js'
+import { hostOf, KEYS } from './holds.js'
 import { interfacesOf, type PodInterface } from './networks.js'
 import type { PersistentIPsOutcome } from './outcome.js'
 import { type PodPlan, podPlan } from './pod-plan.js'
@@ -10,6 +10,7 @@ import { podStage } from './pod-stage.js'
 import { type GivenInterface, writePod } from './pod-writes.js'
 import type { ServingContext } from './serving-context.js'
 import { familiesOf, networkSpace, ofFamily, withLength } from './space.js'
+import type { ServedPod } from './watches.js'
 
 /** Plans what a Pod gets for its interfaces without a claim. */
 export function planPod(key: string, name: string, context: ServingContext): Plan<PersistentIPsOutcome> | undefined {
@@ -22,7 +23,7 @@ export function planPod(key: string, name: string, context: ServingContext): Pla
   const { interfaces, problems } = interfacesOf(served, cache, options)
   const given: GivenInterface[] = []
   for (const one of interfaces.filter((each) => !isOfClaim(each))) {
-    given.push({ interface: one, plan: planOf(key, served.pod.metadata.name, one, given, context) })
+    given.push({ interface: one, plan: planOf(key, served, one, given, context) })
   }
   if (given.length === 0 && problems.length === 0) return undefined
   const refusals = given.flatMap(({ plan }) => (plan.kind === 'refused' ? [plan] : []))
@@ -39,7 +40,7 @@ function isOfClaim({ attachment, network }: PodInterface): boolean {
 /** @param before what the plan gives other interfaces, which no other holder has yet */
 function planOf(
   key: string,
-  pod: string,
+  { pod, claims }: ServedPod,
   { network: { definition }, attachment, has }: PodInterface,
   before: readonly GivenInterface[],
   { holdings, options }: ServingContext,
@@ -48,9 +49,11 @@ function planOf(
   const taken = before.flatMap(({ interface: { network }, plan }) =>
     network.definition.name === definition.name && plan.kind === 'given' ? plan.addresses.map(addressOf) : [],
   )
+  // a network that no longer honours claims: the Pod keeps what its claim holds
+  const own = new Set([key, ...(has === undefined ? [] : claims.map((name) => KEYS.format('IPAMClaim', name)))])
   const free = RangeSet.subtract(networkSpace(definition).automatic, RangeSet.fromAddresses(taken))
   return podPlan({
-    pod,
+    pod: pod.metadata.name,
     network: definition,
     requests: attachment.ips,
     requestedMAC: attachment.mac,
@@ -58,7 +61,7 @@ function planOf(
     mac: has?.mac,
     isTaken: (address) =>
       RangeSet.contains(RangeSet.fromAddresses(taken), address) ||
-      ledger.holders(hostOf(address)).some(({ holder }) => holder.key !== key),
+      ledger.holders(hostOf(address)).some(({ holder }) => !own.has(holder.key)),
     next() {
       const found = familiesOf(definition).map((family) => ledger.next({ within: ofFamily(free, family) }))
       return found.some((one) => one === undefined)
