@@ -210,6 +210,12 @@ describe('Pods without a claim', () => {
     await (await world.delete(NetworkAttachmentDefinition.info, 'blue')).look()
     await (await world.put(podIn('p2', ['also']))).look()
     expect([await world.has('p1'), await world.has('p2')]).toEqual([['10.0.0.1/29'], ['10.0.0.2/29']])
+    // also when the program reads Pods before definitions
+    const lists = await Promise.all([Pod.info, NetworkAttachmentDefinition.info].map((info) => world.store.list(info)))
+    world.planner = persistentIPs()
+    const objects = lists.flatMap((list) => (list.ok ? list.value.items : []))
+    for (const object of objects) world.planner.observe({ kind: 'present', object })
+    expect(world.holders()).toEqual(['10.0.0.1/32 Pod ns1/p1', '10.0.0.2/32 Pod ns1/p2'])
   })
 
   test('keep the address of their claim when the network honours claims no more', async () => {
@@ -249,7 +255,7 @@ describe('the program', () => {
     }
   })
 
-  test('switched off writes nothing, claims hold what they have, and it goes on when it is on', async () => {
+  test('switched off writes nothing, claims hold what they have, and it continues when it is on', async () => {
     const world = await new ServingWorld().put(ovnNad('blue'), claimOf('vm1.blue'), podIn('p1', ['blue:vm1.blue']))
     await world.look()
     world.planner = persistentIPs({ enabled: false })

@@ -30,34 +30,35 @@ export function holdingsOfClaim({ object }: Parsed<KubeObject>): readonly Holdin
  * both: the Pods of a migration are in no conflict. An address in a network whose definition is not
  * there is held in all networks that have it.
  */
-export function holdingsOfPod(entry: Parsed<ServedPod>, cache: ServingCache): readonly Holding[] {
+export function holdingsOfPod(
+  entry: Parsed<ServedPod>,
+  cache: ServingCache,
+): { readonly holdings: readonly Holding[]; readonly isDefined: boolean } {
   const { object } = entry
-  const names = entry.ok ? entry.value.claims : []
-  const claims = names.flatMap((name) => cache.claims.get(name) ?? [])
-  return heldByPod({ spec: {}, ...object } as Pod).flatMap(({ network, prefix }) => {
-    if (network === DEFAULT_NETWORK) return []
+  const { metadata } = object
+  const claims = (entry.ok ? entry.value.claims : []).flatMap((name) => cache.claims.get(name) ?? [])
+  const held = heldByPod({ spec: {}, ...object } as Pod).filter(({ network }) => network !== DEFAULT_NETWORK)
+  const own = { key: KEYS.format('Pod', nameKey(metadata)), ownerUid: metadata.uid }
+  const holdings = held.flatMap(({ network, prefix }) => {
     const field = `metadata.annotations[k8s.ovn.org/pod-networks][${network}]`
-    const pools = poolsOf(nadOfKey(network), prefix, cache)
-    const claim = claims.find(
-      (each) => (pools.length === 0 || pools.includes(each.spec.network)) && holds(each, prefix),
-    )
+    const known = cache.definitions?.get(nadOfKey(network))?.definition.name
+    const claim = claims.find((each) => (known ?? each.spec.network) === each.spec.network && holds(each, prefix))
     if (claim !== undefined) {
-      const { metadata, spec } = claim
-      const key = KEYS.format('IPAMClaim', metadata)
-      return [{ pool: spec.network, prefix, key, ownerUid: metadata.uid, field }]
+      const key = KEYS.format('IPAMClaim', claim.metadata)
+      return [{ pool: claim.spec.network, prefix, key, ownerUid: claim.metadata.uid, field }]
     }
-    const key = KEYS.format('Pod', nameKey(object.metadata))
-    return pools.map((pool) => ({ pool, prefix, key, ownerUid: object.metadata.uid, field }))
+    const pools = known === undefined ? poolsWith(prefix, cache) : [known]
+    return pools.map((pool) => ({ pool, prefix, ...own, field }))
   })
+  return { holdings, isDefined: held.every(({ network }) => cache.definitions?.get(nadOfKey(network)) !== undefined) }
 }
 
 function holds(claim: KubeObject, prefix: Prefix.Prefix): boolean {
   return holdingsOfClaim({ ok: true, value: claim, object: claim }).some((one) => Prefix.equals(one.prefix, prefix))
 }
 
-function poolsOf(nad: string, { address }: Prefix.Prefix, { definitions }: ServingCache): readonly string[] {
-  const known = definitions?.get(nad)
-  if (known !== undefined) return [known.definition.name]
+/** The networks that have an address. */
+function poolsWith({ address }: Prefix.Prefix, { definitions }: ServingCache): readonly string[] {
   const names = [...(definitions ?? [])].flatMap(({ definition: { name, subnets } }) =>
     subnets.some(({ prefix }) => Prefix.contains(prefix, address)) ? [name] : [],
   )

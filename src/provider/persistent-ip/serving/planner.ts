@@ -2,7 +2,14 @@ import { Ledger } from '../../../allocator/index.js'
 import * as RangeSet from '../../../cidr/nouns/range-set.js'
 import { type KubeObject, nameKey } from '../../../crd/meta/object.js'
 import { check, type KindOf } from '../../../errors/check.js'
-import { type Delta, definePlanner, type Holdings, type Planner, type PlannerWatches } from '../../../plan/index.js'
+import {
+  type Delta,
+  definePlanner,
+  type Holdings,
+  type Parsed,
+  type Planner,
+  type PlannerWatches,
+} from '../../../plan/index.js'
 import { holdingsOfClaim, holdingsOfPod, KEYS } from './holds.js'
 import { decides, nameOfPod, networkNamed } from './networks.js'
 import type { PersistentIPsOutcome } from './outcome.js'
@@ -41,7 +48,11 @@ const OPTIONS: KindOf<PersistentIPsOptions> = {
   defaultNetworkNamespace: 'text?',
 }
 
-type State = { readonly cache: ServingCache }
+type State = {
+  readonly cache: ServingCache
+  /** The names of Pods that have an address in a network whose definition is not there. */
+  readonly undefinedPods: Set<string>
+}
 type Context = { readonly state: State; readonly holdings: Holdings }
 
 /**
@@ -61,13 +72,14 @@ type Context = { readonly state: State; readonly holdings: Holdings }
  *
  * @throws IpamError `INVALID_ARGUMENT`
  * @example
- * persistentIPs().watches.map(({ kind }) => kind) // ['IPAMClaim', 'Pod', 'NetworkAttachmentDefinition']
+ * persistentIPs().watches.map(({ kind }) => kind) // ['NetworkAttachmentDefinition', 'IPAMClaim', 'Pod']
  */
 export function persistentIPs(options: PersistentIPsOptions = {}): Planner<PersistentIPsOutcome> {
   check('persistentIPs', 'options', options, OPTIONS)
   const { enabled = true } = options
   const [claims, pods, definitions] = [servedClaimWatch(), servedPodWatch(), servedDefinitionWatch()]
-  const watches: PlannerWatches = { claims, pods, ...(enabled && { definitions }) }
+  // definitions first: what a Pod holds depends on them
+  const watches: PlannerWatches = { ...(enabled && { definitions }), claims, pods }
   return definePlanner<PersistentIPsOutcome, PlannerWatches, State>({
     name: 'persistent-ips',
     watches,
@@ -77,11 +89,12 @@ export function persistentIPs(options: PersistentIPsOptions = {}): Planner<Persi
         pods: objects.open(pods),
         definitions: enabled ? objects.open(definitions) : undefined,
       },
+      undefinedPods: new Set(),
     }),
     ledger: () => new Ledger({ space: RangeSet.empty }),
     holds: {
       claims: (entry) => holdingsOfClaim(entry),
-      pods: (entry, { state }) => holdingsOfPod(entry, state.cache),
+      pods: (entry, { state }) => heldByServedPod(entry, state),
     },
     wakes: {
       claims: ({ ref }, { state: { cache }, holdings }) => {
@@ -89,9 +102,10 @@ export function persistentIPs(options: PersistentIPsOptions = {}): Planner<Persi
         holdings.refresh('pods', named.map(nameOfPod))
         return [KEYS.format('IPAMClaim', ref)]
       },
-      pods: (delta: Delta<ServedPod>, { sent }) => {
+      pods: (delta: Delta<ServedPod>, { sent, state }) => {
         const keys = keysOfPod(delta)
         const about = delta.now === undefined ? keys : []
+        if (delta.now === undefined) state.undefinedPods.delete(nameKey(delta.ref))
         for (const key of about) sent.forget(key === keys[0] ? key : eventKey(key, nameKey(delta.ref)))
         return keys
       },
@@ -112,6 +126,14 @@ export function persistentIPs(options: PersistentIPsOptions = {}): Planner<Persi
   })
 }
 
+function heldByServedPod(entry: Parsed<ServedPod>, { cache, undefinedPods }: State) {
+  const { holdings, isDefined } = holdingsOfPod(entry, cache)
+  const name = nameKey(entry.object.metadata)
+  if (isDefined) undefinedPods.delete(name)
+  else undefinedPods.add(name)
+  return holdings
+}
+
 function keysOfPod({ ref, before, now }: Delta<ServedPod>): readonly string[] {
   const claims = [before, now].flatMap((entry) => (entry?.ok === true ? entry.value.claims : []))
   return [KEYS.format('Pod', ref), ...new Set(claims.map((name) => KEYS.format('IPAMClaim', name)))]
@@ -128,7 +150,8 @@ function keysOf(pods: Iterable<ServedPod>): readonly string[] {
  * The claims of its network, and the Pods that name a definition: if it decides about its network,
  * any definition of it.
  */
-function keysOfDefinition({ ref, before, now }: Delta<ServedDefinition>, { state: { cache }, holdings }: Context) {
+function keysOfDefinition({ ref, before, now }: Delta<ServedDefinition>, { state, holdings }: Context) {
+  const { cache, undefinedPods } = state
   const { definitions, pods } = cache
   const versions = [before, now].flatMap((entry) => (entry?.ok === true ? [entry.value] : []))
   const names = new Set(versions.map(({ definition }) => definition.name))
@@ -138,6 +161,9 @@ function keysOfDefinition({ ref, before, now }: Delta<ServedDefinition>, { state
     holdings.ledger(name).setSpace({ space })
   }
   holdings.refresh('pods', pods.by('entry', nameKey(ref)).map(nameOfPod))
+  // a network that appears may have addresses of Pods of other definitions
+  if ([...names].some((name) => definitions?.countBy('network', name) === 1))
+    holdings.refresh('pods', [...undefinedPods])
   const deciding = versions.filter((version) => decides(version, cache)).map(({ definition }) => definition.name)
   const all = [...new Set(deciding)].flatMap((name) => definitions?.by('network', name) ?? [])
   const nads = new Set([nameKey(ref), ...all.map(({ definition }) => definition.nad)])
