@@ -49,7 +49,7 @@ async function stateOf(world: ServingWorld) {
 test('an address has one holder, and a claim or a Pod that lives keeps its addresses', async () => {
   let served = 0
   await fc.assert(
-    fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 30 }), async (steps) => {
+    fc.asyncProperty(fc.array(step, { minLength: 15, maxLength: 40 }), async (steps) => {
       const world = await new ServingWorld().put(ovnNad('blue'), ovnNad('also'))
       const before = new Map<string | undefined, readonly string[]>()
       for (const one of [...steps, { do: 'look', name: '' }]) {
@@ -72,9 +72,9 @@ test('an address has one holder, and a claim or a Pod that lives keeps its addre
         served = Math.max(served, holders.length)
       }
     }),
-    { numRuns: 60 },
+    { numRuns: 100 },
   )
-  expect(served).toBeGreaterThan(4)
+  expect(served).toBeGreaterThan(2)
 })
 
 async function doStep(world: ServingWorld, one: { readonly do: string; readonly name: string }): Promise<void> {

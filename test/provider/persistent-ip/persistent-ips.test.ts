@@ -136,6 +136,18 @@ describe('traps', () => {
     expect(await world.has('p1')).toEqual(['10.0.0.1/29'])
   })
 
+  test('T4: Pods that cannot be written do not wake each other', async () => {
+    const world = await new ServingWorld().put(ovnNad('blue', { subnets: '10.0.0.0/30' }))
+    await world.put(...['p1', 'p2', 'p3', 'p4'].map((name) => podIn(name, ['blue'])))
+    world.refuses = (effect) => effect.startsWith('Pod')
+    await world.look()
+    expect(world.effects.length).toBeLessThan(20)
+    world.refuses = () => false
+    await world.look()
+    const given = await Promise.all(['p1', 'p2', 'p3', 'p4'].map((name) => world.has(name)))
+    expect(given.flat().sort()).toEqual(['10.0.0.1/30', '10.0.0.2/30'])
+  })
+
   test('T5: a network without a free address of one family gives none of the other', async () => {
     const narrow = { subnets: '10.0.0.0/29,fd00::/127' }
     const world = await new ServingWorld().put(ovnNad('blue', narrow), claimOf('vm1.blue'), claimOf('vm2.blue'))
@@ -226,6 +238,35 @@ describe('Pods without a claim', () => {
     expect([world.outcome('Pod p1'), await world.has('p1')]).toEqual(['served', ['10.0.0.1/29']])
     await (await world.put(podIn('p2', ['blue:vm1.blue']))).look()
     expect(await world.has('p2')).toEqual(['10.0.0.2/29'])
+  })
+
+  test('keep what their annotation has of other networks', async () => {
+    const other = { default: { ip_addresses: ['10.0.0.1/24'], extra: 'x' } }
+    const pod = podIn('p1', ['blue'])
+    const annotations = { ...pod.metadata.annotations, 'k8s.ovn.org/pod-networks': JSON.stringify(other) }
+    const world = await new ServingWorld().put(ovnNad('blue'), podIn('p1', ['blue'], { annotations }))
+    await world.look()
+    expect(await world.annotation('p1')).toEqual({
+      ...other,
+      'ns1/blue': {
+        ip_addresses: ['10.0.0.1/29'],
+        mac_address: '0a:58:0a:00:00:01',
+        ip_address: '10.0.0.1/29',
+        role: 'secondary',
+      },
+    })
+  })
+
+  test('get nothing by a definition that differs from the one that decides', async () => {
+    const world = await new ServingWorld().put(ovnNad('also', {}), ovnNad('blue', { subnets: '10.0.0.0/24' }))
+    await (await world.put(podIn('p1', ['blue']), podIn('p2', ['also']))).look()
+    expect([world.outcome('Pod p1'), await world.has('p1'), await world.has('p2')]).toEqual([
+      'waiting',
+      [],
+      ['10.0.0.1/29'],
+    ])
+    await (await world.delete(NetworkAttachmentDefinition.info, 'also')).look()
+    expect(await world.has('p1')).toEqual(['10.0.0.2/24'])
   })
 
   test('wait for a definition', async () => {

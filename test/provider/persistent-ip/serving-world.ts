@@ -122,12 +122,16 @@ export class ServingWorld {
 
   /** The addresses of a Pod in each of its networks. */
   async has(pod: string): Promise<readonly string[]> {
-    const found = await this.#get(Pod.info, pod)
-    const text = found?.metadata.annotations?.[POD_NETWORKS]
-    if (text === undefined) return []
+    const text = JSON.stringify((await this.annotation(pod)) ?? {})
     return unwrap(readPodNetworks(text)).flatMap(({ addresses }) =>
       addresses.map(({ address, prefixLength = 0 }) => Prefix.format(Prefix.of(address, prefixLength))),
     )
+  }
+
+  /** The annotation of a Pod with its addresses. */
+  async annotation(pod: string): Promise<unknown> {
+    const text = (await this.#get(Pod.info, pod))?.metadata.annotations?.[POD_NETWORKS]
+    return text === undefined ? undefined : JSON.parse(text)
   }
 
   /** `10.0.0.1/32 IPAMClaim ns1/vm1.blue`. */

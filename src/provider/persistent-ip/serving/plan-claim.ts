@@ -11,7 +11,7 @@ import type { PersistentIPsOutcome, PersistentIPsReason } from './outcome.js'
 import { type PodPlan, podPlan } from './pod-plan.js'
 import { podStage } from './pod-stage.js'
 import { addressesOf, writePod } from './pod-writes.js'
-import type { ServingContext } from './serving-context.js'
+import { type ServingContext, waitsForAddress } from './serving-context.js'
 import type { ServedPod } from './watches.js'
 
 /** A Pod that names the claim, with its interfaces that do. */
@@ -81,6 +81,7 @@ function planWith(
     next: (within) => ledger.next({ within })?.address,
     terminatingClaim: context.options.terminatingClaim,
   })
+  if (waitsForAddress(plan.condition?.reason)) context.wait(claim.spec.network)
   const writes = asking.flatMap((user) => {
     const given = planOfPod(user, plan, isTaken)
     if (given.kind === 'refused') refusals.set(user, given)

@@ -8,7 +8,7 @@ import type { PersistentIPsOutcome } from './outcome.js'
 import { type PodPlan, podPlan } from './pod-plan.js'
 import { podStage } from './pod-stage.js'
 import { type GivenInterface, writePod } from './pod-writes.js'
-import type { ServingContext } from './serving-context.js'
+import { type ServingContext, waitsForAddress } from './serving-context.js'
 import { familiesOf, networkSpace, ofFamily, withLength } from './space.js'
 import type { ServedPod } from './watches.js'
 
@@ -23,7 +23,9 @@ export function planPod(key: string, name: string, context: ServingContext): Pla
   const { interfaces, problems } = interfacesOf(served, cache, options)
   const given: GivenInterface[] = []
   for (const one of interfaces.filter((each) => !isOfClaim(each))) {
-    given.push({ interface: one, plan: planOf(key, served, one, given, context) })
+    const plan = planOf(key, served, one, given, context)
+    if (plan.kind === 'refused' && waitsForAddress(plan.reason)) context.wait(one.network.definition.name)
+    given.push({ interface: one, plan })
   }
   if (given.length === 0 && problems.length === 0) return undefined
   const refusals = given.flatMap(({ plan }) => (plan.kind === 'refused' ? [plan] : []))

@@ -52,6 +52,8 @@ type State = {
   readonly cache: ServingCache
   /** The names of Pods that have an address in a network whose definition is not there. */
   readonly undefinedPods: Set<string>
+  /** The keys of plans that wait for an address, by network, until one is free. */
+  readonly waiting: Map<string, Set<string>>
 }
 type Context = { readonly state: State; readonly holdings: Holdings }
 
@@ -90,6 +92,7 @@ export function persistentIPs(options: PersistentIPsOptions = {}): Planner<Persi
         definitions: enabled ? objects.open(definitions) : undefined,
       },
       undefinedPods: new Set(),
+      waiting: new Map(),
     }),
     ledger: () => new Ledger({ space: RangeSet.empty }),
     holds: {
@@ -113,13 +116,21 @@ export function persistentIPs(options: PersistentIPsOptions = {}): Planner<Persi
         definitions: (delta: Delta<ServedDefinition>, context: Context) => keysOfDefinition(delta, context),
       }),
     },
-    moved: ({ freed, others }, { state: { cache } }) => {
-      const pools = new Set(freed.map(({ pool }) => pool))
-      return [...others, ...[...pools].flatMap((pool) => lacking(pool, cache))]
-    },
-    plan(key, { state: { cache }, holdings, sent, isUnchanged }, { nowMs }) {
+    moved: ({ freed, others }, { state: { waiting } }) => [
+      ...others,
+      // only those that have found none: the writes of others may be refused again and again
+      ...freed.flatMap(({ pool }) => {
+        const keys = [...(waiting.get(pool) ?? [])]
+        waiting.delete(pool)
+        return keys
+      }),
+    ],
+    plan(key, { state: { cache, waiting }, holdings, sent, isUnchanged }, { nowMs }) {
       const read = KEYS.read(key)
-      const context = { cache, options, holdings, sent, isUnchanged }
+      const wait = (network: string) => {
+        waiting.set(network, (waiting.get(network) ?? new Set()).add(key))
+      }
+      const context = { cache, options, holdings, sent, isUnchanged, wait }
       if (read === undefined) return undefined
       return read.kind === 'Pod' ? planPod(key, read.name, context) : planClaim(key, read.name, context, nowMs)
     },
@@ -176,12 +187,4 @@ function keysOfDefinition({ ref, before, now }: Delta<ServedDefinition>, { state
   return [
     ...new Set([...keysOf(named), ...claims.map(({ metadata }: KubeObject) => KEYS.format('IPAMClaim', metadata))]),
   ]
-}
-
-/** The Pods and claims that lack addresses of a network. */
-function lacking(network: string, { definitions, pods }: ServingCache): readonly string[] {
-  const lack = (definitions?.by('network', network) ?? []).flatMap(({ definition: { nad, role } }) =>
-    pods.by('lack', role === 'primary' ? `${nad.slice(0, nad.indexOf('/'))}/` : nad),
-  )
-  return [...new Set(keysOf(lack))]
 }

@@ -14,4 +14,11 @@ export interface ServingContext {
   readonly holdings: Holdings
   readonly sent: SentEvents
   isUnchanged(ref: ObjectRef): boolean
+  /** The plan waits for an address of a network. */
+  wait(network: string): void
+}
+
+/** Whether a plan that is refused can succeed when an address is free. */
+export function waitsForAddress(reason: string | undefined): boolean {
+  return reason === 'SubnetExhausted' || reason === 'IPAddressConflict'
 }

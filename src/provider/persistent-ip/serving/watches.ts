@@ -73,8 +73,8 @@ export interface ServedPod {
 }
 
 /**
- * Pods by the claims and the definitions that they name, by the definitions of what they have
- * (`entry`), and by those of what they lack (`lack`). `namespace/` is the primary network.
+ * Pods by the claims and the definitions that they name, and by the definitions of what they have
+ * (`entry`). `namespace/` is the primary network.
  */
 export function servedPodWatch(): TrimmedWatch<ServedPod> {
   return {
@@ -85,20 +85,12 @@ export function servedPodWatch(): TrimmedWatch<ServedPod> {
       claim: ({ claims }) => claims,
       nad: ({ nads, pod }) => [...nads, primaryKey(pod)],
       entry: ({ networks }) => networks.map(({ network }) => nadOfKey(network)),
-      lack: ({ nads, networks, pod }) => {
-        const has = new Set(networks.map(({ network }) => nadOfKey(network)))
-        return [...nads.filter((nad) => !has.has(nad)), ...(networks.some(isPrimary) ? [] : [primaryKey(pod)])]
-      },
     },
   }
 }
 
 function primaryKey({ metadata }: Pod): string {
   return `${metadata.namespace ?? ''}/`
-}
-
-function isPrimary({ role, network }: PodNetwork): boolean {
-  return role === 'primary' && network !== 'default'
 }
 
 /** The definition of an interface: `namespace/name` of `namespace/name/1`. */
