@@ -12,9 +12,14 @@ export function networkOf(range: string): BlockNetwork {
 }
 
 /** One ADD of a process without a cache. */
-export async function addOnBlocks(store: Store, network: BlockNetwork, name: string): Promise<void> {
+export async function addOnBlocks(
+  store: Store,
+  network: BlockNetwork,
+  name: string,
+  nodeName = 'node-a',
+): Promise<void> {
   const pod = { podNamespace: 'default', podName: name, podUid: `uid-of-${name}`, containerId: name, ifname: 'net1' }
-  const added = await runTask(blockAdd({ network, ...pod, nodeName: 'node-a' }), store, { now: Date.now })
+  const added = await runTask(blockAdd({ network, ...pod, nodeName }), store, { now: Date.now })
   if (added.kind !== 'done' || added.outcome.kind !== 'allocated') throw new Error(JSON.stringify(added))
 }
 
