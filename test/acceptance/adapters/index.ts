@@ -105,6 +105,7 @@ export const allocatorLevel: ReadonlySet<string> = new Set([
   'consumer-harvester',
   'nodeipam-cidrset',
   'persistent-allocators',
+  'persistent-claim-reconciler',
   'whereabouts-metallb-pools',
   'whereabouts-other-allocators',
 ])

@@ -207,16 +207,7 @@ describe('the oddities of a row', () => {
     ],
     [
       'an address between the bounds',
-      one(
-        '7',
-        {},
-        {
-          networks: [
-            { range: RANGE, range_start: '10.0.0.9', range_end: '10.0.0.18' },
-            { range: RANGE, range_start: '10.0.0.19' },
-          ],
-        },
-      ),
+      one('7', {}, { networks: [9, 19].map((n) => ({ range: RANGE, range_start: `10.0.0.${n}` })) }),
       ['not-given 7 10.0.0.7', '!ambiguous 7 10.0.0.7'],
     ],
     ['no reservation', one('7', {}, { reservations: [] }), ['no-reservation 7 10.0.0.7']],

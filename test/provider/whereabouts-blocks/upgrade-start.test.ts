@@ -125,19 +125,6 @@ describe('startUpgrade', () => {
     expect(await made.leaseSpec()).toBe('STORE_NOT_FOUND')
   })
 
-  test('refuses networks whose pools of blocks would give one address', async () => {
-    const made = await new UpgradeWorld([IPAM, { ...IPAM, range_start: '10.0.0.3' }]).prepare()
-    await made.put(oldPool(IPAM.range))
-    expect(await made.start(POOL)).toMatchObject({ kind: 'notReady', oddities: [{ kind: 'target' }] })
-    const apart = [
-      { ...IPAM, range_end: '10.0.0.2' },
-      { ...IPAM, range_start: '10.0.0.3' },
-    ]
-    const other = await new UpgradeWorld(apart).prepare()
-    await other.put(oldPool(IPAM.range))
-    expect(await other.start(POOL)).toMatchObject({ kind: 'phase' })
-  })
-
   test('does nothing for another phase', async () => {
     const made = await new UpgradeWorld([IPAM]).prepare()
     made.knowsPhases = true

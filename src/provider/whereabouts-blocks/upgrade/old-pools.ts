@@ -1,11 +1,9 @@
 import * as Prefix from '../../../cidr/nouns/prefix.js'
-import * as RangeSet from '../../../cidr/nouns/range-set.js'
 import { asObject } from '../../../crd/meta/json.js'
 import { isDeleting, type KubeObject } from '../../../crd/meta/object.js'
 import { IPPool, type PoolRows, poolName, poolNamePrefix, readRows } from '../../../crd/whereabouts/index.js'
 import type { WhereaboutsConfig } from '../../whereabouts/config/types.js'
 import { type RangePool, rangePoolsOf } from '../config/range-pool.js'
-import { givenBy } from '../tasks/places.js'
 import type { UpgradeOddity } from './report.js'
 
 /** A range of a network, with the name of its pool of whereabouts. */
@@ -63,22 +61,13 @@ function oldPool(object: KubeObject, named: readonly NamedRange[]): OldPool {
   else if (!Prefix.equals(first.prefix, masked)) {
     oddities.push(obstacle('range', `its networks have ${Prefix.format(first.prefix)}, and it has ${spec.range}`))
   }
-  const shared = ranges.find((range, at) => ranges.slice(0, at).some((other) => givesSame(range, other)))
   const domains = [...new Set(ranges.map(({ domain }) => domain))]
   if (domains.length > 1) {
     oddities.push(obstacle('domains', `its networks would have its addresses in the domains ${domains.join(' and ')}`))
-  } else if (shared !== undefined) {
-    const problem = `its networks have different bounds: ${shared.name} and another pool would give one address`
-    oddities.push(obstacle('target', problem))
   }
   const problem = ranges.find((range) => range.problem !== undefined)?.problem
   if (problem !== undefined) oddities.push(obstacle('target', problem))
   return { object, read, ranges, oddities }
-}
-
-/** Whether two pools of blocks would give one address. */
-function givesSame(left: RangePool, right: RangePool): boolean {
-  return RangeSet.overlaps(givenBy(left), givenBy(right))
 }
 
 function withoutNetwork(name: string, range: Prefix.Prefix, named: readonly NamedRange[]): UpgradeOddity {

@@ -13,7 +13,7 @@ import type { RowOddity } from '../../../crd/whereabouts/index.js'
  * | `pool-sliced` | the pool is a slice of a Node | yes |
  * | `range` | `spec.range` is not a CIDR, or not the one that the name says | yes |
  * | `domains` | the networks of the pool keep its addresses unique in different ways | yes |
- * | `target` | no pool of blocks can have the range, or two of them would give one address | yes |
+ * | `target` | no pool of blocks can have the range | yes |
  * | `overlap` | another range overlaps it, and an address is given in one of them only | yes |
  * | `key-unreadable` | the key says no address | no |
  * | `key-outside` | the address is outside of the range | yes |
