@@ -12,7 +12,6 @@ import { SmallApi } from './small-api.js'
 // Bad input of the plugin: each input with its exit code, its CNI error
 // code and its message, and exactly one JSON text on stdout.
 
-const LIMITS = { requestMs: 300, totalMs: 1500 }
 let isThick = false
 const folder = mkdtempSync(join(tmpdir(), 'ipam-kit-bad-input-'))
 const kubeconfig = join(folder, 'kubeconfig')
@@ -35,9 +34,17 @@ afterAll(async () => {
   api.close()
   rmSync(folder, { recursive: true })
 })
-beforeEach(() => api.reset())
+beforeEach(() => {
+  api.reset()
+  plugin = patient
+})
 
-const plugin = cniPlugin({ nodeName: 'node-a', kubeconfig, limits: LIMITS })
+const pluginWith = (requestMs: number) =>
+  cniPlugin({ nodeName: 'node-a', kubeconfig, limits: { requestMs, totalMs: requestMs * 5 } })
+/** For an API server that answers. */
+const patient = pluginWith(30_000)
+const hasty = pluginWith(300)
+let plugin = patient
 
 interface Call {
   readonly env?: { readonly [name: string]: string | undefined }
@@ -65,9 +72,11 @@ async function call(command: string, { env = {}, ipam = RANGE, stdin }: Call = {
     },
     stdin: typeof text === 'string' ? Readable.from([Buffer.from(text)]) : text,
   }
-  const limits = { maxBytes: 4_194_304, timeoutMs: 300 }
+  // a stream of a test may stay open
+  const stdinMs = typeof text === 'string' ? 30_000 : 300
+  const limits = { maxBytes: 4_194_304, timeoutMs: stdinMs }
   const answer = isThick
-    ? await callDaemon(socket, { ...given, stdinMs: 300 })
+    ? await callDaemon(socket, { ...given, stdinMs })
     : await serve(plugin, { ...given, limits, options: { knownArgs: ['IP', 'GATEWAY'] } })
   if (answer.stdout === '') return String(answer.exitCode)
   // throws for a second text behind the first one
@@ -318,6 +327,7 @@ describe.each(['in the process itself', 'by the daemon'])('a call that is served
     )
 
     test.each(['half', 'hang', 'html'] as const)('whose answer is a %s fails ADD, DEL and STATUS', async (fault) => {
+      plugin = hasty
       setUp()
       const before = api.state()
       api.break(fault)

@@ -1,9 +1,10 @@
 import { IPBlock } from 'ipam-kit/crd/ipam-kit'
 import { refOf } from 'ipam-kit/crd/meta'
+import { IPPool as OldPool } from 'ipam-kit/crd/whereabouts'
 import { unwrap } from 'ipam-kit/errors'
 import { cutOver } from 'ipam-kit/provider/whereabouts-blocks'
 import { describe, expect, test } from 'vitest'
-import { oldPool, row } from './old-objects.js'
+import { NAMESPACE, oldPool, row } from './old-objects.js'
 import { UpgradeWorld } from './upgrade-world.js'
 
 const POOL = '10.0.0.0-28'
@@ -22,11 +23,24 @@ async function world(): Promise<UpgradeWorld> {
 describe('cutOver', () => {
   test('makes the blocks the truth', async () => {
     const made = await world()
-    const outcome = await made.cut(POOL)
-    expect(outcome).toMatchObject({ kind: 'phase', phase: 'blocks', rows: 2 })
-    expect(await made.cut(POOL)).toEqual(outcome)
+    expect(await made.cut(POOL)).toMatchObject({ kind: 'phase', phase: 'blocks', rows: 2 })
+    expect(await made.cut(POOL)).toMatchObject({ kind: 'phase', phase: 'blocks', rows: 2 })
     expect(await made.verify(POOL)).toMatchObject({ kind: 'same', phase: 'blocks' })
     expect(await made.start(POOL)).toMatchObject({ kind: 'phase', phase: 'blocks' })
+  })
+
+  test('a late request of a roll-back that was given up is refused after it', async () => {
+    const made = await world()
+    await made.cut(POOL)
+    const before = unwrap(await made.store.get({ ...OldPool.info, namespace: NAMESPACE, name: POOL }))
+    expect(await made.cut(POOL)).toMatchObject({ kind: 'phase', phase: 'blocks' })
+    const { resourceVersion } = before.metadata
+    const annotations = { 'ipam-kit.dev/upgrade': 'dual-write' }
+    const late = await made.store.patch(refOf(before), { metadata: { annotations } }, { resourceVersion })
+    expect(late).toMatchObject({ ok: false, failure: { code: 'STORE_CONFLICT' } })
+    expect(await made.verify(POOL)).toMatchObject({ kind: 'same', phase: 'blocks' })
+    // again and again, also in one instant
+    for (let run = 0; run < 2; run++) expect(await made.cut(POOL)).toMatchObject({ kind: 'phase', phase: 'blocks' })
   })
 
   test('does nothing while a row differs, whatever the difference is', async () => {

@@ -2,7 +2,7 @@ import type { Step, Task, TaskTime } from '../../../plan/index.js'
 import { writeStep } from '../../blocks/tasks/steps.js'
 import { upgradePhase } from '../../whereabouts/tasks/objects.js'
 import type { PhaseOutcome } from './outcome.js'
-import { inPhase, phasePatch, statement, wrongPhase } from './phase.js'
+import { fencePatch, inPhase, phasePatch, statement, wrongPhase } from './phase.js'
 import { PoolTask } from './pool-task.js'
 import { checkRequest, type UpgradeRequest } from './request.js'
 
@@ -16,6 +16,8 @@ import { checkRequest, type UpgradeRequest } from './request.js'
  *   start of the pool. A writer of rows writes the pool first, so none of them is between the two
  *   sides then.
  * - Rows of blocks that the pool does not have (`surplus`) do not stop it. Their holders keep them.
+ * - A pool that is in the phase `blocks` is written all the same: a request of a roll-back that was
+ *   given up, and arrives later, is refused then.
  * - It reads both sides up to 20 times. Then it ends with `different`: run `copyRows`, or wait for
  *   the sweeps.
  * - `otherWriter`: run `startUpgrade` again, and then `copyRows`.
@@ -28,11 +30,17 @@ export function cutOver(request: UpgradeRequest): Task<PhaseOutcome> {
 }
 
 class CutOverTask extends PoolTask<PhaseOutcome> {
+  /** The version of the pool as it was found. */
+  #found: string | undefined
+
   next(time: TaskTime): Step<PhaseOutcome> {
     const pool = this.pool()
     if ('step' in pool) return pool.step
+    const { resourceVersion } = pool.metadata
+    this.#found ??= resourceVersion
     const phase = upgradePhase(pool)
-    if (phase === 'blocks') return inPhase(pool)
+    // a late patch of a roll-back that was given up is for a version up to this one
+    if (phase === 'blocks') return resourceVersion === this.#found ? writeStep(fencePatch(pool)) : inPhase(pool)
     if (phase !== 'dual-write') return wrongPhase(pool, 'cutOver')
     const sides = this.sides(time)
     if ('step' in sides) return sides.step

@@ -18,6 +18,9 @@ export interface Ended<O> {
  */
 const LEASE_ANNOTATION = 'ipam-kit.dev/upgrade-lease'
 
+/** Annotation of a pool with a phase: the version that `cutOver` found, so that the pool has another one. */
+const FENCE_ANNOTATION = 'ipam-kit.dev/upgrade-fence'
+
 /** Which taking of the Lease the start of the pool had. */
 export function leaseMarkOf({ metadata }: KubeObject): string | undefined {
   return metadata.annotations?.[LEASE_ANNOTATION]
@@ -35,8 +38,18 @@ export function phasePatch(
 ): ReturnType<typeof patchObject> {
   const why = phase === undefined ? 'the upgrade of the pool has ended' : `the phase of the pool is ${phase}`
   const lease = phase === undefined ? null : mark
-  const annotations = { [UPGRADE_ANNOTATION]: phase ?? null, ...(lease !== undefined && { [LEASE_ANNOTATION]: lease }) }
+  const annotations = {
+    [UPGRADE_ANNOTATION]: phase ?? null,
+    ...(lease !== undefined && { [LEASE_ANNOTATION]: lease }),
+    ...(phase === undefined && { [FENCE_ANNOTATION]: null }),
+  }
   return patchObject(object, { metadata: { annotations } }, why)
+}
+
+/** Gives the pool another version: requests for earlier ones are refused. */
+export function fencePatch(object: KubeObject): ReturnType<typeof patchObject> {
+  const annotations = { [FENCE_ANNOTATION]: object.metadata.resourceVersion }
+  return patchObject(object, { metadata: { annotations } }, 'a late request of a roll-back is refused')
 }
 
 /** The pool is in the phase that the task brings it to. */
