@@ -96,7 +96,7 @@ class Holder implements LockHolder {
   }
 
   acquire(refs: readonly ObjectRef[]): void {
-    this.#hold(refs.map(objectKey))
+    this.#hold([...new Set(refs.map(objectKey))])
   }
 
   release(): void {

@@ -2,7 +2,7 @@ import { OverlappingRangeIPReservation } from 'ipam-kit/crd/whereabouts'
 import { unwrap } from 'ipam-kit/errors'
 import { describe, expect, test } from 'vitest'
 import { DualWorld, type Phase } from './dual-world.js'
-import { row } from './old-objects.js'
+import { NAMESPACE, row } from './old-objects.js'
 
 const IPAM = { range: '10.0.0.0/29' }
 const POOL = '10.0.0.0-29'
@@ -166,4 +166,67 @@ describe('a full pool whose rows the blocks do not have', () => {
     expect([inner, outer].filter((text) => text.startsWith('exhausted'))).toHaveLength(1)
     expect(await made.oldRows()).toEqual(await made.blockRows())
   })
+})
+
+describe('another container of a Pod while other writers are faster', () => {
+  const TWO = { ipRanges: [{ range: '10.0.0.0/29' }, { range: '10.1.0.0/29' }] }
+  const LATER = ['10.0.0.1 ns/a c2/net1', '10.1.0.1 ns/a c2/net1']
+
+  /** Calls `act` before the first patch of an object. */
+  function beforePatchOf(made: DualWorld, name: string, act: () => Promise<unknown>): void {
+    let isDone = false
+    made.before = async () => {
+      if (isDone || made.requests.at(-1) !== `patch IPPool ${name}`) return
+      isDone = true
+      await act()
+    }
+  }
+
+  test.each(['dual-write', 'blocks'] as const)(
+    'keeps its first address after a conflict on the second, in the phase %s',
+    async (phase) => {
+      const made = await new DualWorld().prepare(TWO)
+      for (const range of ['10.0.0.0/29', '10.1.0.0/29']) await made.pool(range, phase)
+      const uid = await made.makePod('a')
+      expect(await made.add(TWO, { uid })).toBe('10.0.0.1 10.1.0.1')
+      beforePatchOf(made, '10.1.0.0-29', () => made.setRows('10.1.0.0-29', { '5': row('x') }))
+      const who = { uid, container: 'c2' }
+      expect(await made.add(TWO, who)).toBe('10.0.0.1 10.1.0.1')
+      expect(await made.blockRows()).toEqual(LATER)
+      const reservations = unwrap(await made.store.list(OverlappingRangeIPReservation.info)).items
+      expect(reservations.map(({ spec }) => (spec as { containerid: string }).containerid)).toEqual(['c2', 'c2'])
+      expect(await made.del(TWO, who)).toBe('released 10.0.0.1 10.1.0.1')
+      expect(await made.reservations()).toEqual([])
+    },
+  )
+
+  test('keeps the address of the blocks if a roll-back returns its row before the write', async () => {
+    const made = await world('blocks')
+    const uid = await made.makePod('a')
+    expect(await made.blockAdd(IPAM, { uid })).toBe('10.0.0.1')
+    beforePatchOf(made, POOL, async () => {
+      await made.setRows(POOL, { '1': { id: 'c-a', podref: 'ns/a', ifname: 'net1' } })
+      const { apiVersion, kind } = OverlappingRangeIPReservation.info
+      const spec = { podref: 'ns/a', containerid: 'c-a', ifname: 'net1' }
+      const metadata = { name: '10.0.0.1', namespace: NAMESPACE }
+      unwrap(await made.store.create({ apiVersion, kind, metadata, spec } as never))
+      await made.setPhase(POOL, 'dual-write')
+    })
+    expect(await made.add(IPAM, { uid, container: 'c2' })).toBe('10.0.0.1')
+    const own = ['10.0.0.1 ns/a c2/net1']
+    expect([await made.oldRows(), await made.blockRows()]).toEqual([own, own])
+  })
+
+  test.each(['dual-write', 'blocks'] as const)(
+    'keeps a row whose reservation still names the earlier container, in the phase %s',
+    async (phase) => {
+      const made = await world(phase)
+      const uid = await made.makePod('a')
+      await made.add(IPAM, { uid })
+      expect(await made.blockAdd(IPAM, { uid, container: 'c2' })).toBe('10.0.0.1')
+      await made.setRows(POOL, { '1': { id: 'c2', podref: 'ns/a', ifname: 'net1' } })
+      expect(await made.add(IPAM, { uid, container: 'c2' })).toBe('10.0.0.1')
+      expect(await made.oldRows()).toEqual(['10.0.0.1 ns/a c2/net1'])
+    },
+  )
 })

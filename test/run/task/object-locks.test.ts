@@ -16,6 +16,14 @@ const refTo = (name: string) => ({ apiVersion: 'v1', kind: 'ConfigMap', namespac
 const [x, y] = [refTo('x'), refTo('y')]
 
 describe('locks', () => {
+  test('an object that is named twice is held once', () => {
+    const locks = objectLocks()
+    const [first, second] = [locks.begin(), locks.begin()]
+    first.acquire([x, x, y])
+    first.release()
+    expect([second.isLocked(x), second.isLocked(y)]).toEqual([false, false])
+  })
+
   /** Waits, and then notes its name. */
   const waiting = (holder: LockHolder, at: ObjectRef, name: string, seen: string[]) =>
     holder.wait(at).then(() => void seen.push(name))

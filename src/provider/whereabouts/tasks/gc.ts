@@ -119,7 +119,8 @@ class GcTask implements Task<WhereaboutsGcOutcome> {
   }
 
   #free(stale: readonly Candidate[]): Step<WhereaboutsGcOutcome> {
-    const all = [...this.#freed.values(), ...stale]
+    for (const one of stale) this.#freed.set(`${formatRef(one.pool)} ${one.row.key}`, one)
+    const all = [...this.#freed.values()]
     const byPool = new Map<string, Candidate[]>()
     for (const one of stale) byPool.set(formatRef(one.pool), [...(byPool.get(formatRef(one.pool)) ?? []), one])
     const effects: Effect[] = [...byPool.values()].map((rows) => {
@@ -127,7 +128,6 @@ class GcTask implements Task<WhereaboutsGcOutcome> {
       return poolEffect(rows[0]!.pool, changes, this.#objects, { range: '', why: 'their attachments do not exist' })
     })
     effects.push(...all.flatMap(({ row }) => this.#reservationEffects(row)))
-    for (const one of stale) this.#freed.set(`${formatRef(one.pool)} ${one.row.key}`, one)
     if (effects.length > 0) return writes(effects, `free ${all.length} rows`)
     const addresses = all.map(({ row }) => row.address)
     return { kind: 'done', outcome: { kind: 'collected', message: `freed ${addresses.length} rows`, addresses } }

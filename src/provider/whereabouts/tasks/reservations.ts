@@ -48,13 +48,17 @@ export class Reservations {
 
   /**
    * Whether another Pod has reserved the address of a row. A row that is taken over brings the
-   * reservation of the container before.
+   * reservation of the container before. In a pool with a phase, blocks know whether an earlier
+   * container of the interface is one of the same Pod.
    */
-  isForeign({ address, row }: Pick<Assignment, 'address' | 'row'>, claim: ClaimReading | undefined): boolean {
+  isForeign({ address, row, pool }: Assignment, claim: ClaimReading | undefined): boolean {
     const ref = this.ref(address)
     const reservation = ref === undefined ? undefined : this.#objects.reservation(ref)
     if (reservation?.kind !== 'present') return false
-    return !this.#isBrought(reservation, row) && !this.#isOwn(reservation, claim)
+    if (this.#isBrought(reservation, row)) return false
+    const reading = this.#objects.pool(pool)
+    const sticky = reading.kind === 'pool' && reading.phase !== undefined ? 'pod' : this.#sticky
+    return !this.#isOwn(reservation, claim, sticky)
   }
 
   /** The Pod for which the claim has reserved an address; `undefined`: the claim has not. */
@@ -127,14 +131,14 @@ export class Reservations {
    * Upstream leaves the id of the container out, and old versions the interface: such a one is that
    * of the Pod.
    */
-  #isOwn({ spec, annotations }: Present, claim: ClaimReading | undefined): boolean {
+  #isOwn({ spec, annotations }: Present, claim: ClaimReading | undefined, sticky = this.#sticky): boolean {
     const { podref, id, ifname } = this.#owner
     if (claim !== undefined && annotations[CLAIM_UID_ANNOTATION] === claim.uid) {
       // not that of another interface of the container
       return spec.podref !== podref || spec.containerid !== id || !spec.ifname || spec.ifname === ifname
     }
     if (spec.podref !== podref || (spec.ifname && spec.ifname !== ifname)) return false
-    return this.#sticky === 'pod' || !spec.containerid || spec.containerid === id
+    return sticky === 'pod' || !spec.containerid || spec.containerid === id
   }
 
   #isCurrent({ spec, annotations }: Present, claim: ClaimReading | undefined): boolean {
