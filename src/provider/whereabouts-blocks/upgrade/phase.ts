@@ -18,7 +18,7 @@ export interface Ended<O> {
  */
 const LEASE_ANNOTATION = 'ipam-kit.dev/upgrade-lease'
 
-/** Annotation of a pool with a phase: the version that `cutOver` found, so that the pool has another one. */
+/** Annotation of a pool with a phase: the version that `cutOver` has found and replaced. */
 const FENCE_ANNOTATION = 'ipam-kit.dev/upgrade-fence'
 
 /** Which taking of the Lease the start of the pool had. */
