@@ -1,5 +1,6 @@
 import { Pod } from 'ipam-kit/crd/core'
 import { IPAMClaim } from 'ipam-kit/crd/ipamclaims'
+import type { KubeObject } from 'ipam-kit/crd/meta'
 import { NetworkAttachmentDefinition } from 'ipam-kit/crd/multinet'
 import { persistentIPs } from 'ipam-kit/provider/persistent-ip'
 import { describe, expect, test } from 'vitest'
@@ -279,6 +280,36 @@ describe('Pods without a claim', () => {
 })
 
 describe('the program', () => {
+  const has = (nad: string, ip: string) => ({
+    annotations: { 'k8s.ovn.org/pod-networks': JSON.stringify({ [`ns1/${nad}`]: { ip_addresses: [ip] } }) },
+  })
+  const seen = (planner: ReturnType<typeof persistentIPs>, object: KubeObject) => {
+    const metadata = { uid: `uid-${object.metadata.name}`, resourceVersion: '1', ...object.metadata }
+    return planner.observe({ kind: 'present', object: { ...object, metadata } })
+  }
+
+  test('plans the Pod that waits for an address when one is free', () => {
+    const planner = persistentIPs()
+    seen(planner, ovnNad('blue', { subnets: '10.0.0.0/30' }))
+    for (const last of [1, 2]) seen(planner, podIn(`p${last}`, [], has('blue', `10.0.0.${last}/30`)))
+    for (const name of ['waits', 'later']) seen(planner, podIn(name, ['blue']))
+    expect(planner.plan('Pod ns1/waits', { nowMs: 0 })?.outcome.kind).toBe('refused')
+    const { apiVersion, kind } = Pod.info
+    const keys = planner.observe({ kind: 'absent', ref: { apiVersion, kind, namespace: 'ns1', name: 'p1' } })
+    expect(keys).toEqual(['Pod ns1/p1', 'Pod ns1/waits'])
+  })
+
+  test('holds the address of a Pod in the network of its definition alone, once that is there', () => {
+    const planner = persistentIPs()
+    for (const nad of [ovnNad('also'), ovnNad('green', { name: 'other' })]) seen(planner, nad)
+    seen(planner, podIn('p1', [], has('blue', '10.0.0.1/29')))
+    seen(planner, podIn('p2', ['also']))
+    const given = () => JSON.stringify(planner.plan('Pod ns1/p2', { nowMs: 0 })?.effects)
+    expect(given()).toContain('10.0.0.2/29')
+    seen(planner, ovnNad('blue', { name: 'other' }))
+    expect(given()).toContain('10.0.0.1/29')
+  })
+
   test('has the same holders in any order of its start', async () => {
     const world = await new ServingWorld().put(ovnNad('blue'), claimOf('vm1.blue'), podIn('p1', ['blue:vm1.blue']))
     await (await world.put(podIn('p2', ['blue']))).look()
