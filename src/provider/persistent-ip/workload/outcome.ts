@@ -1,6 +1,6 @@
 import type { ClaimRefusal } from './claim-step.js'
 
-/** The outcome of a plan of {@link persistentClaims}. */
+/** The outcome of a plan of {@link persistentClaims} or {@link workloadClaims}. */
 export type PersistentClaimsOutcome =
   /** The claims are as they should be. */
   | { readonly kind: 'kept'; readonly message: string }
