@@ -39,11 +39,14 @@ beforeEach(() => {
   plugin = patient
 })
 
-const pluginWith = (requestMs: number) =>
-  cniPlugin({ nodeName: 'node-a', kubeconfig, limits: { requestMs, totalMs: requestMs * 5 } })
+const pluginWith = (requestMs: number, totalMs: number) =>
+  cniPlugin({ nodeName: 'node-a', kubeconfig, limits: { requestMs, totalMs } })
 /** For an API server that answers. */
-const patient = pluginWith(30_000)
-const hasty = pluginWith(300)
+const patient = pluginWith(30_000, 100_000)
+/** For an API server that refuses: a call sends its write again until its time is over. */
+const short = pluginWith(30_000, 1500)
+/** For an API server that does not answer. */
+const hasty = pluginWith(300, 1500)
 let plugin = patient
 
 interface Call {
@@ -299,6 +302,7 @@ describe.each(['in the process itself', 'by the daemon'])('a call that is served
     })
 
     test('that answers 409 without end fails ADD and DEL within the time of the call', async () => {
+      plugin = short
       setUp()
       api.refuse('PATCH', 409, 'Conflict', 'the object has been modified')
       const env = { CNI_CONTAINERID: 'c2', CNI_ARGS: 'IgnoreUnknown=1;K8S_POD_NAMESPACE=office;K8S_POD_NAME=web-2' }
@@ -311,11 +315,24 @@ describe.each(['in the process itself', 'by the daemon'])('a call that is served
       ['422', 422, 'Invalid', 'IPPool is invalid: spec.allocations: Invalid value', /^1 100 .*Invalid value/],
       ['pool-too-large: request is too large', 500, '', 'etcdserver: request is too large', /^1 100 .*too large/],
       ['pool-too-large: 413', 413, 'RequestEntityTooLarge', 'limit is 3145728', /^1 100 .*larger|^1 100 .*large/],
-      ['429', 429, 'TooManyRequests', 'too many requests', /^1 11 .*too many requests/],
-      ['503', 503, 'ServiceUnavailable', 'apiserver not ready', /^1 11 .*(not ready|the time of the call is over)/],
+      [
+        '429',
+        429,
+        'TooManyRequests',
+        'too many requests',
+        /^1 11 .*(too many requests|the time of the call is over|no answer within)/,
+      ],
+      [
+        '503',
+        503,
+        'ServiceUnavailable',
+        'apiserver not ready',
+        /^1 11 .*(not ready|the time of the call is over|no answer within)/,
+      ],
     ])(
       'that answers a write with %s fails the ADD, and the next one finds no row of it',
       async (_, code, reason, message, expected) => {
+        plugin = short
         api.addPool(POOL, { spec: { range: '10.0.0.0/24', allocations: {} } })
         const before = api.state()
         api.refuse('PATCH', code, reason, message)

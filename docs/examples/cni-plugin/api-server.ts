@@ -9,7 +9,7 @@ import { type KubeServer, readKubeconfig } from './kubeconfig.js'
 /**
  * As upstream, whose ADD takes up to 2 minutes: a runtime ends the process some time after that.
  */
-const LIMITS: ClientLimits = { requestMs: 30_000, totalMs: 110_000 }
+export const CALL_LIMITS = { requestMs: 30_000, totalMs: 110_000 }
 
 /**
  * The API server of a kubeconfig, for one call of the plugin.
@@ -19,7 +19,7 @@ const LIMITS: ClientLimits = { requestMs: 30_000, totalMs: 110_000 }
 export async function openApiServer(
   kubeconfig: string | undefined,
   kinds: readonly KindInfo[],
-  limits: ClientLimits = LIMITS,
+  limits: ClientLimits = CALL_LIMITS,
 ): Promise<OpenStore> {
   const server = await serverOf(kubeconfig)
   const client = smallClient(server, limits)

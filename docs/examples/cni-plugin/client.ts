@@ -19,6 +19,10 @@ export interface SmallClient extends KubernetesClient {
   close(): void
 }
 
+export function timeIsOver(totalMs: number): string {
+  return `the time of the call is over: ${totalMs / 1000} s`
+}
+
 /** The answer of an API server is not longer than this, in bytes. */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024
 
@@ -41,7 +45,7 @@ export function smallClient(
   return {
     request({ method, path, headers, body }) {
       const left = deadline - performance.now()
-      if (left <= 0) return Promise.reject(notSent(`the time of the call is over: ${totalMs / 1000} s`))
+      if (left <= 0) return Promise.reject(notSent(timeIsOver(totalMs)))
       return new Promise((resolve, reject) => {
         const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }
         const all = { ...headers, ...credentials, ...length }

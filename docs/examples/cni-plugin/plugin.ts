@@ -15,9 +15,9 @@ import { now } from 'ipam-kit/node'
 import type { Outcome, Task } from 'ipam-kit/plan'
 import { cniOutcome, type WhereaboutsResult } from 'ipam-kit/provider/whereabouts'
 import { type RunTaskOptions, runTask, type TaskResult } from 'ipam-kit/run'
-import { openApiServer } from './api-server.js'
+import { CALL_LIMITS, openApiServer } from './api-server.js'
 import type { Backend, BackendOptions, ContainerRequest, OpenStore, Place } from './backend.js'
-import type { ClientLimits } from './client.js'
+import { type ClientLimits, timeIsOver } from './client.js'
 import { isOwnNamespace } from './own-namespace.js'
 import type { AttachmentStore } from './record.js'
 import type { Plugin } from './serve.js'
@@ -39,9 +39,6 @@ export interface PluginOptions {
   /** Default: the API server of the kubeconfig, for one call. */
   readonly openServer?: typeof openApiServer | undefined
 }
-
-/** After this time, in milliseconds, a call writes nothing any more. */
-const MOST_MS = 110_000
 
 /**
  * The IPAM plugin. `ipam.type` says what addresses are: `whereabouts`, rows of upstream's objects in
@@ -160,11 +157,14 @@ class Call {
 
   #answer(result: WhereaboutsResult): CniOutcome {
     const { config, rules } = this.#backend
+    if (result.kind === 'failed' && result.failure.code === 'STORE_WRITE_WITHHELD') {
+      return failedWith(11, timeIsOver(this.#totalMs()))
+    }
     return cniOutcome(result, { command: this.#request.command, config, rules })
   }
 
   async #task<O extends Outcome>(taskOf: (place: Place) => Task<O>): Promise<TaskResult<O>> {
-    const deadline = performance.now() + MOST_MS
+    const deadline = performance.now() + this.#totalMs()
     const { store, namespace, known, locks, close } = await this.#open()
     const options = { now, pause, locks, canWrite: () => performance.now() < deadline }
     try {
@@ -172,6 +172,11 @@ class Call {
     } finally {
       close()
     }
+  }
+
+  /** After this time, in milliseconds, a call writes nothing any more. */
+  #totalMs(): number {
+    return this.#options.limits?.totalMs ?? CALL_LIMITS.totalMs
   }
 
   #open(): Promise<OpenStore> {
