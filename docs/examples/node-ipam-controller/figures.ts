@@ -3,10 +3,8 @@ import type { NodeIPAMOutcome, NodeIPAMPlanner, NodeRange, SubnetSpace } from 'i
 import { Histogram, type Metric } from 'ipam-kit/render'
 import type { ControllerResult } from 'ipam-kit/run'
 import type { Figures } from '../program/metrics.js'
+import { OutcomeCounts, type Samples } from '../program/outcomes.js'
 import type { Parity } from './flags.js'
-
-/** The figures of a gauge. */
-type Samples = Extract<Metric, { readonly type: 'counter' | 'gauge' }>['samples']
 
 const TRIES = [1, 5, 25, 125, 625]
 
@@ -29,7 +27,7 @@ interface Space extends SubnetSpace {
 export class SubnetFigures implements Figures {
   readonly #planner: Pick<NodeIPAMPlanner, 'context'>
   readonly #parity: Parity | undefined
-  readonly #outcomes = new Map<string, NodeIPAMOutcome['kind']>()
+  readonly #outcomes = new OutcomeCounts()
   /** The subnets of each Node that are counted. */
   readonly #counted = new Map<string, readonly Prefix[]>()
   readonly #spaces = new Map<string, Space>()
@@ -40,11 +38,10 @@ export class SubnetFigures implements Figures {
   }
 
   /** O(ranges). */
-  observe({ key, kind, outcome }: ControllerResult): void {
+  observe(result: ControllerResult): void {
+    const { key, kind, outcome } = result
     if (kind !== 'done') return
-    const { kind: what } = outcome ?? {}
-    if (what === undefined) this.#outcomes.delete(key)
-    else this.#outcomes.set(key, what as NodeIPAMOutcome['kind'])
+    this.#outcomes.observe(result)
     const [, name] = key.startsWith('Node ') ? key.split(' ') : []
     if (name !== undefined) this.#count(name, outcome as NodeIPAMOutcome | undefined)
   }
@@ -59,18 +56,10 @@ export class SubnetFigures implements Figures {
     return [
       gauge('ipam_node_subnets', 'Subnets of a range, in use or not', own('total')),
       gauge('ipam_node_subnets_used', 'Subnets of a range of which at least a part is in use', own('used')),
-      gauge('ipam_nodes', 'Nodes by what their last plan came to', this.#outcomesOf('Node ')),
-      gauge('ipam_cluster_cidrs', 'ClusterCIDRs by what their last plan came to', this.#outcomesOf('ClusterCIDR ')),
+      gauge('ipam_nodes', 'Nodes by what their last plan came to', this.#outcomes.of('Node ')),
+      gauge('ipam_cluster_cidrs', 'ClusterCIDRs by what their last plan came to', this.#outcomes.of('ClusterCIDR ')),
       ...(this.#parity === undefined ? [] : upstreamMetrics(spaces, this.#parity)),
     ]
-  }
-
-  #outcomesOf(prefix: string): Samples {
-    const counts = new Map<string, number>()
-    for (const [key, kind] of this.#outcomes) {
-      if (key.startsWith(prefix)) counts.set(kind, (counts.get(kind) ?? 0) + 1)
-    }
-    return [...counts].map(([outcome, value]) => ({ labels: { outcome }, value }))
   }
 
   #count(name: string, outcome: NodeIPAMOutcome | undefined): void {

@@ -59,6 +59,12 @@ export interface Work {
   readonly kinds?: readonly KindInfo[] | undefined
   /** Sentences for the log. */
   readonly warnings?: readonly string[] | undefined
+  /**
+   * Serves something beside its controller from the start, also while another process leads.
+   *
+   * @returns ends it
+   */
+  readonly serve?: ((parts: ServiceParts) => () => Promise<void>) | undefined
   /** Further options of its controller. */
   readonly controller?:
     | ((parts: ControllerParts) => Pick<ControllerOptions<Outcome>, 'external' | 'identity'>)
@@ -69,6 +75,10 @@ export interface ControllerParts extends Pick<ControllerOptions, 'canWrite'> {
   readonly store: Store
   /** Names this process, and no other. */
   readonly identity: string
+}
+
+export interface ServiceParts extends Pick<ControllerOptions, 'store' | 'timers' | 'onProblem'> {
+  readonly log: (text: string) => void
 }
 
 const log = (text: string) => console.error(`${new Date().toISOString()} ${text.replace(/\s*[\r\n]+\s*/g, ' ')}`)
@@ -139,9 +149,12 @@ class Run {
       for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve())
     })
     void stopped.then(() => this.#endInTime())
+    const onProblem = problems.report.bind(problems)
+    const endService = this.#work.serve?.({ store: opened.store, timers, onProblem, log })
     if (elects) await this.#elect(opened.store, stopped)
     else await this.#lead(opened.store, { ending: stopped, lost: new Promise(() => {}) })
     problems.flush()
+    await endService?.()
     log('ended')
     server?.close()
     await opened.close()

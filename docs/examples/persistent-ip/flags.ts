@@ -1,0 +1,122 @@
+import type { KindInfo } from 'ipam-kit/crd/meta'
+import type { Outcome, Planner } from 'ipam-kit/plan'
+import {
+  type PersistentIPsOutcome,
+  persistentClaims,
+  persistentIPs,
+  type VMPodOptions,
+  workloadClaims,
+} from 'ipam-kit/provider/persistent-ip'
+import { FlagError, type FlagOptions, type FlagValues, isWhole, numberOf } from '../program/flags.js'
+
+/** The off switch, which both programs have. */
+const ENABLED = { enabled: { type: 'boolean', default: true } } as const satisfies FlagOptions
+
+/** Flags of the program that makes claims. */
+export const CLAIM_FLAGS = {
+  ...ENABLED,
+  /** Makes the claims of virtual machines. */
+  kubevirt: { type: 'boolean', default: true },
+  /**
+   * Kinds of other workloads that can own claims, with commas between them: each is
+   * `GROUP/VERSION/PLURAL/KIND`.
+   */
+  owners: { type: 'string', default: '' },
+  /** What happens with the claim of an interface that is unplugged. */
+  unplugged: { type: 'string', default: 'keep' },
+  /** For how many seconds the owner of a claim has to be missing. */
+  grace: { type: 'string', default: '5' },
+  /** The port of the webhook; 0: it is not served. */
+  webhook: { type: 'string', default: '8443' },
+  /** The folder with the certificate of the webhook: tls.crt and tls.key. */
+  certificates: { type: 'string', default: '/certificates' },
+  /** What the webhook answers when the machine of a Pod is not known. */
+  'failure-policy': { type: 'string', default: 'Ignore' },
+} as const satisfies FlagOptions
+
+export interface ClaimWork {
+  readonly planners: readonly Planner<Outcome>[]
+  /** The kinds of keys of the planners. */
+  readonly keyKinds: readonly string[]
+  /** Left out: it is not served. */
+  readonly webhook: WebhookWork | undefined
+}
+
+export interface WebhookWork {
+  readonly port: number
+  /** With tls.crt and tls.key. */
+  readonly folder: string
+  /** Left out: the feature is off, and each Pod is allowed as it is. */
+  readonly options: VMPodOptions | undefined
+}
+
+/**
+ * What the flags of the program that makes claims ask for.
+ *
+ * @throws FlagError
+ */
+export function claimWorkOf(values: FlagValues<typeof CLAIM_FLAGS>): ClaimWork {
+  const { enabled, kubevirt, certificates: folder = '' } = values
+  const graceSeconds = numberOf(values, 'grace', 'seconds, 0 to 86400', (n) => isWhole(n, 0, 86_400))
+  const port = numberOf(values, 'webhook', 'a port from 1 to 65535, or 0 for none', (n) => isWhole(n, 0, 65_535))
+  const unplugged = oneOf(values, 'unplugged', ['keep', 'delete'])
+  const failurePolicy = oneOf(values, 'failure-policy', ['Ignore', 'Fail'])
+  const kinds = ownerKinds(values.owners ?? '')
+  const planners: readonly Planner<Outcome>[] = [
+    ...(kubevirt ? [persistentClaims({ enabled, unplugged, graceSeconds })] : []),
+    ...(kinds.length > 0 ? [workloadClaims({ kinds, enabled, graceSeconds })] : []),
+  ]
+  if (planners.length === 0) throw new FlagError('--no-kubevirt without --owners leaves nothing to do')
+  const keyKinds = [...(kubevirt ? ['VirtualMachine'] : []), ...(kinds.length > 0 ? ['IPAMClaim'] : [])]
+  const options = enabled ? { failurePolicy } : undefined
+  return { planners, keyKinds, webhook: kubevirt && port > 0 ? { port, folder, options } : undefined }
+}
+
+function ownerKinds(text: string): readonly KindInfo[] {
+  return text
+    .split(',')
+    .map((each) => each.trim())
+    .filter((each) => each !== '')
+    .map((each) => {
+      const [group = '', version = '', plural = '', kind = '', ...more] = each.split('/')
+      if (more.length > 0 || [group, version, plural, kind].includes('')) {
+        throw new FlagError(
+          `--owners (${each}) must be GROUP/VERSION/PLURAL/KIND, such as apps/v1/statefulsets/StatefulSet`,
+        )
+      }
+      return { apiVersion: `${group}/${version}`, kind, plural, namespaced: true, statusSubresource: true }
+    })
+}
+
+/** Flags of the program that gives addresses. */
+export const ADDRESS_FLAGS = {
+  ...ENABLED,
+  /** What a new Pod gets of a claim that is being deleted. */
+  'terminating-claims': { type: 'string', default: 'refuse' },
+  /** Whether a Pod can ask for addresses of its primary network. */
+  'static-requests': { type: 'boolean', default: false },
+  /** The namespace of the definition of the default network. */
+  'default-network-namespace': { type: 'string', default: 'ovn-kubernetes' },
+} as const satisfies FlagOptions
+
+/**
+ * The planner that the flags of the program that gives addresses ask for.
+ *
+ * @throws FlagError
+ */
+export function addressPlannerOf(values: FlagValues<typeof ADDRESS_FLAGS>): Planner<PersistentIPsOutcome> {
+  const { enabled, 'static-requests': staticRequests, 'default-network-namespace': namespace = '' } = values
+  if (namespace === '') throw new FlagError('--default-network-namespace () must be the name of a namespace')
+  const terminatingClaim = oneOf(values, 'terminating-claims', ['refuse', 'serve'])
+  return persistentIPs({ enabled, terminatingClaim, staticRequests, defaultNetworkNamespace: namespace })
+}
+
+function oneOf<N extends string, V extends string>(
+  values: { readonly [name in N]?: string | undefined },
+  name: N,
+  allowed: readonly V[],
+): V {
+  const found = allowed.find((each) => each === values[name])
+  if (found === undefined) throw new FlagError(`--${name} (${values[name]}) must be ${allowed.join(' or ')}`)
+  return found
+}

@@ -1,0 +1,128 @@
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import type { IncomingMessage } from 'node:http'
+import { createServer, type Server } from 'node:https'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Pod } from 'ipam-kit/crd/core'
+import { VirtualMachineInstance } from 'ipam-kit/crd/kubevirt'
+import { NetworkAttachmentDefinition } from 'ipam-kit/crd/multinet'
+import { definePlanner, modelWatch } from 'ipam-kit/plan'
+import { vmPodRule } from 'ipam-kit/provider/persistent-ip'
+import { answerReview } from 'ipam-kit/provider/webhook'
+import { Controller } from 'ipam-kit/run'
+import { FlagError } from '../program/flags.js'
+import type { ServiceParts } from '../program/program.js'
+import type { WebhookWork } from './flags.js'
+
+export interface WebhookOptions extends ServiceParts, WebhookWork {
+  /** How often the certificate is read again, in milliseconds. Default 10,000. */
+  readonly renewalMs?: number | undefined
+}
+
+const RENEWAL_MS = 10_000
+/** The largest body that is read, in bytes: a review has two versions of an object. */
+const MOST_BYTES = 8_388_608
+
+/**
+ * Serves the webhook that names the claims of a machine in its Pods, over HTTPS. Each process serves
+ * it, also while another one leads: it knows the machines and networks by itself, and an answer
+ * costs no request. The port is open when they are known.
+ *
+ * @returns ends it
+ */
+export function serveWebhook(parts: WebhookOptions): () => Promise<void> {
+  const { store, timers, onProblem, options, port } = parts
+  const allow = { model: Pod, admit: async () => ({ allowed: true, warnings: [] }) as const }
+  const rules = [options === undefined ? allow : vmPodRule(options)]
+  const controller = options && new Controller({ store, timers, onProblem, planners: [lookedUp()] })
+  const certificate = new RenewedCertificate(parts)
+  const server = createServer(certificate.read(), async (request, response) => {
+    const body = await bodyOf(request)
+    if (body === undefined) return void response.writeHead(400).end()
+    const answer = await answerReview(body, controller?.objects ?? store, { rules })
+    response.setHeader('content-type', 'application/json').end(JSON.stringify(answer))
+  })
+  const run = controller?.run()
+  const ended = new AbortController()
+  const listens = listen(server, port, async () => {
+    while (controller?.load.synced === false && !ended.signal.aborted) await sleep(50)
+    return !ended.signal.aborted
+  })
+  const cancel = setInterval(() => certificate.renew(server), parts.renewalMs ?? RENEWAL_MS)
+  return async () => {
+    clearInterval(cancel)
+    ended.abort()
+    await listens
+    server.closeAllConnections()
+    if (server.listening) await new Promise((resolve) => server.close(resolve))
+    controller?.stop()
+    await run
+  }
+}
+
+/** @throws FlagError as a rejection, if the port is in use */
+async function listen(server: Server, port: number, isWanted: () => Promise<boolean>): Promise<void> {
+  if (!(await isWanted())) return
+  server.listen(port)
+  await once(server, 'listening').catch((error: Error) => {
+    throw new FlagError(`--webhook (${port}) cannot be served: ${error.message}`)
+  })
+}
+
+/** Knows the objects that the rule looks up, and plans nothing. */
+function lookedUp() {
+  const [instances, definitions] = [modelWatch(VirtualMachineInstance), modelWatch(NetworkAttachmentDefinition)]
+  const wakes = { instances: () => [], definitions: () => [] }
+  return definePlanner({ name: 'webhook', watches: { instances, definitions }, wakes, plan: () => undefined })
+}
+
+/** A certificate that a kubelet or cert-manager replaces before it expires. */
+class RenewedCertificate {
+  readonly #folder: string
+  readonly #log: (text: string) => void
+  #last = ''
+
+  constructor({ folder, log }: Pick<WebhookOptions, 'folder' | 'log'>) {
+    this.#folder = folder
+    this.#log = log
+  }
+
+  /** @throws FlagError */
+  read(): { readonly cert: string; readonly key: string } {
+    try {
+      const [cert, key] = ['tls.crt', 'tls.key'].map((name) => readFileSync(join(this.#folder, name), 'utf8'))
+      this.#last = `${cert}${key}`
+      return { cert: cert!, key: key! }
+    } catch (error) {
+      throw new FlagError(`--certificates (${this.#folder}): ${(error as Error).message}`)
+    }
+  }
+
+  /** New connections have the new certificate. A pair that cannot be used leaves the last one. */
+  renew(server: Server): void {
+    const before = this.#last
+    try {
+      const pair = this.read()
+      if (this.#last === before) return
+      server.setSecureContext(pair)
+      this.#log('the certificate of the webhook is renewed')
+    } catch (error) {
+      this.#log(`the certificate of the webhook stays: ${(error as Error).message}`)
+    }
+  }
+}
+
+/** @returns `undefined` for what is no JSON, or too large */
+async function bodyOf(request: IncomingMessage): Promise<unknown> {
+  let text = ''
+  for await (const part of request.setEncoding('utf8')) {
+    text += part
+    if (text.length > MOST_BYTES) return undefined
+  }
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
