@@ -6,6 +6,7 @@
  */
 
 export type { CrdModel, KubeObject } from '../meta/index.js'
+export { isMigrationOf, MIGRATED_ANNOTATION, MIGRATION_LABEL, type MigrationPod, migrationStage } from './migration.js'
 export { ADDRESSES_ANNOTATION, VM_POD_ANNOTATION } from './names.js'
 export {
   VirtualMachine,

@@ -1,4 +1,12 @@
-import { VirtualMachine, VirtualMachineInstance } from 'ipam-kit/crd/kubevirt'
+import {
+  isMigrationOf,
+  MIGRATED_ANNOTATION,
+  MIGRATION_LABEL,
+  type MigrationPod,
+  migrationStage,
+  VirtualMachine,
+  VirtualMachineInstance,
+} from 'ipam-kit/crd/kubevirt'
 import { formatFieldError } from 'ipam-kit/crd/meta'
 import { describe, expect, test } from 'vitest'
 
@@ -44,5 +52,26 @@ describe('a virtual machine', () => {
     expect(read).toMatchObject({ failure: { context: { issues: [{ path: 'spec.networks[0].name' }] } } })
     const errors = VirtualMachineInstance.validate(vmi({ spec: { networks: [{ name: 'a', multus: {} }] } }))
     expect(errors.map(formatFieldError)).toEqual(['spec.networks[0].multus.networkName: Required value'])
+  })
+})
+
+describe('a live migration', () => {
+  const podOf = (labels: object, annotations?: object) => ({ metadata: { labels, annotations } }) as MigrationPod
+  const vmi = { 'kubevirt.io/created-by': 'vmi1' }
+  const target = { ...vmi, [MIGRATION_LABEL]: 'm1' }
+
+  test('has a target, in which the machine runs later', () => {
+    expect(migrationStage({ metadata: {} })).toBe('none')
+    expect(migrationStage(podOf(target))).toBe('target')
+    expect(migrationStage(podOf(target, { [MIGRATED_ANNOTATION]: '' }))).toBe('target')
+    expect(migrationStage(podOf(target, { [MIGRATED_ANNOTATION]: '2026-01-01T00:00:00Z' }))).toBe('migrated')
+    expect(migrationStage(podOf(vmi, { [MIGRATED_ANNOTATION]: '2026-01-01T00:00:00Z' }))).toBe('none')
+  })
+
+  test('is of Pods of one instance', () => {
+    expect(isMigrationOf(podOf(target), podOf(vmi))).toBe(true)
+    expect(isMigrationOf(podOf(vmi), podOf(target))).toBe(false)
+    expect(isMigrationOf(podOf(target), podOf({ 'kubevirt.io/created-by': 'vmi2' }))).toBe(false)
+    expect(isMigrationOf(podOf({ [MIGRATION_LABEL]: 'm1' }), podOf({}))).toBe(false)
   })
 })

@@ -35,6 +35,24 @@ describe('a claim and its Pods', () => {
     expect(world.holders()).toEqual(['10.0.0.1/32 IPAMClaim ns1/vm1.blue'])
   })
 
+  test('the claim names the source of a migration until the machine runs in the target', async () => {
+    const target = { labels: { 'kubevirt.io/migrationJobUID': 'm1' } }
+    const world = await new ServingWorld().put(ovnNad('blue'), claimOf('vm1.blue'), podIn('z', ['blue:vm1.blue']))
+    const named = async () => ((await world.status('vm1.blue')) as { ownerPod?: object }).ownerPod
+    await world.look()
+    await (await world.put(podIn('a', ['blue:vm1.blue'], target))).look()
+    expect([await world.has('a'), await named()]).toEqual([['10.0.0.1/29'], { name: 'z' }])
+    await world.change(Pod.info, 'a', { status: { phase: 'Failed' } }, 'status')
+    await world.put(podIn('b', ['blue:vm1.blue'], target))
+    await world.look()
+    expect(await named()).toEqual({ name: 'z' })
+    const runs = { annotations: { 'kubevirt.io/migration-target-ready-timestamp': '2026-01-01T00:00:00Z' } }
+    await (await world.change(Pod.info, 'b', { metadata: runs })).look()
+    expect(await named()).toEqual({ name: 'b' })
+    await (await world.delete(Pod.info, 'z')).look()
+    expect(await named()).toEqual({ name: 'b' })
+  })
+
   test('a Pod of another owner is refused', async () => {
     const owner = (uid: string) => ({
       ownerReferences: [{ apiVersion: 'kubevirt.io/v1', kind: 'VirtualMachineInstance', name: uid, uid }],

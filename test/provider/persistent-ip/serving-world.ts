@@ -116,8 +116,12 @@ export class ServingWorld {
   }
 
   async ips(claim: string): Promise<readonly string[]> {
-    const found = await this.#get(IPAMClaim.info, claim)
-    return (found?.status as { ips?: string[] } | undefined)?.ips ?? []
+    const status = (await this.status(claim)) as { ips?: string[] } | undefined
+    return status?.ips ?? []
+  }
+
+  async status(claim: string): Promise<unknown> {
+    return (await this.#get(IPAMClaim.info, claim))?.status
   }
 
   /** The addresses of a Pod in each of its networks. */

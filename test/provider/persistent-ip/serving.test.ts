@@ -258,6 +258,89 @@ describe('the status of a claim', () => {
     expect(statusOf({ of: { ...claim(), status }, pods: [q] })?.ownerPod).toEqual({ name: 'q' })
   })
 
+  test.each<[string, string | undefined, readonly (readonly [string, ClaimPod['migration']])[], string]>([
+    [
+      'the source until the machine runs in the target',
+      'a',
+      [
+        ['a', 'none'],
+        ['b', 'target'],
+      ],
+      'a',
+    ],
+    [
+      'the source also if the target is served first',
+      undefined,
+      [
+        ['b', 'target'],
+        ['a', 'none'],
+      ],
+      'a',
+    ],
+    [
+      'the source after a status that was too early',
+      'b',
+      [
+        ['a', 'none'],
+        ['b', 'target'],
+      ],
+      'a',
+    ],
+    [
+      'the target when the machine runs in it',
+      'a',
+      [
+        ['a', 'none'],
+        ['b', 'migrated'],
+      ],
+      'b',
+    ],
+    ['the source of a migration that has failed', 'b', [['a', 'none']], 'a'],
+    [
+      'the source of the next migration',
+      'b',
+      [
+        ['b', 'migrated'],
+        ['c', 'target'],
+      ],
+      'b',
+    ],
+    [
+      'the target of the next migration',
+      'b',
+      [
+        ['b', 'migrated'],
+        ['c', 'migrated'],
+      ],
+      'c',
+    ],
+    ['a target that is alone', 'a', [['b', 'target']], 'b'],
+    [
+      'the Pod of the status without a migration',
+      'b',
+      [
+        ['a', 'none'],
+        ['b', undefined],
+      ],
+      'b',
+    ],
+    [
+      'the oldest Pod',
+      undefined,
+      [
+        ['a', 'none'],
+        ['b', 'none'],
+      ],
+      'a',
+    ],
+  ])('names one Pod: %s', (_, before, pods, wanted) => {
+    const of = claim(OWN)
+    const status = { ips: OWN, ...(before !== undefined && { ownerPod: { name: before } }) }
+    const given = { of: { ...of, status }, pods: pods.map(([name, migration]) => pod(name, { migration })) }
+    expect(planOf(given).user).toBe(wanted)
+    expect(statusOf(given)?.ownerPod).toEqual({ name: wanted })
+  })
+
   test('holds each address that can be read (T8)', () => {
     expect(heldByClaim(claim(['10.0.0.2/29', 'x', 'fd00::2'])).map(Prefix.format)).toEqual([
       '10.0.0.2/32',

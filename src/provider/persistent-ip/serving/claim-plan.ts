@@ -20,6 +20,8 @@ export interface ClaimPod {
   readonly requests: readonly InterfaceAddress[]
   /** What the interface has by the annotation of the Pod. Empty: nothing yet. */
   readonly addresses: readonly InterfaceAddress[]
+  /** Its part in live migrations: see `migrationStage`. Left out: `none`. */
+  readonly migration?: 'none' | 'target' | 'migrated' | undefined
 }
 
 /** A claim with its network and its Pods, as they are read. */
@@ -27,7 +29,7 @@ export interface ClaimSituation {
   readonly claim: IPAMClaim
   /** The definition that decides on the network of the claim. */
   readonly network: NetworkDefinition
-  /** The Pods that name the claim, in the order in which they are served. */
+  /** The Pods that name the claim, the oldest first. They are served in this order. */
   readonly pods: readonly ClaimPod[]
   /** Whether another holder than this claim and its Pods has the address. */
   readonly isTaken: (address: Address.Address) => boolean
@@ -92,6 +94,12 @@ export interface ClaimPlan {
   readonly condition?: (ConditionUpdate & { readonly reason: ClaimReason }) | undefined
   /** The Pods that get the addresses, by name. */
   readonly served: readonly string[]
+  /**
+   * The Pod that uses the addresses, for `status.ownerPod`: one of those that are served. A Pod
+   * that the status names stays while it is served. In a live migration the source is named until
+   * the machine runs in the target. Left out: no Pod is served.
+   */
+  readonly user?: string | undefined
   readonly refused: readonly PodRefusal[]
 }
 
@@ -203,8 +211,19 @@ function allocated(addresses: readonly Prefix.Prefix[], view: View): ClaimPlan {
     isNew: false,
     condition: { type: 'IPsAllocated', status: 'True', reason: 'SuccessfulAllocation', message },
     served,
+    user: userOf(view, served),
     refused,
   }
+}
+
+/** Exactly one of the Pods that are served. */
+function userOf({ claim, pods }: View, served: readonly string[]): string | undefined {
+  const all = pods.filter(({ name }) => served.includes(name))
+  const migrated = all.findLast(({ migration }) => migration === 'migrated')
+  const running = all.filter(({ migration }) => migration !== 'target')
+  const [first] = running.length > 0 ? running : all
+  const named = (running.length > 0 ? running : all).find(({ name }) => name === claim.status?.ownerPod?.name)
+  return (migrated ?? named ?? first)?.name
 }
 
 /** The claim cannot give addresses to any Pod. */

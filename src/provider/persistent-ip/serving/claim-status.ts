@@ -29,12 +29,11 @@ const STATUS = [
   { ips: ['list', 'text'], ownerPod: ['open?', { name: 'text?' }], conditions: 'list?' },
 ] as const
 const CLAIM = ['open', { metadata: ['open', { name: 'text' }], status: STATUS }] as const
-const PLAN = ['open', { addresses: 'list', isNew: 'flag', condition: 'object?', served: ['list', 'text'] }] as const
+const PLAN = ['open', { addresses: 'list', isNew: 'flag', condition: 'object?', user: 'text?' }] as const
 
 /**
  * The status of a claim after its plan; `undefined`: nothing changes. Addresses that it has stay as
- * they are written. The Pod that it names stays while that one is served, so that a migration
- * changes it when its source has ended.
+ * they are written. Without a Pod that is served, the Pod that it names stays.
  *
  * @param now RFC 3339 text
  */
@@ -46,10 +45,10 @@ export function claimStatus(
   check<unknown>('claimStatus', 'claim', claim, ['open', { status: STATUS }])
   check<unknown>('claimStatus', 'plan', plan, PLAN)
   check('claimStatus', 'now', now, 'text')
-  const { addresses, isNew, condition, served } = plan
+  const { addresses, isNew, condition } = plan
   const { ips: before = [], ownerPod, conditions } = claim.status ?? {}
   const ips = isNew ? addresses.map(Prefix.format) : before
-  const user = served.find((name) => name === ownerPod?.name) ?? served[0] ?? ownerPod?.name
+  const user = plan.user ?? ownerPod?.name
   const said = condition === undefined ? conditions : setCondition(conditions, condition, now)
   if (!isNew && user === ownerPod?.name && said === conditions) return undefined
   return {

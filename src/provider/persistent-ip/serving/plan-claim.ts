@@ -1,5 +1,6 @@
 import type * as Address from '../../../cidr/nouns/address.js'
 import { claimStatusPatch, type IPAMClaim } from '../../../crd/ipamclaims/index.js'
+import { migrationStage } from '../../../crd/kubevirt/index.js'
 import { nameKey, refOf } from '../../../crd/meta/object.js'
 import { type Effect, type EventCause, type Plan, patchStatus } from '../../../plan/index.js'
 import { type ClaimPlan, claimPlan } from './claim-plan.js'
@@ -76,6 +77,7 @@ function planWith(
       interfaces: 1 + others.length,
       requests: first!.attachment.ips,
       addresses: addressesOf(first!),
+      migration: migrationStage(served.pod),
     })),
     isTaken,
     next: (within) => ledger.next({ within })?.address,

@@ -1,5 +1,6 @@
 import { Pod } from '../../../crd/core/index.js'
 import { IPAMClaim, PRIMARY_CLAIM_ANNOTATION } from '../../../crd/ipamclaims/index.js'
+import { MIGRATED_ANNOTATION, MIGRATION_LABEL } from '../../../crd/kubevirt/index.js'
 import { asObject } from '../../../crd/meta/json.js'
 import type { KubeObject } from '../../../crd/meta/object.js'
 import {
@@ -104,14 +105,15 @@ const READ = [
   PRIMARY_CLAIM_ANNOTATION,
   POD_NETWORKS_ANNOTATION,
   CLAIM_OWNER_ANNOTATION,
+  MIGRATED_ANNOTATION,
 ]
+/** The labels that are read. */
+const LABELS = [MIGRATION_LABEL]
 
 function trimmed({ apiVersion, kind, metadata, spec, status }: KubeObject): KubeObject {
   const { name, namespace, uid, resourceVersion, creationTimestamp, deletionTimestamp, ownerReferences } = metadata
-  const kept = READ.flatMap((key) => {
-    const text = metadata.annotations?.[key]
-    return text === undefined ? [] : [[key, text]]
-  })
+  const annotations = only(READ, metadata.annotations)
+  const labels = only(LABELS, metadata.labels)
   const { nodeName, hostNetwork } = asObject(spec) ?? {}
   return {
     apiVersion,
@@ -119,11 +121,16 @@ function trimmed({ apiVersion, kind, metadata, spec, status }: KubeObject): Kube
     metadata: {
       ...{ name, namespace, uid, resourceVersion, creationTimestamp, deletionTimestamp, ownerReferences },
       // a Pod without annotations gets the first one in another way
-      ...(metadata.annotations !== undefined && { annotations: Object.fromEntries(kept) }),
+      ...(annotations !== undefined && { annotations }),
+      ...(labels !== undefined && Object.keys(labels).length > 0 && { labels }),
     },
     spec: { nodeName, hostNetwork },
     status: { phase: asObject(status)?.phase },
   }
+}
+
+function only(keys: readonly string[], texts: { readonly [key: string]: string } | undefined) {
+  return texts && Object.fromEntries(Object.entries(texts).filter(([key]) => keys.includes(key)))
 }
 
 function readPod(object: KubeObject): ParseResult<ServedPod> {

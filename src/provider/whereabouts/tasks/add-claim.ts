@@ -2,6 +2,7 @@ import * as Address from '../../../cidr/nouns/address.js'
 import * as Prefix from '../../../cidr/nouns/prefix.js'
 import { Pod } from '../../../crd/core/pod.js'
 import { claimStatusPatch } from '../../../crd/ipamclaims/index.js'
+import { isMigrationOf } from '../../../crd/kubevirt/migration.js'
 import { isDeleting, type KubeObject, type ObjectRef } from '../../../crd/meta/object.js'
 import { readPodref } from '../../../crd/whereabouts/index.js'
 import type { Effect, Step } from '../../../plan/index.js'
@@ -13,10 +14,6 @@ import type { InterfaceRequest } from './request.js'
 
 /** A step that comes before, or how the ADD ends. */
 export type Stop = { readonly outcome: AddOutcome } | { readonly step: Extract<Step, { kind: 'get' }> }
-
-/** Labels of KubeVirt: the VMI of a Pod, and the migration that it is the target of. */
-const VMI_LABEL = 'kubevirt.io/created-by'
-const MIGRATION_LABEL = 'kubevirt.io/migrationJobUID'
 
 /** The claim of an ADD: whether the Pod may use it, and its status. */
 export class AddClaim {
@@ -94,7 +91,7 @@ export class AddClaim {
     const ownStep = this.#objects.read([target], 'whether the Pod is the target of a migration')
     if (ownStep !== undefined) return { step: ownStep }
     const pod = this.#objects.get(target)
-    const inUse = pods.find((user) => !isMigration(user as KubeObject, pod))
+    const inUse = pods.find((user) => !pod || !isMigrationOf(pod, user as KubeObject))
     if (!inUse) return undefined
     const { namespace, name } = this.reading.ref
     const isLeaving = isDeleting(inUse) ? ', which is being deleted' : ''
@@ -144,9 +141,4 @@ export function podRefOf(podref: string): ObjectRef | undefined {
 export function isCompleted(pod: KubeObject): boolean {
   const { phase } = (pod.status ?? {}) as { readonly phase?: string }
   return phase === 'Succeeded' || phase === 'Failed'
-}
-
-function isMigration(source: KubeObject, target: KubeObject | null | undefined): boolean {
-  const [from, to] = [source.metadata.labels ?? {}, target?.metadata.labels ?? {}]
-  return to[MIGRATION_LABEL] !== undefined && from[VMI_LABEL] !== undefined && from[VMI_LABEL] === to[VMI_LABEL]
 }
