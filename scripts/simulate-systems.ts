@@ -10,7 +10,7 @@ import { FAULT_KINDS } from '../test/testing/simulation/floating-ips/faults.js'
 import { simulateFloatingIPs } from '../test/testing/simulation/floating-ips/index.js'
 import { inClusterBlocksSystem } from '../test/testing/simulation/in-cluster-blocks-system.js'
 import { nodeIPAMSystem } from '../test/testing/simulation/node-ipam-system.js'
-import { persistentIPSystem } from '../test/testing/simulation/persistent-ip-system.js'
+import { simulatePersistentIP } from '../test/testing/simulation/persistent-ip/index.js'
 import { serviceIPSystem } from '../test/testing/simulation/service-ip-system.js'
 import { simulateWhereabouts } from '../test/testing/simulation/whereabouts/index.js'
 import { simulateUpgrade } from '../test/testing/simulation/whereabouts-upgrade/index.js'
@@ -88,11 +88,8 @@ export const systems: { readonly [name: string]: System } = {
     },
   },
   'persistent-ip': {
-    schedules: { full: 5000, short: 100 },
-    run: (seed, writers = 1 + (seed % 3)) => {
-      const concurrency = 2 ** (seed % 3)
-      return simulate({ system: persistentIPSystem(), seed, writers, concurrency, actions: 40, maxTurns: 60_000 })
-    },
+    schedules: { full: 3000, short: 80 },
+    run: (seed, writers) => simulatePersistentIP({ seed, writers }),
   },
   whereabouts: {
     schedules: { full: 10_000, short: 150 },

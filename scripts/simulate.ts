@@ -13,7 +13,7 @@
 //   floating-ips   pools and servers of one or two clusters in one project of a cloud, 2 processes that elect a leader; --writers N: that many
 //   whereabouts    nodes that call the plugin, some of them with upstream's program, sweeps and Pod watches; --writers N: that many nodes
 //   whereabouts-upgrade   the same nodes, while operators upgrade the pools to blocks, and back; --writers N: that many nodes
-//   persistent-ip   claims of virtual machines and of a StatefulSet, 1 to 3 writers of whom one rules
+//   persistent-ip   addresses that stay with virtual machines and a StatefulSet, both sides, 1 to 3 writers of whom one rules
 //   service-ip     addresses of Services and the end of their ranges, 1 to 3 writers, all at once or one that rules
 //
 // Each schedule of floating-ips has some kinds of fault, which its seed picks and its first line

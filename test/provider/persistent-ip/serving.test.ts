@@ -181,6 +181,11 @@ describe('a claim with addresses', () => {
       { of: claim(OWN), pods: [pod('p', { addresses: addresses(...OWN) }), pod('q')] },
       `Bound ${HAS} > p, q`,
     ],
+    [
+      'gives one that it has twice once',
+      { of: claim(['10.0.0.2/29', '10.0.0.2/29']) },
+      'Bound 10.0.0.2/29 SuccessfulAllocation > p',
+    ],
     ['is not extended', { of: claim(OWN.slice(0, 1)) }, 'Bound 10.0.0.2/29 SuccessfulAllocation > p'],
     [
       'keeps them if another holder has one',

@@ -1,4 +1,4 @@
-import type { Change, ObjectCache, Plan, Planner, PlanTime, Selection } from 'ipam-kit/plan'
+import type { Change, ObjectCache, Plan, Planner, PlanTime, Refusal, Selection } from 'ipam-kit/plan'
 import type { Applied } from '../../../src/plan/object-cache.js'
 
 /**
@@ -47,6 +47,11 @@ export class Combined implements Planner {
     const planner = this.#madeBy.get(plan)
     const end = planner?.begin?.(plan)
     return (isDone) => (end?.(isDone) ?? []).map((key) => `${this.#planners.indexOf(planner!)} ${key}`)
+  }
+
+  refused(key: string, refusal: Refusal, time: PlanTime): Plan | undefined {
+    const [planner, own] = this.#split(key)
+    return planner.refused?.(own, refusal, time)
   }
 
   isAggregate(key: string): boolean {

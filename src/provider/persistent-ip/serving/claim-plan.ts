@@ -141,7 +141,7 @@ export function claimPlan(situation: ClaimSituation): ClaimPlan {
   const read = claimAddresses(claim)
   if (!read.ok) return failed(situation, 'InternalError', describe(read.failure))
   const view = { ...situation, space: networkSpace(network) }
-  return read.value.length > 0 ? kept(read.value, view) : chosen(view)
+  return read.value.length > 0 ? kept(distinct(read.value), view) : chosen(view)
 }
 
 const SITUATION = [
@@ -164,6 +164,11 @@ function kept(own: readonly InterfaceAddress[], view: View): ClaimPlan {
   const problem = problemOf(own, view)
   if (problem !== undefined) return { ...failed(view, ...problem), addresses }
   return allocated(addresses, view)
+}
+
+/** A status that is edited by hand may have an address twice. */
+function distinct(own: readonly InterfaceAddress[]): readonly InterfaceAddress[] {
+  return own.filter(({ address }, index) => own.findIndex((one) => Address.equals(one.address, address)) === index)
 }
 
 /** A claim without addresses. */

@@ -1,0 +1,144 @@
+import { Address, RangeSet } from 'ipam-kit/cidr'
+import { isDeleting, type KubeObject } from 'ipam-kit/crd/meta'
+import { type NetworkDefinition, networkSpace } from 'ipam-kit/provider/persistent-ip'
+import { networksOf } from './networks.js'
+import { isServed } from './objects.js'
+import {
+  type Attachment,
+  addressOf,
+  attachmentsOf,
+  entriesOf,
+  type Held,
+  ipsOf,
+  isUser,
+  mayUse,
+  READABLE,
+  type Stored,
+} from './stored.js'
+
+/** What is wrong with the addresses when all is quiet. */
+export function addressRest(stored: Stored, isOn: boolean): string | undefined {
+  if (!isOn) return undefined
+  const view: View = { stored, networks: networksOf(stored), held: stored.held() }
+  return lacking(view) ?? unnamed(view)
+}
+
+interface View {
+  readonly stored: Stored
+  readonly networks: ReturnType<typeof networksOf>
+  readonly held: readonly Held[]
+}
+
+/** An interface without addresses, and without a reason. */
+function lacking(view: View): string | undefined {
+  for (const pod of view.stored.all('Pod')) {
+    if (!isServed(pod) || isDeleting(pod)) continue
+    const attachments = attachmentsOf(pod) ?? []
+    for (const attachment of attachments) {
+      if ((entriesOf(pod).get(attachment.key) ?? []).length > 0) continue
+      if (reasonOf(pod, attachment, attachments, view) !== undefined) continue
+      return `${pod.metadata.namespace}/${pod.metadata.name} has no addresses in ${attachment.key}, without a reason`
+    }
+  }
+  return undefined
+}
+
+/** Why an interface can have no addresses. */
+function reasonOf(
+  pod: KubeObject,
+  { nad, claim }: Attachment,
+  all: readonly Attachment[],
+  view: View,
+): string | undefined {
+  const named = view.networks.of(nad)
+  const network = named && view.networks.named(named.name)
+  if (network === undefined) return 'the definition cannot be read'
+  const { definition, disagreeing } = network
+  if (disagreeing.some((each) => each.nad === nad)) return 'the definition disagrees with that of its network'
+  if (definition.addressing !== 'subnets') return 'its addresses come from elsewhere'
+  if (claim === undefined || definition.claims !== 'honoured') return full(definition, view)
+  if (all.filter((each) => each.claim === claim).length > 1) return 'T2: two interfaces name the claim'
+  const object = view.stored.get('IPAMClaim', pod.metadata.namespace, claim)
+  return object === undefined ? 'the claim does not exist' : claimReason(pod, object, definition, view)
+}
+
+function claimReason(
+  pod: KubeObject,
+  claim: KubeObject,
+  definition: NetworkDefinition,
+  view: View,
+): string | undefined {
+  const { network } = claim.spec as { readonly network?: string }
+  if (network !== definition.name) return 'the claim is of another network'
+  if (!mayUse(pod, claim)) return 'the claim is of another owner'
+  if (isDeleting(claim)) return 'T1: the claim is being deleted'
+  const ips = ipsOf(claim)
+  const others = view.held.filter((each) => each.network === network && each.holder !== claim)
+  if (ips.length > 0) {
+    const bad = ips.find((ip) => !READABLE.test(ip))
+    if (bad !== undefined) return refusedIn(claim, 'InternalError')
+    const { addresses } = networkSpace(definition)
+    if (ips.some((ip) => !RangeSet.contains(addresses, Address.parse(addressOf(ip)))))
+      return refusedIn(claim, 'OutsideNetwork')
+    const taken = others.filter(({ address }) => ips.some((ip) => addressOf(ip) === address))
+    if (taken.some(({ holder }) => holder.kind === 'IPAMClaim' || !isUser(holder, claim)))
+      return refusedIn(claim, 'IPAddressConflict')
+    return undefined
+  }
+  // what a Pod has from before decides about a claim without addresses
+  const users = view.stored.all('Pod').filter((each) => isUser(each, claim) && isServed(each))
+  const isDecided = users.some((each) => {
+    const own = attachmentsOf(each)?.find((one) => one.claim === claim.metadata.name)
+    return (entriesOf(each).get(own?.key ?? '') ?? []).length > 0
+  })
+  return isDecided ? 'its Pod has other addresses' : full(definition, view)
+}
+
+/** The condition of a claim that cannot have its addresses says why. */
+function refusedIn(claim: KubeObject, reason: string): string | undefined {
+  const { conditions = [] } = (claim.status ?? {}) as {
+    readonly conditions?: readonly { readonly type: string; readonly status: string; readonly reason: string }[]
+  }
+  const found = conditions.find(({ type }) => type === 'IPsAllocated')
+  return found?.status === 'False' && found.reason === reason ? reason : undefined
+}
+
+/** Whether a family of a network has no free address. */
+function full(definition: NetworkDefinition, { held }: View): string | undefined {
+  const taken = held.filter(({ network }) => network === definition.name).map(({ address }) => Address.parse(address))
+  const free = RangeSet.subtract(networkSpace(definition).automatic, RangeSet.fromAddresses(taken))
+  const families = new Set([...RangeSet.ranges(free)].map(({ first }) => first.family))
+  const wanted = new Set(definition.subnets.map(({ prefix }) => prefix.address.family))
+  return [...wanted].every((family) => families.has(family)) ? undefined : 'a family has no free address'
+}
+
+/** A claim in use that names another Pod than one of those that use it. */
+function unnamed({ stored, networks }: View): string | undefined {
+  for (const claim of stored.all('IPAMClaim')) {
+    const { namespace, name } = claim.metadata
+    const { network = '' } = claim.spec as { readonly network?: string }
+    const ips = ipsOf(claim)
+    const { definition, disagreeing = [] } = networks.named(network) ?? {}
+    if (ips.length === 0 || definition?.claims !== 'honoured') continue
+    const users = stored.all('Pod').filter((pod) => {
+      const own = attachmentsOf(pod)?.filter((each) => each.claim === name) ?? []
+      const [first] = own
+      if (first === undefined || own.length > 1 || !isServed(pod) || !mayUse(pod, claim)) return false
+      if (networks.of(first.nad)?.name !== network || disagreeing.some(({ nad }) => nad === first.nad)) return false
+      return entriesOf(pod).get(first.key)?.join() === ips.join()
+    })
+    const { ownerPod } = (claim.status ?? {}) as { readonly ownerPod?: { readonly name?: string } }
+    if (users.length === 0 || refused(claim)) continue
+    if (!users.some(({ metadata }) => metadata.name === ownerPod?.name)) {
+      const pods = users.map(({ metadata }) => metadata.name)
+      return `${namespace}/${name} names ${ownerPod?.name}, and ${pods} use it`
+    }
+  }
+  return undefined
+}
+
+function refused(claim: KubeObject): boolean {
+  return ['OutsideNetwork', 'IPAddressConflict', 'InternalError'].some(
+    (reason) => refusedIn(claim, reason) !== undefined,
+  )
+}
