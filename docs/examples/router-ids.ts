@@ -4,7 +4,6 @@ import { Ledger } from 'ipam-kit/allocator'
 import { Address, Prefix, RangeSet } from 'ipam-kit/cidr'
 import { Node } from 'ipam-kit/crd/core'
 import {
-  type CachedObjects,
   definePlanner,
   type Holding,
   type KubeObject,
@@ -19,6 +18,11 @@ export const ROUTER_ID = 'bgp.example.com/router-id'
 /** The annotation as a JSON pointer. */
 const PATH = `/metadata/annotations/${ROUTER_ID.replace('/', '~1')}`
 
+/** The names of the Nodes that have found no free address. */
+interface State {
+  readonly waiting: Set<string>
+}
+
 /**
  * Gives each Node an address of `range`. One process at a time may run it.
  *
@@ -26,18 +30,24 @@ const PATH = `/metadata/annotations/${ROUTER_ID.replace('/', '~1')}`
  */
 export function routerIds(range: string) {
   const watches = { nodes: { ...modelWatch(Node), parse: readNode } }
-  return definePlanner<Outcome, typeof watches>({
+  return definePlanner<Outcome, typeof watches, State>({
     name: 'router-ids',
     watches,
+    state: () => ({ waiting: new Set() }),
 
     ledger: () => new Ledger({ space: RangeSet.parse([range]) }),
     holds: { nodes: heldBy },
 
     wakes: { nodes: ({ ref: { name } }) => [name] },
-    // an address that is free again is for the Nodes that wait
-    moved: ({ freed, others }, { cache }) => (freed.length > 0 ? [...others, ...waiting(cache.nodes)] : others),
+    moved({ freed, others }, { state: { waiting } }) {
+      if (freed.length === 0) return others
+      // an address that is free again is for the Nodes that have found none
+      const keys = [...others, ...waiting]
+      waiting.clear()
+      return keys
+    },
 
-    plan(name, { cache, holdings }) {
+    plan(name, { cache, holdings, state }) {
       const entry = cache.nodes.entry(name)
       if (entry === undefined) return undefined
       if (!entry.ok) return { outcome: { kind: 'unreadable', message: entry.problem }, effects: [] }
@@ -52,8 +62,10 @@ export function routerIds(range: string) {
         return { outcome: { kind: other === undefined ? 'ready' : 'duplicate', message }, effects: [] }
       }
       const next = holdings.ledger().next()
-      if (next === undefined)
+      if (next === undefined) {
+        state.waiting.add(name)
         return { outcome: { kind: 'exhausted', message: `no free address in ${range}` }, effects: [] }
+      }
       const patch = [{ op: 'add', path: PATH, value: text(next) }] as const
       // a Node changes every few seconds: the patch depends on this one field, and not on the
       // version
@@ -75,11 +87,6 @@ function heldBy({ object }: Parsed<KubeObject>): readonly Holding[] {
   return prefix === undefined
     ? []
     : [{ prefix, key: object.metadata.name, field: `metadata.annotations[${ROUTER_ID}]` }]
-}
-
-/** The Nodes without a router ID, the oldest first. */
-function waiting(nodes: CachedObjects<Node>): string[] {
-  return [...nodes].filter((node) => routerIdOf(node) === undefined).map(({ metadata }) => metadata.name)
 }
 
 function routerIdOf({ metadata }: KubeObject): Prefix.Prefix | undefined {

@@ -1,4 +1,5 @@
 import { Node } from 'ipam-kit/crd/core'
+import { fail } from 'ipam-kit/errors'
 import { Controller, runUntilQuiet } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
@@ -49,6 +50,18 @@ describe('a planner without claims', () => {
     }
     const { failures } = await runUntilQuiet(storeOver(store, { patch }), [planner], { now: () => 0 })
     expect([failures, await idsOf()]).toEqual([[], ['10.0.0.1', '10.0.0.9']])
+  })
+
+  test('is quiet while the store refuses its writes, and does not wake the Nodes that wait', async () => {
+    await nodes('a', 'b', 'c')
+    let writes = 0
+    const patch: Store['patch'] = async (ref) => {
+      writes++
+      return fail('STORE_INVALID', { object: ref.name, path: '', problem: 'the test refuses it' })
+    }
+    const { failures } = await runUntilQuiet(storeOver(store, { patch }), [routerIds(RANGE)], { now: () => 0 })
+    // runUntilQuiet plans each refused key once more
+    expect([failures.length, writes]).toEqual([3, 6])
   })
 
   test('says of an address that two Nodes have it', async () => {
