@@ -9,7 +9,7 @@ export type { ClaimCondition, ConditionUpdate } from '../../claim/index.js'
 export type { Pod } from '../../crd/core/index.js'
 export type { IPAMClaim, IPAMClaimStatus } from '../../crd/ipamclaims/index.js'
 export type { VirtualMachine, VirtualMachineInstance, VMInterface } from '../../crd/kubevirt/index.js'
-export type { Admission, KindInfo, KubeObject, ObjectRef, OwnerReference } from '../../crd/meta/index.js'
+export type { Admission, KindInfo, KubeObject, ObjectMeta, ObjectRef, OwnerReference } from '../../crd/meta/index.js'
 export type { InterfaceAddress, NetworkAttachmentDefinition } from '../../crd/multinet/index.js'
 export type { ClusterUserDefinedNetwork, UserDefinedNetwork } from '../../crd/ovn/index.js'
 export type { Planner } from '../../plan/index.js'
@@ -33,9 +33,17 @@ export {
   type PodAttachmentsResult,
   podAttachments,
 } from './pod/attachments.js'
-export { type NetworkFailure, type VMClaim, type VMClaims, type VMDefinitions, vmClaims } from './pod/vm-claims.js'
+export {
+  type NetworkFailure,
+  type VMClaim,
+  type VMClaimOptions,
+  type VMClaims,
+  type VMDefinitions,
+  vmClaims,
+} from './pod/vm-claims.js'
 export { admitVMPod, type VMPodAnswer, type VMPodObjects, type VMPodOptions, type VMPodRequest } from './pod/vm-pod.js'
-export { vmPodRule } from './pod/vm-pod-rule.js'
+export { type VMPodRuleOptions, vmPodRule } from './pod/vm-pod-rule.js'
+export { type WorkloadPodRuleOptions, workloadPodRule } from './pod/workload-pod-rule.js'
 export {
   type ClaimPlan,
   type ClaimPod,
@@ -54,6 +62,7 @@ export { type NetworkSpace, networkSpace } from './serving/space.js'
 export {
   CLAIM_OWNER_ANNOTATION,
   CLAIM_OWNER_FINALIZER,
+  CLAIM_TEMPLATE_ANNOTATION,
   PERSISTENT_IPS_LABEL,
   readClaimOwners,
   type WorkloadOwner,

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { vmClaimName } from 'ipam-kit/crd/ipamclaims'
 import type { VirtualMachineInstance, VMNetwork } from 'ipam-kit/crd/kubevirt'
-import { vmClaims } from 'ipam-kit/provider/persistent-ip'
+import { type VMClaimOptions, type VMDefinitions, vmClaims } from 'ipam-kit/provider/persistent-ip'
 import { describe, expect, test } from 'vitest'
 import { nadOf, ovn } from './definitions.js'
 
@@ -14,20 +14,25 @@ const definitions: { readonly [nad: string]: unknown } = {
   'ns1/nad1': ovn({ role: 'primary', allowPersistentIPs: true }),
 }
 
-function claimsOf(networks: readonly VMNetwork[], interfaces: readonly { name: string }[] = []) {
+function claimsOf(
+  networks: readonly VMNetwork[],
+  interfaces: readonly { name: string }[] = [],
+  options?: VMClaimOptions,
+) {
   const instance = {
     metadata: { name: 'vm1', namespace: 'ns1' },
     spec: { networks, domain: { devices: { interfaces } } },
   }
   const nad = (name: string) => nadOf(definitions[name], name) as never
-  return vmClaims(instance as unknown as VirtualMachineInstance, {
+  const objects: VMDefinitions = {
     definition: (namespace, name) =>
       Object.hasOwn(definitions, `${namespace}/${name}`) ? nad(`${namespace}/${name}`) : undefined,
     definitionsIn: (namespace) =>
       Object.keys(definitions)
         .filter((name) => name.startsWith(`${namespace}/`))
         .map(nad),
-  })
+  }
+  return vmClaims(instance as unknown as VirtualMachineInstance, objects, options)
 }
 const multus = (name: string, networkName = 'a', rest = {}) => ({ name, multus: { networkName, ...rest } })
 
@@ -68,6 +73,13 @@ describe('the claims of a virtual machine', () => {
       { name: 'vm1.a.b', first: 'a_b', second: 'a_b' },
       'vm1.c',
     ])
+  })
+
+  test('of a network that is ephemeral do not exist, and take no name', () => {
+    const isSticky: VMClaimOptions['sticky'] = ({ name }, network) =>
+      name === 'vm1' && network === 'a_b' ? 'ephemeral' : 'keep'
+    const { claims } = claimsOf([multus('a_b'), multus('a.b')], [], { sticky: isSticky })
+    expect(claims.map(({ network, name }) => [network, name])).toEqual([['a.b', { ok: true, value: 'vm1.a.b' }]])
   })
 
   test('of a network that has no claim do not take a name from another', () => {

@@ -1,7 +1,8 @@
 import { vmClaimName } from '../../../crd/ipamclaims/index.js'
 import type { VirtualMachineInstance, VMInterface } from '../../../crd/kubevirt/index.js'
+import type { ObjectMeta } from '../../../crd/meta/object.js'
 import type { NetworkAttachmentDefinition } from '../../../crd/multinet/index.js'
-import { check } from '../../../errors/check.js'
+import { check, type KindOf } from '../../../errors/check.js'
 import { fail, type Result } from '../../../errors/index.js'
 import type { NetworkDefinition } from '../network/definition.js'
 import { readNetwork } from '../network/read-network.js'
@@ -37,6 +38,19 @@ export interface VMClaims {
   readonly unreadable: readonly NetworkFailure[]
 }
 
+export interface VMClaimOptions {
+  /**
+   * Whether the addresses of a network of a machine stay. An `ephemeral` network has no claim, and
+   * its Pods get other addresses each time. The claims and the answers for Pods need the same
+   * function: a Pod that names a claim waits until it exists. It is pure and does not throw. Left
+   * out: all addresses stay.
+   *
+   * @param instance the metadata of the instance
+   * @param network the name of the network in its spec
+   */
+  readonly sticky?: ((instance: ObjectMeta, network: string) => 'keep' | 'ephemeral') | undefined
+}
+
 /** Why a definition cannot be read. */
 export type NetworkFailure = Extract<ReturnType<typeof readNetwork>, { readonly ok: false }>['failure']
 
@@ -61,9 +75,11 @@ export type NetworkFailure = Extract<ReturnType<typeof readNetwork>, { readonly 
 export function vmClaims(
   instance: Pick<VirtualMachineInstance, 'metadata' | 'spec'>,
   definitions: VMDefinitions,
+  options: VMClaimOptions = {},
 ): VMClaims {
   check<unknown>('vmClaims', 'instance', instance, INSTANCE)
   check<unknown>('vmClaims', 'definitions', definitions, DEFINITIONS)
+  check('vmClaims', 'options', options, OPTIONS)
   const { name: vm, namespace = '' } = instance.metadata
   const claims: VMClaim[] = []
   const missing: string[] = []
@@ -71,6 +87,7 @@ export function vmClaims(
   const owners = new Map<string, string>()
   for (const { name: network, pod, multus } of instance.spec.networks ?? []) {
     if (multus?.default === true || (pod === undefined && multus === undefined)) continue
+    if (options.sticky?.(instance.metadata, network) === 'ephemeral') continue
     const isPrimary = multus === undefined
     const nad = isPrimary ? undefined : nadOf(multus.networkName, namespace)
     const found = nad === undefined ? primaryIn(namespace, definitions) : definitionOf(nad, definitions)
@@ -92,6 +109,7 @@ const INSTANCE = [
     spec: ['open', { networks: ['list?', ['open', { name: 'text' }]], domain: 'object?' }],
   },
 ] as const
+const OPTIONS: KindOf<VMClaimOptions> = { sticky: 'function?' }
 const DEFINITIONS = ['open', { definition: 'function', definitionsIn: 'function' }] as const
 
 /** The definitions that a virtual machine names beside the network of its Pod. */

@@ -3,16 +3,32 @@ import { VirtualMachineInstance, VM_POD_ANNOTATION } from '../../../crd/kubevirt
 import type { Admission } from '../../../crd/meta/index.js'
 import { NetworkAttachmentDefinition } from '../../../crd/multinet/index.js'
 import { errorText } from '../../../errors/cause.js'
-import { check } from '../../../errors/check.js'
+import { check, type KindOf } from '../../../errors/check.js'
 import { modelWatch, type Watch } from '../../../plan/index.js'
 import type { ReviewLookups, ReviewRule } from '../../webhook/index.js'
 import { secondaryDefinitions } from './vm-claims.js'
-import { admitVMPod, VM_POD_OPTIONS, type VMPodObjects, type VMPodOptions } from './vm-pod.js'
+import { admitVMPod, type VMPodObjects, type VMPodOptions } from './vm-pod.js'
 
 const INSTANCES: Watch<VirtualMachineInstance> = /* @__PURE__ */ modelWatch(VirtualMachineInstance)
-const DEFINITIONS: Watch<NetworkAttachmentDefinition> = /* @__PURE__ */ modelWatch(NetworkAttachmentDefinition, {
+/** The definitions of networks, by their namespace. */
+export const DEFINITIONS: Watch<NetworkAttachmentDefinition> = /* @__PURE__ */ modelWatch(NetworkAttachmentDefinition, {
   indexes: { namespace: ({ metadata }: NetworkAttachmentDefinition) => [metadata.namespace ?? ''] },
 })
+
+export interface VMPodRuleOptions extends VMPodOptions {
+  /**
+   * Whether claims are named. False: every Pod is allowed as it is, and no definition is read.
+   * Default true.
+   */
+  readonly enabled?: boolean | undefined
+}
+
+const OPTIONS: KindOf<VMPodRuleOptions> = {
+  enabled: 'flag?',
+  failurePolicy: ['one?', { Ignore: 1, Fail: 1 }],
+  defaultNetworkNamespace: 'text?',
+  sticky: 'function?',
+}
 
 /**
  * {@link admitVMPod} as a rule of `answerReview`, with its look-ups. Pods without a virtual machine
@@ -32,25 +48,27 @@ const DEFINITIONS: Watch<NetworkAttachmentDefinition> = /* @__PURE__ */ modelWat
  * const { response } = await answerReview(review, memoryStore({ now: () => 0 }), { rules: [vmPodRule()] })
  * response // { uid: '705ab4f5', allowed: true }
  */
-export function vmPodRule(options: VMPodOptions = {}): ReviewRule {
-  check('vmPodRule', 'options', options, VM_POD_OPTIONS)
+export function vmPodRule(options: VMPodRuleOptions = {}): ReviewRule {
+  check('vmPodRule', 'options', options, OPTIONS)
+  const { enabled = true, ...rest } = options
   return {
     model: Pod,
     async admit(request, lookups) {
-      if (request.operation === 'DELETE' || request.subResource) return { allowed: true, warnings: [] }
+      if (!enabled || request.operation === 'DELETE' || request.subResource) return { allowed: true, warnings: [] }
       const { operation, object, namespace = object.metadata.namespace ?? '' } = request
       const metadata = { ...object.metadata, namespace }
       const domain = metadata.annotations?.[VM_POD_ANNOTATION]
       const objects = domain === undefined ? NOTHING : await lookedUp(namespace, domain, lookups)
-      if ('problem' in objects) return unknown(objects.problem, options)
-      return admitVMPod({ operation, pod: { metadata } }, objects, options).admission
+      if ('problem' in objects) return unknown(objects.problem, rest)
+      return admitVMPod({ operation, pod: { metadata } }, objects, rest).admission
     },
   }
 }
 
 const NOTHING: VMPodObjects = { instance: () => undefined, definition: () => undefined, definitionsIn: () => [] }
 
-function unknown(problem: string, { failurePolicy }: VMPodOptions): Admission {
+/** The answer where a look-up has failed. */
+export function unknown(problem: string, { failurePolicy }: Pick<VMPodOptions, 'failurePolicy'>): Admission {
   if (failurePolicy !== 'Fail') return { allowed: true, warnings: [problem] }
   return { allowed: false, code: 500, message: problem, errors: [] }
 }

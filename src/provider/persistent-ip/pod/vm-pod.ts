@@ -12,7 +12,8 @@ import { check, type KindOf } from '../../../errors/check.js'
 import { describe } from '../../../errors/index.js'
 import { DEFAULT_NETWORK } from '../network/definition.js'
 import { requestedAddresses } from './address-requests.js'
-import { primaryIn, type VMClaim, type VMDefinitions, vmClaims } from './vm-claims.js'
+import { namedElements } from './named-elements.js'
+import { primaryIn, type VMClaim, type VMClaimOptions, type VMDefinitions, vmClaims } from './vm-claims.js'
 
 /** A Pod that is created or updated. */
 export interface VMPodRequest {
@@ -27,7 +28,7 @@ export interface VMPodObjects extends VMDefinitions {
   instance(namespace: string, name: string): VirtualMachineInstance | undefined
 }
 
-export interface VMPodOptions {
+export interface VMPodOptions extends VMClaimOptions {
   /**
    * The answer for a Pod whose virtual machine is not known. `Ignore`, the default: the Pod is
    * allowed as it is, with a warning, and gets addresses that do not stay. `Fail`: it is refused
@@ -38,10 +39,10 @@ export interface VMPodOptions {
   readonly defaultNetworkNamespace?: string | undefined
 }
 
-/** The kind of the options, for `check`. */
-export const VM_POD_OPTIONS: KindOf<VMPodOptions> = {
+const VM_POD_OPTIONS: KindOf<VMPodOptions> = {
   failurePolicy: ['one?', { Ignore: 1, Fail: 1 }],
   defaultNetworkNamespace: 'text?',
+  sticky: 'function?',
 }
 
 /** The answer for a Pod. */
@@ -103,7 +104,7 @@ export function admitVMPod(request: VMPodRequest, objects: VMPodObjects, options
     const problem = `failed to access the VMI running in pod ${JSON.stringify(`${namespace}/${name}`)}: ${missing}`
     return options.failurePolicy === 'Fail' ? refused(500, problem) : unchanged('carry on', [problem])
   }
-  const { claims, missing, unreadable } = vmClaims(instance, objects)
+  const { claims, missing, unreadable } = vmClaims(instance, objects, { sticky: options.sticky })
   const warnings = [
     ...missing.map((nad) => `NetworkAttachmentDefinition ${nad} does not exist`),
     ...unreadable.map((failure) => describe(failure)),
@@ -143,35 +144,10 @@ function withClaims(elements: readonly NetworkSelection[], claims: readonly VMCl
     const [claim] = index < 0 ? [] : left.splice(index, 1)
     return claim?.name.ok ? claim.name.value : undefined
   })
-  if (names.every((name) => name === undefined)) return undefined
-  const named = elements.map(({ namespace, stored }, index) => {
-    const claim = names[index]
-    return inOrder({ ...stored, namespace, ...(claim !== undefined && { [CLAIM]: claim }) })
-  })
-  return JSON.stringify(named)
+  return namedElements(elements, names)
 }
 
 const CLAIM = 'ipam-claim-reference'
-/** The order in which clients in Go write the members of an element. Others come behind them. */
-const ORDER = [
-  'name',
-  'namespace',
-  'ips',
-  'mac',
-  'infiniband-guid',
-  'interface',
-  'portMappings',
-  'bandwidth',
-  'cni-args',
-  'default-route',
-  CLAIM,
-]
-
-function inOrder(element: { readonly [member: string]: unknown }): object {
-  const known = ORDER.filter((member) => Object.hasOwn(element, member))
-  const others = Object.keys(element).filter((member) => !ORDER.includes(member))
-  return Object.fromEntries([...known, ...others].map((member) => [member, element[member]]))
-}
 
 type Primary =
   | { readonly set: { readonly [annotation: string]: string } }

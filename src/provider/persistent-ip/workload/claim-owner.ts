@@ -11,6 +11,11 @@ import { fail, ok, type Result } from '../../../errors/index.js'
 export const CLAIM_OWNER_ANNOTATION = 'ipam-kit.dev/claim-owner'
 /** Finalizer on a claim of a workload: the claim stays while its owners exist or a Pod names it. */
 export const CLAIM_OWNER_FINALIZER = 'ipam-kit.dev/claim-owner'
+/**
+ * Annotation of a Pod: the names of its claims, such as `{pod}.{network}`. `workloadPodRule` reads
+ * it.
+ */
+export const CLAIM_TEMPLATE_ANNOTATION = 'ipam-kit.dev/claim-template'
 /** Label of the Pods that get claims, with the value `true`. */
 export const PERSISTENT_IPS_LABEL = 'ipam-kit.dev/persistent-ips'
 

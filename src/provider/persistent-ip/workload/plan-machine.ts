@@ -3,14 +3,14 @@ import { type KubeObject, readNameKey } from '../../../crd/meta/object.js'
 import type { NetworkAttachmentDefinition } from '../../../crd/multinet/index.js'
 import { describe } from '../../../errors/index.js'
 import type { CachedObjects, EventCause, Plan, PlanTime, SentEvents } from '../../../plan/index.js'
-import { type VMClaims, vmClaims } from '../pod/vm-claims.js'
+import { type VMClaimOptions, type VMClaims, vmClaims } from '../pod/vm-claims.js'
 import { type ClaimEffects, type ClaimWaits, claimEffects } from './claim-effects.js'
 import type { ClaimStep } from './claim-step.js'
 import type { PersistentClaimsOutcome } from './outcome.js'
 import { vmClaimDecision } from './vm-claim-decision.js'
 
 /** What a plan about a virtual machine reads. */
-export interface MachineCache {
+export interface MachineCache extends VMClaimOptions {
   readonly machines: CachedObjects<VirtualMachine>
   readonly instances: CachedObjects<VirtualMachineInstance>
   readonly claims: CachedObjects<KubeObject>
@@ -63,13 +63,17 @@ export function planMachine(
   return { outcome, effects: [...done.effects, ...events], requeueAfterSeconds: done.requeueAfterSeconds }
 }
 
-function wantedOf(instance: VirtualMachineInstance, { definitions }: MachineCache): VMClaims | undefined {
+function wantedOf(instance: VirtualMachineInstance, { definitions, sticky }: MachineCache): VMClaims | undefined {
   return (
     definitions &&
-    vmClaims(instance, {
-      definition: (namespace, name) => definitions.get({ namespace, name }),
-      definitionsIn: (namespace) => definitions.by('namespace', namespace),
-    })
+    vmClaims(
+      instance,
+      {
+        definition: (namespace, name) => definitions.get({ namespace, name }),
+        definitionsIn: (namespace) => definitions.by('namespace', namespace),
+      },
+      { sticky },
+    )
   )
 }
 

@@ -6,6 +6,7 @@ import { check, type KindOf } from '../../../errors/check.js'
 import { refuse } from '../../../errors/refuse.js'
 import { Absences, type Delta, definePlanner, type Planner, type PlannerWatches } from '../../../plan/index.js'
 import { plannerKeys } from '../../../plan/planner-keys.js'
+import type { VMClaimOptions } from '../pod/vm-claims.js'
 import type { ClaimWaits } from './claim-effects.js'
 import type { PersistentClaimsOutcome } from './outcome.js'
 import { type MachineCache, planMachine } from './plan-machine.js'
@@ -21,7 +22,7 @@ import {
   VM_PODS,
 } from './watches.js'
 
-export interface PersistentClaimsOptions {
+export interface PersistentClaimsOptions extends VMClaimOptions {
   /**
    * Whether claims are made. False: definitions of networks are not watched, existing claims stay,
    * and are released as before. Default true.
@@ -47,6 +48,7 @@ const OPTIONS: KindOf<PersistentClaimsOptions> = {
   namespace: 'text?',
   unplugged: ['one?', { keep: 1, delete: 1 }],
   graceSeconds: 'number?',
+  sticky: 'function?',
 }
 
 const KEYS = plannerKeys('VirtualMachine')
@@ -77,7 +79,7 @@ interface State extends ClaimWaits {
  */
 export function persistentClaims(options: PersistentClaimsOptions = {}): Planner<PersistentClaimsOutcome> {
   check('persistentClaims', 'options', options, OPTIONS)
-  const { enabled = true, namespace, unplugged = 'keep', graceSeconds = 5 } = options
+  const { enabled = true, namespace, unplugged = 'keep', graceSeconds = 5, sticky } = options
   if (!(graceSeconds >= 0 && graceSeconds <= 86_400)) {
     refuse('persistentClaims', 'graceSeconds', 'seconds, 0 to 86400', graceSeconds)
   }
@@ -104,6 +106,7 @@ export function persistentClaims(options: PersistentClaimsOptions = {}): Planner
           claims: objects.open(claims),
           definitions: enabled ? objects.open(definitions) : undefined,
           unplugged,
+          sticky,
           isInUse: (claim) => named === undefined || isNamed(claim, (index) => named.countBy('claim', index)),
         },
         absences: new Absences(graceSeconds),

@@ -56,6 +56,19 @@ describe('claims of a virtual machine', () => {
     expect(await claim(world)).toEqual(made)
   })
 
+  test('are not made for a network that is ephemeral, and one that exists stays', async () => {
+    const world = new World({
+      sticky: ({ name }, network) => (name === 'vm1' && network === 'red' ? 'ephemeral' : 'keep'),
+    })
+    await world.put(nad('blue'), nad('red'))
+    await running(world, 'vm1', 'blue', 'red')
+    await running(world, 'vm2', 'red')
+    expect(await world.names()).toEqual(['vm1.blue', 'vm2.red'])
+    world.planner = persistentClaims({ sticky: () => 'ephemeral' })
+    await world.settle()
+    expect(await world.names()).toEqual(['vm1.blue', 'vm2.red'])
+  })
+
   test.each(['Background', 'Foreground'] as const)('%s deletion of the machine ends without a claim', async (how) => {
     const world = await new World().put(nad('blue'))
     await running(world)
