@@ -103,6 +103,7 @@ describe.each([
   'docs/guides/node-ipam.md',
   'docs/guides/floating-ips.md',
   'docs/guides/whereabouts.md',
+  'docs/guides/persistent-ips.md',
 ])('%s', (page) => {
   test('shows what the demo really prints', async () => {
     const text = read(page)

@@ -22,7 +22,7 @@ export interface Options {
   readonly progress: boolean
 }
 
-export type ScenarioName = 'in-cluster' | 'blocks' | 'node-ipam' | 'floating-ip' | 'whereabouts'
+export type ScenarioName = 'in-cluster' | 'blocks' | 'node-ipam' | 'floating-ip' | 'whereabouts' | 'persistent-ip'
 
 export type Format = 'table' | 'json' | 'yaml'
 
@@ -39,8 +39,8 @@ export const help = `${usage}
 Shows what this library does, on a store, and whether it came out right. Without --store nothing outside this process is
 touched.
 
-      --scenario NAME         in-cluster (default), blocks, node-ipam, floating-ip or
-                              whereabouts, see below.
+      --scenario NAME         in-cluster (default), blocks, node-ipam, floating-ip,
+                              whereabouts or persistent-ip, see below.
   -f, --filename FILE|DIR|-   Manifests: a YAML or JSON file, the *.yaml, *.yml and *.json of a folder (sorted, not
                               recursive), or standard input. Repeatable. Default: the examples of the project, with
                               a deletion that lets a pool that ran dry recover.
@@ -79,6 +79,11 @@ Scenarios
                               After each step it shows the row and the reservation of each address. In memory only, as
                               Pods belong to their cluster. It takes no manifests. The document has the fields steps,
                               writers and checks.
+  persistent-ip               The life of a virtual machine whose address stays with it: it is started, stopped,
+                              migrated and deleted. Claims hold the addresses, a webhook names them in Pods, and Pods
+                              of other workloads are refused. After each step it shows claims, Pods and a map of the
+                              network. In memory only, as Pods belong to their cluster. It takes no manifests. The
+                              document has the fields steps and checks.
 In a store other than memory the document has the field store too.
 
 Stores
@@ -133,12 +138,14 @@ const scenarios: readonly string[] = [
   'node-ipam',
   'floating-ip',
   'whereabouts',
+  'persistent-ip',
 ] satisfies readonly ScenarioName[]
 /** Those that take no other store, and what they do. */
 const IN_MEMORY: { readonly [S in ScenarioName]?: string } = {
   'node-ipam': 'it makes and deletes Nodes',
   'floating-ip': 'its cloud is a fake one',
   whereabouts: 'it makes and deletes Pods',
+  'persistent-ip': 'it makes and deletes Pods',
 }
 const formats: readonly string[] = ['table', 'json', 'yaml'] satisfies readonly Format[]
 

@@ -17,6 +17,7 @@ import { inClusterScenario } from './in-cluster/scenario.js'
 import type { Io } from './io.js'
 import { nodeIPAMScenario } from './node-ipam/scenario.js'
 import { help, type Options, parseOptions, type ScenarioName, usage } from './options.js'
+import { persistentIPScenario } from './persistent-ip/scenario.js'
 import type { Scenario, Stage } from './scenario.js'
 import { Screen } from './screen.js'
 import { printable } from './text.js'
@@ -28,6 +29,7 @@ const SCENARIOS: { readonly [name in ScenarioName]: Scenario } = {
   'node-ipam': nodeIPAMScenario,
   'floating-ip': floatingIPScenario,
   whereabouts: whereaboutsScenario,
+  'persistent-ip': persistentIPScenario,
 }
 
 /** The demo: arguments in, exit status out. */
