@@ -54,8 +54,9 @@ export {
   type PodRefusalReason,
 } from './serving/claim-plan.js'
 export { claimStatus, heldByClaim } from './serving/claim-status.js'
+export type { PersistentIPsOptions } from './serving/options.js'
 export type { PersistentIPsOutcome, PersistentIPsReason } from './serving/outcome.js'
-export { type PersistentIPsOptions, persistentIPs } from './serving/planner.js'
+export { persistentIPs } from './serving/planner.js'
 export { type PodPlan, type PodPlanReason, type PodSituation, podPlan } from './serving/pod-plan.js'
 export { heldByPod, type PodAddress, type PodStage, podStage } from './serving/pod-stage.js'
 export { type NetworkSpace, networkSpace } from './serving/space.js'

@@ -1,12 +1,12 @@
 import type * as Address from '../../../cidr/nouns/address.js'
-import { claimStatusPatch, type IPAMClaim } from '../../../crd/ipamclaims/index.js'
+import { claimAddresses, claimStatusPatch, type IPAMClaim } from '../../../crd/ipamclaims/index.js'
 import { migrationStage } from '../../../crd/kubevirt/index.js'
 import { nameKey, refOf } from '../../../crd/meta/object.js'
 import { type Effect, type EventCause, type Plan, patchStatus } from '../../../plan/index.js'
 import { type ClaimPlan, claimPlan } from './claim-plan.js'
 import { claimStatus } from './claim-status.js'
 import { mayUse } from './claim-user.js'
-import { hostOf, KEYS } from './holds.js'
+import { KEYS } from './holds.js'
 import { interfacesOf, nameOfPod, networkNamed, type PodInterface } from './networks.js'
 import type { PersistentIPsOutcome, PersistentIPsReason } from './outcome.js'
 import { type PodPlan, podPlan } from './pod-plan.js'
@@ -66,9 +66,10 @@ function planWith(
   }
   const asking = users.filter((user) => user.interfaces.length > 0 && !refusals.has(user))
   const own = new Set([key, ...asking.map(({ served }) => KEYS.format('Pod', nameOfPod(served)))])
-  const ledger = context.holdings.ledger(claim.spec.network)
-  const isTaken = (address: Address.Address) =>
-    ledger.holders(hostOf(address)).some(({ holder }) => !own.has(holder.key))
+  const read = claimAddresses(claim)
+  const has = read.ok ? read.value : []
+  const record = context.open({ object: claim, network: network.definition, own, has })
+  const isTaken = (address: Address.Address) => record.isTaken(address)
   const plan = claimPlan({
     claim,
     network: network.definition,
@@ -80,18 +81,26 @@ function planWith(
       migration: migrationStage(served.pod),
     })),
     isTaken,
-    next: (within) => ledger.next({ within })?.address,
+    next: (within) => record.next(within),
     terminatingClaim: context.options.terminatingClaim,
   })
+  const step = record.before(plan.addresses)
+  if (step !== undefined && !step.isExhausted) {
+    const { message, effects, requeueAfterSeconds } = step
+    return { outcome: { kind: 'waiting', message }, effects, requeueAfterSeconds }
+  }
   if (waitsForAddress(plan.condition?.reason)) context.wait(claim.spec.network)
   const writes = asking.flatMap((user) => {
     const given = planOfPod(user, plan, isTaken)
     if (given.kind === 'refused') refusals.set(user, given)
     return writePod(user.served, [{ interface: user.interfaces[0]!, plan: given }])
   })
+  const status = statusOf(claim, plan, context, nowMs)
+  const checks = writes.length > 0 && status.length === 0 ? context.checks(claim) : []
   return {
     outcome: outcomeOf(plan, [...refusals.values()]),
-    effects: [...statusOf(claim, plan, context, nowMs), ...writes, ...eventsOf(key, users, refusals, context)],
+    effects: [...status, ...checks, ...writes, ...eventsOf(key, users, refusals, context)],
+    requeueAfterSeconds: step?.requeueAfterSeconds,
   }
 }
 

@@ -2,7 +2,8 @@ import type * as Address from '../../../cidr/nouns/address.js'
 import type * as Prefix from '../../../cidr/nouns/prefix.js'
 import * as RangeSet from '../../../cidr/nouns/range-set.js'
 import type { Plan } from '../../../plan/index.js'
-import { hostOf, KEYS } from './holds.js'
+import type { RecordStep } from './address-record.js'
+import { KEYS } from './holds.js'
 import { interfacesOf, type PodInterface } from './networks.js'
 import type { PersistentIPsOutcome } from './outcome.js'
 import { type PodPlan, podPlan } from './pod-plan.js'
@@ -22,16 +23,31 @@ export function planPod(key: string, name: string, context: ServingContext): Pla
   if (podStage(served.pod) !== 'served') return undefined
   const { interfaces, problems } = interfacesOf(served, cache, options)
   const given: GivenInterface[] = []
+  const steps: RecordStep[] = []
   for (const one of interfaces.filter((each) => !isOfClaim(each))) {
-    const plan = planOf(key, served, one, given, context)
+    const { plan, step } = planOf(key, served, one, given, context)
+    if (step !== undefined) steps.push(step)
+    if (step !== undefined && !step.isExhausted) continue
     if (plan.kind === 'refused' && waitsForAddress(plan.reason)) context.wait(one.network.definition.name)
     given.push({ interface: one, plan })
   }
-  if (given.length === 0 && problems.length === 0) return undefined
+  const next = steps.find(({ effects }) => effects.length > 0)
+  if (next !== undefined) return { outcome: { kind: 'waiting', message: next.message }, effects: next.effects }
+  if (given.length === 0 && problems.length === 0 && steps.length === 0) return undefined
   const refusals = given.flatMap(({ plan }) => (plan.kind === 'refused' ? [plan] : []))
   const waits = problems.map((message) => ({ reason: 'NetworkNotReady', message }))
   const events = sent.newEvents(key, entry.object, [...refusals, ...waits])
-  return { outcome: outcomeOf(refusals, problems), effects: [...writePod(served, given), ...events] }
+  const delays = steps.flatMap(({ message, isExhausted }) => (isExhausted ? [] : [message]))
+  return {
+    outcome: outcomeOf(refusals, [...problems, ...delays]),
+    effects: [...writePod(served, given), ...events],
+    requeueAfterSeconds: firstOf(steps),
+  }
+}
+
+function firstOf(steps: readonly RecordStep[]): number | undefined {
+  const times = steps.flatMap(({ requeueAfterSeconds }) => requeueAfterSeconds ?? [])
+  return times.length === 0 ? undefined : Math.min(...times)
 }
 
 /** Its claim decides what it gets. */
@@ -45,33 +61,33 @@ function planOf(
   { pod, claims }: ServedPod,
   { network: { definition }, attachment, has }: PodInterface,
   before: readonly GivenInterface[],
-  { holdings, options }: ServingContext,
-): PodPlan {
-  const ledger = holdings.ledger(definition.name)
+  { open, options }: ServingContext,
+): { readonly plan: PodPlan; readonly step: RecordStep | undefined } {
   const taken = before.flatMap(({ interface: { network }, plan }) =>
     network.definition.name === definition.name && plan.kind === 'given' ? plan.addresses.map(addressOf) : [],
   )
   // a network that no longer honours claims: the Pod keeps what its claim holds
   const own = new Set([key, ...(has === undefined ? [] : claims.map((name) => KEYS.format('IPAMClaim', name)))])
   const free = RangeSet.subtract(networkSpace(definition).automatic, RangeSet.fromAddresses(taken))
-  return podPlan({
+  const addresses = has?.addresses ?? []
+  const record = open({ object: pod, interface: attachment.key, network: definition, own, has: addresses })
+  const plan = podPlan({
     pod: pod.metadata.name,
     network: definition,
     requests: attachment.ips,
     requestedMAC: attachment.mac,
-    addresses: has?.addresses ?? [],
+    addresses,
     mac: has?.mac,
-    isTaken: (address) =>
-      RangeSet.contains(RangeSet.fromAddresses(taken), address) ||
-      ledger.holders(hostOf(address)).some(({ holder }) => !own.has(holder.key)),
+    isTaken: (address) => RangeSet.contains(RangeSet.fromAddresses(taken), address) || record.isTaken(address),
     next() {
-      const found = familiesOf(definition).map((family) => ledger.next({ within: ofFamily(free, family) }))
+      const found = familiesOf(definition).map((family) => record.next(ofFamily(free, family)))
       return found.some((one) => one === undefined)
         ? undefined
-        : found.map((one) => withLength({ address: one!.address }, definition))
+        : found.map((address) => withLength({ address: address! }, definition))
     },
     staticRequests: options.staticRequests === true ? 'serve' : 'refuse',
   })
+  return { plan, step: record.before(plan.kind === 'given' ? plan.addresses : []) }
 }
 
 function addressOf({ address }: Prefix.Prefix): Address.Address {

@@ -1,6 +1,7 @@
 import type { ObjectRef } from '../../../crd/meta/object.js'
-import type { Holdings, SentEvents } from '../../../plan/index.js'
+import type { SentEvents } from '../../../plan/index.js'
 import type { PodAttachmentOptions } from '../pod/attachments.js'
+import type { ClaimChecks, OpenRecord } from './address-record.js'
 import type { ServingCache } from './watches.js'
 
 export interface ServingOptions extends Omit<PodAttachmentOptions, 'primary'> {
@@ -11,7 +12,8 @@ export interface ServingOptions extends Omit<PodAttachmentOptions, 'primary'> {
 export interface ServingContext {
   readonly cache: ServingCache
   readonly options: ServingOptions
-  readonly holdings: Holdings
+  readonly open: OpenRecord
+  readonly checks: ClaimChecks
   readonly sent: SentEvents
   isUnchanged(ref: ObjectRef): boolean
   /** The plan waits for an address of a network. */
