@@ -1,14 +1,14 @@
 import * as Address from '../../cidr/nouns/address.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
-import * as Range from '../../cidr/nouns/range.js'
 import * as RangeSet from '../../cidr/nouns/range-set.js'
 import { checkPool } from '../../crd/in-cluster/check-pool.js'
 import { type InClusterPool, isPrefixPool, poolModels } from '../../crd/in-cluster/pools.js'
 import { effectivePrefixLength, readAddressSpace, readPrefixSpace } from '../../crd/in-cluster/space.js'
 import { isName } from '../../crd/ipam-kit/block-name.js'
+import { coveringSubnets } from '../../crd/ipam-kit/covering-subnets.js'
 import { gridOf } from '../../crd/ipam-kit/grid.js'
 import type { IPPool, IPPoolSubnet } from '../../crd/ipam-kit/ip-pool.js'
-import { API_VERSION, MAX_SUBNET_TEXTS } from '../../crd/ipam-kit/names.js'
+import { API_VERSION } from '../../crd/ipam-kit/names.js'
 
 type RangeSet = RangeSet.RangeSet
 
@@ -96,28 +96,9 @@ function whatOf(pool: InClusterPool): Given {
   return { available, first: RangeSet.first(parents), unitLength: effectivePrefixLength(pool.spec) }
 }
 
-/**
- * Subnets that contain these ranges, up to the limit of a list. All of them differ: of two adjacent
- * ranges only one has addresses on both sides of the middle of a subnet.
- */
 function subnetsOf(available: RangeSet, first: Address.Address): readonly IPPoolSubnet[] {
   const ranges = [...RangeSet.ranges(available)]
-  if (ranges.length === 0) {
-    const cidr = Prefix.format(Prefix.of(first, Address.bitsOf(first.family)))
-    return [{ cidr, exclude: [cidr] }]
-  }
-  const subnets: IPPoolSubnet[] = []
-  for (let at = 0; at < ranges.length; at += MAX_SUBNET_TEXTS) {
-    const some = ranges.slice(at, at + MAX_SUBNET_TEXTS)
-    const covering = around((some[0] as Range.Range).first, (some.at(-1) as Range.Range).last)
-    subnets.push({ cidr: Prefix.format(covering), ranges: some.map((range) => Range.format(range)) })
-  }
-  return subnets
-}
-
-/** The longest prefix that has two addresses. */
-function around(first: Address.Address, last: Address.Address): Prefix.Prefix {
-  let length = Address.bitsOf(first.family)
-  while (!Prefix.contains(Prefix.of(first, length), last)) length--
-  return Prefix.masked(Prefix.of(first, length))
+  if (ranges.length > 0) return coveringSubnets(ranges)
+  const cidr = Prefix.format(Prefix.of(first, Address.bitsOf(first.family)))
+  return [{ cidr, exclude: [cidr] }]
 }

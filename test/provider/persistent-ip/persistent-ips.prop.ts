@@ -2,9 +2,8 @@ import fc from 'fast-check'
 import { Pod } from 'ipam-kit/crd/core'
 import { IPAMClaim } from 'ipam-kit/crd/ipamclaims'
 import { NetworkAttachmentDefinition } from 'ipam-kit/crd/multinet'
-import { persistentIPs } from 'ipam-kit/provider/persistent-ip'
 import { expect, test } from 'vitest'
-import { claimOf, ovnNad, podIn, ServingWorld } from './serving-world.js'
+import { claimOf, LEDGERS, ovnNad, podIn, ServingWorld } from './serving-world.js'
 
 const PODS = ['p0', 'p1', 'p2', 'p3', 'p4'] as const
 const CLAIMS = ['c0', 'c1', 'c2'] as const
@@ -46,36 +45,56 @@ async function stateOf(world: ServingWorld) {
   return { claims, pods }
 }
 
-test('an address has one holder, and a claim or a Pod that lives keeps its addresses', async () => {
-  let served = 0
-  await fc.assert(
-    fc.asyncProperty(fc.array(step, { minLength: 15, maxLength: 40 }), async (steps) => {
-      const world = await new ServingWorld().put(ovnNad('blue'), ovnNad('also'))
-      const before = new Map<string | undefined, readonly string[]>()
-      for (const one of [...steps, { do: 'look', name: '' }]) {
-        await doStep(world, one)
-        const { claims, pods } = await stateOf(world)
-        for (const { uid, ips } of [...claims, ...pods]) {
-          const had = before.get(uid) ?? []
-          if (had.length > 0) expect(ips).toEqual(had)
-          before.set(uid, ips)
+test.each(LEDGERS)(
+  'an address has one holder, and a claim or a Pod that lives keeps its addresses, on %s',
+  async (ledger) => {
+    let served = 0
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 15, maxLength: 40 }), async (steps) => {
+        const world = await new ServingWorld({}, ledger).put(ovnNad('blue'), ovnNad('also'))
+        const before = new Map<string | undefined, readonly string[]>()
+        for (const one of [...steps, { do: 'look', name: '' }]) {
+          await doStep(world, one)
+          const { claims, pods } = await stateOf(world)
+          for (const { uid, ips } of [...claims, ...pods]) {
+            const had = before.get(uid) ?? []
+            if (had.length > 0) expect(ips).toEqual(had)
+            before.set(uid, ips)
+          }
+          const holders = [
+            ...claims.flatMap(({ name, ips }) => ips.map((ip) => ({ ip, holder: `claim ${name}` }))),
+            ...pods.flatMap(({ name, claim, ips }) =>
+              ips.map((ip) => ({ ip, holder: claim === undefined ? `pod ${name}` : `claim ${claim}` })),
+            ),
+          ]
+          for (const { ip, holder } of holders) {
+            expect(holders.filter((other) => other.ip === ip && other.holder !== holder)).toEqual([])
+          }
+          served = Math.max(served, holders.length)
+          if (ledger === 'blocks' && one.do === 'look') await expectRows(world, await stateOf(world))
         }
-        const holders = [
-          ...claims.flatMap(({ name, ips }) => ips.map((ip) => ({ ip, holder: `claim ${name}` }))),
-          ...pods.flatMap(({ name, claim, ips }) =>
-            ips.map((ip) => ({ ip, holder: claim === undefined ? `pod ${name}` : `claim ${claim}` })),
-          ),
-        ]
-        for (const { ip, holder } of holders) {
-          expect(holders.filter((other) => other.ip === ip && other.holder !== holder)).toEqual([])
-        }
-        served = Math.max(served, holders.length)
-      }
-    }),
-    { numRuns: 100 },
+      }),
+      { numRuns: 100 },
+    )
+    expect(served).toBeGreaterThan(2)
+  },
+)
+
+/**
+ * Each address has one row. A row beside those is of an owner that lives, or of a claim that does not
+ * exist and that a Pod without addresses names.
+ */
+async function expectRows(world: ServingWorld, { claims, pods }: Awaited<ReturnType<typeof stateOf>>): Promise<void> {
+  const waiting = pods.filter(({ claim, ips }) => ips.length === 0 && !claims.some(({ name }) => name === claim))
+  const owners = new Set([...claims, ...pods].map(({ name }) => `ns1/${name}`))
+  for (const { claim } of waiting) owners.add(`ns1/${claim}`)
+  const held = new Set([...claims, ...pods].flatMap(({ ips }) => ips.map((ip) => ip.slice(0, ip.indexOf('/')))))
+  const rows = (await world.rows()).map((row) => row.split(' '))
+  expect(rows.flatMap(([address = '']) => (held.has(address) ? [address] : [])).toSorted()).toEqual(
+    [...held].toSorted(),
   )
-  expect(served).toBeGreaterThan(2)
-})
+  expect(rows.filter(([address = '', owner = '']) => !held.has(address) && !owners.has(owner))).toEqual([])
+}
 
 async function doStep(world: ServingWorld, one: { readonly do: string; readonly name: string }): Promise<void> {
   const ignored = () => undefined
@@ -103,7 +122,7 @@ async function doStep(world: ServingWorld, one: { readonly do: string; readonly 
       await world.delete(NetworkAttachmentDefinition.info, one.name).catch(ignored)
       return
     case 'restart':
-      world.planner = persistentIPs()
+      world.restart()
       return
     case 'refuse':
       world.refuses = (effect) => effect.startsWith('Pod')

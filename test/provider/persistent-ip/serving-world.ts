@@ -1,15 +1,18 @@
-import { Prefix } from 'ipam-kit/cidr'
+import { Address, Prefix } from 'ipam-kit/cidr'
 import { Pod } from 'ipam-kit/crd/core'
+import { IPBlock } from 'ipam-kit/crd/ipam-kit'
 import { IPAMClaim } from 'ipam-kit/crd/ipamclaims'
 import type { KindInfo, KubeObject, MergePatch } from 'ipam-kit/crd/meta'
 import { NetworkAttachmentDefinition, readPodNetworks } from 'ipam-kit/crd/multinet'
 import { fail, unwrap } from 'ipam-kit/errors'
-import { type PersistentIPsOptions, type PersistentIPsOutcome, persistentIPs } from 'ipam-kit/provider/persistent-ip'
-import { runUntilQuiet } from 'ipam-kit/run'
+import type { Planner } from 'ipam-kit/plan'
+import { type PersistentIPsOptions, persistentIPs } from 'ipam-kit/provider/persistent-ip'
+import { persistentIPsOnBlocks } from 'ipam-kit/provider/persistent-ip-blocks'
+import { runUntilQuiet, taskCaller } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
 
-const KINDS: readonly KindInfo[] = [IPAMClaim.info, NetworkAttachmentDefinition.info, Pod.info]
+const KINDS: readonly KindInfo[] = [IPAMClaim.info, NetworkAttachmentDefinition.info, Pod.info, IPBlock.info]
 const POD_NETWORKS = 'k8s.ovn.org/pod-networks'
 
 /** The definition of a network of OVN-Kubernetes in `ns1`, with six addresses. */
@@ -49,19 +52,27 @@ export function podIn(name: string, networks: readonly string[], metadata: objec
 
 export const OWN_FINALIZER = { finalizers: ['kubevirt.io/persistent-ipam'] }
 
+/** What the planner keeps its addresses in. */
+export const LEDGERS = ['objects', 'blocks'] as const
+export type Ledger = (typeof LEDGERS)[number]
+
 /** Networks, claims and Pods in a store, with the planner that gives addresses. */
 export class ServingWorld {
   readonly store: Store
-  planner: ReturnType<typeof persistentIPs>
-  outcomes: ReadonlyMap<string, PersistentIPsOutcome> = new Map()
+  planner: Planner
+  outcomes: ReadonlyMap<string, { readonly kind: string; readonly reasons?: readonly string[] }> = new Map()
   /** The effects in their order, as `IPAMClaim vm1.blue`. */
   readonly effects: string[] = []
   readonly events: string[] = []
   /** Refuses what it says. */
   refuses: (effect: string) => boolean = () => false
+  readonly #ledger: Ledger
+  readonly #options: PersistentIPsOptions
   #nowMs = 0
 
-  constructor(options: PersistentIPsOptions = {}) {
+  constructor(options: PersistentIPsOptions = {}, ledger: Ledger = 'objects') {
+    this.#ledger = ledger
+    this.#options = options
     const store = memoryStore({ now: () => this.#nowMs, kinds: KINDS })
     this.store = new Proxy(store, {
       get: (target, member) => {
@@ -70,7 +81,17 @@ export class ServingWorld {
         return typeof value === 'function' ? value.bind(target) : value
       },
     })
-    this.planner = persistentIPs(options)
+    this.planner = this.#newPlanner()
+  }
+
+  #newPlanner(): Planner {
+    if (this.#ledger === 'objects') return persistentIPs(this.#options)
+    return persistentIPsOnBlocks({ ...this.#options, graceSeconds: 0 })
+  }
+
+  /** As a new process. */
+  restart(): void {
+    this.planner = this.#newPlanner()
   }
 
   async put(...objects: readonly KubeObject[]): Promise<this> {
@@ -97,13 +118,20 @@ export class ServingWorld {
     return this
   }
 
+  /** Runs the planner until it is quiet, a second later each time: rows of claims have a grace period. */
   async look(): Promise<this> {
-    this.#nowMs += 1000
-    const result = await runUntilQuiet(this.store, [this.planner], {
-      now: () => this.#nowMs,
-      onEvent: ({ about, reason }) => this.events.push(`${about.kind} ${about.name} ${reason}`),
-    })
-    this.outcomes = result.outcomes
+    const now = () => this.#nowMs
+    const { tasks } = this.planner as Partial<ReturnType<typeof persistentIPsOnBlocks>>
+    for (let times = tasks === undefined ? 1 : 4; times > 0; times--) {
+      this.#nowMs += 1000
+      const result = await runUntilQuiet(this.store, [this.planner], {
+        now,
+        external: tasks && taskCaller({ store: this.store, tasks, now }),
+        onEvent: ({ about, reason }) => this.events.push(`${about.kind} ${about.name} ${reason}`),
+      })
+      this.outcomes = result.outcomes as never
+      if (result.requeueAfterSeconds === undefined) break
+    }
     return this
   }
 
@@ -112,7 +140,7 @@ export class ServingWorld {
     const [kind, name] = key.split(' ')
     const found = this.outcomes.get(`${kind} ns1/${name}`)
     if (found === undefined) return 'none'
-    return found.kind === 'refused' ? `refused ${found.reasons.join()}` : found.kind
+    return found.reasons === undefined ? found.kind : `${found.kind} ${found.reasons.join()}`
   }
 
   async ips(claim: string): Promise<readonly string[]> {
@@ -144,9 +172,21 @@ export class ServingWorld {
     return [...new Set(entries.map(({ prefix, holder }) => `${Prefix.format(prefix)} ${holder.key}`))]
   }
 
+  /** The rows of all blocks: `10.0.0.1 ns1/vm1.blue`. */
+  async rows(): Promise<readonly string[]> {
+    const found = await this.store.list(IPBlock.info)
+    const blocks = (found.ok ? found.value.items : []).map((object) => IPBlock.parse(object))
+    return blocks.flatMap(({ spec: { cidr, rows } }) =>
+      Object.entries(rows).map(([unit, { owner }]) => {
+        const { address } = Prefix.parse(cidr)
+        return `${Address.format(Address.add(address, Number(unit)))} ${owner}`
+      }),
+    )
+  }
+
   async #patch(store: Store, given: Parameters<Store['patch']>) {
     const [{ kind, name }] = given
-    this.effects.push(`${kind} ${name}`)
+    if (kind !== 'IPBlock') this.effects.push(`${kind} ${name}`)
     if (this.refuses(`${kind} ${name}`))
       return fail('STORE_INVALID', { object: name, path: '', problem: 'the test refuses it' })
     return store.patch(...given)

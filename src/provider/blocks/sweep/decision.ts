@@ -12,8 +12,8 @@ import { type Owners, ownerAbsent } from './owners.js'
 export type Decision =
   /** The row stays: its owner exists, or that is not certain. */
   | { readonly kind: 'stays' }
-  /** The owner has another address: the row is removed, if the check holds. */
-  | { readonly kind: 'surplus'; readonly check: Effect }
+  /** The owner does not need the row: it is removed at once, if the checks hold. */
+  | { readonly kind: 'surplus'; readonly checks: readonly Effect[]; readonly why: string }
   /** The owner was created again under another uid: the row gets that uid. */
   | { readonly kind: 'successor'; readonly uid: string; readonly check: Effect }
   /** The owner does not exist: after the grace period the row is removed, if the checks hold. */
@@ -49,7 +49,8 @@ export function decisionOn(place: PlacedRow, owner: ObjectRef, owners: Owners, a
   if (uid === row.uid) {
     const isOther = address !== undefined && !isSame && !isDeleting(address)
     if (!isOther || !isControlledBy(address, { metadata: { uid } })) return { kind: 'stays' }
-    return { kind: 'surplus', check: guard(address, 'the claim has this address, not the one of the row') }
+    const check = guard(address, 'the claim has this address, not the one of the row')
+    return { kind: 'surplus', checks: [check], why: `${row.owner} has another address` }
   }
   if (address !== undefined && isSame) {
     // the provider of claims deals with an IPAddress that no claim controls: it is adopted, or

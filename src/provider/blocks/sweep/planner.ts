@@ -9,7 +9,7 @@ import type { OperatorOutcome } from '../operator/outcome.js'
 import { blockWatch, poolWatch } from '../tasks/watches.js'
 import { HANDLES, handleWatch, planHandle } from './handles.js'
 import { changedUids, Owners, ownerWatch } from './owners.js'
-import { planRows, type Sweep } from './rows.js'
+import { decideByOwner, planRows, type Sweep } from './rows.js'
 
 export interface BlocksSweepOptions {
   /**
@@ -91,7 +91,8 @@ export function blocksSweep(options: BlocksSweepOptions): Planner<OperatorOutcom
     },
     plan(key, { state }, time) {
       const handle = HANDLES.read(key)
-      return handle === undefined ? planRows(key, state, time) : planHandle(handle.name, state, time)
+      if (handle !== undefined) return planHandle(handle.name, state, time)
+      return planRows(key, { ...state, decide: (place) => decideByOwner(place, state) }, time)
     },
     refused(key, _, { state: { refusals } }) {
       refusals.set(key, (refusals.get(key) ?? 0) + 1)

@@ -10,17 +10,23 @@ import type { PlacedRow } from '../tasks/known-blocks.js'
 import { type Decision, decisionOn } from './decision.js'
 import type { Owners } from './owners.js'
 
-/** The objects that the sweep reads, and its state. */
-export interface Sweep {
-  readonly pools: CachedObjects<ParsedPool>
+/** What the plan for a block reads, and its state. */
+export interface RowSweep {
+  /** Left out: no pool of the rows is stored, and a row that is removed leaves nothing. */
+  readonly pools?: CachedObjects<ParsedPool> | undefined
   readonly blocks: CachedObjects<ParsedBlock>
-  readonly handles: CachedObjects<IPHandle> | undefined
-  readonly addresses: CachedObjects<IPAddress> | undefined
-  readonly owners: Owners
   /** Missing owners: of a block by the number of the row, of a handle by uid. */
   readonly absences: Absences
   /** How often the store has refused a plan for a block, since it had the last row to repair. */
   readonly refusals: Map<string, number>
+  decide(place: PlacedRow): Decision
+}
+
+/** The objects that the sweep reads, and its state. */
+export interface Sweep extends Omit<RowSweep, 'decide'> {
+  readonly handles: CachedObjects<IPHandle> | undefined
+  readonly addresses: CachedObjects<IPAddress> | undefined
+  readonly owners: Owners
 }
 
 /** A row to remove or to change. */
@@ -33,7 +39,7 @@ interface Case {
  * Removes the rows of a block whose owners do not exist, one in each plan: each patch requires the
  * version of the block.
  */
-export function planRows(name: string, sweep: Sweep, { nowMs }: PlanTime): Plan<OperatorOutcome> | undefined {
+export function planRows(name: string, sweep: RowSweep, { nowMs }: PlanTime): Plan<OperatorOutcome> | undefined {
   const entry = sweep.blocks.entry(name)
   if (entry?.ok === false) return { outcome: { kind: 'broken', message: entry.problem }, effects: [] }
   const cases = entry === undefined ? [] : casesIn(entry.value, sweep)
@@ -56,16 +62,21 @@ export function planRows(name: string, sweep: Sweep, { nowMs }: PlanTime): Plan<
   return { outcome, effects: [], requeueAfterSeconds }
 }
 
-function casesIn(parsed: ParsedBlock, { owners, addresses }: Sweep): readonly Case[] {
+function casesIn(parsed: ParsedBlock, { decide }: RowSweep): readonly Case[] {
   return parsed.entries.flatMap((entry) => {
-    const owner = isBound(entry) ? owners.refOf(entry.row) : undefined
-    if (owner === undefined) return []
-    const address = addresses?.entry(owner)
-    const isReadable = address?.ok === true && Address.safeParse(address.value.spec.address, { zone: 'drop' }).ok
     const place = { parsed, entry }
-    const decision = decisionOn(place, owner, owners, isReadable ? address.value : address && 'unreadable')
+    const decision: Decision = isBound(entry) ? decide(place) : { kind: 'stays' }
     return decision.kind === 'stays' ? [] : [{ place, decision }]
   })
+}
+
+/** Decides on a row by its owner. */
+export function decideByOwner(place: PlacedRow, { owners, addresses }: Sweep): Decision {
+  const owner = owners.refOf(place.entry.row)
+  if (owner === undefined) return { kind: 'stays' }
+  const address = addresses?.entry(owner)
+  const isReadable = address?.ok === true && Address.safeParse(address.value.spec.address, { zone: 'drop' }).ok
+  return decisionOn(place, owner, owners, isReadable ? address.value : address && 'unreadable')
 }
 
 function sequenceOf({ place }: Case): number {
@@ -73,18 +84,17 @@ function sequenceOf({ place }: Case): number {
 }
 
 /** Rows are tried in rotation, so that a row that the store refuses does not block the others. */
-function nextOf(name: string, cases: readonly Case[], { refusals }: Sweep): Case | undefined {
+function nextOf(name: string, cases: readonly Case[], { refusals }: RowSweep): Case | undefined {
   if (cases.length === 0) refusals.delete(name)
   return cases[(refusals.get(name) ?? 0) % cases.length]
 }
 
-function effectsFor({ place, decision }: Case, { pools }: Sweep, nowMs: number): readonly Effect[] {
+function effectsFor({ place, decision }: Case, { pools }: RowSweep, nowMs: number): readonly Effect[] {
   const { parsed, entry } = place
   const { owner } = entry.row
   if (decision.kind === 'successor')
     return [decision.check, handOver(place, decision.uid, { nowMs, why: `${owner} was created again` })]
-  const rules = pools.get(entry.row.pool ?? parsed.object.spec.pool)?.object.spec
-  const isSurplus = decision.kind === 'surplus'
-  const why = isSurplus ? `${owner} has another address` : `its owner ${owner} does not exist`
-  return [...(isSurplus ? [decision.check] : decision.checks), takeBack(place, rules, { nowMs, why })]
+  const rules = pools?.get(entry.row.pool ?? parsed.object.spec.pool)?.object.spec
+  const why = decision.kind === 'surplus' ? decision.why : `its owner ${owner} does not exist`
+  return [...decision.checks, takeBack(place, rules, { nowMs, why })]
 }

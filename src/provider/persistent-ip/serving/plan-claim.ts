@@ -70,7 +70,7 @@ function planWith(
   const has = read.ok ? read.value : []
   const record = context.open({ object: claim, network: network.definition, own, has })
   const isTaken = (address: Address.Address) => record.isTaken(address)
-  const plan = claimPlan({
+  const decided = claimPlan({
     claim,
     network: network.definition,
     pods: asking.map(({ served, interfaces: [first, ...others] }) => ({
@@ -84,7 +84,8 @@ function planWith(
     next: (within) => record.next(within),
     terminatingClaim: context.options.terminatingClaim,
   })
-  const step = record.before(plan.addresses)
+  const step = record.before(decided.condition?.status === 'True' ? decided.addresses : [])
+  const plan = step?.isExhausted === true ? exhausted(decided, step.message) : decided
   if (step !== undefined && !step.isExhausted) {
     const { message, effects, requeueAfterSeconds } = step
     return { outcome: { kind: 'waiting', message }, effects, requeueAfterSeconds }
@@ -102,6 +103,10 @@ function planWith(
     effects: [...status, ...checks, ...writes, ...eventsOf(key, users, refusals, context)],
     requeueAfterSeconds: step?.requeueAfterSeconds,
   }
+}
+
+function exhausted(plan: ClaimPlan, message: string): ClaimPlan {
+  return plan.condition === undefined ? plan : { ...plan, condition: { ...plan.condition, message } }
 }
 
 /** The interfaces of a Pod that name a claim of its namespace. */

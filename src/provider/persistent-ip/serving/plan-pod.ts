@@ -87,7 +87,9 @@ function planOf(
     },
     staticRequests: options.staticRequests === true ? 'serve' : 'refuse',
   })
-  return { plan, step: record.before(plan.kind === 'given' ? plan.addresses : []) }
+  const step = record.before(plan.kind === 'given' ? plan.addresses : [])
+  const isExhausted = plan.kind === 'refused' && step?.isExhausted === true
+  return { plan: isExhausted ? { ...plan, message: step.message } : plan, step }
 }
 
 function addressOf({ address }: Prefix.Prefix): Address.Address {
