@@ -67,6 +67,12 @@ describe('each rule of persistent IPs finds a fault that is planted', () => {
       1,
     ],
     [
+      'the target of a migration is named before the machine runs in it',
+      serving(seeing(migrated)),
+      /names the target/u,
+      12,
+    ],
+    [
       'addresses of other interfaces are dropped',
       serving(editing(withEntries((entries) => Object.fromEntries(Object.entries(entries).slice(-1))))),
       /and loses them/u,
@@ -132,6 +138,13 @@ const onlyIPv4 = (effects: Parameters<ReturnType<typeof withEntries>>[0]) => {
     ),
   )
   return withStatus((status) => ({ ...status, ips: four(status.ips) }))(entries(effects))
+}
+
+function migrated(object: KubeObject): KubeObject {
+  const { annotations = {}, labels } = object.metadata
+  if (labels?.['kubevirt.io/migrationJobUID'] === undefined) return object
+  const migratedAt = { 'kubevirt.io/migration-target-ready-timestamp': 'now' }
+  return { ...object, metadata: { ...object.metadata, annotations: { ...annotations, ...migratedAt } } }
 }
 
 function endedWithoutClaim(object: KubeObject): KubeObject {

@@ -3,6 +3,8 @@ import { IPAMClaim } from 'ipam-kit/crd/ipamclaims'
 import type { KubeObject } from 'ipam-kit/crd/meta'
 import { NetworkAttachmentDefinition } from 'ipam-kit/crd/multinet'
 import { persistentIPs } from 'ipam-kit/provider/persistent-ip'
+import { settle } from 'ipam-kit/run'
+import type { StoreFailure } from 'ipam-kit/store'
 import { describe, expect, test } from 'vitest'
 import { claimOf, LEDGERS, OWN_FINALIZER, ovnNad, podIn, ServingWorld } from './serving-world.js'
 
@@ -165,6 +167,27 @@ describe.each(LEDGERS)('traps, on %s', (ledger) => {
     world.refuses = () => false
     await world.look()
     expect(await world.has('p1')).toEqual(['10.0.0.1/29'])
+  })
+
+  test.each([
+    ['without a status', undefined],
+    ['with an empty one', { ips: [] }],
+  ])('T4: a write of addresses that timed out cannot come late, in a claim %s', async (_, status) => {
+    const world = await new ServingWorld().put(
+      ovnNad('blue'),
+      claimOf('vm1.blue', status),
+      podIn('p1', ['blue:vm1.blue']),
+    )
+    world.refuses = () => true
+    await world.look()
+    const [effect] = world.planner.plan('IPAMClaim ns1/vm1.blue', { nowMs: 0 })!.effects
+    const failure = { code: 'STORE_OUTCOME_UNKNOWN', context: { operation: 'patch', object: '', problem: 'timed out' } }
+    world.refuses = () => false
+    const settled = await settle(world.store, { effect: effect!, failure: failure as StoreFailure })
+    expect(settled.ok && settled.value.source).toBe('written')
+    expect(await world.ips('vm1.blue')).toEqual(['10.0.0.1/29'])
+    const late = await settle(world.store, { effect: effect!, failure: failure as StoreFailure })
+    expect(late.ok && late.value.source).toBe('read')
   })
 
   test('T4: Pods that cannot be written do not wake each other', async () => {

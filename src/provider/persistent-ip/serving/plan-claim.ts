@@ -1,8 +1,8 @@
 import type * as Address from '../../../cidr/nouns/address.js'
-import { claimAddresses, claimStatusPatch, type IPAMClaim } from '../../../crd/ipamclaims/index.js'
+import { claimAddresses, type IPAMClaim } from '../../../crd/ipamclaims/index.js'
 import { migrationStage } from '../../../crd/kubevirt/index.js'
 import { nameKey, refOf } from '../../../crd/meta/object.js'
-import { type Effect, type EventCause, type Plan, patchStatus } from '../../../plan/index.js'
+import type { Effect, EventCause, Plan } from '../../../plan/index.js'
 import { type ClaimPlan, claimPlan } from './claim-plan.js'
 import { claimStatus } from './claim-status.js'
 import { mayUse } from './claim-user.js'
@@ -13,6 +13,7 @@ import { type PodPlan, podPlan } from './pod-plan.js'
 import { podStage } from './pod-stage.js'
 import { addressesOf, writePod } from './pod-writes.js'
 import { type ServingContext, waitsForAddress } from './serving-context.js'
+import { writeStatus } from './status-write.js'
 import type { ServedPod } from './watches.js'
 
 /** A Pod that names the claim, with its interfaces that do. */
@@ -150,14 +151,13 @@ function planOfPod(
 function statusOf(
   claim: IPAMClaim,
   plan: ClaimPlan,
-  { isUnchanged }: ServingContext,
+  { cache, isUnchanged }: ServingContext,
   nowMs: number,
 ): readonly Effect[] {
   const status = claimStatus(claim, plan, `${new Date(nowMs).toISOString().slice(0, -5)}Z`)
   if (status === undefined || isUnchanged(refOf(claim))) return []
-  return [
-    patchStatus(claim, claimStatusPatch(status), plan.isNew ? 'the claim gets its addresses' : 'its state has changed'),
-  ]
+  const stored = cache.claims.entry(claim.metadata)?.object ?? claim
+  return [writeStatus(claim, stored, status, plan.isNew)]
 }
 
 function eventsOf(

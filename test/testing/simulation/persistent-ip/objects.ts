@@ -32,6 +32,8 @@ export const MACHINES: readonly (readonly [namespace: string, name: string])[] =
 const INTERFACES = ['x=blue', 'y=red', 'b.x=blue', 'y_=red']
 /** The finalizer by which a kubelet keeps a Pod until its containers have ended. */
 export const KUBELET = 'sim/kubelet'
+/** Since when a virtual machine runs in the target of a live migration. */
+export const MIGRATED = 'kubevirt.io/migration-target-ready-timestamp'
 /** The annotation with the virtual machine or the StatefulSet of a Pod, for the rules. */
 export const WORKLOAD = 'sim/workload'
 export const NETWORKS = 'k8s.v1.cni.cncf.io/networks'
@@ -166,4 +168,9 @@ export function hasEnded({ status }: KubeObject): boolean {
 export function isServed(pod: KubeObject): boolean {
   const { nodeName } = (pod.spec ?? {}) as { readonly nodeName?: string }
   return nodeName !== undefined && !hasEnded(pod)
+}
+
+/** Whether a Pod is the target of a live migration, and the machine still runs in the source. */
+export function isTarget({ metadata: { labels, annotations } }: KubeObject): boolean {
+  return labels?.['kubevirt.io/migrationJobUID'] !== undefined && annotations?.[MIGRATED] === undefined
 }

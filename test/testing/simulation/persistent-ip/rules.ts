@@ -2,6 +2,7 @@ import { isDeleting, type KubeObject, refOf } from 'ipam-kit/crd/meta'
 import type { Change } from 'ipam-kit/plan'
 import type { Store } from 'ipam-kit/store'
 import type { ObservedWrite, SimulationRules } from 'ipam-kit/testing'
+import { isServed, isTarget } from './objects.js'
 import { addressRest } from './rest.js'
 import { claimProblem, claimRest } from './rules-claims.js'
 import {
@@ -58,10 +59,27 @@ export class PersistentIPRules implements SimulationRules {
     const [had, has] = [before === undefined ? [] : ipsOf(before), ipsOf(now)]
     const { ips } = (now.status ?? { ips: [] }) as { readonly ips?: unknown }
     if (!Array.isArray(ips)) return `T7: the status of ${name} has no list of addresses`
-    if (had.join() === has.join()) return undefined
+    const misnamed = this.#ownerPodProblem(before, now, name, by.knows)
+    if (misnamed !== undefined || had.join() === has.join()) return misnamed
     if (had.length > 0) return `T4: ${name} has had ${had}, and gets ${has}`
     const { network = '' } = now.spec as { readonly network?: string }
     return this.#wholeProblem(name, network, has) ?? this.#takenProblem(now, name, by.knows)
+  }
+
+  /** A claim names a Pod that runs; in a live migration the source until the target runs. */
+  #ownerPodProblem(before: KubeObject | undefined, now: KubeObject, name: string, knows: number): string | undefined {
+    const user = ownerPodOf(now)
+    if (user === undefined || ownerPodOf(before) === user) return undefined
+    const { namespace } = now.metadata
+    const ended = this.#stored.endedAt.get(`${namespace}/${user}`)
+    if (ended !== undefined && ended < knows) return `${name} names the Pod ${user}, which has ended`
+    const pod = this.#stored.get('Pod', namespace, user)
+    if (pod === undefined || !isTarget(pod)) return undefined
+    const source = this.#stored.held().find(({ holder, since }) => {
+      const isSource = holder.kind === 'Pod' && !isTarget(holder) && isServed(holder) && isUser(holder, now)
+      return isSource && since < knows && this.#stored.namedSince(holder, now.metadata.name) < knows
+    })
+    return source && `${name} names the target ${user}, and the machine runs in ${source.holder.metadata.name}`
   }
 
   /** A Pod gets addresses once for each interface, and those of its claim. */
@@ -141,6 +159,10 @@ export class PersistentIPRules implements SimulationRules {
     const claims = [...(this.#stored.past.get(`${network} ${address}`)?.values() ?? [])]
     return claims.some((each) => isUser(one, each) && isUser(other, each))
   }
+}
+
+function ownerPodOf(claim: KubeObject | undefined): string | undefined {
+  return (claim?.status as { readonly ownerPod?: { readonly name?: string } } | undefined)?.ownerPod?.name
 }
 
 /** A process that is off writes no addresses, and makes no claims. */

@@ -39,6 +39,8 @@ export class Stored {
   /** By uid: when the object was created, and when its deletion began. */
   readonly createdAt = new Map<string, number>()
   readonly deletedAt = new Map<string, number>()
+  /** By `namespace/name` of a Pod: when it had ended. */
+  readonly endedAt = new Map<string, number>()
   /** Each claim that has ever had an address: by network and address. */
   readonly past = new Map<string, Map<string, KubeObject>>()
   /** Whether the network of `blue` has ever let Pods have addresses beside their claims. */
@@ -51,6 +53,12 @@ export class Stored {
     const ref = change.kind === 'present' ? refOf(change.object) : change.ref
     const key = keyOf(ref)
     const before = this.objects.get(key)
+    if (ref.kind === 'Pod') {
+      const name = `${ref.namespace}/${ref.name}`
+      const hasGone = change.kind !== 'present' || hasEnded(change.object)
+      if (!hasGone) this.endedAt.delete(name)
+      else if (!this.endedAt.has(name)) this.endedAt.set(name, at)
+    }
     if (change.kind !== 'present') {
       this.objects.delete(key)
       return { before }
