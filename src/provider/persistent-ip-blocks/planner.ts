@@ -10,11 +10,11 @@ import {
   type CachedObjects,
   type Delta,
   definePlanner,
-  guard,
   type Moved,
   type Planner,
   type PlannerContext,
   type PlannerWatches,
+  patchStatus,
 } from '../../plan/index.js'
 import { plannerKeys } from '../../plan/planner-keys.js'
 import { isBound, type ParsedBlock } from '../blocks/block/parsed-block.js'
@@ -136,7 +136,8 @@ export function persistentIPsOnBlocks(options: PersistentIPsOnBlocksOptions = {}
       const block = BLOCK_KEYS.read(key)
       if (block === undefined) {
         const sources = { known, calls, cache, holdings: context.holdings, nowMs: time.nowMs }
-        const checks = (claim: IPAMClaim) => [guard(claim, 'a claim that was deleted gives no addresses')]
+        // for the status: no permission for the claim itself is necessary
+        const checks = (claim: IPAMClaim) => [patchStatus(claim, {}, 'a claim that was deleted gives no addresses')]
         return planWith(key, context, time, { open: rowRecord(sources), checks })
       }
       if (!enabled) return undefined

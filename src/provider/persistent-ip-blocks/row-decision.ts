@@ -1,8 +1,8 @@
 import * as Address from '../../cidr/nouns/address.js'
 import type { Pod } from '../../crd/core/index.js'
-import type { IPAMClaim } from '../../crd/ipamclaims/index.js'
+import { IPAMClaim } from '../../crd/ipamclaims/index.js'
 import type { KubeObject } from '../../crd/meta/object.js'
-import { guard, type Holdings } from '../../plan/index.js'
+import { type Effect, guard, type Holdings, patchStatus } from '../../plan/index.js'
 import type { Decision } from '../blocks/sweep/decision.js'
 import type { KnownBlocks, PlacedRow } from '../blocks/tasks/known-blocks.js'
 import { heldByClaim } from '../persistent-ip/serving/claim-status.js'
@@ -35,7 +35,7 @@ export function rowDecision(place: PlacedRow, view: RowView): Decision {
     if (!isSurplus(place, living, view)) return { kind: 'stays' }
     return {
       kind: 'surplus',
-      checks: [guard(living, 'it has other addresses')],
+      checks: [unchanged(living)],
       why: `${row.owner} has another address`,
     }
   }
@@ -44,6 +44,12 @@ export function rowDecision(place: PlacedRow, view: RowView): Decision {
   }
   const isNamed = cache.claims.entry(row.owner) === undefined && cache.pods.by('claim', row.owner).some(isRunning)
   return isNamed ? { kind: 'stays' } : { kind: 'missing', checks: ownerEnded(row, cache) }
+}
+
+/** For the status of a claim: no permission for the claim itself is necessary. */
+function unchanged(owner: KubeObject): Effect {
+  const why = 'it has other addresses'
+  return IPAMClaim.is(owner) ? patchStatus(owner, {}, why) : guard(owner, why)
 }
 
 function isRunning({ pod }: { readonly pod: Pod }): boolean {

@@ -28,12 +28,24 @@ export function copiesSystem(subnets: keyof typeof SUBNETS): SimulatedSystem {
     planner: () => persistentIPsOnBlocks({ graceSeconds: 30 }),
     externalOf: (planner, store, options) =>
       taskCaller({ store, ...options, tasks: (planner as PersistentIPsOnBlocks).tasks }),
-    prepare: async (store) => {
+    prepare: async (store, dice) => {
       unwrap(await store.create(ovnNad('blue', { subnets: SUBNETS[subnets] })))
+      if (dice.chance(0.5)) await prepareOld(store, subnets)
     },
     act: async (store, dice) => void (await dice.pick(ACTS)(store, dice)),
     rules: () => new CopiesRules(),
   }
+}
+
+/** A claim and a Pod of a program without blocks. */
+async function prepareOld(store: Store, subnets: keyof typeof SUBNETS): Promise<void> {
+  const ips = subnets === 'v4' ? ['10.0.0.2/29'] : ['10.0.0.2/29', 'fd00::1/126']
+  unwrap(await store.create(claimOf('c0')))
+  unwrap(await store.patch(refTo(IPAMClaim.info, 'c0'), { status: { ips } }, { subresource: 'status' }))
+  const { metadata, ...pod } = podIn('p0', ['blue:c0'])
+  const networks = JSON.stringify({ 'ns1/blue': { ip_addresses: ips } })
+  const annotations = { ...metadata.annotations, 'k8s.ovn.org/pod-networks': networks }
+  unwrap(await store.create({ ...pod, metadata: { ...metadata, annotations } }))
 }
 
 const refTo = ({ apiVersion, kind }: KindInfo, name: string) => ({ apiVersion, kind, namespace: 'ns1', name })

@@ -67,7 +67,7 @@ export class ServingWorld {
   /** Refuses what it says. */
   refuses: (effect: string) => boolean = () => false
   readonly #ledger: Ledger
-  readonly #options: PersistentIPsOptions
+  #options: PersistentIPsOptions
   #nowMs = 0
 
   constructor(options: PersistentIPsOptions = {}, ledger: Ledger = 'objects') {
@@ -90,7 +90,8 @@ export class ServingWorld {
   }
 
   /** As a new process. */
-  restart(): void {
+  restart(options = this.#options): void {
+    this.#options = options
     this.planner = this.#newPlanner()
   }
 
