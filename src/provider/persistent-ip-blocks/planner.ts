@@ -135,7 +135,8 @@ export function persistentIPsOnBlocks(options: PersistentIPsOnBlocksOptions = {}
       const { cache, known, networks, ...state } = context.state
       const block = BLOCK_KEYS.read(key)
       if (block === undefined) {
-        const sources = { known, calls, cache, holdings: context.holdings, nowMs: time.nowMs }
+        const { absences } = state
+        const sources = { known, calls, cache, absences, holdings: context.holdings, nowMs: time.nowMs }
         // for the status: no permission for the claim itself is necessary
         const checks = (claim: IPAMClaim) => [patchStatus(claim, {}, 'a claim that was deleted gives no addresses')]
         return planWith(key, context, time, { open: rowRecord(sources), checks })

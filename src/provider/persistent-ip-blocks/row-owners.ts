@@ -52,7 +52,9 @@ export function livingOwner(
   return isClaim || podStage({ spec: {}, ...object } as Pod) !== 'ended' ? object : undefined
 }
 
-/** Effects that stop a plan if the owner of a row still holds it. Only for a row without living owner. */
+/**
+ * Effects that stop a plan if the owner of a row still holds it. For a row without a living owner.
+ */
 export function ownerEnded(
   row: Pick<IPBlockRow, 'uid' | 'owner' | 'kind'>,
   { claims, pods }: ServingCache,

@@ -6,10 +6,11 @@ import { gridOf } from '../../crd/ipam-kit/grid.js'
 import type { IPBlockRow } from '../../crd/ipam-kit/ip-block.js'
 import { formatRef, refOf } from '../../crd/meta/object.js'
 import { type Calls, type LastResult, retryAfter } from '../../plan/calls.js'
-import type { Effect, Holdings } from '../../plan/index.js'
+import type { Absences, Effect, Holdings } from '../../plan/index.js'
 import { addressOf } from '../blocks/block/allocation.js'
 import { unitOf } from '../blocks/block/grid.js'
 import { isBound, ParsedBlock } from '../blocks/block/parsed-block.js'
+import { passOn } from '../blocks/block/rows.js'
 import { type BlockCall, type BlockOutcome, DENIALS } from '../blocks/tasks/calls.js'
 import type { KnownBlocks, PlacedRow } from '../blocks/tasks/known-blocks.js'
 import type { AddressRecord, AddressUser, OpenRecord, RecordStep } from '../persistent-ip/serving/address-record.js'
@@ -25,6 +26,8 @@ export interface RowSources {
   readonly calls: Calls
   readonly cache: ServingCache
   readonly holdings: Holdings
+  /** Rows that are not needed, by the number of the row. */
+  readonly absences: Absences
   readonly nowMs: number
 }
 
@@ -90,31 +93,46 @@ class RowRecord implements AddressRecord {
       const message = `the network ${this.#user.network.name} has a name that is too long for blocks`
       return { message, effects: [], isExhausted: false }
     }
-    if (this.#missing.length > 0) return this.#allocate()
     const space = networkSpace(this.#user.network).addresses
     const given = addresses.map(({ address }) => address).filter((address) => RangeSet.contains(space, address))
     const missing = given.filter((address) => !this.#isRecorded(address))
+    const useless = this.#useless(given, missing)
+    const wait = this.#waitFor(useless)
+    if (useless !== undefined) return wait ?? this.#release(useless)
+    if (this.#missing.length > 0) return this.#allocate()
     if (missing.length === 0) return undefined
-    // rows of a plan that was not carried out; those beside addresses of an object are left to the sweep
-    const useless =
-      this.#user.has.length > 0 ? undefined : this.#rows.find((place) => !isAmong(addressIn(place), given))
-    if (useless !== undefined) return this.#release(useless)
-    const other = missing
-      .flatMap((address) => this.#rowAt(address) ?? [])
-      .find(({ entry }) => !this.#isNamesake(entry.row))
-    return other === undefined ? this.#adopt(given) : this.#release(other)
+    const others = missing.flatMap((address) => this.#rowAt(address) ?? [])
+    const other = others.find(({ entry }) => !this.#isNamesake(entry.row))
+    return other === undefined ? this.#adopt(given) : this.#takeOver(other)
+  }
+
+  /**
+   * A row in the way of those that are needed: of a plan that was not carried out, or one that was
+   * given before the network has changed. Beside addresses that the object has the sweep decides.
+   */
+  #useless(given: readonly Address.Address[], missing: readonly Address.Address[]): PlacedRow | undefined {
+    const families = this.#missing.flatMap((within) => RangeSet.first(within)?.family ?? [])
+    const inWay = this.#rows.find((place) => families.includes(addressIn(place).family))
+    if (inWay !== undefined || missing.length === 0 || this.#user.has.length > 0) return inWay
+    return this.#rows.find((place) => !isAmong(addressIn(place), given))
+  }
+
+  /** Another process may be about to write an address of the row to the object. */
+  #waitFor(useless: PlacedRow | undefined): RecordStep | undefined {
+    const { absences, nowMs } = this.#sources
+    const sequences = useless === undefined ? [] : [useless.entry.row.sequence]
+    const name = formatRef(refOf(this.#user.object))
+    const dependent = [name, this.#user.interface ?? '', this.#domain].join(' ')
+    const { requeueAfterSeconds } = absences.look(dependent, sequences, nowMs)
+    if (requeueAfterSeconds === undefined) return undefined
+    return { message: `a row of ${name} is not needed any more`, effects: [], requeueAfterSeconds, isExhausted: false }
   }
 
   #allocate(): RecordStep {
     if (this.#missing.some((within) => RangeSet.isEmpty(within))) {
       return { message: 'the network has no address of a family', effects: [], isExhausted: true }
     }
-    // a row that was given before the network has changed
-    const families = this.#missing.flatMap((within) => RangeSet.first(within)?.family ?? [])
-    const useless = this.#rows.find((place) => families.includes(addressIn(place).family))
-    return useless === undefined
-      ? this.#request('allocate', { families: familiesOf(this.#user.network) })
-      : this.#release(useless)
+    return this.#request('allocate', { families: familiesOf(this.#user.network) })
   }
 
   #adopt(addresses: readonly Address.Address[]): RecordStep {
@@ -137,17 +155,26 @@ class RowRecord implements AddressRecord {
     return this.#call(operation, this.#marker(wanted.addresses ?? []), input, 'rows for the addresses')
   }
 
-  /** A row that is not used, or one that another object of the user has, or one whose owner has ended. */
   #release(place: PlacedRow): RecordStep {
-    const { row } = place.entry
-    const checks = this.#isLiving(row) ? [] : ownerEnded(row, this.#sources.cache)
-    const { uid, sequence } = row
+    const { uid, sequence } = place.entry.row
     const request = { owner: { uid }, address: addressIn(place), sequence, pools: [this.#domain] }
     const input: BlockCall = { task: 'release', pool: this.#domain, request }
-    return this.#call('release', `${uid} ${sequence}`, input, 'the row is not needed', checks)
+    return this.#call('release', `${uid} ${sequence}`, input, 'the row is not needed')
   }
 
-  #call(operation: string, key: string, input: BlockCall, why: string, checks: readonly Effect[] = []): RecordStep {
+  /** The row of a Pod of this claim, or of an owner that has ended. */
+  #takeOver(place: PlacedRow): RecordStep {
+    const { row } = place.entry
+    const { object, interface: key } = this.#user
+    const { uid, name: owner, kind } = ownerOf(object)
+    const checks = this.#isLiving(row) ? [] : ownerEnded(row, this.#sources.cache)
+    const why = `the row of ${row.owner} passes to ${owner}`
+    const to = { uid, owner, kind, interface: key && interfaceName(key) }
+    const write = passOn(place, to, { nowMs: this.#sources.nowMs, why })
+    return { message: why, effects: [...checks, write], isExhausted: false }
+  }
+
+  #call(operation: string, key: string, input: BlockCall, why: string): RecordStep {
     const { calls, nowMs } = this.#sources
     const about = refOf(this.#user.object)
     const last = calls.get(formatRef(about), operation, key)?.last
@@ -159,7 +186,7 @@ class RowRecord implements AddressRecord {
       return { message, effects: [], requeueAfterSeconds: waitSeconds, isExhausted }
     }
     const call: Effect = { kind: 'external', call: { operation, key, about, input: input as never }, why }
-    return { message: why, effects: [...checks, call], isExhausted: false }
+    return { message: why, effects: [call], isExhausted: false }
   }
 
   #marker(addresses: readonly Address.Address[]): string {

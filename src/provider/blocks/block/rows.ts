@@ -138,6 +138,17 @@ export function changeRow(
   return patchBlock(parsed.object, { sequence, rows: { [entry.key]: { ...fields, sequence } } }, why)
 }
 
+/** Gives a row to another owner, without a moment in which the units are free. */
+export function passOn(
+  { parsed, entry }: PlacedRow,
+  to: Pick<IPBlockRow, 'uid' | 'owner' | 'kind' | 'interface'>,
+  { nowMs, why }: WriteOptions,
+): PatchEffect {
+  const sequence = nextSequence(parsed.object, nowMs)
+  const row = { kind: null, interface: null, container: null, mac: null, ...defined(to), sequence }
+  return patchBlock(parsed.object, { sequence, rows: { [entry.key]: row } }, why)
+}
+
 /** The entries that have some of these units. */
 export function entriesAt(parsed: ParsedBlock, unit: number, count: number): readonly BlockEntry[] {
   return parsed.entries.filter((entry) => entry.unit < unit + count && entry.unit + entry.count > unit)
