@@ -102,7 +102,7 @@ export function persistentIPsOnBlocks(options: PersistentIPsOnBlocksOptions = {}
     watches: { ...definition.watches, blocks: blockWatch },
     calls,
     state: (objects, before) => ({
-      ...definition.state(objects),
+      ...definition.state(objects, before),
       blocks: objects.open(blockWatch),
       known: before?.known.anew(objects) ?? new KnownBlocks({ isComplete: true }, objects),
       networks: new Map(),

@@ -20,6 +20,8 @@ export interface ClaimPod {
   readonly requests: readonly InterfaceAddress[]
   /** What the interface has by the annotation of the Pod. Empty: nothing yet. */
   readonly addresses: readonly InterfaceAddress[]
+  /** Another Pod that has the MAC address that the interface asks for. Left out: none. */
+  readonly macHolder?: string | undefined
   /** Its part in live migrations: see `migrationStage`. Left out: `none`. */
   readonly migration?: 'none' | 'target' | 'migrated' | undefined
 }
@@ -45,6 +47,7 @@ export interface ClaimSituation {
  * - `SuccessfulAllocation`: it has them
  * - `SubnetExhausted`: a family of the network has no free address
  * - `IPAddressConflict`: another holder has an address of the claim, or one that is asked for
+ * - `MACAddressConflict`: another Pod has the MAC address that the first Pod of the claim asks for
  * - `InternalError`: a text of the claim is no address
  * - `OutsideNetwork`: the network does not give an address of the claim, or one that is asked for
  * - `FamilyMismatch`: the request has not one address of each family of the network
@@ -53,6 +56,7 @@ export type ClaimReason =
   | 'SuccessfulAllocation'
   | 'SubnetExhausted'
   | 'IPAddressConflict'
+  | 'MACAddressConflict'
   | 'InternalError'
   | 'OutsideNetwork'
   | 'FamilyMismatch'
@@ -63,6 +67,7 @@ export type ClaimReason =
  * - `ClaimTerminating`: the claim is being deleted, and the Pod does not have its addresses yet
  * - `SharedByInterfaces`: two interfaces of the Pod name the claim
  * - `AddressesDiffer`: the Pod has other addresses. Those of the claim are never overwritten
+ * - `MACAddressConflict`: another Pod has the MAC address that it asks for
  * - `NotOfClaim`: the Pod asks for an address that the claim does not have
  * - `NetworkMismatch`: the claim is of another network
  * - `NotSupported`: no claim holds addresses of the network
@@ -71,6 +76,7 @@ export type PodRefusalReason =
   | 'ClaimTerminating'
   | 'SharedByInterfaces'
   | 'AddressesDiffer'
+  | 'MACAddressConflict'
   | 'NotOfClaim'
   | 'NetworkMismatch'
   | 'NotSupported'
@@ -149,7 +155,10 @@ const SITUATION = [
   {
     claim: ['open', { metadata: ['open', { name: 'text' }], spec: ['open', { network: 'text' }] }],
     network: ['open', { name: 'text', claims: 'text', subnets: 'list' }],
-    pods: ['list', ['open', { name: 'text', interfaces: 'number', requests: 'list', addresses: 'list' }]],
+    pods: [
+      'list',
+      ['open', { name: 'text', interfaces: 'number', requests: 'list', addresses: 'list', macHolder: 'text?' }],
+    ],
     isTaken: 'function',
     next: 'function',
     terminatingClaim: ['one?', { refuse: 1, serve: 1 }],
@@ -175,7 +184,12 @@ function distinct(own: readonly InterfaceAddress[]): readonly InterfaceAddress[]
 function chosen(view: View): ClaimPlan {
   const { pods, claim, network, space, next } = view
   const asking = pods.filter((pod) => refusalOf(pod, [], view) === undefined)
-  if (asking.length === 0) return { ...pending(view), refused: refusals([], view) }
+  if (asking.length === 0) {
+    const refused = refusals([], view)
+    const conflict = refused.find(({ reason }) => reason === 'MACAddressConflict')
+    const left = conflict ? failed(view, 'MACAddressConflict', conflict.message) : pending(view)
+    return { ...left, refused }
+  }
   const requested = requestedClaimAddresses(claim)
   if (!requested.ok) return failed(view, 'InternalError', describe(requested.failure))
   const wanted = [asking.map(({ addresses }) => addresses), [requested.value], asking.map(({ requests }) => requests)]
@@ -255,7 +269,7 @@ function refusals(own: readonly Prefix.Prefix[], view: View): readonly PodRefusa
 
 /** Why a Pod gets nothing; `own`: the addresses of the claim, none if they are not chosen yet. */
 function refusalOf(
-  { interfaces, requests, addresses }: ClaimPod,
+  { interfaces, requests, addresses, macHolder }: ClaimPod,
   own: readonly Prefix.Prefix[],
   { claim, terminatingClaim }: View,
 ): readonly [PodRefusalReason, string] | undefined {
@@ -274,8 +288,13 @@ function refusalOf(
   if (isDeleting(claim) && addresses.length === 0 && terminatingClaim !== 'serve') {
     return ['ClaimTerminating', `${what} is being deleted`]
   }
+  if (macHolder !== undefined) return ['MACAddressConflict', macConflict(macHolder)]
   const stranger = own.length === 0 ? undefined : requests.find((one) => !has(one))
   return stranger && ['NotOfClaim', `${what} does not have ${textOf(stranger)}`]
+}
+
+export function macConflict(holder: string): string {
+  return `${holder} has the MAC address that is asked for`
 }
 
 /** Why a claim cannot have some addresses. */

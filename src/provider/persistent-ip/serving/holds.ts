@@ -13,13 +13,15 @@ import { nadOfKey, type ServedPod, type ServingCache } from './watches.js'
 export const KEYS = plannerKeys('IPAMClaim', 'Pod')
 
 /** What a claim holds in its network: each text of its status counts alone. */
-export function holdingsOfClaim({ object }: Parsed<KubeObject>): readonly Holding[] {
-  const [pool, ips] = [asObject(object.spec)?.network, asObject(object.status)?.ips]
-  if (typeof pool !== 'string' || !Array.isArray(ips)) return []
+export function holdingsOfClaim(
+  { object }: Pick<Parsed<KubeObject>, 'object'>,
+  { edited }: Pick<ServingCache, 'edited'>,
+): readonly Holding[] {
+  const pool = asObject(object.spec)?.network
+  if (typeof pool !== 'string') return []
   const { metadata } = object
-  const texts = ips.filter((ip) => typeof ip === 'string')
   const held = new Map(
-    heldByClaim({ metadata, status: { ips: texts } }).map((prefix) => [Prefix.format(prefix), prefix]),
+    heldByClaim({ metadata, status: { ips: edited.textsOf(object) } }).map((prefix) => [Prefix.format(prefix), prefix]),
   )
   const key = KEYS.format('IPAMClaim', metadata)
   return [...held.values()].map((prefix) => ({ pool, prefix, key, ownerUid: metadata.uid, field: 'status.ips' }))
@@ -42,7 +44,9 @@ export function holdingsOfPod(
   const holdings = held.flatMap(({ network, prefix }) => {
     const field = `metadata.annotations[k8s.ovn.org/pod-networks][${network}]`
     const known = cache.definitions?.get(nadOfKey(network))?.definition.name
-    const claim = claims.find((each) => (known ?? each.spec.network) === each.spec.network && holds(each, prefix))
+    const claim = claims.find(
+      (each) => (known ?? each.spec.network) === each.spec.network && holds(each, prefix, cache),
+    )
     if (claim !== undefined) {
       const key = KEYS.format('IPAMClaim', claim.metadata)
       return [{ pool: claim.spec.network, prefix, key, ownerUid: claim.metadata.uid, field }]
@@ -53,8 +57,8 @@ export function holdingsOfPod(
   return { holdings, isDefined: held.every(({ network }) => cache.definitions?.get(nadOfKey(network)) !== undefined) }
 }
 
-function holds(claim: KubeObject, prefix: Prefix.Prefix): boolean {
-  return holdingsOfClaim({ ok: true, value: claim, object: claim }).some((one) => Prefix.equals(one.prefix, prefix))
+function holds(claim: KubeObject, prefix: Prefix.Prefix, cache: ServingCache): boolean {
+  return holdingsOfClaim({ object: claim }, cache).some((one) => Prefix.equals(one.prefix, prefix))
 }
 
 /** The networks that have an address. */

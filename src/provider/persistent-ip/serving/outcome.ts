@@ -7,6 +7,8 @@ export type PersistentIPsReason = PodPlanReason | 'NotOfOwner'
 export type PersistentIPsOutcome =
   /** The claim has its addresses, or the Pod has all that it asks for without a claim. */
   | { readonly kind: 'served'; readonly message: string }
+  /** Another client has changed the addresses of the claim: they are set back. */
+  | { readonly kind: 'restored'; readonly message: string }
   /** No Pod asks for addresses of the claim yet. */
   | { readonly kind: 'pending'; readonly message: string }
   /** A definition or a claim does not exist yet, or cannot be read. */

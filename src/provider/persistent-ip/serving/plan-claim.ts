@@ -1,12 +1,13 @@
 import type * as Address from '../../../cidr/nouns/address.js'
-import { claimAddresses, type IPAMClaim } from '../../../crd/ipamclaims/index.js'
+import { claimAddresses, claimStatusPatch, type IPAMClaim } from '../../../crd/ipamclaims/index.js'
 import { migrationStage } from '../../../crd/kubevirt/index.js'
 import { nameKey, refOf } from '../../../crd/meta/object.js'
-import type { Effect, EventCause, Plan } from '../../../plan/index.js'
+import { type Effect, type EventCause, type Plan, patchStatus } from '../../../plan/index.js'
 import { type ClaimPlan, claimPlan } from './claim-plan.js'
 import { claimStatus } from './claim-status.js'
 import { mayUse } from './claim-user.js'
 import { KEYS } from './holds.js'
+import { macHolder } from './mac-holder.js'
 import { interfacesOf, nameOfPod, networkNamed, type PodInterface } from './networks.js'
 import type { PersistentIPsOutcome, PersistentIPsReason } from './outcome.js'
 import { type PodPlan, podPlan } from './pod-plan.js'
@@ -43,7 +44,37 @@ export function planClaim(
   }
   if (!entry.ok) return only('unreadable', entry.problem)
   if (cache.definitions === undefined) return only('off', 'the feature is off')
-  return planWith(key, entry.value, pods, context, nowMs)
+  const before = cache.edited.before(entry.value)
+  if (before === undefined) return planWith(key, entry.value, pods, context, nowMs)
+  // the status is written with the addresses before the edit, on the version with the edit
+  const { status } = entry.value
+  const plan = planWith(key, { ...entry.value, status: { ...status, ips: before } }, pods, context, nowMs)
+  return restored(key, entry.value, plan, before, context)
+}
+
+/** The plan for a claim whose addresses another client has changed: they are set back. */
+function restored(
+  key: string,
+  claim: IPAMClaim,
+  plan: Plan<PersistentIPsOutcome>,
+  before: readonly string[],
+  { sent, isUnchanged }: ServingContext,
+): Plan<PersistentIPsOutcome> {
+  const isWritten = plan.effects.some((effect) => effect.kind === 'patch' && effect.subresource === 'status')
+  const { ownerPod, conditions } = claim.status ?? {}
+  const status = { ips: before, ...(ownerPod && { ownerPod }), ...(conditions && { conditions }) }
+  const isDone = isWritten || isUnchanged(refOf(claim))
+  const write = isDone ? [] : [patchStatus(claim, claimStatusPatch(status), 'its status was edited')]
+  const edit = claim.status?.ips.join(', ') ?? ''
+  const message = `status.ips was changed to [${edit}], and is set back to [${before.join(', ')}]`
+  const events = sent.newEvents(editKey(key), claim, [{ reason: 'StatusEdited', message }])
+  const outcome = plan.outcome.kind === 'served' ? { kind: 'restored' as const, message } : plan.outcome
+  return { ...plan, outcome, effects: [...write, ...plan.effects, ...events] }
+}
+
+/** The key under which an edit of the status of a claim is remembered. */
+export function editKey(key: string): string {
+  return `${key} status`
 }
 
 function only(kind: 'waiting' | 'unreadable' | 'off', message: string): Plan<PersistentIPsOutcome> {
@@ -79,6 +110,7 @@ function planWith(
       interfaces: 1 + others.length,
       requests: first!.attachment.ips,
       addresses: addressesOf(first!),
+      macHolder: macHolder(served, first!, context.cache, context.options),
       migration: migrationStage(served.pod),
     })),
     isTaken,

@@ -4,6 +4,7 @@ import * as RangeSet from '../../../cidr/nouns/range-set.js'
 import type { Plan } from '../../../plan/index.js'
 import type { RecordStep } from './address-record.js'
 import { KEYS } from './holds.js'
+import { macHolder } from './mac-holder.js'
 import { interfacesOf, type PodInterface } from './networks.js'
 import type { PersistentIPsOutcome } from './outcome.js'
 import { type PodPlan, podPlan } from './pod-plan.js'
@@ -58,11 +59,17 @@ function isOfClaim({ attachment, network }: PodInterface): boolean {
 /** @param before what the plan gives other interfaces, which no other holder has yet */
 function planOf(
   key: string,
-  { pod, claims }: ServedPod,
-  { network: { definition }, attachment, has }: PodInterface,
+  served: ServedPod,
+  one: PodInterface,
   before: readonly GivenInterface[],
-  { open, options }: ServingContext,
+  { open, options, cache }: ServingContext,
 ): { readonly plan: PodPlan; readonly step: RecordStep | undefined } {
+  const { pod, claims } = served
+  const {
+    network: { definition },
+    attachment,
+    has,
+  } = one
   const taken = before.flatMap(({ interface: { network }, plan }) =>
     network.definition.name === definition.name && plan.kind === 'given' ? plan.addresses.map(addressOf) : [],
   )
@@ -76,6 +83,7 @@ function planOf(
     network: definition,
     requests: attachment.ips,
     requestedMAC: attachment.mac,
+    macHolder: macHolder(served, one, cache, options),
     addresses,
     mac: has?.mac,
     isTaken: (address) => RangeSet.contains(RangeSet.fromAddresses(taken), address) || record.isTaken(address),

@@ -6,7 +6,7 @@ import { mac as macSchema } from '../../../crd/multinet/read-json.js'
 import { check } from '../../../errors/check.js'
 import { refuse } from '../../../errors/refuse.js'
 import type { NetworkDefinition } from '../network/definition.js'
-import type { ClaimPlan, ClaimReason, PodRefusalReason } from './claim-plan.js'
+import { type ClaimPlan, type ClaimReason, macConflict, type PodRefusalReason } from './claim-plan.js'
 import { macFor } from './mac-address.js'
 import { familiesOf, networkSpace, withLength } from './space.js'
 
@@ -20,6 +20,8 @@ export interface PodSituation {
   readonly requests: readonly InterfaceAddress[]
   /** The MAC address that it asks for. Left out: any. */
   readonly requestedMAC?: string | undefined
+  /** Another Pod that has the MAC address that it asks for. Left out: none. */
+  readonly macHolder?: string | undefined
   /** What it has by the annotation of the Pod. Empty: nothing yet. */
   readonly addresses: readonly InterfaceAddress[]
   /** The MAC address that it has. */
@@ -100,6 +102,8 @@ export function podPlan(situation: PodSituation): PodPlan {
   if (requestedMAC !== undefined && !macSchema.safeParse(requestedMAC).success) {
     return refused('InvalidMAC', `${JSON.stringify(requestedMAC.slice(0, 100))} is not a MAC address`)
   }
+  const { macHolder, claim } = situation
+  if (macHolder !== undefined && claim === undefined) return refused('MACAddressConflict', macConflict(macHolder))
   const given = givenTo(situation)
   if ('kind' in given) return given
   const first = given.addresses.find((one) => one.address.family === 4) ?? given.addresses[0]
@@ -116,6 +120,7 @@ const SITUATION = [
     network: ['open', { name: 'text', claims: 'text', subnets: 'list', addressing: 'text' }],
     requests: ADDRESSES,
     requestedMAC: 'text?',
+    macHolder: 'text?',
     addresses: ADDRESSES,
     mac: 'text?',
     claim: [

@@ -1,5 +1,7 @@
 import { Ledger } from '../../../allocator/index.js'
 import * as RangeSet from '../../../cidr/nouns/range-set.js'
+import { claimAddresses, type IPAMClaim } from '../../../crd/ipamclaims/index.js'
+import { asObject } from '../../../crd/meta/json.js'
 import { type KubeObject, nameKey } from '../../../crd/meta/object.js'
 import type {
   Delta,
@@ -13,12 +15,14 @@ import type {
   PlannerWatches,
   PlanTime,
 } from '../../../plan/index.js'
-import { holdingsOfClaim, holdingsOfPod, KEYS } from './holds.js'
+import { EditedClaims } from './edited-claims.js'
+import { holdingsOfClaim, holdingsOfPod, hostOf, KEYS } from './holds.js'
 import { decides, nameOfPod, networkNamed } from './networks.js'
 import type { PersistentIPsOptions } from './options.js'
 import type { PersistentIPsOutcome } from './outcome.js'
-import { eventKey, planClaim } from './plan-claim.js'
+import { editKey, eventKey, planClaim } from './plan-claim.js'
 import { planPod } from './plan-pod.js'
+import { podStage } from './pod-stage.js'
 import type { ServingContext } from './serving-context.js'
 import { networkSpace } from './space.js'
 import {
@@ -44,7 +48,7 @@ type Definition = PlannerDefinition<PersistentIPsOutcome, PlannerWatches, Servin
 /** The network side on any record of addresses. */
 export interface ServingDefinition
   extends Pick<Definition, 'name' | 'watches' | 'ledger' | 'holds' | 'wakes' | 'moved'> {
-  state(objects: ObjectCache): ServingState
+  state(objects: ObjectCache, before: ServingState | undefined): ServingState
   planWith(
     key: string,
     context: PlannerContext<PlannerWatches, ServingState>,
@@ -61,32 +65,30 @@ export function servingDefinition(options: PersistentIPsOptions): ServingDefinit
     name: 'persistent-ips',
     // definitions first: what a Pod holds depends on them
     watches: { ...(enabled && { definitions }), claims, pods },
-    state: (objects) => ({
+    state: (objects, before) => ({
       cache: {
         claims: objects.open(claims),
         pods: objects.open(pods),
         definitions: enabled ? objects.open(definitions) : undefined,
+        edited: before?.cache.edited ?? new EditedClaims(),
       },
       undefinedPods: new Set(),
       waiting: new Map(),
     }),
     ledger: () => new Ledger({ space: RangeSet.empty }),
     holds: {
-      claims: (entry: Parsed<KubeObject>) => holdingsOfClaim(entry),
+      claims: (entry: Parsed<KubeObject>, { state }: Context) => holdingsOfClaim(entry, state.cache),
       pods: (entry: Parsed<ServedPod>, { state }: Context) => heldByServedPod(entry, state),
     },
     wakes: {
-      claims: ({ ref }: Delta<unknown>, { state: { cache }, holdings }: Context) => {
-        const named = cache.pods.by('claim', nameKey(ref))
-        holdings.refresh('pods', named.map(nameOfPod))
-        return [KEYS.format('IPAMClaim', ref)]
-      },
+      claims: (delta: Delta<IPAMClaim>, context: PlannerContext<PlannerWatches, ServingState>) =>
+        keysOfClaim(delta, context),
       pods: (delta: Delta<ServedPod>, { sent, state }: PlannerContext<PlannerWatches, ServingState>) => {
         const keys = keysOfPod(delta)
         const about = delta.now === undefined ? keys : []
         if (delta.now === undefined) state.undefinedPods.delete(nameKey(delta.ref))
         for (const key of about) sent.forget(key === keys[0] ? key : eventKey(key, nameKey(delta.ref)))
-        return keys
+        return [...new Set([...keys, ...keysOf(withFreedMACs(delta, state.cache))])]
       },
       ...(enabled && {
         definitions: (delta: Delta<ServedDefinition>, context: Context) => keysOfDefinition(delta, context),
@@ -124,9 +126,58 @@ function heldByServedPod(entry: Parsed<ServedPod>, { cache, undefinedPods }: Ser
   return holdings
 }
 
+function keysOfClaim(
+  { ref, before, now }: Delta<IPAMClaim>,
+  {
+    state: { cache },
+    holdings,
+    sent,
+  }: Pick<PlannerContext<PlannerWatches, ServingState>, 'state' | 'holdings' | 'sent'>,
+): readonly string[] {
+  const [key, name] = [KEYS.format('IPAMClaim', ref), nameKey(ref)]
+  const named = cache.pods.by('claim', name).map(nameOfPod)
+  const own = new Set([key, ...named.map((pod) => KEYS.format('Pod', pod))])
+  const isGranted = (ips: readonly string[]) =>
+    before !== undefined && grants(before.object, ips, own, { cache, holdings })
+  if (cache.edited.see(before?.object, now?.object, isGranted)) {
+    holdings.refresh('claims', [name])
+    // each edit is reported
+    sent.forget(editKey(key))
+  }
+  if (now === undefined) sent.forget(editKey(key))
+  holdings.refresh('pods', named)
+  return [key]
+}
+
+/** Whether a network has given these addresses to a claim, and to no other holder. */
+function grants(
+  { metadata, spec }: KubeObject,
+  ips: readonly string[],
+  own: ReadonlySet<string>,
+  { cache, holdings }: { readonly cache: ServingCache; readonly holdings: Holdings },
+): boolean {
+  const name = asObject(spec)?.network
+  const network = typeof name === 'string' ? networkNamed(name, cache) : undefined
+  const read = claimAddresses({ metadata, status: { ips } })
+  if (network?.definition.claims !== 'honoured' || !read.ok) return false
+  const [{ addresses }, ledger] = [networkSpace(network.definition), holdings.ledger(network.definition.name)]
+  return read.value.every(
+    ({ address }) =>
+      RangeSet.contains(addresses, address) &&
+      ledger.holders(hostOf(address)).every(({ holder }) => own.has(holder.key)),
+  )
+}
+
 function keysOfPod({ ref, before, now }: Delta<ServedPod>): readonly string[] {
   const claims = [before, now].flatMap((entry) => (entry?.ok === true ? entry.value.claims : []))
   return [KEYS.format('Pod', ref), ...new Set(claims.map((name) => KEYS.format('IPAMClaim', name)))]
+}
+
+/** The Pods that ask for a MAC address which a Pod does not have any more. */
+function withFreedMACs({ before, now }: Delta<ServedPod>, { pods }: ServingCache): readonly ServedPod[] {
+  const left = now?.ok === true && podStage(now.value.pod) !== 'ended' ? now.value.macs : []
+  const had = before?.ok === true && now?.ok !== false ? before.value.macs : []
+  return had.filter((mac) => !left.includes(mac)).flatMap((mac) => pods.by('mac', mac))
 }
 
 function keysOf(pods: Iterable<ServedPod>): readonly string[] {

@@ -1,6 +1,6 @@
 import { Pod } from '../../../crd/core/index.js'
 import { IPAMClaim, PRIMARY_CLAIM_ANNOTATION } from '../../../crd/ipamclaims/index.js'
-import { MIGRATED_ANNOTATION, MIGRATION_LABEL } from '../../../crd/kubevirt/index.js'
+import { MIGRATED_ANNOTATION, MIGRATION_LABEL, VM_POD_ANNOTATION } from '../../../crd/kubevirt/index.js'
 import { asObject } from '../../../crd/meta/json.js'
 import type { KubeObject } from '../../../crd/meta/object.js'
 import {
@@ -24,6 +24,7 @@ import {
 import type { NetworkDefinition } from '../network/definition.js'
 import { readNetwork } from '../network/read-network.js'
 import { CLAIM_OWNER_ANNOTATION } from '../workload/claim-owner.js'
+import type { EditedClaims } from './edited-claims.js'
 
 /** The objects that the network side reads. */
 export interface ServingCache {
@@ -31,6 +32,7 @@ export interface ServingCache {
   readonly pods: CachedObjects<ServedPod, TrimmedObject>
   /** Left out: the feature is off. */
   readonly definitions: CachedObjects<ServedDefinition> | undefined
+  readonly edited: EditedClaims
 }
 
 export function servedClaimWatch(): Watch<IPAMClaim> {
@@ -71,11 +73,18 @@ export interface ServedPod {
   readonly claims: readonly string[]
   /** What it has, in the order of its annotation. */
   readonly networks: readonly PodNetwork[]
+  /** The MAC addresses that it has or asks for: {@link macDigits}. */
+  readonly macs: readonly string[]
+}
+
+/** The digits of a MAC address, which has several forms. */
+export function macDigits(mac: string): string {
+  return mac.replaceAll(/[-:.]/g, '').toLowerCase()
 }
 
 /**
- * Pods by the claims and the definitions that they name, and by the definitions of what they have
- * (`entry`). `namespace/` is the primary network.
+ * Pods by the claims and the definitions that they name, by the definitions of what they have
+ * (`entry`), and by MAC addresses. `namespace/` is the primary network.
  */
 export function servedPodWatch(): TrimmedWatch<ServedPod> {
   return {
@@ -86,6 +95,7 @@ export function servedPodWatch(): TrimmedWatch<ServedPod> {
       claim: ({ claims }) => claims,
       nad: ({ nads, pod }) => [...nads, primaryKey(pod)],
       entry: ({ networks }) => networks.map(({ network }) => nadOfKey(network)),
+      mac: ({ macs }) => macs,
     },
   }
 }
@@ -106,6 +116,7 @@ const READ = [
   POD_NETWORKS_ANNOTATION,
   CLAIM_OWNER_ANNOTATION,
   MIGRATED_ANNOTATION,
+  VM_POD_ANNOTATION,
 ]
 /** The labels that are read. */
 const LABELS = [MIGRATION_LABEL]
@@ -157,6 +168,11 @@ function readPod(object: KubeObject): ParseResult<ServedPod> {
         ...new Set(claims.flatMap((claim) => (claim === undefined || claim === '' ? [] : [`${namespace}/${claim}`]))),
       ],
       networks: networks?.value ?? [],
+      macs: macsOf([...selection.value, ...primary.value, ...(networks?.value ?? [])]),
     },
   }
+}
+
+function macsOf(all: readonly { readonly mac?: string | undefined }[]): readonly string[] {
+  return [...new Set(all.flatMap(({ mac = '' }) => (mac === '' ? [] : [macDigits(mac)])))]
 }

@@ -1,0 +1,98 @@
+import { Pod } from 'ipam-kit/crd/core'
+import { IPAMClaim } from 'ipam-kit/crd/ipamclaims'
+import { persistentIPs } from 'ipam-kit/provider/persistent-ip'
+import { describe, expect, test } from 'vitest'
+import { claimOf, ovnNad, podIn, ServingWorld } from './serving-world.js'
+
+const [ONE, TWO] = ['10.0.0.1/29', '10.0.0.2/29']
+
+async function edit(world: ServingWorld, claim: string, ips: readonly string[]): Promise<void> {
+  await world.change(IPAMClaim.info, claim, { status: { ips } }, 'status')
+}
+
+/** Two claims with addresses. The machine of the first one is stopped. */
+async function given(): Promise<ServingWorld> {
+  const world = await new ServingWorld().put(ovnNad('blue'), claimOf('vm1.blue'), podIn('p1', ['blue:vm1.blue']))
+  await world.look()
+  await world.put(claimOf('vm2.blue'), podIn('p2', ['blue:vm2.blue']))
+  await (await world.delete(Pod.info, 'p1')).look()
+  expect([await world.ips('vm1.blue'), await world.ips('vm2.blue')]).toEqual([[ONE], [TWO]])
+  return world
+}
+
+describe('a status that a tenant edits', () => {
+  test.each<[string, readonly string[]]>([
+    ['other addresses', ['10.0.0.5/29']],
+    ['no addresses', []],
+    ['the address of another claim', [TWO]],
+    ['another prefix length', ['10.0.0.1/24']],
+    ['more addresses', [ONE, '10.0.0.5/29']],
+    ['no address', ['x']],
+  ])('is set back, and the edit is reported: %s', async (_, ips) => {
+    const world = await given()
+    await edit(world, 'vm1.blue', ips)
+    await world.look()
+    expect([await world.ips('vm1.blue'), await world.ips('vm2.blue')]).toEqual([[ONE], [TWO]])
+    expect(world.events).toEqual(['IPAMClaim vm1.blue StatusEdited'])
+    expect([world.outcome('IPAMClaim vm1.blue'), world.outcome('IPAMClaim vm2.blue')]).toEqual(['served', 'served'])
+    expect(await world.status('vm2.blue')).toMatchObject({ conditions: [{ status: 'True' }] })
+    await edit(world, 'vm1.blue', ips)
+    await world.look()
+    expect([await world.ips('vm1.blue'), world.events.length]).toEqual([[ONE], 2])
+  })
+
+  test('holds its addresses also while the store refuses to set it back', async () => {
+    const world = await given()
+    await edit(world, 'vm1.blue', ['10.0.0.5/29'])
+    world.refuses = (effect) => effect === 'IPAMClaim vm1.blue'
+    await world.look()
+    await world.put(claimOf('vm3.blue'), podIn('p3', ['blue:vm3.blue']))
+    world.refuses = () => false
+    await edit(world, 'vm1.blue', [])
+    world.refuses = (effect) => effect === 'IPAMClaim vm1.blue'
+    await world.look()
+    expect([await world.ips('vm3.blue'), await world.ips('vm1.blue')]).toEqual([['10.0.0.3/29'], []])
+    expect(world.holders()).toContain('10.0.0.1/32 IPAMClaim ns1/vm1.blue')
+    world.refuses = () => false
+    await world.change(IPAMClaim.info, 'vm1.blue', { metadata: { labels: { a: 'b' } } })
+    expect(await (await world.look()).ips('vm1.blue')).toEqual([ONE])
+    await (await world.delete(IPAMClaim.info, 'vm1.blue')).look()
+    expect(world.holders().filter((text) => text.includes('vm1'))).toEqual([])
+  })
+
+  test('of a network that gives other addresses counts as it is', async () => {
+    const world = await new ServingWorld().put(ovnNad('blue'), claimOf('vm1.blue', { ips: ['10.9.9.9/29'] }))
+    await (await world.put(podIn('p1', ['blue:vm1.blue']))).look()
+    expect(world.outcome('IPAMClaim vm1.blue')).toBe('refused OutsideNetwork')
+    await edit(world, 'vm1.blue', [])
+    await world.look()
+    expect([await world.ips('vm1.blue'), await world.has('p1')]).toEqual([[ONE], [ONE]])
+  })
+})
+
+describe('a status that was edited before a restart', () => {
+  async function restarted(ips: readonly string[]): Promise<ServingWorld> {
+    const world = await new ServingWorld().put(ovnNad('blue'), claimOf('vm1.blue'), podIn('p1', ['blue:vm1.blue']))
+    await world.look()
+    await edit(world, 'vm1.blue', ips)
+    world.planner = persistentIPs()
+    await world.put(claimOf('vm2.blue'), podIn('p2', ['blue:vm2.blue']))
+    return world.look()
+  }
+
+  test('is reported: nothing is overwritten, and the address of a living Pod is given to no other', async () => {
+    const world = await restarted(['10.0.0.5/29'])
+    expect(world.outcome('IPAMClaim vm1.blue')).toBe('refused AddressesDiffer')
+    expect(world.events).toEqual(['Pod p1 AddressesDiffer'])
+    expect([await world.ips('vm1.blue'), await world.has('p1')]).toEqual([['10.0.0.5/29'], [ONE]])
+    expect(await world.ips('vm2.blue')).toEqual([TWO])
+    await edit(world, 'vm1.blue', [ONE])
+    await world.look()
+    expect(await world.ips('vm1.blue')).toEqual(['10.0.0.5/29'])
+  })
+
+  test('with no addresses gets those of its living Pod', async () => {
+    const world = await restarted([])
+    expect([await world.ips('vm1.blue'), await world.ips('vm2.blue')]).toEqual([[ONE], [TWO]])
+  })
+})
