@@ -78,9 +78,17 @@ describe('a row', () => {
 })
 
 describe('the record of rows wins', () => {
-  test('over a status that is edited: the claim keeps its row, and is refused', async () => {
+  test('over a status that is edited: it is set back', async () => {
     const world = await served()
     await world.change(IPAMClaim.info, 'vm1.blue', { status: { ips: ['10.0.0.4/29'] } }, 'status')
+    await world.look()
+    expect([world.outcome(CLAIM), await world.ips('vm1.blue')]).toEqual(['served', ['10.0.0.1/29']])
+  })
+
+  test('over a status that was edited before a restart: the claim keeps its row, and is refused', async () => {
+    const world = await served()
+    await world.change(IPAMClaim.info, 'vm1.blue', { status: { ips: ['10.0.0.4/29'] } }, 'status')
+    world.restart()
     await world.look()
     expect(world.outcome(CLAIM)).toBe('refused IPAddressConflict')
     expect([await world.rows(), await world.has('p1')]).toEqual([['10.0.0.1 ns1/vm1.blue'], ['10.0.0.1/29']])
