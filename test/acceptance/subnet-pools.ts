@@ -1,58 +1,5 @@
-import {
-  AddressPool,
-  type AddressPoolSpec,
-  type AllocationOutcome,
-  explainRefusal,
-  reservedAddresses,
-} from 'ipam-kit/allocator'
-import { Address, Prefix, Range, RangeSet } from 'ipam-kit/cidr'
-
-/**
- * Of an IPv6 subnet only so many addresses are looked at: the length of the prefix that has them.
- */
-const WINDOW_LENGTH = 112
-
-/**
- * A pool of one range. Every address that it gives has an owner of its own, where nothing else is
- * said.
- */
-export class RangePool {
-  readonly pool: AddressPool
-  #owners = 0
-
-  constructor(
-    readonly subnet: Prefix,
-    spec: Omit<AddressPoolSpec, 'ranges'>,
-  ) {
-    this.pool = new AddressPool({ ranges: RangeSet.fromRanges([windowOf(subnet)]), ...spec })
-  }
-
-  next(uid = this.#newOwner()): AllocationOutcome {
-    return this.pool.allocate({ owner: { uid } })
-  }
-
-  allocate(address: Address, uid = this.#newOwner()): AllocationOutcome {
-    return this.pool.allocate({ owner: { uid }, want: { kind: 'address', address } })
-  }
-
-  release(address: Address): void {
-    for (const owner of this.pool.ownersOf(address)) this.pool.release(address, owner)
-  }
-
-  #newOwner(): string {
-    return `owner-${++this.#owners}`
-  }
-}
-
-function windowOf(subnet: Prefix): Range {
-  const first = Prefix.first(subnet)
-  return Range.fromPrefix(Prefix.of(first, first.family === 6 ? Math.max(subnet.length, WINDOW_LENGTH) : subnet.length))
-}
-
-/** The addresses of subnets that are given to nobody. */
-export function edgesOf(subnets: readonly Prefix[]): RangeSet {
-  return reservedAddresses(subnets, 'service')
-}
+import { Address, Prefix, RangeSet } from 'ipam-kit/cidr'
+import { type Given, NetworkLedger, type SubnetTexts } from './network-range.js'
 
 /** An error of upstream: its name if it has one, and its text. */
 export interface UpstreamError {
@@ -63,53 +10,46 @@ export interface UpstreamError {
 const ERR_ALLOCATED: UpstreamError = { name: 'ErrAllocated', text: 'provided IP is already allocated' }
 
 /** What upstream says of a request that was not given what it wants. */
-export function errorOf(outcome: AllocationOutcome): UpstreamError {
-  switch (outcome.kind) {
+export function errorOf({ kind }: Given): UpstreamError {
+  switch (kind) {
     case 'exhausted':
       return { name: 'ErrFull', text: 'subnet address pool exhausted' }
     case 'taken':
       return ERR_ALLOCATED
     case 'outOfPool':
       return { name: 'ErrNotInRange', text: 'provided IP is not in the valid range' }
-    default:
-      return { text: explainRefusal(outcome) ?? outcome.kind }
+    case 'allocated':
+      return { text: 'allocated' }
   }
 }
 
-/** The texts of a set of subnets. */
-export interface SubnetTexts {
-  readonly subnets: readonly string[]
-  readonly excludeSubnets: readonly string[]
-  readonly reservedSubnets: readonly string[]
-}
-
-/** The pools of a set of subnets. */
-export interface SubnetPools {
-  /** Of each subnet, in order: they give the next address. */
-  readonly ranges: readonly RangePool[]
-  /** Of each reserved subnet: they give only the address that is asked for. */
-  readonly named: readonly RangePool[]
+/** A set of subnets: each gives its next address after the one that it has given. */
+export class Subnets {
+  readonly network: NetworkLedger
+  readonly reserved: readonly Prefix[]
   readonly excluded: RangeSet
-}
+  readonly #last = new Map<Prefix, Address>()
 
-export function poolsOf(fields: SubnetTexts): SubnetPools {
-  const subnets = fields.subnets.map((text) => Prefix.parse(text))
-  const reserved = fields.reservedSubnets.map((text) => Prefix.parse(text))
-  const excluded = RangeSet.parse(fields.excludeSubnets)
-  const notNext = RangeSet.union(excluded, RangeSet.fromPrefixes(reserved))
-  const notNamed = RangeSet.union(excluded, edgesOf(subnets))
-  return {
-    ranges: subnets.map(
-      (subnet) =>
-        new RangePool(subnet, { exclude: notNext, reserved: edgesOf([subnet]), strategy: { kind: 'next-fit' } }),
-    ),
-    named: reserved.map((subnet) => new RangePool(subnet, { exclude: notNamed })),
-    excluded,
+  constructor({ excludeSubnets = [], reservedSubnets = [], ...fields }: SubnetTexts) {
+    this.network = new NetworkLedger({ ...fields, excludeSubnets, reservedSubnets })
+    this.reserved = reservedSubnets.map((text) => Prefix.parse(text))
+    this.excluded = RangeSet.parse(excludeSubnets)
+  }
+
+  next(subnet: Prefix): Given {
+    const given = this.network.next(subnet, this.#last.get(subnet))
+    if (given.kind === 'allocated') this.#last.set(subnet, given.address)
+    return given
+  }
+
+  /** The part that an address is of: upstream has an allocator for each. */
+  partOf(address: Address): Prefix | undefined {
+    return [...this.reserved, ...this.network.subnets].find((part) => Prefix.contains(part, address))
   }
 }
 
 /** The first subnet to keep back that lies in none of the subnets. */
-export function strangerOf({ subnets, reservedSubnets, excludeSubnets }: SubnetTexts): string | undefined {
+export function strangerOf({ subnets, reservedSubnets = [], excludeSubnets = [] }: SubnetTexts): string | undefined {
   const outer = subnets.map((text) => Prefix.parse(text))
   return [...reservedSubnets, ...excludeSubnets].find(
     (text) => !outer.some((subnet) => Prefix.contains(subnet, Prefix.parse(text))),
@@ -123,46 +63,44 @@ export interface SubnetResult {
 }
 
 /** One address of each subnet, with its mask; none at all where one of them has none left. */
-export function nextIps({ ranges }: SubnetPools, uid: string, name: string): SubnetResult {
-  const ips: string[] = []
-  const undos: (() => boolean)[] = []
-  for (const range of ranges) {
-    const outcome = range.next(uid)
+export function nextIps(subnets: Subnets, name: string): SubnetResult {
+  const { network } = subnets
+  const given: Address[] = []
+  for (const subnet of network.subnets) {
+    const outcome = subnets.next(subnet)
     if (outcome.kind !== 'allocated') {
-      for (const undo of undos) undo()
+      for (const address of given) network.release(address)
       const error = errorOf(outcome)
       return { ips: [], error: { ...error, text: `failed to allocate new IPs for ${name}: ${error.text}` } }
     }
-    undos.push(() => range.pool.undo(outcome.delta))
-    ips.push(`${Address.format(outcome.address)}/${range.subnet.length}`)
+    given.push(outcome.address)
   }
-  return { ips }
+  return { ips: given.map((address, nth) => `${Address.format(address)}/${network.subnets[nth]?.length}`) }
 }
 
-/** All of the addresses, at most one from each pool, or none. */
-export function allocateIps(ips: readonly Address[], pools: SubnetPools, uid: string, name: string): SubnetResult {
-  const undos: (() => boolean)[] = []
+/** All of the addresses, at most one from each part, or none. */
+export function allocateIps(ips: readonly Address[], subnets: Subnets, name: string): SubnetResult {
+  const { network } = subnets
+  const parts = new Set<Prefix>()
+  const given: Address[] = []
+  const refused = (error: UpstreamError): SubnetResult => {
+    for (const address of given) network.release(address)
+    return { ips: [], error }
+  }
   for (const address of ips) {
-    const holds = (range: RangePool) => Prefix.contains(range.subnet, address)
-    const range = pools.named.find(holds) ?? pools.ranges.find(holds)
-    const outcome = range?.allocate(address, uid)
-    if (range !== undefined && outcome?.kind === 'allocated') {
-      undos.push(() => range.pool.undo(outcome.delta))
-      continue
-    }
-    for (const undo of undos) undo()
+    const part = subnets.partOf(address)
     const words = `failed to allocate IP ${Address.format(address)} for ${name}`
-    if (range === undefined || outcome === undefined) {
-      return { ips: [], error: { text: `${words}: not contained in any known subnet` } }
-    }
+    if (part === undefined) return refused({ text: `${words}: not contained in any known subnet` })
     // to upstream what is excluded is allocated
-    if (RangeSet.contains(pools.excluded, address)) return { ips: [], error: ERR_ALLOCATED }
-    // the owner is that of this call: it has been given another address of the pool, or the same
-    const hasOne = outcome.kind === 'refused' || outcome.kind === 'already'
-    if (!hasOne) return { ips: [], error: errorOf(outcome) }
-    const kind = pools.named.includes(range) ? 'static' : 'continuous'
-    const text = `${words}: attempted to reserve multiple IPs in the same ${kind} IPAM instance`
-    return { ips: [], error: { text } }
+    if (RangeSet.contains(subnets.excluded, address)) return refused(ERR_ALLOCATED)
+    if (parts.has(part)) {
+      const kind = subnets.reserved.includes(part) ? 'static' : 'continuous'
+      return refused({ text: `${words}: attempted to reserve multiple IPs in the same ${kind} IPAM instance` })
+    }
+    const outcome = network.allocate(address)
+    if (outcome.kind !== 'allocated') return refused(errorOf(outcome))
+    parts.add(part)
+    given.push(address)
   }
   return { ips: [] }
 }

@@ -104,8 +104,6 @@ export const allocatorLevel: ReadonlySet<string> = new Set([
   'capi-metal3',
   'consumer-harvester',
   'nodeipam-cidrset',
-  'persistent-allocators',
-  'persistent-claim-reconciler',
   'whereabouts-metallb-pools',
   'whereabouts-other-allocators',
 ])

@@ -1,30 +1,18 @@
-import { type AllocationOutcome, Bitmap } from 'ipam-kit/allocator'
 import { Address, Prefix, RangeSet } from 'ipam-kit/cidr'
 import { describe, type Failure, isIpamError } from 'ipam-kit/errors'
 import * as z from 'zod'
-import {
-  type Answer,
-  type Answers,
-  answerKeys,
-  type GivenCase,
-  isRecord,
-  refusedWith,
-  those,
-  unsupported,
-} from '../answer.js'
+import { type Answer, type Answers, answerKeys, type GivenCase, isRecord, refusedWith, unsupported } from '../answer.js'
 import { inAskedOrder } from '../asked-order.js'
+import { runBitmap, UnknownStep } from '../bitmap-steps.js'
 import { countOrText } from '../count.js'
+import { type Given, NetworkLedger } from '../network-range.js'
 import { readInput } from '../read-input.js'
-import { readRepeats } from '../repeats.js'
 import {
   allocateIps,
-  edgesOf,
   errorOf,
   nextIps,
-  poolsOf,
-  RangePool,
-  type SubnetPools,
   type SubnetResult,
+  Subnets,
   strangerOf,
   type UpstreamError,
 } from '../subnet-pools.js'
@@ -74,8 +62,8 @@ type Input<O extends Op> = Extract<z.output<typeof inputSchema>, { op: O }>
 type SubnetStep = z.output<typeof subnetStep>
 
 /**
- * The allocators of OVN-Kubernetes: of a range and of a set of subnets on pools, of numbers on a
- * bitmap.
+ * The allocators of OVN-Kubernetes: of a range and of a set of subnets on the addresses of a network,
+ * of numbers on a bitmap.
  */
 export function persistentAllocators({ input, expect }: GivenCase): Answer {
   const known = readInput(inputSchema, input)
@@ -83,7 +71,7 @@ export function persistentAllocators({ input, expect }: GivenCase): Answer {
   try {
     return answerTo(known.data, expect)
   } catch (error) {
-    if (error instanceof Unknown) return unsupported(error.message)
+    if (error instanceof UnknownStep) return unsupported(error.message)
     const sentence = sentenceOf(error)
     if (sentence === undefined) throw error
     return refusedWith(expect, sentence)
@@ -108,42 +96,34 @@ function answerTo(input: z.output<typeof inputSchema>, expect: unknown): Answer 
       return answerKeys(expect, { error: () => false, reserved: () => reserved })
     }
     case 'bitmap':
-      return answerKeys(expect, bitmapAnswers(input))
+      return answerKeys(expect, runBitmap(input.max, input.strategy, input.steps))
     case 'subnetAllocator':
       return subnetAllocator(input, expect)
   }
 }
 
-/** What a case says that is not known here. */
-class Unknown extends Error {}
-
-function rangeOf(cidr: string): RangePool {
-  const subnet = Prefix.parse(cidr)
-  return new RangePool(subnet, { reserved: edgesOf([subnet]), strategy: { kind: 'random', seed: 1 } })
-}
-
 /** All that a range gives, one by one. */
-function drained(range: RangePool): Address[] {
+function drained(range: NetworkLedger, subnet: Prefix): Address[] {
   const given: Address[] = []
-  for (let outcome = range.next(); outcome.kind === 'allocated'; outcome = range.next()) given.push(outcome.address)
+  for (let next = range.next(subnet); next.kind === 'allocated'; next = range.next(subnet)) given.push(next.address)
   return given
 }
 
 function fillReleaseRefill(input: Input<'fillReleaseRefill'>): Answers {
-  const range = rangeOf(input.cidr)
-  const { pool, subnet } = range
+  const subnet = Prefix.parse(input.cidr)
+  const range = new NetworkLedger({ subnets: [input.cidr] })
   const released = Address.parse(input.release)
-  const atStart = pool.counts()
-  const given = drained(range).filter((address) => Prefix.contains(subnet, address))
-  const afterFull = range.next()
+  const atStart = range.counts()
+  const given = drained(range, subnet).filter((address) => Prefix.contains(subnet, address))
+  const afterFull = range.next(subnet)
   range.release(released)
-  const afterRelease = pool.counts()
-  const next = range.next()
+  const afterRelease = range.counts()
+  const next = range.next(subnet)
   range.release(released)
   const outside = input.outOfRange.map((text) => namedOutcome(range.allocate(Address.parse(text))))
   const taken = range.allocate(Address.parse(input.taken))
   range.allocate(released)
-  const atEnd = pool.counts()
+  const atEnd = range.counts()
   return {
     freeAtStart: () => countOrText(atStart.free),
     usedAtStart: () => countOrText(atStart.used),
@@ -159,11 +139,12 @@ function fillReleaseRefill(input: Input<'fillReleaseRefill'>): Answers {
   }
 }
 
-function fill(input: Input<'fill'>): Answers {
-  const range = rangeOf(input.cidr)
-  const { free } = range.pool.counts()
-  const given = drained(range)
-  const full = namedOutcome(range.next())
+function fill({ cidr }: Input<'fill'>): Answers {
+  const subnet = Prefix.parse(cidr)
+  const range = new NetworkLedger({ subnets: [cidr] })
+  const { free } = range.counts()
+  const given = drained(range, subnet)
+  const full = namedOutcome(range.next(subnet))
   const again = given.map((address) => namedOutcome(range.allocate(address)))
   return {
     free: () => countOrText(free),
@@ -172,159 +153,51 @@ function fill(input: Input<'fill'>): Answers {
     allocateAgain: () => (new Set(again).size === 1 ? again[0] : again),
     afterFull: () => full,
     afterFullRepeats: (asked) => {
-      const times = Array.from({ length: Number(asked) }, () => namedOutcome(range.next()))
+      const times = Array.from({ length: Number(asked) }, () => namedOutcome(range.next(subnet)))
       return times.filter((name) => name === full).length
     },
   }
 }
 
-function forEach(input: Input<'forEach'>): Answers {
-  const range = rangeOf(input.cidr)
-  for (const text of input.allocate) range.allocate(Address.parse(text))
-  const visited = range.pool.entries().map(({ address }) => Address.format(address))
+function forEach({ cidr, allocate }: Input<'forEach'>): Answers {
+  const range = new NetworkLedger({ subnets: [cidr] })
+  for (const text of allocate) range.allocate(Address.parse(text))
+  const visited = range.taken().map(Address.format)
   return { visited: (asked) => inAskedOrder(asked, visited) }
 }
 
 function isReserved({ cidr, ip }: Input<'reserved'>): boolean {
-  return RangeSet.contains(edgesOf([Prefix.parse(cidr)]), Address.parse(ip))
+  const [subnet, address] = [Prefix.parse(cidr), Address.parse(ip)]
+  return (
+    Prefix.contains(subnet, address) && !RangeSet.contains(new NetworkLedger({ subnets: [cidr] }).addresses, address)
+  )
 }
 
 /** The address that was given, or the name of the error upstream. */
-function namedOutcome(outcome: AllocationOutcome): string {
+function namedOutcome(outcome: Given): string {
   if (outcome.kind === 'allocated') return Address.format(outcome.address)
   return errorOf(outcome).name ?? outcome.kind
-}
-
-/**
- * The next free number. Any free one is as good as a random one, if it follows from what is taken:
- * no answer is about which it is.
- */
-const nextOf: Readonly<Record<Input<'bitmap'>['strategy'], (bitmap: Bitmap, cursor: number) => number>> = {
-  random: (bitmap) => bitmap.freeAt((bitmap.used * 7919) % Math.max(1, bitmap.size - bitmap.used)),
-  roundRobin: (bitmap, cursor) => bitmap.nextFreeAround(cursor),
-  contiguous: (bitmap) => bitmap.nextFree(0),
-}
-
-/** What the steps on a bitmap have led to. */
-interface BitmapRun {
-  bitmap: Bitmap
-  /** Behind the number that was given last. */
-  cursor: number
-  snapshot: Uint8Array | undefined
-  /** The number that a step named last. */
-  named: number | undefined
-  /** Whether each step that asks for a number got it. */
-  readonly ok: boolean[]
-  readonly given: number[]
-  /** By the word of a step: whether its number was taken behind it. */
-  readonly hasAfter: { hasAfterAllocate?: boolean; hasAfterRelease?: boolean }
-}
-
-function bitmapAnswers({ max, strategy, steps }: Input<'bitmap'>): Answers {
-  const run: BitmapRun = {
-    bitmap: new Bitmap(max),
-    cursor: 0,
-    snapshot: undefined,
-    named: undefined,
-    ok: [],
-    given: [],
-    hasAfter: {},
-  }
-  for (const { text, times } of readRepeats(steps, isBitmapStep)) {
-    for (let i = 0; i < times; i++) doStep(text, run, nextOf[strategy])
-  }
-  const { bitmap, named, ok, given, hasAfter } = run
-  const isInUse = (offset: number | undefined) => offset !== undefined && inside(() => bitmap.has(offset))
-  return {
-    ok: () => ok,
-    lastOk: () => ok.at(-1) ?? null,
-    offsets: () => given,
-    count: () => bitmap.used,
-    free: () => bitmap.size - bitmap.used,
-    visited: (asked) => inAskedOrder(asked, taken(bitmap)),
-    has: (asked) => those(asked, (offset) => bitmap.has(Number(offset))),
-    hasAfterAllocate: () => hasAfter.hasAfterAllocate ?? false,
-    hasAfterRelease: () => hasAfter.hasAfterRelease ?? false,
-    hasAtEnd: () => isInUse(named),
-  }
-}
-
-/** A step of a bitmap that names its number. */
-const NUMBERED = /^(allocate|release) (\d+)$/
-
-function isBitmapStep(text: string): boolean {
-  return NUMBERED.test(text) || ['next', 'snapshot', 'restore into a new map'].includes(text)
-}
-
-function doStep(step: string, run: BitmapRun, next: (bitmap: Bitmap, cursor: number) => number): void {
-  const [, word, number] = NUMBERED.exec(step) ?? []
-  if (word !== undefined) {
-    const offset = Number(number)
-    const isDone = inside(() => (word === 'allocate' ? run.bitmap.take(offset) : run.bitmap.release(offset)))
-    if (word === 'allocate') run.ok.push(isDone)
-    run.named = offset
-    run.hasAfter[word === 'allocate' ? 'hasAfterAllocate' : 'hasAfterRelease'] = inside(() => run.bitmap.has(offset))
-    return
-  }
-  switch (step) {
-    case 'next': {
-      const offset = next(run.bitmap, run.cursor)
-      run.ok.push(offset >= 0 && run.bitmap.take(offset))
-      if (offset < 0) return
-      run.given.push(offset)
-      run.cursor = offset + 1
-      return
-    }
-    case 'snapshot':
-      run.snapshot = Bitmap.encode(run.bitmap)
-      return
-    case 'restore into a new map':
-      if (run.snapshot === undefined) throw new Unknown('steps: a map that is restored without a snapshot')
-      run.bitmap = Bitmap.decode(run.snapshot)
-      run.cursor = 0
-      return
-    default:
-      throw new Unknown(`steps: ${step}`)
-  }
-}
-
-/** The answer of a bitmap, and false for a number that it does not have. */
-function inside(call: () => boolean): boolean {
-  try {
-    return call()
-  } catch (error) {
-    if (isIpamError(error) && error.code === 'INDEX_OUT_OF_RANGE') return false
-    throw error
-  }
-}
-
-function taken(bitmap: Bitmap): number[] {
-  const all: number[] = []
-  for (const { first, last } of bitmap.usedRanges()) {
-    for (let offset = first; offset <= last; offset++) all.push(offset)
-  }
-  return all
 }
 
 function subnetAllocator(input: Input<'subnetAllocator'>, expect: unknown): Answer {
   const stranger = strangerOf(input)
   if (stranger !== undefined) return refusedWith(expect, strangerText(stranger, input.name))
-  const run: SubnetRun = { name: input.name, pools: poolsOf(input) }
+  const run: SubnetRun = { name: input.name, subnets: new Subnets(input) }
   const results: SubnetResult[] = []
-  for (const [index, step] of input.steps.entries()) results.push(trySubnetStep(step, run, `step-${index}`))
+  for (const step of input.steps) results.push(trySubnetStep(step, run))
   return resultAnswers(expect, results)
 }
 
 /** A set of subnets under its name. */
 interface SubnetRun {
   readonly name: string
-  pools: SubnetPools
+  subnets: Subnets
 }
 
 /** A step whose texts cannot be read changes nothing. */
-function trySubnetStep(step: SubnetStep, run: SubnetRun, uid: string): SubnetResult {
+function trySubnetStep(step: SubnetStep, run: SubnetRun): SubnetResult {
   try {
-    return doSubnetStep(step, run, uid)
+    return doSubnetStep(step, run)
   } catch (error) {
     const text = sentenceOf(error)
     if (text === undefined) throw error
@@ -336,24 +209,21 @@ function strangerText(subnet: string, name: string): string {
   return `failed to exclude subnet ${subnet} for ${name}: not contained in any of the subnets`
 }
 
-function doSubnetStep(step: SubnetStep, run: SubnetRun, uid: string): SubnetResult {
-  const { name, pools } = run
+function doSubnetStep(step: SubnetStep, run: SubnetRun): SubnetResult {
+  const { name, subnets } = run
   switch (step.do) {
     case 'next':
-      return nextIps(pools, uid, name)
+      return nextIps(subnets, name)
     case 'allocate':
-      return allocateIps(step.ips.map(addressOf), pools, uid, name)
+      return allocateIps(step.ips.map(addressOf), subnets, name)
     case 'release': {
-      const addresses = step.ips.map(addressOf)
-      for (const range of [...pools.named, ...pools.ranges]) {
-        for (const address of addresses) range.release(address)
-      }
+      for (const address of step.ips.map(addressOf)) subnets.network.release(address)
       return { ips: [] }
     }
     case 'configure': {
       const stranger = strangerOf(step)
       if (stranger === undefined) {
-        run.pools = poolsOf(step)
+        run.subnets = new Subnets(step)
         return { ips: [] }
       }
       return { ips: [], error: { text: strangerText(stranger, name) } }

@@ -1,12 +1,11 @@
-import { Ledger } from 'ipam-kit/allocator'
 import { Address, Prefix, RangeSet } from 'ipam-kit/cidr'
 import type { IPAMClaim } from 'ipam-kit/crd/ipamclaims'
 import { unwrap } from 'ipam-kit/errors'
 import {
   claimPlan,
-  heldByClaim,
   type NetworkDefinition,
   networkSpace,
+  persistentIPs,
   readNetwork,
 } from 'ipam-kit/provider/persistent-ip'
 import * as z from 'zod'
@@ -76,56 +75,67 @@ function poolOf({ network, poolSubnets }: { readonly network: string; readonly p
   return networkOf({ name: network, topology: 'layer2', subnets: poolSubnets.join(), allowPersistentIPs: true })
 }
 
+const CLAIM = { apiVersion: 'k8s.cni.cncf.io/v1alpha1', kind: 'IPAMClaim' }
+
 function objectOf({ namespace, name, spec, status }: GivenClaim): IPAMClaim {
   const { network } = spec
   return {
-    apiVersion: 'k8s.cni.cncf.io/v1alpha1',
-    kind: 'IPAMClaim',
+    ...CLAIM,
     metadata: { namespace, name },
     spec: { network, interface: '' },
     status,
   }
 }
 
-/** The addresses of a network, with their holders. */
+/** What claims and Pods hold in a network, by the planner of the network side. */
 class Holders {
   readonly network: NetworkDefinition
-  readonly #ledger: Ledger
-  readonly #ids = new Map<string, string[]>()
+  readonly #space: RangeSet
+  readonly #planner = persistentIPs()
+  #versions = 0
 
   constructor(network: NetworkDefinition) {
     this.network = network
-    this.#ledger = new Ledger({ space: networkSpace(network).addresses })
-  }
-
-  hold(key: string, prefixes: readonly Prefix[]): void {
-    const ids = this.#ids.get(key) ?? []
-    for (const prefix of prefixes) {
-      const id = `${key}/${Prefix.format(prefix)}`
-      ids.push(id)
-      this.#ledger.set(id, { prefix, reason: 'held', holder: { key } })
-    }
-    this.#ids.set(key, ids)
+    this.#space = networkSpace(network).addresses
   }
 
   /** Those of another network hold nothing here. */
   holdClaim(given: GivenClaim): void {
-    if (given.spec.network === this.network.name) this.hold(keyOf(given), heldByClaim(objectOf(given)))
+    this.#observe(objectOf(given))
   }
 
-  release(key: string): void {
-    for (const id of this.#ids.get(key) ?? []) this.#ledger.delete(id)
+  /** Addresses of a holder that is no claim. */
+  hold(name: string, ips: readonly string[]): void {
+    const spec = { network: this.network.name, interface: '' }
+    this.#observe({ ...objectOf({ namespace: 'others', name, spec, status: { ips: [...ips] } }) })
+  }
+
+  release({ namespace, name }: { readonly namespace: string; readonly name: string }): void {
+    const { apiVersion, kind } = CLAIM
+    this.#planner.observe({ kind: 'absent', ref: { apiVersion, kind, namespace, name } })
   }
 
   /** Takes addresses, as the case asks for. */
   allocate(asked: unknown): unknown {
     if (Array.isArray(asked)) return asked.map((each) => this.allocate(each))
     if (!isRecord(asked) || !Array.isArray(asked.ips)) return asked
-    const prefixes = asked.ips.map((text) => hostOf(String(text)))
-    const isOutside = prefixes.some((prefix) => !RangeSet.contains(this.#ledger.space, prefix))
-    const isTaken = prefixes.some((prefix) => this.#ledger.blockers(prefix).length > 0)
-    if (!isOutside && !isTaken) this.hold('next', prefixes)
+    const ips = asked.ips.map(String)
+    const prefixes = ips.map(hostOf)
+    const isOutside = prefixes.some(({ address }) => !RangeSet.contains(this.#space, address))
+    const isTaken = prefixes.some((prefix) => this.#holders().some((held) => Prefix.equals(held, prefix)))
+    if (!isOutside && !isTaken) this.hold(`next-${this.#versions}`, ips)
     return { ...asked, error: isOutside ? 'ErrNotInRange' : isTaken ? 'ErrAllocated' : null }
+  }
+
+  #holders(): readonly Prefix[] {
+    const entries = this.#planner.entries?.() ?? []
+    return entries.flatMap(({ prefix, holder }) => (holder.pool === this.network.name ? [prefix] : []))
+  }
+
+  #observe(object: IPAMClaim): void {
+    const version = String(++this.#versions)
+    const metadata = { ...object.metadata, uid: `uid-${version}`, resourceVersion: version }
+    this.#planner.observe({ kind: 'present', object: { ...object, metadata } })
   }
 }
 
@@ -134,20 +144,12 @@ function hostOf(text: string): Prefix {
   return Prefix.of(address, Address.bitsOf(address.family))
 }
 
-function keyOf({ namespace, name }: { readonly namespace: string; readonly name: string }): string {
-  return `${namespace}/${name}`
-}
-
 /** Addresses that were taken before are those of the claim that lists them, else of another holder. */
 function withTaken(input: Op<'reconcile' | 'sync' | 'release'>, claims: readonly GivenClaim[]): Holders {
   const holders = new Holders(poolOf(input))
   for (const ips of input.preallocated) {
     const owner = claims.find(({ spec, status }) => spec.network === input.network && status.ips.join() === ips.join())
-    if (owner === undefined)
-      holders.hold(
-        'other',
-        ips.map((text) => hostOf(text)),
-      )
+    if (owner === undefined) holders.hold(`other-${ips.join('-')}`, ips)
   }
   for (const one of claims) holders.holdClaim(one)
   return holders
@@ -156,7 +158,7 @@ function withTaken(input: Op<'reconcile' | 'sync' | 'release'>, claims: readonly
 function held(expect: unknown, input: Op<'sync' | 'release'>): Answer {
   const claims = input.op === 'sync' ? input.claims : [input.claim]
   const holders = withTaken(input, claims)
-  if (input.op === 'release') holders.release(keyOf(input.claim))
+  if (input.op === 'release') holders.release(input.claim)
   return answerKeys(expect, { error: () => null, thenAllocate: (asked) => holders.allocate(asked) })
 }
 
@@ -164,7 +166,10 @@ function started(expect: unknown, { network, enablePersistentIPs, claims, delete
   const holders = new Holders(networkOf(network))
   const areHonoured = enablePersistentIPs && holders.network.claims === 'honoured'
   if (areHonoured) for (const one of claims) holders.holdClaim(one)
-  for (const key of deleteClaims) holders.release(key)
+  for (const key of deleteClaims) {
+    const [namespace = '', name = ''] = key.split('/')
+    holders.release({ namespace, name })
+  }
   return answerKeys(expect, { error: () => null, thenAllocate: (asked) => holders.allocate(asked) })
 }
 
@@ -172,7 +177,7 @@ function started(expect: unknown, { network, enablePersistentIPs, claims, delete
 function reconciled(expect: unknown, input: Op<'reconcile'>): Answer {
   const { stored, old, new: wanted } = input
   const holders = withTaken(input, old === null ? [] : [old])
-  if (wanted === null && old !== null) holders.release(keyOf(old))
+  if (wanted === null && old !== null) holders.release(old)
   const plan = stored !== null && wanted !== null ? planOf(holders.network, stored, wanted.status.ips) : undefined
   const ips = plan?.isNew === true ? plan.addresses.map(Prefix.format) : (stored?.status.ips ?? [])
   return answerKeys(expect, {
