@@ -8,12 +8,13 @@ import { VirtualMachineInstance } from 'ipam-kit/crd/kubevirt'
 import { NetworkAttachmentDefinition } from 'ipam-kit/crd/multinet'
 import { unwrap } from 'ipam-kit/errors'
 import { timers } from 'ipam-kit/node'
+import { CLAIM_TEMPLATE_ANNOTATION, PERSISTENT_IPS_LABEL } from 'ipam-kit/provider/persistent-ip'
 import { prometheusText } from 'ipam-kit/render'
 import { memoryStore } from 'ipam-kit/store/memory'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
 import { ClaimFigures } from '../../docs/examples/persistent-ip/figures.js'
-import { ADDRESS_FLAGS, addressPlannerOf, CLAIM_FLAGS, claimWorkOf } from '../../docs/examples/persistent-ip/flags.js'
+import { ADDRESS_FLAGS, addressWorkOf, CLAIM_FLAGS, claimWorkOf } from '../../docs/examples/persistent-ip/flags.js'
 import { serveWebhook } from '../../docs/examples/persistent-ip/webhook.js'
 import { COMMON_FLAGS, parseFlags, readSettings } from '../../docs/examples/program/flags.js'
 import { type Authority, createAuthority } from '../setup/certificates.js'
@@ -21,7 +22,9 @@ import { type Authority, createAuthority } from '../setup/certificates.js'
 const folder = new URL('../../docs/examples/persistent-ip/', import.meta.url)
 const read = (file: string) => readFileSync(new URL(file, folder), 'utf8')
 const claimWork = (...args: readonly string[]) => claimWorkOf(parseFlags(CLAIM_FLAGS, args))
-const addressPlanner = (...args: readonly string[]) => addressPlannerOf(parseFlags(ADDRESS_FLAGS, args))
+const addressWork = (elects: boolean, ...args: readonly string[]) =>
+  addressWorkOf(parseFlags(ADDRESS_FLAGS, args), { elects })
+const addressPlanner = (...args: readonly string[]) => addressWork(true, ...args).planners[0]
 const STATEFUL_SETS = '--owners=apps/v1/statefulsets/StatefulSet'
 const watched = (planner: { readonly watches: readonly { readonly kind: string }[] } | undefined) =>
   planner?.watches.map(({ kind }) => kind)
@@ -31,7 +34,8 @@ describe('the flags of the programs of persistent IPs', () => {
     const { planners, keyKinds, webhook } = claimWork()
     expect(planners.map(({ name }) => name)).toEqual(['persistent-claims'])
     expect(keyKinds).toEqual(['VirtualMachine'])
-    expect(webhook).toEqual({ port: 8443, folder: '/certificates', options: { failurePolicy: 'Ignore' } })
+    expect(webhook).toMatchObject({ port: 8443, folder: '/certificates' })
+    expect(webhook?.watches.map(({ kind }) => kind)).toEqual(['VirtualMachineInstance', 'NetworkAttachmentDefinition'])
   })
 
   test('--owners adds workloads of other kinds, also without KubeVirt', () => {
@@ -43,13 +47,14 @@ describe('the flags of the programs of persistent IPs', () => {
       plural: StatefulSet.info.plural,
       namespaced: true,
     })
-    expect(webhook).toBeUndefined()
+    expect(webhook?.watches.map(({ kind }) => kind)).toEqual(['NetworkAttachmentDefinition'])
+    expect(claimWork('--webhook=0').webhook).toBeUndefined()
   })
 
   test('--no-enabled reads no definition, and the webhook allows each Pod', () => {
     const { planners, webhook } = claimWork('--no-enabled')
     expect(watched(planners[0])).not.toContain('NetworkAttachmentDefinition')
-    expect(webhook).toMatchObject({ options: undefined })
+    expect(webhook?.watches).toEqual([])
     expect(watched(addressPlanner('--no-enabled'))).toEqual(['IPAMClaim', 'Pod'])
     expect(watched(addressPlanner())).toContain('NetworkAttachmentDefinition')
   })
@@ -69,6 +74,17 @@ describe('the flags of the programs of persistent IPs', () => {
     [['--webhook=70000'], /^--webhook \(70000\) must be a port/],
   ])('%j is refused in one sentence', (args, sentence) => {
     expect(() => claimWork(...args)).toThrow(sentence)
+  })
+
+  test('--ledger blocks works in any number of processes, and takes no leader', () => {
+    const { planners, controller } = addressWork(false, '--ledger=blocks', '--sweep-after=1')
+    expect(watched(planners[0])).toContain('IPBlock')
+    expect(planners).toHaveLength(2)
+    const parts = { store: memoryStore({ now: Date.now }), canWrite: undefined, identity: 'one' }
+    expect(controller?.(parts)).toEqual({ external: expect.any(Function), identity: 'one' })
+    expect(addressWork(true).controller).toBeUndefined()
+    expect(() => addressWork(true, '--ledger=blocks')).toThrow(/^--ledger blocks needs no leader/)
+    expect(() => addressWork(true, '--ledger=paper')).toThrow(/^--ledger \(paper\) must be objects or blocks$/)
   })
 
   test('wrong flags of the program that gives addresses are refused', () => {
@@ -121,9 +137,9 @@ describe('the manifests of persistent IPs', () => {
     expect(named('ServiceAccount', serviceAccountName).metadata.namespace).toBe('ipam-system')
     expect(kustomization.images.map((image) => image.name)).toEqual([containers[0].image])
     const { rules } = named('ClusterRole', name)
-    const watchedKinds = [...claimWork(STATEFUL_SETS).planners, addressPlanner()]
-      .filter((planner) => (planner.name === 'persistent-ips') === (name === IPS))
-      .flatMap(({ watches }) => watches)
+    const planners =
+      name === CLAIMS ? claimWork(STATEFUL_SETS).planners : addressWork(false, '--ledger=blocks').planners
+    const watchedKinds = planners.flatMap(({ watches }) => watches)
     for (const { apiVersion, plural } of watchedKinds) {
       const group = apiVersion.includes('/') ? apiVersion.split('/')[0] : ''
       const rule = rules.find(
@@ -141,16 +157,17 @@ describe('the manifests of persistent IPs', () => {
     expect(podOf(CLAIMS).containers[0].ports).toContainEqual({ name: 'webhook', containerPort: webhook?.port })
     const others = parseFlags({ ...COMMON_FLAGS, ...ADDRESS_FLAGS }, podOf(IPS).containers[0].args)
     expect(readSettings(others)).toMatchObject({ elects: true, metricsPort: 8080 })
-    expect(addressPlannerOf(others).name).toBe('persistent-ips')
+    expect(addressWorkOf(others, { elects: true }).planners.map(({ name }) => name)).toEqual(['persistent-ips'])
   })
 
   test('register the webhook at its Service, with the certificate of that name', () => {
-    const [webhook] = named('MutatingWebhookConfiguration', CLAIMS).webhooks
-    expect(webhook).toMatchObject({
-      failurePolicy: 'Ignore',
-      objectSelector: { matchLabels: { 'kubevirt.io': 'virt-launcher' } },
-    })
-    const { namespace, name } = webhook.clientConfig.service
+    const webhooks: readonly Manifest[] = named('MutatingWebhookConfiguration', CLAIMS).webhooks
+    expect(webhooks.map(({ failurePolicy, objectSelector }) => [failurePolicy, objectSelector.matchLabels])).toEqual([
+      ['Ignore', { 'kubevirt.io': 'virt-launcher' }],
+      ['Ignore', { [PERSISTENT_IPS_LABEL]: 'true' }],
+    ])
+    expect(webhooks[1]?.clientConfig).toEqual(webhooks[0]?.clientConfig)
+    const { namespace, name } = webhooks[0]!.clientConfig.service
     expect(named('Service', name).metadata).toMatchObject({ namespace })
     expect(named('Service', name).spec.selector).toEqual(named('Deployment', CLAIMS).spec.template.metadata.labels)
     const certificate = parseAllDocuments(read('certificate.yaml'))
@@ -189,6 +206,20 @@ const review = {
   },
 }
 
+const ofWorkload = {
+  ...review,
+  request: {
+    ...review.request,
+    object: {
+      ...{ apiVersion: 'v1', kind: 'Pod', spec: {} },
+      metadata: {
+        ...{ name: 'web-0', namespace: 'shop', labels: { [PERSISTENT_IPS_LABEL]: 'true' } },
+        annotations: { 'k8s.v1.cni.cncf.io/networks': 'blue', [CLAIM_TEMPLATE_ANNOTATION]: '{pod}.{network}' },
+      },
+    },
+  },
+}
+
 describe('the webhook server', () => {
   const place = mkdtempSync(join(tmpdir(), 'ipam-kit-webhook-'))
   let authority: Authority
@@ -208,15 +239,18 @@ describe('the webhook server', () => {
 
   let nextPort = 40_000 + (process.pid % 10_000)
   /** A server on a store with a machine and its network. */
-  async function served(options: Parameters<typeof serveWebhook>[0]['options']) {
+  async function served(...args: readonly string[]) {
     await issue()
+    const { rules = [], watches = [] } = claimWork(STATEFUL_SETS, ...args).webhook ?? {}
     const kinds = [VirtualMachineInstance.info, NetworkAttachmentDefinition.info]
     const store = memoryStore({ now: Date.now, kinds })
     for (const object of [nad, instance]) unwrap(await store.create(object))
     const lines: string[] = []
     const port = nextPort++
     const log = (text: string) => void lines.push(text)
-    ends.push(serveWebhook({ store, timers, onProblem: () => {}, log, port, folder: place, options, renewalMs: 20 }))
+    ends.push(
+      serveWebhook({ store, timers, onProblem: () => {}, log, port, folder: place, rules, watches, renewalMs: 20 }),
+    )
     return { port, lines }
   }
 
@@ -244,6 +278,16 @@ describe('the webhook server', () => {
       sent.end(body)
     })
   }
+  /** An API server that gives up in the midst of a request. */
+  function cutOff(port: number): Promise<void> {
+    return new Promise((resolve) => {
+      const headers = { 'content-length': 100 }
+      const sent = httpsRequest({ port, host: '127.0.0.1', ca: authority.cert, method: 'POST', agent: false, headers })
+      sent.once('error', () => {}).once('close', () => resolve())
+      sent.once('socket', (socket) => socket.once('secureConnect', () => setTimeout(() => sent.destroy(), 20)))
+      sent.write('{')
+    })
+  }
   const patchOf = (text: string) => {
     const { response } = JSON.parse(text) as { response: { allowed: boolean; patch?: string } }
     expect(response.allowed).toBe(true)
@@ -251,22 +295,25 @@ describe('the webhook server', () => {
   }
 
   test('names the claim of a machine from what it has watched', async () => {
-    const { port } = await served({ failurePolicy: 'Fail' })
+    const { port } = await served('--failure-policy=Fail')
     const answer = await vi.waitFor(() => ask(port, JSON.stringify(review)), { timeout: 5000, interval: 20 })
     expect(patchOf(answer.text)).toContain('db.blue')
+    const workload = await ask(port, JSON.stringify(ofWorkload))
+    expect(patchOf(workload.text)).toContain('web-0.blue')
     expect(await ask(port, 'no JSON')).toMatchObject({ status: 400 })
+    await cutOff(port)
     const { text } = await ask(port, '{}')
     expect(JSON.parse(text)).toMatchObject({ response: { allowed: false, status: { code: 400 } } })
   })
 
   test('allows each Pod as it is if the feature is off', async () => {
-    const { port } = await served(undefined)
+    const { port } = await served('--no-enabled')
     const { text } = await vi.waitFor(() => ask(port, JSON.stringify(review)), { timeout: 5000, interval: 20 })
     expect(patchOf(text)).toBeUndefined()
   })
 
   test('takes a renewed certificate, and keeps the last one if the new one cannot be used', async () => {
-    const { port, lines } = await served({})
+    const { port, lines } = await served()
     const serial = () => ask(port, '{}').then((answer) => answer.serial)
     const first = await vi.waitFor(serial, { timeout: 5000, interval: 20 })
     await issue()
@@ -287,7 +334,8 @@ describe('the webhook server', () => {
       timers,
       onProblem: () => {},
       log: () => {},
-      options: undefined,
+      rules: [],
+      watches: [],
     }
     expect(() => serveWebhook({ ...parts, port: 1, folder: join(place, 'none') })).toThrow(
       /^--certificates \(.*none\): ENOENT/,

@@ -13,8 +13,6 @@
 // ones are released as before, and the webhook allows each Pod as it is. Ends within 2 seconds of
 // SIGTERM and SIGINT; with status 1 when it has lost its lease or cannot start, with 2 for wrong
 // flags. rbac.yaml is what it may do.
-import { VirtualMachineInstance } from 'ipam-kit/crd/kubevirt'
-import { NetworkAttachmentDefinition } from 'ipam-kit/crd/multinet'
 import { runProgram } from '../program/program.js'
 import { ClaimFigures } from './figures.js'
 import { CLAIM_FLAGS, claimWorkOf } from './flags.js'
@@ -28,7 +26,6 @@ await runProgram({
     const { planners, keyKinds, webhook } = claimWorkOf(values)
     const figures = new ClaimFigures(...keyKinds)
     if (webhook === undefined) return { planners, figures }
-    const kinds = [VirtualMachineInstance.info, NetworkAttachmentDefinition.info]
-    return { planners, figures, kinds, serve: (parts) => serveWebhook({ ...parts, ...webhook }) }
+    return { planners, figures, kinds: webhook.watches, serve: (parts) => serveWebhook({ ...parts, ...webhook }) }
   },
 })

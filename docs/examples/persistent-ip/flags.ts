@@ -1,13 +1,21 @@
-import type { KindInfo } from 'ipam-kit/crd/meta'
-import type { Outcome, Planner } from 'ipam-kit/plan'
+import { VirtualMachineInstance } from 'ipam-kit/crd/kubevirt'
+import type { KindInfo, KubeObject } from 'ipam-kit/crd/meta'
+import { NetworkAttachmentDefinition } from 'ipam-kit/crd/multinet'
+import { now } from 'ipam-kit/node'
+import { modelWatch, type Outcome, type Planner, type Watch } from 'ipam-kit/plan'
+import { blocksOperator } from 'ipam-kit/provider/blocks'
 import {
-  type PersistentIPsOutcome,
   persistentClaims,
   persistentIPs,
-  type VMPodOptions,
+  type ReviewRule,
+  vmPodRule,
   workloadClaims,
+  workloadPodRule,
 } from 'ipam-kit/provider/persistent-ip'
-import { FlagError, type FlagOptions, type FlagValues, isWhole, numberOf } from '../program/flags.js'
+import { persistentIPsOnBlocks } from 'ipam-kit/provider/persistent-ip-blocks'
+import { taskCaller } from 'ipam-kit/run'
+import { FlagError, type FlagOptions, type FlagValues, isWhole, numberOf, type Settings } from '../program/flags.js'
+import type { Work } from '../program/program.js'
 
 /** The off switch, which both programs have. */
 const ENABLED = { enabled: { type: 'boolean', default: true } } as const satisfies FlagOptions
@@ -30,7 +38,7 @@ export const CLAIM_FLAGS = {
   webhook: { type: 'string', default: '8443' },
   /** The folder with the certificate of the webhook: tls.crt and tls.key. */
   certificates: { type: 'string', default: '/certificates' },
-  /** What the webhook answers when the machine of a Pod is not known. */
+  /** What the webhook answers when the machine of a Pod is not known, or a look-up fails. */
   'failure-policy': { type: 'string', default: 'Ignore' },
 } as const satisfies FlagOptions
 
@@ -46,8 +54,9 @@ export interface WebhookWork {
   readonly port: number
   /** With tls.crt and tls.key. */
   readonly folder: string
-  /** Left out: the feature is off, and each Pod is allowed as it is. */
-  readonly options: VMPodOptions | undefined
+  readonly rules: readonly ReviewRule[]
+  /** The objects that the rules look up. */
+  readonly watches: readonly Watch<KubeObject>[]
 }
 
 /**
@@ -68,8 +77,13 @@ export function claimWorkOf(values: FlagValues<typeof CLAIM_FLAGS>): ClaimWork {
   ]
   if (planners.length === 0) throw new FlagError('--no-kubevirt without --owners leaves nothing to do')
   const keyKinds = [...(kubevirt ? ['VirtualMachine'] : []), ...(kinds.length > 0 ? ['IPAMClaim'] : [])]
-  const options = enabled ? { failurePolicy } : undefined
-  return { planners, keyKinds, webhook: kubevirt && port > 0 ? { port, folder, options } : undefined }
+  const rules = [
+    ...(kubevirt ? [vmPodRule({ enabled, failurePolicy })] : []),
+    ...(kinds.length > 0 ? [workloadPodRule({ enabled, failurePolicy })] : []),
+  ]
+  const models = kubevirt ? [VirtualMachineInstance, NetworkAttachmentDefinition] : [NetworkAttachmentDefinition]
+  const watches = enabled ? models.map((model) => modelWatch<KubeObject>(model)) : []
+  return { planners, keyKinds, webhook: port > 0 ? { port, folder, rules, watches } : undefined }
 }
 
 function ownerKinds(text: string): readonly KindInfo[] {
@@ -97,18 +111,40 @@ export const ADDRESS_FLAGS = {
   'static-requests': { type: 'boolean', default: false },
   /** The namespace of the definition of the default network. */
   'default-network-namespace': { type: 'string', default: 'ovn-kubernetes' },
+  /** What says which address is whose: claims and Pods, or blocks. */
+  ledger: { type: 'string', default: 'objects' },
+  /** With blocks: after how many seconds without its claim a row is removed. */
+  'sweep-after': { type: 'string', default: '120' },
+  /** With blocks: after how many seconds an empty block is deleted. */
+  'empty-after': { type: 'string', default: '60' },
 } as const satisfies FlagOptions
 
 /**
- * The planner that the flags of the program that gives addresses ask for.
+ * What the flags of the program that gives addresses ask for. With blocks any number of processes
+ * works, and none leads.
  *
  * @throws FlagError
  */
-export function addressPlannerOf(values: FlagValues<typeof ADDRESS_FLAGS>): Planner<PersistentIPsOutcome> {
+export function addressWorkOf(
+  values: FlagValues<typeof ADDRESS_FLAGS>,
+  { elects }: Pick<Settings, 'elects'>,
+): Pick<Work, 'planners' | 'controller'> {
   const { enabled, 'static-requests': staticRequests, 'default-network-namespace': namespace = '' } = values
   if (namespace === '') throw new FlagError('--default-network-namespace () must be the name of a namespace')
   const terminatingClaim = oneOf(values, 'terminating-claims', ['refuse', 'serve'])
-  return persistentIPs({ enabled, terminatingClaim, staticRequests, defaultNetworkNamespace: namespace })
+  const options = { enabled, terminatingClaim, staticRequests, defaultNetworkNamespace: namespace }
+  const graceSeconds = numberOf(values, 'sweep-after', 'seconds, 0 to 86400', (n) => isWhole(n, 0, 86_400))
+  const emptySeconds = numberOf(values, 'empty-after', 'seconds, 0 to 86400', (n) => isWhole(n, 0, 86_400))
+  if (oneOf(values, 'ledger', ['objects', 'blocks']) === 'objects') return { planners: [persistentIPs(options)] }
+  if (elects) throw new FlagError('--ledger blocks needs no leader: leave --leader-elect out')
+  const blocks = persistentIPsOnBlocks({ ...options, graceSeconds })
+  return {
+    planners: [blocks, blocksOperator({ emptySeconds })],
+    controller: ({ store, canWrite, identity }) => ({
+      external: taskCaller({ store, tasks: blocks.tasks, now, canWrite }),
+      identity,
+    }),
+  }
 }
 
 function oneOf<N extends string, V extends string>(

@@ -4,11 +4,8 @@ import type { IncomingMessage } from 'node:http'
 import { createServer, type Server } from 'node:https'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Pod } from 'ipam-kit/crd/core'
-import { VirtualMachineInstance } from 'ipam-kit/crd/kubevirt'
-import { NetworkAttachmentDefinition } from 'ipam-kit/crd/multinet'
-import { definePlanner, modelWatch } from 'ipam-kit/plan'
-import { vmPodRule } from 'ipam-kit/provider/persistent-ip'
+import type { KubeObject } from 'ipam-kit/crd/meta'
+import { definePlanner, type Watch } from 'ipam-kit/plan'
 import { answerReview } from 'ipam-kit/provider/webhook'
 import { Controller } from 'ipam-kit/run'
 import { FlagError } from '../program/flags.js'
@@ -25,17 +22,16 @@ const RENEWAL_MS = 10_000
 const MOST_BYTES = 8_388_608
 
 /**
- * Serves the webhook that names the claims of a machine in its Pods, over HTTPS. Each process serves
- * it, also while another one leads: it knows the machines and networks by itself, and an answer
- * costs no request. The port is open when they are known.
+ * Serves the webhook that names claims in Pods, over HTTPS. Each process serves it, also while
+ * another one leads: it watches what its rules look up, and an answer costs no request. The port is
+ * open when all of that is known.
  *
  * @returns ends it
  */
 export function serveWebhook(parts: WebhookOptions): () => Promise<void> {
-  const { store, timers, onProblem, options, port } = parts
-  const allow = { model: Pod, admit: async () => ({ allowed: true, warnings: [] }) as const }
-  const rules = [options === undefined ? allow : vmPodRule(options)]
-  const controller = options && new Controller({ store, timers, onProblem, planners: [lookedUp()] })
+  const { store, timers, onProblem, rules, watches, port } = parts
+  const controller =
+    watches.length === 0 ? undefined : new Controller({ ...{ store, timers, onProblem }, planners: [knowing(watches)] })
   const certificate = new RenewedCertificate(parts)
   const server = createServer(certificate.read(), async (request, response) => {
     const body = await bodyOf(request)
@@ -70,11 +66,16 @@ async function listen(server: Server, port: number, isWanted: () => Promise<bool
   })
 }
 
-/** Knows the objects that the rule looks up, and plans nothing. */
-function lookedUp() {
-  const [instances, definitions] = [modelWatch(VirtualMachineInstance), modelWatch(NetworkAttachmentDefinition)]
-  const wakes = { instances: () => [], definitions: () => [] }
-  return definePlanner({ name: 'webhook', watches: { instances, definitions }, wakes, plan: () => undefined })
+/** Knows objects, and plans nothing. */
+function knowing(watches: readonly Watch<KubeObject>[]) {
+  const by = <T>(value: (watch: Watch<KubeObject>) => T) =>
+    Object.fromEntries(watches.map((watch) => [watch.kind, value(watch)]))
+  return definePlanner({
+    name: 'webhook',
+    watches: by((watch) => watch),
+    wakes: by(() => () => []),
+    plan: () => undefined,
+  })
 }
 
 /** A certificate that a kubelet or cert-manager replaces before it expires. */
@@ -113,14 +114,14 @@ class RenewedCertificate {
   }
 }
 
-/** @returns `undefined` for what is no JSON, or too large */
+/** @returns `undefined` for what is no JSON, too large, or cut off */
 async function bodyOf(request: IncomingMessage): Promise<unknown> {
   let text = ''
-  for await (const part of request.setEncoding('utf8')) {
-    text += part
-    if (text.length > MOST_BYTES) return undefined
-  }
   try {
+    for await (const part of request.setEncoding('utf8')) {
+      text += part
+      if (text.length > MOST_BYTES) return undefined
+    }
     return JSON.parse(text)
   } catch {
     return undefined

@@ -107,6 +107,17 @@ describe.each(LEDGERS)('traps, on %s', (ledger) => {
     expect([world.outcome(CLAIM), await world.has('next')]).toEqual(['served', await world.ips('vm1.blue')])
   })
 
+  test('T1: a Pod that is being deleted keeps its addresses, and gives none to the next claim', async () => {
+    const world = await new ServingWorld({}, ledger).put(ovnNad('blue'), claimOf('vm1.blue'))
+    await (await world.put(podIn('old', ['blue:vm1.blue'], { finalizers: ['a.example/held'] }))).look()
+    await world.delete(Pod.info, 'old')
+    await (await world.delete(IPAMClaim.info, 'vm1.blue')).look()
+    await (await world.put(claimOf('vm1.blue'), podIn('next', ['blue:vm1.blue']))).look()
+    expect([await world.has('old'), await world.has('next')]).toEqual([['10.0.0.1/29'], ['10.0.0.2/29']])
+    expect(world.holders()).toEqual(['10.0.0.1/32 Pod ns1/old', '10.0.0.2/32 IPAMClaim ns1/vm1.blue'])
+    expect(world.outcome(CLAIM)).toBe('served')
+  })
+
   test('T1: with `serve` it gives its addresses', async () => {
     const world = new ServingWorld({ terminatingClaim: 'serve' }, ledger)
     await world.put(ovnNad('blue'), claimOf('vm1.blue', { ips: ['10.0.0.4/29'] }, OWN_FINALIZER))

@@ -1,7 +1,8 @@
-import type * as Address from '../../../cidr/nouns/address.js'
+import * as Address from '../../../cidr/nouns/address.js'
 import { claimAddresses, claimStatusPatch, type IPAMClaim } from '../../../crd/ipamclaims/index.js'
 import { migrationStage } from '../../../crd/kubevirt/index.js'
-import { nameKey, refOf } from '../../../crd/meta/object.js'
+import { isDeleting, nameKey, refOf } from '../../../crd/meta/object.js'
+import type { InterfaceAddress } from '../../../crd/multinet/index.js'
 import { type Effect, type EventCause, type Plan, patchStatus } from '../../../plan/index.js'
 import { type ClaimPlan, claimPlan } from './claim-plan.js'
 import { claimStatus } from './claim-status.js'
@@ -96,10 +97,10 @@ function planWith(
     const refusal = refusalOf(user, claim)
     if (refusal !== undefined) refusals.set(user, refusal)
   }
-  const asking = users.filter((user) => user.interfaces.length > 0 && !refusals.has(user))
-  const own = new Set([key, ...asking.map(({ served }) => KEYS.format('Pod', nameOfPod(served)))])
   const read = claimAddresses(claim)
   const has = read.ok ? read.value : []
+  const asking = users.filter((user) => user.interfaces.length > 0 && !refusals.has(user) && !isGoing(user, has))
+  const own = new Set([key, ...asking.map(({ served }) => KEYS.format('Pod', nameOfPod(served)))])
   const record = context.open({ object: claim, network: network.definition, own, has })
   const isTaken = (address: Address.Address) => record.isTaken(address)
   const decided = claimPlan({
@@ -136,6 +137,15 @@ function planWith(
     effects: [...status, ...checks, ...writes, ...eventsOf(key, users, refusals, context)],
     requeueAfterSeconds: step?.requeueAfterSeconds,
   }
+}
+
+/**
+ * Whether a Pod is being deleted and has no address of the claim. One of an earlier machine of the
+ * same name then keeps what it has, and gives nothing to the new claim.
+ */
+function isGoing({ served: { pod }, interfaces: [first] }: User, has: readonly InterfaceAddress[]): boolean {
+  const own = first === undefined ? [] : addressesOf(first)
+  return isDeleting(pod) && !own.some(({ address }) => has.some((one) => Address.equals(one.address, address)))
 }
 
 function exhausted(plan: ClaimPlan, message: string): ClaimPlan {
