@@ -1,3 +1,4 @@
+import * as Address from '../../cidr/nouns/address.js'
 import { Pod } from '../../crd/core/index.js'
 import { IPAMClaim } from '../../crd/ipamclaims/index.js'
 import { formatRef, nameKey, type ObjectRef } from '../../crd/meta/object.js'
@@ -101,14 +102,19 @@ export function persistentIPsOnBlocks(options: PersistentIPsOnBlocksOptions = {}
     ...definition,
     watches: { ...definition.watches, blocks: blockWatch },
     calls,
-    state: (objects, before) => ({
-      ...definition.state(objects, before),
-      blocks: objects.open(blockWatch),
-      known: before?.known.anew(objects) ?? new KnownBlocks({ isComplete: true }, objects),
-      networks: new Map(),
-      absences: before?.absences ?? new Absences(graceSeconds),
-      refusals: new Map(),
-    }),
+    state: (objects, before) => {
+      const known = before?.known.anew(objects) ?? new KnownBlocks({ isComplete: true }, objects)
+      return {
+        ...definition.state(objects, before),
+        blocks: objects.open(blockWatch),
+        known,
+        networks: new Map(),
+        absences: before?.absences ?? new Absences(graceSeconds),
+        refusals: new Map(),
+        isRecorded: ({ metadata }, address) =>
+          known.rowsOf(metadata.uid ?? '').some((place) => Address.equals(addressIn(place), address)),
+      }
+    },
     wakes: {
       ...wakes,
       claims: (delta: Delta<IPAMClaim>, context: Context) => {

@@ -163,6 +163,48 @@ describe('an owner that does not exist', () => {
   })
 })
 
+describe('another process', () => {
+  test('has given the claim a second row: it goes, as the status has the first address', async () => {
+    const world = await served()
+    const [block] = unwrap(await world.store.list(IPBlock.info)).items
+    const { rows, sequence } = IPBlock.parse(block!).spec
+    const second = { ...rows[1]!, sequence: sequence + 1 }
+    const spec = { rows: { 4: second }, sequence: sequence + 1 }
+    unwrap(await world.store.patch({ ...IPBlock.info, name: block!.metadata.name }, { spec: spec as never }))
+    expect(await world.rows()).toHaveLength(2)
+    await world.look()
+    expect(await world.rows()).toEqual(['10.0.0.1 ns1/vm1.blue'])
+  })
+
+  test('has deleted a claim: a Pod is written only if the claim is as it was read', async () => {
+    const world = await served()
+    const { planner } = world
+    const pod = podIn('p2', ['blue:vm1.blue'], { uid: 'u2', resourceVersion: '999' })
+    planner.observe({ kind: 'present', object: pod })
+    const { effects = [] } = planner.plan('IPAMClaim ns1/vm1.blue', { nowMs: 9e6 }) ?? {}
+    expect(effects.map((effect) => ('ref' in effect ? effect.ref.kind : effect.kind))).toEqual(['IPAMClaim', 'Pod'])
+    expect(effects[0]).toMatchObject({ patch: {}, subresource: 'status', if: { uid: expect.any(String) } })
+  })
+
+  test('has a claim that this one misses: the store is asked for it before its row is removed', async () => {
+    const world = await served()
+    const { planner } = world
+    const [block] = unwrap(await world.store.list(IPBlock.info)).items
+    for (const [{ info }, name] of [
+      [Pod, 'p1'],
+      [IPAMClaim, 'vm1.blue'],
+    ] as const) {
+      const { apiVersion, kind } = info
+      planner.observe({ kind: 'absent', ref: { apiVersion, kind, namespace: 'ns1', name } })
+    }
+    const key = `IPBlock ${block!.metadata.name}`
+    expect(planner.plan(key, { nowMs: 9e6 })?.effects).toEqual([])
+    const { effects = [] } = planner.plan(key, { nowMs: 9.1e6 }) ?? {}
+    expect(effects.map(({ kind }) => kind)).toEqual(['absent', 'patch'])
+    expect(effects[0]).toMatchObject({ ref: { kind: 'IPAMClaim', name: 'vm1.blue' }, uid: expect.any(String) })
+  })
+})
+
 describe('a network', () => {
   test('that begins to honour claims: the claim takes over the row of its Pod', async () => {
     const world = await newWorld().put(ovnNad('blue', { allowPersistentIPs: false }), podIn('p1', ['blue:vm1.blue']))

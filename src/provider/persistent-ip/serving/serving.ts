@@ -1,4 +1,5 @@
 import { Ledger } from '../../../allocator/index.js'
+import type * as Address from '../../../cidr/nouns/address.js'
 import * as RangeSet from '../../../cidr/nouns/range-set.js'
 import { claimAddresses, type IPAMClaim } from '../../../crd/ipamclaims/index.js'
 import { asObject } from '../../../crd/meta/json.js'
@@ -41,6 +42,8 @@ export interface ServingState {
   readonly undefinedPods: Set<string>
   /** The keys of plans that wait for an address, by network, until one is free. */
   readonly waiting: Map<string, Set<string>>
+  /** Whether a claim has an address by a record other than its status. */
+  isRecorded(claim: KubeObject, address: Address.Address): boolean
 }
 type Context = { readonly state: ServingState; readonly holdings: Holdings }
 type Definition = PlannerDefinition<PersistentIPsOutcome, PlannerWatches, ServingState>
@@ -74,6 +77,7 @@ export function servingDefinition(options: PersistentIPsOptions): ServingDefinit
       },
       undefinedPods: new Set(),
       waiting: new Map(),
+      isRecorded: () => true,
     }),
     ledger: () => new Ledger({ space: RangeSet.empty }),
     holds: {
@@ -128,17 +132,14 @@ function heldByServedPod(entry: Parsed<ServedPod>, { cache, undefinedPods }: Ser
 
 function keysOfClaim(
   { ref, before, now }: Delta<IPAMClaim>,
-  {
-    state: { cache },
-    holdings,
-    sent,
-  }: Pick<PlannerContext<PlannerWatches, ServingState>, 'state' | 'holdings' | 'sent'>,
+  { state, holdings, sent }: Pick<PlannerContext<PlannerWatches, ServingState>, 'state' | 'holdings' | 'sent'>,
 ): readonly string[] {
+  const { cache } = state
   const [key, name] = [KEYS.format('IPAMClaim', ref), nameKey(ref)]
   const named = cache.pods.by('claim', name).map(nameOfPod)
   const own = new Set([key, ...named.map((pod) => KEYS.format('Pod', pod))])
   const isGranted = (ips: readonly string[]) =>
-    before !== undefined && grants(before.object, ips, own, { cache, holdings })
+    before !== undefined && grants(before.object, ips, own, { state, holdings })
   if (cache.edited.see(before?.object, now?.object, isGranted)) {
     holdings.refresh('claims', [name])
     // each edit is reported
@@ -151,11 +152,12 @@ function keysOfClaim(
 
 /** Whether a network has given these addresses to a claim, and to no other holder. */
 function grants(
-  { metadata, spec }: KubeObject,
+  object: KubeObject,
   ips: readonly string[],
   own: ReadonlySet<string>,
-  { cache, holdings }: { readonly cache: ServingCache; readonly holdings: Holdings },
+  { state: { cache, isRecorded }, holdings }: Context,
 ): boolean {
+  const { metadata, spec } = object
   const name = asObject(spec)?.network
   const network = typeof name === 'string' ? networkNamed(name, cache) : undefined
   const read = claimAddresses({ metadata, status: { ips } })
@@ -164,6 +166,7 @@ function grants(
   return read.value.every(
     ({ address }) =>
       RangeSet.contains(addresses, address) &&
+      isRecorded(object, address) &&
       ledger.holders(hostOf(address)).every(({ holder }) => own.has(holder.key)),
   )
 }
