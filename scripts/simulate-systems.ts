@@ -88,8 +88,16 @@ export const systems: { readonly [name: string]: System } = {
     },
   },
   'persistent-ip': {
-    schedules: { full: 3000, short: 80 },
-    run: (seed, writers) => simulatePersistentIP({ seed, writers }),
+    schedules: { full: 3000, short: 50 },
+    run: (seed, writers) => simulatePersistentIP({ seed, writers, ledger: 'own' }),
+  },
+  'persistent-ip-blocks': {
+    schedules: { full: 1000, short: 20 },
+    run: (seed, writers) => simulatePersistentIP({ seed, writers, ledger: 'blocks' }),
+  },
+  'persistent-ip-copies': {
+    schedules: { full: 1000, short: 20 },
+    run: (seed, writers) => simulatePersistentIP({ seed, writers, ledger: 'copies' }),
   },
   whereabouts: {
     schedules: { full: 10_000, short: 150 },

@@ -14,6 +14,8 @@
 //   whereabouts    nodes that call the plugin, some of them with upstream's program, sweeps and Pod watches; --writers N: that many nodes
 //   whereabouts-upgrade   the same nodes, while operators upgrade the pools to blocks, and back; --writers N: that many nodes
 //   persistent-ip   addresses that stay with virtual machines and a StatefulSet, both sides, 1 to 3 writers of whom one rules
+//   persistent-ip-blocks   the same on blocks
+//   persistent-ip-copies   the same on blocks, with the network side in 2 or 3 writers at once
 //   service-ip     addresses of Services and the end of their ranges, 1 to 3 writers, all at once or one that rules
 //
 // Each schedule of floating-ips has some kinds of fault, which its seed picks and its first line

@@ -16,12 +16,21 @@ import {
 describe('the world of persistent IPs', () => {
   test('finds nothing wrong', async () => {
     for (let seed = 1; seed <= share(50, 17); seed++) {
-      expect((await simulatePersistentIP({ seed })).problems, `seed ${seed}`).toEqual([])
+      expect((await simulatePersistentIP({ seed, ledger: 'own' })).problems, `seed ${seed}`).toEqual([])
+    }
+  })
+
+  test.each(['blocks', 'copies'] as const)('finds nothing wrong on blocks: %s', async (ledger) => {
+    for (let seed = 1; seed <= share(20, 10); seed++) {
+      expect((await simulatePersistentIP({ seed, ledger })).problems, `seed ${seed}`).toEqual([])
     }
   })
 
   test('does the same for the same seed', async () => {
-    const [one, two] = [await simulatePersistentIP({ seed: 3 }), await simulatePersistentIP({ seed: 3 })]
+    const [one, two] = [
+      await simulatePersistentIP({ seed: 3, ledger: 'own' }),
+      await simulatePersistentIP({ seed: 3, ledger: 'own' }),
+    ]
     expect(one).toEqual(two)
     expect(one.schedule.length).toBeGreaterThan(100)
   })
@@ -98,7 +107,7 @@ describe('each rule of persistent IPs finds a fault that is planted', () => {
     ],
     [
       'the switch is ignored',
-      { planners: ({ unplugged }) => library.planners({ enabled: true, unplugged }) },
+      { planners: (options) => library.planners({ ...options, enabled: true }) },
       /while .*off/u,
       8,
     ],
@@ -118,7 +127,7 @@ describe('each rule of persistent IPs finds a fault that is planted', () => {
  */
 async function firstProblem(tested: Tested, expected: RegExp, first: number): Promise<string> {
   for (let seed = first; seed < first + 200; seed++) {
-    const { problems } = await simulatePersistentIP({ seed, tested })
+    const { problems } = await simulatePersistentIP({ seed, ledger: 'own', tested })
     const problem = problems.map((each) => each.replace(/^at rest: /u, '')).find((each) => expected.test(each))
     if (problem !== undefined) return problem
   }

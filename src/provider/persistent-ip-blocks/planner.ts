@@ -28,7 +28,7 @@ import type { PersistentIPsOptions, PersistentIPsOutcome } from '../persistent-i
 import { hostOf, KEYS } from '../persistent-ip/serving/holds.js'
 import { networkNamed } from '../persistent-ip/serving/networks.js'
 import { type ServingState, servingDefinition, takeWaiting } from '../persistent-ip/serving/serving.js'
-import type { ServedDefinition } from '../persistent-ip/serving/watches.js'
+import type { ServedDefinition, ServedPod } from '../persistent-ip/serving/watches.js'
 import { domainOfNetwork, isDomainOfNetwork, networkPoolOf } from './network-pool.js'
 import { rowDecision } from './row-decision.js'
 import { CLAIM_KIND } from './row-owners.js'
@@ -121,9 +121,9 @@ export function persistentIPsOnBlocks(options: PersistentIPsOnBlocksOptions = {}
         if (delta.now === undefined) calls.drop(formatRef(delta.ref), 'calls')
         return [...wakes.claims!(delta, context), ...blocksOf([delta], context.state)]
       },
-      pods: (delta: Delta<unknown>, context: Context) => {
+      pods: (delta: Delta<ServedPod>, context: Context) => {
         if (delta.now === undefined) calls.drop(formatRef(delta.ref), 'calls')
-        return [...wakes.pods!(delta as never, context), ...blocksOf([delta], context.state)]
+        return [...wakes.pods!(delta, context), ...blocksOf([delta], context.state, namedBy(delta))]
       },
       ...(enabled && {
         definitions: (delta: Delta<ServedDefinition>, context: Context) => {
@@ -189,12 +189,26 @@ function blockKey(name: string | undefined, { blocks }: State): readonly string[
   return name === undefined || blocks.entry(name) === undefined ? [] : [BLOCK_KEYS.format('IPBlock', name)]
 }
 
-/** The blocks with rows of a claim or a Pod, by the uids that it has and had, and by its name. */
-function blocksOf(deltas: readonly Delta<unknown>[], { blocks }: State): readonly string[] {
+/** The claims that a Pod names and has named: their rows stay until it has ended. */
+function namedBy({ before, now }: Delta<ServedPod>): readonly string[] {
+  return [before, now].flatMap((entry) => (entry?.ok === true ? entry.value.claims : []))
+}
+
+/**
+ * The blocks with rows of a claim or a Pod, by the uids that it has and had, and by its name.
+ *
+ * @param others the names of other owners
+ */
+function blocksOf(
+  deltas: readonly Delta<unknown>[],
+  { blocks }: State,
+  others: readonly string[] = [],
+): readonly string[] {
   const names = deltas.flatMap(({ ref, before, now }) => {
     const uids = new Set([before, now].flatMap((entry) => entry?.object.metadata.uid ?? []))
     return [...[...uids].flatMap((uid) => blocks.by('owner', uid)), ...blocks.by('ownerName', nameKey(ref))]
   })
+  for (const other of others) names.push(...blocks.by('ownerName', other))
   return [...new Set(names.map(({ name }) => BLOCK_KEYS.format('IPBlock', name)))]
 }
 

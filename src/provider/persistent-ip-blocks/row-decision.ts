@@ -67,8 +67,10 @@ function isSurplus(place: PlacedRow, owner: KubeObject, { known }: RowView): boo
   const address = addressIn(place)
   const { row } = place.entry
   const has = addressesOf(owner, row.interface).filter(({ family }) => family === address.family)
+  // without a definition of the network, no address counts as held in it
+  if (has.length === 0 || has.some((one) => Address.equals(one, address))) return false
   const rows = known.rowsOf(row.uid).filter(({ entry }) => entry.row.interface === row.interface)
-  return has.length > 0 && has.every((one) => rows.some((other) => Address.equals(addressIn(other), one)))
+  return has.every((one) => rows.some((other) => Address.equals(addressIn(other), one)))
 }
 
 function addressesOf(owner: KubeObject, name: string | undefined): readonly Address.Address[] {

@@ -35,6 +35,28 @@ describe('a row', () => {
     expect([await world.rows(), await world.ips('vm1.blue')]).toEqual([['10.0.0.1 ns1/vm1.blue'], ['10.0.0.1/29']])
   })
 
+  test('stays while its Pod has the address, also when no definition of the network exists', async () => {
+    const world = await newWorld().put(ovnNad('blue'), podIn('p1', ['blue']))
+    await (await world.look()).delete(NetworkAttachmentDefinition.info, 'blue')
+    await world.look()
+    expect(await world.rows()).toEqual(['10.0.0.1 ns1/p1'])
+  })
+
+  test('of a claim is removed when the last Pod that names it has ended', async () => {
+    const world = await newWorld().put(ovnNad('blue'), claimOf('vm1.blue'), podIn('p1', ['blue:vm1.blue']))
+    world.refuses = (effect) => effect === 'Pod p1'
+    await world.look()
+    await (await world.delete(IPAMClaim.info, 'vm1.blue')).look()
+    expect(await world.rows()).toEqual(['10.0.0.1 ns1/vm1.blue'])
+    const { apiVersion, kind } = Pod.info
+    const ref = { apiVersion, kind, namespace: 'ns1', name: 'p1' }
+    unwrap(await world.store.delete(ref))
+    const keys = world.planner.observe({ kind: 'absent', ref })
+    expect(keys).toContain('IPBlock persistent-ips.net.lab-4-0a000000-24')
+    for (let second = 0; second < 200; second++) await world.look()
+    expect(await world.rows()).toEqual([])
+  })
+
   test('is made for each address that claims and Pods have at the start, and nothing is written to them', async () => {
     const world = await newWorld().put(ovnNad('blue', DUAL))
     await world.put(

@@ -201,6 +201,17 @@ describe.each(LEDGERS)('traps, on %s', (ledger) => {
     expect(late.ok && late.value.source).toBe('read')
   })
 
+  test('T4: an interface that is plugged during a plan does not get the addresses of another one', async () => {
+    const world = await new ServingWorld().put(ovnNad('blue'), claimOf('vm1.blue'), podIn('p1', ['blue:vm1.blue']))
+    const replugged = podIn('p1', ['blue:vm1.other']).metadata.annotations as { readonly [name: string]: string }
+    world.refuses = (effect) => {
+      if (effect === CLAIM) void world.change(Pod.info, 'p1', { metadata: { annotations: replugged } })
+      return false
+    }
+    await world.look()
+    expect([await world.ips('vm1.blue'), await world.has('p1')]).toEqual([['10.0.0.1/29'], []])
+  })
+
   test('T4: Pods that cannot be written do not wake each other', async () => {
     const world = await new ServingWorld({}, ledger).put(ovnNad('blue', { subnets: '10.0.0.0/30' }))
     await world.put(...['p1', 'p2', 'p3', 'p4'].map((name) => podIn(name, ['blue'])))

@@ -1,5 +1,11 @@
 import * as Prefix from '../../../cidr/nouns/prefix.js'
-import { type InterfaceAddress, POD_NETWORKS_ANNOTATION } from '../../../crd/multinet/index.js'
+import { PRIMARY_CLAIM_ANNOTATION } from '../../../crd/ipamclaims/index.js'
+import {
+  DEFAULT_NETWORK_ANNOTATION,
+  type InterfaceAddress,
+  NETWORKS_ANNOTATION,
+  POD_NETWORKS_ANNOTATION,
+} from '../../../crd/multinet/index.js'
 import { type Effect, patchIfFields } from '../../../plan/index.js'
 import type { PodInterface } from './networks.js'
 import type { PodPlan } from './pod-plan.js'
@@ -12,7 +18,13 @@ export interface GivenInterface {
 }
 
 const ANNOTATIONS = '/metadata/annotations'
-const PATH = `${ANNOTATIONS}/${POD_NETWORKS_ANNOTATION.replace('/', '~1')}`
+const PATH = pathOf(POD_NETWORKS_ANNOTATION)
+/** What a plan depends on, and what it writes. */
+const GUARDED = [POD_NETWORKS_ANNOTATION, NETWORKS_ANNOTATION, DEFAULT_NETWORK_ANNOTATION, PRIMARY_CLAIM_ANNOTATION]
+
+function pathOf(annotation: string): string {
+  return `${ANNOTATIONS}/${annotation.replace('/', '~1')}`
+}
 
 /** Writes what is new into the annotation of a Pod, in one patch; other entries stay. */
 export function writePod({ pod, networks }: ServedPod, given: readonly GivenInterface[]): readonly Effect[] {
@@ -28,8 +40,9 @@ export function writePod({ pod, networks }: ServedPod, given: readonly GivenInte
     const patch = [{ op: 'add', path: ANNOTATIONS, value: { [POD_NETWORKS_ANNOTATION]: value } }] as const
     return [patchIfFields(pod, { [ANNOTATIONS]: null }, patch, why)]
   }
-  const before = annotations[POD_NETWORKS_ANNOTATION] ?? null
-  return [patchIfFields(pod, { [PATH]: before }, [{ op: 'add', path: PATH, value }], why)]
+  // an interface that is plugged or unplugged changes which one an entry is of
+  const fields = GUARDED.map((name) => [pathOf(name), annotations[name] ?? null] as const)
+  return [patchIfFields(pod, Object.fromEntries(fields), [{ op: 'add', path: PATH, value }], why)]
 }
 
 /** An entry in the form of OVN-Kubernetes. */

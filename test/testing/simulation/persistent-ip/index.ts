@@ -1,11 +1,14 @@
 import { StatefulSet } from 'ipam-kit/crd/core'
 import type { Planner } from 'ipam-kit/plan'
+import { blocksOperator } from 'ipam-kit/provider/blocks'
 import { gcPlanner } from 'ipam-kit/provider/gc'
 import { persistentClaims, persistentIPs, workloadClaims } from 'ipam-kit/provider/persistent-ip'
+import { type PersistentIPsOnBlocks, persistentIPsOnBlocks } from 'ipam-kit/provider/persistent-ip-blocks'
+import { type AnyCaller, taskCaller } from 'ipam-kit/run'
 import { type Fault, type SimulatedSystem, simulate } from 'ipam-kit/testing'
 import type { SimulationResult } from '../../../../src/testing/simulation/simulate.js'
 import { Combined } from '../combined.js'
-import { GC_KINDS, KINDS, SWITCH } from './objects.js'
+import { BLOCK_KINDS, GC_KINDS, KINDS, SWITCH } from './objects.js'
 import { People, type Setting } from './people.js'
 import { PersistentIPRules } from './rules.js'
 import { Switched } from './switched.js'
@@ -13,7 +16,12 @@ import { Switched } from './switched.js'
 export interface PersistentIPSimulation {
   /** Decides everything that is left to chance. */
   readonly seed: number
-  /** How many writers there are. Left out: 1 to 3, by the seed. */
+  /**
+   * What keeps the addresses. `own`: the objects, for one process at a time. `blocks`: blocks, for
+   * one process at a time. `copies`: blocks, with the network side in all processes at once.
+   */
+  readonly ledger: Ledger
+  /** How many writers there are. Left out: 1 to 3, by the seed; at least 2 with `copies`. */
   readonly writers?: number | undefined
   /** How many steps people do. Default 40. */
   readonly actions?: number | undefined
@@ -23,25 +31,35 @@ export interface PersistentIPSimulation {
   readonly tested?: Tested | undefined
 }
 
+export type Ledger = 'own' | 'blocks' | 'copies'
+
 /** The planners of both sides. */
 export interface Tested {
   readonly planners: (options: SideOptions) => readonly Planner[]
-  /** Whether a process heeds the switch. */
-  readonly isSwitched?: boolean | undefined
 }
 
 export interface SideOptions {
   readonly enabled: boolean
   readonly unplugged: 'keep' | 'delete'
+  readonly ledger: Ledger
+  /** Whether the process runs the workload side too, which is for one process at a time. */
+  readonly hasWorkloads: boolean
 }
 
 export const library: Tested = {
-  planners: ({ enabled, unplugged }) => [
-    persistentClaims({ enabled, unplugged, graceSeconds: 2 }),
-    workloadClaims({ enabled, kinds: [StatefulSet.info], graceSeconds: 2 }),
-    gcPlanner({ kinds: GC_KINDS }),
-    persistentIPs({ enabled }),
-  ],
+  planners: ({ enabled, unplugged, ledger, hasWorkloads }) => {
+    const network =
+      ledger === 'own'
+        ? [persistentIPs({ enabled })]
+        : [persistentIPsOnBlocks({ enabled, graceSeconds: 30 }), blocksOperator({ emptySeconds: 1 })]
+    if (!hasWorkloads) return network
+    return [
+      persistentClaims({ enabled, unplugged, graceSeconds: 2 }),
+      workloadClaims({ enabled, kinds: [StatefulSet.info], graceSeconds: 2 }),
+      gcPlanner({ kinds: GC_KINDS }),
+      ...network,
+    ]
+  },
 }
 
 /**
@@ -58,34 +76,54 @@ export const library: Tested = {
  */
 export async function simulatePersistentIP({
   seed,
-  writers = 1 + (seed % 3),
+  ledger,
+  writers = ledger === 'copies' ? 2 + (seed % 2) : 1 + (seed % 3),
   actions = 40,
   faults,
   tested = library,
 }: PersistentIPSimulation): Promise<SimulationResult> {
-  const system = systemOf({ seed, actions, tested })
+  const system = systemOf({ seed, actions, tested, ledger, writers })
   const concurrency = 2 ** (seed % 3)
-  return simulate({ system, seed, writers, concurrency, actions, faults, maxTurns: 60_000 })
+  const mayWrite = ledger === 'copies' ? 'all' : 'one'
+  return simulate({ system, seed, writers, mayWrite, concurrency, actions, faults, maxTurns: 100_000 })
 }
 
-function systemOf(options: {
+interface SystemOptions {
   readonly seed: number
   readonly actions: number
   readonly tested: Tested
-}): SimulatedSystem {
-  const { seed, actions, tested } = options
+  readonly ledger: Ledger
+  readonly writers: number
+}
+
+function systemOf({ seed, actions, tested, ledger, writers }: SystemOptions): SimulatedSystem {
   const setting: Setting = { isOn: true }
   const unplugged = seed % 2 === 0 ? 'keep' : 'delete'
   const processes: Switched[] = []
   let people: People
   return {
-    kinds: KINDS,
+    kinds: [...KINDS, ...(ledger === 'own' ? [] : BLOCK_KINDS)],
     planner() {
-      const [on, off] = [true, false].map((enabled) => new Combined(tested.planners({ enabled, unplugged })))
+      const nth = processes.length
+      // the last one looks for what is left to be done
+      const hasWorkloads = ledger !== 'copies' || nth === 0 || nth === writers
+      const sides = [true, false].map((enabled) => tested.planners({ enabled, unplugged, ledger, hasWorkloads }))
+      const [on, off] = sides.map((planners) => new Process(planners))
       const process = new Switched({ on: on!, off: off! }, SWITCH, () => setting.isOn)
       processes.push(process)
       return process
     },
+    ...(ledger !== 'own' && {
+      externalOf: (process, store, options) => {
+        const callers = new Map<Planner, AnyCaller>()
+        return (call) => {
+          const { active } = process as Switched
+          const caller = callers.get(active) ?? taskCaller({ store, ...options, tasks: (active as Process).tasks! })
+          callers.set(active, caller)
+          return caller(call)
+        }
+      },
+    }),
     prepare(store, dice) {
       people = new People(store, dice, { setting, actions })
       return people.prepare()
@@ -96,6 +134,18 @@ function systemOf(options: {
         isOn: (writer) => processes[Number(writer.split(' ')[1]) - 1]?.isOn ?? true,
         isOnAtLast: () => setting.isOn,
         removesUnplugged: unplugged === 'delete',
+        hasBlocks: ledger !== 'own',
       }),
+  }
+}
+
+/** The planners of one process, and the tasks of the one that makes calls. */
+class Process extends Combined {
+  readonly tasks: PersistentIPsOnBlocks['tasks'] | undefined
+
+  constructor(planners: readonly Planner[]) {
+    super(planners)
+    const calling = planners.find((planner) => 'tasks' in planner) as PersistentIPsOnBlocks | undefined
+    this.tasks = calling?.tasks
   }
 }

@@ -1,4 +1,5 @@
 import { Pod, StatefulSet } from 'ipam-kit/crd/core'
+import { IPBlock, IPDomain, IPPool } from 'ipam-kit/crd/ipam-kit'
 import { IPAMClaim } from 'ipam-kit/crd/ipamclaims'
 import { VirtualMachine, VirtualMachineInstance } from 'ipam-kit/crd/kubevirt'
 import type { Json, KindInfo, KubeObject, ObjectRef } from 'ipam-kit/crd/meta'
@@ -18,6 +19,8 @@ const OWNED = [VirtualMachine, VirtualMachineInstance, IPAMClaim, Pod, StatefulS
 export const GC_KINDS: readonly KindInfo[] = OWNED
 export const NADS: KindInfo = NetworkAttachmentDefinition.info
 export const KINDS: readonly KindInfo[] = [...OWNED, NADS, SWITCH]
+/** The kinds beside those on blocks. */
+export const BLOCK_KINDS: readonly KindInfo[] = [IPBlock, IPPool, IPDomain].map(({ info }) => info)
 
 /**
  * Machines: the claim of `a` in `b.x` and that of `a.b` in `x` have one name. The machine of `ns2`

@@ -3,6 +3,7 @@ import { isDeleting, type KubeObject } from 'ipam-kit/crd/meta'
 import { type NetworkDefinition, networkSpace } from 'ipam-kit/provider/persistent-ip'
 import { networksOf } from './networks.js'
 import { isServed } from './objects.js'
+import { rowsOf } from './rows.js'
 import {
   type Attachment,
   addressOf,
@@ -83,7 +84,10 @@ function claimReason(
     const taken = others.filter(({ address }) => ips.some((ip) => addressOf(ip) === address))
     if (taken.some(({ holder }) => holder.kind === 'IPAMClaim' || !isUser(holder, claim)))
       return refusedIn(claim, 'IPAddressConflict')
-    return undefined
+    // with blocks, the rows of a claim count, and not what a tenant writes into its status
+    const rows = rowsOf(view.stored).filter(({ uid }) => uid === claim.metadata.uid)
+    const isEdited = rows.some(({ address }) => !ips.some((ip) => addressOf(ip) === address))
+    return isEdited ? refusedIn(claim, 'IPAddressConflict') : undefined
   }
   // what a Pod has from before decides about a claim without addresses
   const users = view.stored.all('Pod').filter((each) => isUser(each, claim) && isServed(each))
@@ -104,8 +108,9 @@ function refusedIn(claim: KubeObject, reason: string): string | undefined {
 }
 
 /** Whether a family of a network has no free address. */
-function full(definition: NetworkDefinition, { held }: View): string | undefined {
-  const taken = held.filter(({ network }) => network === definition.name).map(({ address }) => Address.parse(address))
+function full(definition: NetworkDefinition, { stored, held }: View): string | undefined {
+  const all = [...held, ...rowsOf(stored)].filter(({ network }) => network === definition.name)
+  const taken = all.map(({ address }) => Address.parse(address))
   const free = RangeSet.subtract(networkSpace(definition).automatic, RangeSet.fromAddresses(taken))
   const families = new Set([...RangeSet.ranges(free)].map(({ first }) => first.family))
   const wanted = new Set(definition.subnets.map(({ prefix }) => prefix.address.family))

@@ -4,6 +4,7 @@ import type { Store } from 'ipam-kit/store'
 import type { ObservedWrite, SimulationRules } from 'ipam-kit/testing'
 import { isServed, isTarget } from './objects.js'
 import { addressRest } from './rest.js'
+import { rowRest, rowsOf } from './rows.js'
 import { claimProblem, claimRest } from './rules-claims.js'
 import {
   addressOf,
@@ -25,6 +26,8 @@ export interface RuledWorld {
   isOn(writer: string): boolean
   /** Whether the feature is on in the end. */
   readonly isOnAtLast: () => boolean
+  /** Whether blocks have the addresses. */
+  readonly hasBlocks: boolean
   /** Whether `unplugged` claims are deleted. */
   readonly removesUnplugged: boolean
 }
@@ -50,7 +53,8 @@ export class PersistentIPRules implements SimulationRules {
 
   async atRest(_store: Store): Promise<string | undefined> {
     const isOn = this.#world.isOnAtLast()
-    return claimRest(this.#stored, isOn) ?? addressRest(this.#stored, isOn)
+    const rows = isOn && this.#world.hasBlocks ? rowRest(this.#stored) : undefined
+    return claimRest(this.#stored, isOn) ?? addressRest(this.#stored, isOn) ?? rows
   }
 
   /** A claim gets addresses of all families once, and keeps them. */
@@ -154,6 +158,11 @@ export class PersistentIPRules implements SimulationRules {
   /** Whether two holders may have an address: a claim and its Pods. */
   #isShared(one: KubeObject, { holder: other, network, address, since, isOurs }: Held, knows: number): boolean {
     if (!isOurs && since >= knows) return true
+    // what a tenant has written has no row: that of the other holder counts
+    if (!isOurs && this.#world.hasBlocks) {
+      const row = rowsOf(this.#stored).find((each) => each.network === network && each.address === address)
+      if (row !== undefined && row.uid !== other.metadata.uid) return true
+    }
     const [claim, pod] = one.kind === 'IPAMClaim' ? [one, other] : [other, one]
     if (claim.kind === 'IPAMClaim') return pod.kind === 'Pod' && isUser(pod, claim)
     const claims = [...(this.#stored.past.get(`${network} ${address}`)?.values() ?? [])]
