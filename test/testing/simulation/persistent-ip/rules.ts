@@ -65,9 +65,10 @@ export class PersistentIPRules implements SimulationRules {
     if (!Array.isArray(ips)) return `T7: the status of ${name} has no list of addresses`
     const misnamed = this.#ownerPodProblem(before, now, name, by.knows)
     if (misnamed !== undefined || had.join() === has.join()) return misnamed
-    if (had.length > 0) return `T4: ${name} has had ${had}, and gets ${has}`
+    if (had.length > 0 && !this.#stored.hasHad(now, has)) return `T4: ${name} has had ${had}, and gets ${has}`
     const { network = '' } = now.spec as { readonly network?: string }
-    return this.#wholeProblem(name, network, has) ?? this.#takenProblem(now, name, by.knows)
+    const isSetBack = had.length > 0
+    return (isSetBack ? undefined : this.#wholeProblem(name, network, has)) ?? this.#takenProblem(now, name, by.knows)
   }
 
   /** A claim names a Pod that runs; in a live migration the source until the target runs. */
@@ -156,8 +157,8 @@ export class PersistentIPRules implements SimulationRules {
   }
 
   /** Whether two holders may have an address: a claim and its Pods. */
-  #isShared(one: KubeObject, { holder: other, network, address, since, isOurs }: Held, knows: number): boolean {
-    if (!isOurs && since >= knows) return true
+  #isShared(one: KubeObject, { holder: other, network, address, since, isOurs, isEdit }: Held, knows: number): boolean {
+    if (isEdit || (!isOurs && since >= knows)) return true
     // what a tenant has written has no row: that of the other holder counts
     if (!isOurs && this.#world.hasBlocks) {
       const row = rowsOf(this.#stored).find((each) => each.network === network && each.address === address)

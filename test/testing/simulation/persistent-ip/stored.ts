@@ -11,6 +11,8 @@ export interface Held {
   readonly since: number
   /** Whether a controller has written it. */
   readonly isOurs: boolean
+  /** Whether a tenant has written it in place of other addresses. Then it does not count. */
+  readonly isEdit: boolean
 }
 
 export interface Attachment {
@@ -33,7 +35,9 @@ export interface Write {
 export class Stored {
   readonly objects = new Map<string, KubeObject>()
   /** By holder and address: since when, and of whom. */
-  readonly #since = new Map<string, { readonly since: number; readonly isOurs: boolean }>()
+  readonly #since = new Map<string, Pick<Held, 'since' | 'isOurs' | 'isEdit'>>()
+  /** By the uid of a claim: the addresses that its status has had. */
+  readonly #versions = new Map<string, Set<string>>()
   /** By the uid of a Pod: the claims that it names, and since when. */
   readonly #named = new Map<string, ReadonlyMap<string, number>>()
   /** By uid: when the object was created, and when its deletion began. */
@@ -68,6 +72,10 @@ export class Stored {
     if (!this.createdAt.has(uid)) this.createdAt.set(uid, at)
     if (deletionTimestamp !== undefined && !this.deletedAt.has(uid)) this.deletedAt.set(uid, at)
     this.objects.set(key, now)
+    if (before?.kind === 'IPAMClaim') {
+      const versions = this.#versions.get(before.metadata.uid ?? '') ?? new Set()
+      this.#versions.set(before.metadata.uid ?? '', versions.add(ipsOf(before).join()))
+    }
     if (
       now.kind === 'NetworkAttachmentDefinition' &&
       /"allowPersistentIPs":false/u.test(JSON.stringify(now.spec).replaceAll('\\', ''))
@@ -75,6 +83,11 @@ export class Stored {
       this.hasIgnoredClaims = true
     this.#note(now, before, at, isOurs)
     return { before, now }
+  }
+
+  /** Whether the status of a claim has had these addresses before. */
+  hasHad({ metadata: { uid = '' } }: KubeObject, ips: readonly string[]): boolean {
+    return ips.length > 0 && this.#versions.get(uid)?.has(ips.join()) === true
   }
 
   /** Since when a Pod names a claim. Infinity: it does not. */
@@ -91,9 +104,10 @@ export class Stored {
       this.#named.set(now.metadata.uid ?? '', new Map(named))
     }
     const had = new Set(before?.metadata.uid === now.metadata.uid ? pairsOf(before).map(textOf) : [])
+    const isEdit = !isOurs && now.kind === 'IPAMClaim' && had.size > 0
     for (const pair of pairsOf(now)) {
       const text = textOf(pair)
-      if (!had.has(text)) this.#since.set(`${now.metadata.uid} ${text}`, { since, isOurs })
+      if (!had.has(text)) this.#since.set(`${now.metadata.uid} ${text}`, { since, isOurs, isEdit })
       if (now.kind !== 'IPAMClaim') continue
       const claims = this.past.get(text) ?? new Map<string, KubeObject>()
       this.past.set(text, claims.set(now.metadata.uid ?? '', now))
@@ -118,7 +132,7 @@ export class Stored {
       pairsOf(holder).map((pair) => ({
         ...pair,
         holder,
-        ...(this.#since.get(`${holder.metadata.uid} ${textOf(pair)}`) ?? { since: 0, isOurs: false }),
+        ...(this.#since.get(`${holder.metadata.uid} ${textOf(pair)}`) ?? { since: 0, isOurs: false, isEdit: false }),
       })),
     )
   }
