@@ -129,6 +129,7 @@ async function firstProblem(tested: Tested, expected: RegExp, first: number): Pr
   for (let seed = first; seed < first + 200; seed++) {
     const { problems } = await simulatePersistentIP({ seed, ledger: 'own', tested })
     const problem = problems.map((each) => each.replace(/^at rest: /u, '')).find((each) => expected.test(each))
+    if (problem !== undefined) console.log('FOUND', expected, seed)
     if (problem !== undefined) return problem
   }
   return 'none'
