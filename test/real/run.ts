@@ -35,6 +35,7 @@ import { kubernetes } from './kubernetes/part.js'
 import { local } from './local/part.js'
 import { nodeIPAMPart } from './node-ipam/part.js'
 import { slowness } from './pace.js'
+import { persistentPart } from './persistent/part.js'
 import { postgres } from './postgres/part.js'
 import { prepare } from './prepare.js'
 import { redis } from './redis/part.js'
@@ -55,6 +56,7 @@ const parts: readonly Part[] = [
   nodeIPAMPart,
   controller,
   cniPart,
+  persistentPart,
   floatingIP,
   kubernetes,
   etcd,

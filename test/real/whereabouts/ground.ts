@@ -20,14 +20,16 @@ const MANIFESTS = [
   'ipamclaims/k8s.cni.cncf.io_ipamclaims.v0.5.1-alpha.yaml',
 ]
 
-/** A control plane with the definitions of upstream. */
-export async function startGround(): Promise<{ readonly server: RealKubernetes; readonly admin: Client }> {
+/** The definitions of upstream. */
+export function upstreamDefinitions(): readonly object[] {
   const folder = join(SHARED, 'upstream-crds')
   const crds = MANIFESTS.flatMap((file) => manifestsIn(readFileSync(join(folder, file), 'utf8')))
-  const server = await startKubernetes({
-    bare: true,
-    crds: crds.filter((object) => object?.kind === 'CustomResourceDefinition'),
-  })
+  return crds.filter((object) => object?.kind === 'CustomResourceDefinition')
+}
+
+/** A control plane with the definitions of upstream. */
+export async function startGround(): Promise<{ readonly server: RealKubernetes; readonly admin: Client }> {
+  const server = await startKubernetes({ bare: true, crds: upstreamDefinitions() })
   const admin = new Client(server, 32)
   await admin.send('POST', '/api/v1/namespaces', { body: namespaceNamed(NAMESPACE), also: [409] })
   return { server, admin }
