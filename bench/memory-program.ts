@@ -5,10 +5,12 @@ import { Node } from 'ipam-kit/crd/core'
 import type { KubeObject } from 'ipam-kit/crd/meta'
 import { modelWatch, ObjectCache, type Watch } from 'ipam-kit/plan'
 import { type NodeIPAMPlanner, nodeIPAM } from 'ipam-kit/provider/node-ipam'
+import { persistentIPs } from 'ipam-kit/provider/persistent-ip'
 import { whereaboutsSweep } from 'ipam-kit/provider/whereabouts'
 import { RangeTree } from '../src/allocator/slots/range-tree.js'
 import { Draws, once, parsedPrefixes, prefixes4, prefixes6 } from './corpora.js'
 import type { Memory } from './memory.js'
+import { annotationsOf, definition } from './persistent-machines.js'
 import { keptPods, listInto, PAGE, pageOfPods, wholePods } from './pods.js'
 import { attached } from './secondary-pods.js'
 import { MILLION, takenAtRandom } from './slots.js'
@@ -31,6 +33,7 @@ console.log(
     each('memory of 30,000 watched Pods of 6 kB, each', 3000, () => listInto(wholePods, pagesOf(3000))),
     each('memory of 30,000 watched Pods of 6 kB with keep, each', 3000, () => listInto(keptPods, pagesOf(3000))),
     each('memory of the whereabouts sweep with 30,000 Pods of 6 kB, each', 3000, () => sweptPods(3000)),
+    each('memory of persistent IPs with 30,000 Pods of 6 kB, each', 3000, () => servedPods(3000)),
     each('memory of 5,000 watched Nodes of 20 kB, each', NODES, () => nodesIn(modelWatch(Node))),
     each('memory of node IPAM with 5,000 Nodes of 20 kB, each', NODES, () => nodesIn(nodeIPAM())),
     { what: 'peak memory of a first list of 30,000 Pods in one request, each', bytes: peakOf([30_000]) / 30_000 },
@@ -106,6 +109,21 @@ function sweptPods(count: number): unknown {
   for (const page of pagesOf(count)) {
     const { items } = JSON.parse(page) as { readonly items: readonly KubeObject[] }
     for (const pod of items) planner.observe({ kind: 'present', object: attached(pod, nth++) })
+  }
+  return planner
+}
+
+/** The network side of persistent IPs, with Pods that have an address. */
+function servedPods(count: number): unknown {
+  const planner = persistentIPs()
+  planner.observe({ kind: 'present', object: definition() })
+  let nth = 0
+  for (const page of pagesOf(count)) {
+    const { items } = JSON.parse(page) as { readonly items: readonly KubeObject[] }
+    for (const pod of items) {
+      const annotations = { ...pod.metadata.annotations, ...annotationsOf(nth++) }
+      planner.observe({ kind: 'present', object: { ...pod, metadata: { ...pod.metadata, annotations } } })
+    }
   }
   return planner
 }

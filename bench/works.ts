@@ -5,6 +5,7 @@ import { externalPoolWorks, largeExternalPoolWorks } from './works/external-pool
 import { manyHoldingsWorks, manyPoolsWorks } from './works/holdings.js'
 import { networkViewWorks } from './works/network-view.js'
 import { nodeIPAMWorks } from './works/node-ipam.js'
+import { persistentIPWorks } from './works/persistent-ip.js'
 import { planWorks } from './works/plan.js'
 import { prefixWorks } from './works/prefixes.js'
 import { setWorks } from './works/sets.js'
@@ -25,6 +26,7 @@ export const works: readonly Work[] = [
   ...slotWorks,
   ...prefixWorks,
   ...whereaboutsWorks,
+  ...persistentIPWorks,
   // last: pools stay in memory
   ...manyPoolsWorks,
 ]
