@@ -41,7 +41,11 @@ export function claimOf(nth: number): KubeObject {
 /** What a Pod of a machine has of its networks. Without `isServed` it has no address yet. */
 export function annotationsOf(nth: number, isServed = true): { readonly [key: string]: string } {
   const element = { name: 'blue', namespace: 'ns', 'ipam-claim-reference': `vm-${nth}.blue` }
-  const entry = { ip_addresses: [addressOf(nth)], mac_address: '0a:58:0a:00:00:01', role: 'secondary' }
+  const entry = {
+    ip_addresses: [addressOf(nth)],
+    mac_address: `0a:58:0a${`${nth}`.padStart(6, '0').replaceAll(/../g, ':$&')}`,
+    role: 'secondary',
+  }
   return {
     'k8s.v1.cni.cncf.io/networks': JSON.stringify([element]),
     ...(isServed && { 'k8s.ovn.org/pod-networks': JSON.stringify({ 'ns/blue': entry }) }),

@@ -5,7 +5,7 @@ import { externalPoolWorks, largeExternalPoolWorks } from './works/external-pool
 import { manyHoldingsWorks, manyPoolsWorks } from './works/holdings.js'
 import { networkViewWorks } from './works/network-view.js'
 import { nodeIPAMWorks } from './works/node-ipam.js'
-import { persistentIPWorks } from './works/persistent-ip.js'
+import { longPersistentIPWorks, persistentIPWorks } from './works/persistent-ip.js'
 import { planWorks } from './works/plan.js'
 import { prefixWorks } from './works/prefixes.js'
 import { setWorks } from './works/sets.js'
@@ -32,4 +32,4 @@ export const works: readonly Work[] = [
 ]
 
 /** Their objects take tens of seconds to make. */
-export const longWorks: readonly Work[] = [...largeExternalPoolWorks, ...manyHoldingsWorks]
+export const longWorks: readonly Work[] = [...largeExternalPoolWorks, ...manyHoldingsWorks, ...longPersistentIPWorks]
