@@ -363,6 +363,21 @@ describe.each(LEDGERS)('Pods without a claim, on %s', (ledger) => {
   })
 })
 
+test.each(LEDGERS)(
+  'the claim that a Pod names now is planned when its earlier claim is deleted, on %s',
+  async (ledger) => {
+    const world = new ServingWorld({}, ledger)
+    await world.put(ovnNad('blue'), claimOf('c1'), claimOf('c2'), podIn('p1', ['blue:c1']))
+    await world.look()
+    const { annotations = {} } = podIn('p1', ['blue:c2']).metadata
+    await (await world.change(Pod.info, 'p1', { metadata: { annotations } })).look()
+    expect(world.outcome('IPAMClaim c2')).toBe('refused IPAddressConflict')
+    const { apiVersion, kind } = IPAMClaim.info
+    const keys = world.planner.observe({ kind: 'absent', ref: { apiVersion, kind, namespace: 'ns1', name: 'c1' } })
+    expect(keys).toContain('IPAMClaim ns1/c2')
+  },
+)
+
 describe('the program', () => {
   const has = (nad: string, ip: string) => ({
     annotations: { 'k8s.ovn.org/pod-networks': JSON.stringify({ [`ns1/${nad}`]: { ip_addresses: [ip] } }) },

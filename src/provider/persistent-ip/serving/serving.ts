@@ -100,6 +100,8 @@ export function servingDefinition(options: PersistentIPsOptions): ServingDefinit
     },
     moved: ({ freed, others }: Moved, { state }: Context) => [
       ...others,
+      // the next claim of a Pod may have what the Pod alone has now
+      ...[...others].flatMap((key) => claimsNamedBy(key, state.cache)),
       // only those that have found none: the writes of others may be refused again and again
       ...freed.flatMap(({ pool }) => takeWaiting(pool, state)),
     ],
@@ -113,6 +115,12 @@ export function servingDefinition(options: PersistentIPsOptions): ServingDefinit
       return read.kind === 'Pod' ? planPod(key, read.name, context) : planClaim(key, read.name, context, nowMs)
     },
   }
+}
+
+function claimsNamedBy(key: string, { pods }: ServingCache): readonly string[] {
+  const read = KEYS.read(key)
+  const claims = read?.kind === 'Pod' ? pods.get(read.name)?.claims : undefined
+  return (claims ?? []).map((name) => KEYS.format('IPAMClaim', name))
 }
 
 /** The keys of the plans that wait for an address of a network, which do not wait any more. */
