@@ -115,10 +115,13 @@ export class PersistentIPRules implements SimulationRules {
       if (isOfClaim) return `${name} gets ${ips} before its claim ${claim.metadata.name}`
       return this.#wholeProblem(`${name} in ${key}`, network, ips)
     }
-    if (!versions.some((version) => mayUse(pod, version))) {
+    const isCurrent = claim !== undefined && ips.every((ip) => ipsOf(claim).map(addressOf).includes(addressOf(ip)))
+    // beside its claim, a Pod may get an address that the claim has no more
+    const isBeside = stored.hasIgnoredClaims && !isCurrent
+    if (!isBeside && !versions.some((version) => mayUse(pod, version))) {
       return `T6: ${name} gets ${ips} of the claim ${attachment?.claim} of another workload`
     }
-    if (claim === undefined || !ips.every((ip) => ipsOf(claim).map(addressOf).includes(addressOf(ip)))) return undefined
+    if (claim === undefined || !isCurrent) return undefined
     const since = stored.deletedAt.get(claim.metadata.uid ?? '')
     if (since === undefined || since >= knows) return undefined
     return `T1: ${name} gets ${ips} of the claim ${claim.metadata.name}, which is being deleted`
