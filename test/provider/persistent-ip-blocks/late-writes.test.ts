@@ -46,3 +46,11 @@ test('a Pod keeps the row of its claim in a network that does not honour claims 
   await (await world.change(NetworkAttachmentDefinition.info, 'blue', { spec: spec as never })).look()
   expect([world.outcome('Pod p1'), await world.rows()]).toEqual(['served', ['10.0.0.1 ns1/vm1.blue']])
 })
+
+test('T3: a claim gives nothing that a Pod has which names another claim by now', async () => {
+  const world = await (await newWorld()).look()
+  const { annotations = {} } = podIn('p1', ['blue:vm2.blue']).metadata
+  await world.change(Pod.info, 'p1', { metadata: { annotations } })
+  await (await world.put(podIn('p2', ['blue:vm1.blue']))).look()
+  expect([world.outcome('IPAMClaim vm1.blue'), await world.has('p2')]).toEqual(['refused IPAddressConflict', []])
+})
