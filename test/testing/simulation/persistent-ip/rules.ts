@@ -67,8 +67,9 @@ export class PersistentIPRules implements SimulationRules {
     if (misnamed !== undefined || had.join() === has.join()) return misnamed
     if (had.length > 0 && !this.#stored.hasHad(now, has)) return `T4: ${name} has had ${had}, and gets ${has}`
     const { network = '' } = now.spec as { readonly network?: string }
-    const isSetBack = had.length > 0
-    return (isSetBack ? undefined : this.#wholeProblem(name, network, has)) ?? this.#takenProblem(now, name, by.knows)
+    // the addresses from before an edit: what a tenant has written elsewhere since does not count
+    if (had.length > 0) return undefined
+    return this.#wholeProblem(name, network, has) ?? this.#takenProblem(now, name, by.knows)
   }
 
   /** A claim names a Pod that runs; in a live migration the source until the target runs. */
