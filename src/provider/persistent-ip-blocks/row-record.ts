@@ -78,7 +78,7 @@ class RowRecord implements AddressRecord {
     const holders = this.#sources.holdings.ledger(this.#user.network.name).holders(hostOf(address))
     const isOthers = holders.some(({ holder }) => !this.#user.own.has(holder.key))
     if (row === undefined || this.#isNamesake(row)) return isOthers || this.#isDenied(address)
-    // a status can be edited by a tenant, and counts less than the row; the address of a Pod is in use
+    // a status, which a tenant can edit, counts less than the row; the address of a Pod is in use
     if (this.#isOwn(row)) {
       return holders.some(({ holder: { key } }) => !this.#user.own.has(key) && KEYS.read(key)?.kind === 'Pod')
     }
