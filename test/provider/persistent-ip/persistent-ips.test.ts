@@ -201,6 +201,15 @@ describe.each(LEDGERS)('traps, on %s', (ledger) => {
     expect(late.ok && late.value.source).toBe('read')
   })
 
+  test('T2: an interface does not get addresses that its Pod has for another one', async () => {
+    const world = await new ServingWorld().put(ovnNad('blue'), claimOf('vm1.b'), podIn('p1', ['blue:vm1.b']))
+    await world.look()
+    const { annotations } = podIn('p1', ['blue:vm1.a', 'blue:vm1.b']).metadata
+    await world.put(claimOf('vm1.a'))
+    await (await world.change(Pod.info, 'p1', { metadata: { annotations: annotations as never } })).look()
+    expect(await world.has('p1')).toEqual(['10.0.0.1/29'])
+  })
+
   test('T4: an interface that is plugged during a plan does not get the addresses of another one', async () => {
     const world = await new ServingWorld().put(ovnNad('blue'), claimOf('vm1.blue'), podIn('p1', ['blue:vm1.blue']))
     const replugged = podIn('p1', ['blue:vm1.other']).metadata.annotations as { readonly [name: string]: string }

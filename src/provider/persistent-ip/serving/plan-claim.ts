@@ -16,7 +16,7 @@ import { podStage } from './pod-stage.js'
 import { addressesOf, writePod } from './pod-writes.js'
 import { type ServingContext, waitsForAddress } from './serving-context.js'
 import { writeStatus } from './status-write.js'
-import type { ServedPod } from './watches.js'
+import { nadOfKey, type ServedPod } from './watches.js'
 
 /** A Pod that names the claim, with its interfaces that do. */
 interface User {
@@ -177,6 +177,14 @@ function planOfPod(
   isTaken: (address: Address.Address) => boolean,
 ): PodPlan {
   const { network, attachment, has } = interfaces[0]!
+  // an interface that was unplugged may have left its addresses under the key of another one
+  const entry = served.networks.find(
+    (each) => each.network !== attachment.key && network.nads.has(nadOfKey(each.network)) && hasAny(each, claim),
+  )
+  if (entry !== undefined) {
+    const message = `the Pod has the addresses of the claim as ${entry.network}, not as ${attachment.key}`
+    return { kind: 'refused', reason: 'AddressesDiffer', message }
+  }
   return podPlan({
     pod: served.pod.metadata.name,
     network: network.definition,
@@ -188,6 +196,10 @@ function planOfPod(
     isTaken,
     next: () => undefined,
   })
+}
+
+function hasAny({ addresses }: { readonly addresses: readonly InterfaceAddress[] }, claim: ClaimPlan): boolean {
+  return addresses.some(({ address }) => claim.addresses.some((one) => Address.equals(one.address, address)))
 }
 
 function statusOf(

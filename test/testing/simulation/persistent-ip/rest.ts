@@ -74,6 +74,9 @@ function claimReason(
   if (!mayUse(pod, claim)) return 'the claim is of another owner'
   if (isDeleting(claim)) return 'T1: the claim is being deleted'
   const ips = ipsOf(claim)
+  if ([...entriesOf(pod).values()].flat().some((ip) => ips.map(addressOf).includes(addressOf(ip)))) {
+    return 'T2: the Pod has the addresses for another interface'
+  }
   const others = view.held.filter((each) => each.network === network && each.holder !== claim)
   if (ips.length > 0) {
     const bad = ips.find((ip) => !READABLE.test(ip))
