@@ -10,9 +10,9 @@
 //       S]]
 //
 // One process at a time works: with --leader-elect any number may run, without it no other may.
-// With --ledger blocks all of them work at once, and none leads. With --no-enabled nothing is written, and claims hold what they have. Ends within 2 seconds of
-// SIGTERM and SIGINT; with status 1 when it has lost its lease or cannot start, with 2 for wrong
-// flags. rbac.yaml is what it may do.
+// With --ledger blocks all of them work at once, and none leads. With --no-enabled nothing is
+// written, and claims hold what they have. Ends within 2 seconds of SIGTERM and SIGINT; with status
+// 1 when it has lost its lease or cannot start, with 2 for wrong flags. rbac.yaml is what it may do.
 import { runProgram } from '../program/program.js'
 import { ClaimFigures } from './figures.js'
 import { ADDRESS_FLAGS, addressWorkOf } from './flags.js'

@@ -34,7 +34,7 @@ export interface RecordStep {
 export interface AddressRecord {
   /** Whether another user has the address. */
   isTaken(address: Address.Address): boolean
-  /** An address of a set that the user may have; `undefined`: there is none yet. */
+  /** An address of a set that the user may have; `undefined`: it has none yet. */
   next(within: RangeSet.RangeSet): Address.Address | undefined
   /**
    * What has to be done before the user may have these addresses, with those that `next` did not

@@ -216,7 +216,7 @@ export class Cluster {
     }
   }
 
-  /** A Pod gets its Node; one that is being deleted ends, and is gone. */
+  /** A Pod gets its Node; one that is being deleted ends, and is removed. */
   async #kubelet(pod: KubeObject): Promise<void> {
     const { nodeName } = (pod.spec ?? {}) as { readonly nodeName?: string }
     if (isDeleting(pod)) {
