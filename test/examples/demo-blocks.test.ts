@@ -346,7 +346,10 @@ describe('the checks', () => {
 })
 
 test.each([
-  [['--scenario', 'nope'], '--scenario takes in-cluster, blocks, node-ipam, floating-ip, whereabouts, not "nope"'],
+  [
+    ['--scenario', 'nope'],
+    '--scenario takes in-cluster, blocks, node-ipam, floating-ip, whereabouts, persistent-ip, not "nope"',
+  ],
   [['-f', 'docs/examples/manifests'], '-f and --delete are for manifests: --scenario blocks takes none'],
   [['--delete', 'IPAddress/web-0'], '-f and --delete are for manifests'],
 ])('%j is a mistake', async (args, message) => {
