@@ -11,7 +11,7 @@ export class Combined implements Planner {
   readonly onSend?: NonNullable<Planner['onSend']>
   readonly onResult?: NonNullable<Planner['onResult']>
   readonly #planners: readonly Planner[]
-  readonly #madeBy = new WeakMap<Plan, Planner>()
+  readonly #made = new WeakMap<Plan, { readonly planner: Planner; readonly plan: Plan }>()
 
   constructor(planners: readonly Planner[]) {
     this.#planners = planners
@@ -38,20 +38,22 @@ export class Combined implements Planner {
   plan(key: string, time: PlanTime): Plan | undefined {
     const [planner, own] = this.#split(key)
     const plan = planner.plan(own, time)
-    if (plan !== undefined) this.#madeBy.set(plan, planner)
-    return plan
+    const placed = plan && this.#placed(planner, plan)
+    if (placed !== undefined) this.#made.set(placed, { planner, plan: plan! })
+    return placed
   }
 
   /** Only the planner that has made a plan counts what it is about to write, as in a controller. */
   begin(plan: Plan): (isDone?: boolean) => readonly string[] {
-    const planner = this.#madeBy.get(plan)
-    const end = planner?.begin?.(plan)
-    return (isDone) => (end?.(isDone) ?? []).map((key) => `${this.#planners.indexOf(planner!)} ${key}`)
+    const made = this.#made.get(plan)
+    const end = made?.planner.begin?.(made.plan)
+    return (isDone) => (made === undefined ? [] : this.#keysOf(made.planner, end?.(isDone) ?? []))
   }
 
   refused(key: string, refusal: Refusal, time: PlanTime): Plan | undefined {
     const [planner, own] = this.#split(key)
-    return planner.refused?.(own, refusal, time)
+    const plan = planner.refused?.(own, refusal, time)
+    return plan && this.#placed(planner, plan)
   }
 
   isAggregate(key: string): boolean {
@@ -64,7 +66,17 @@ export class Combined implements Planner {
   }
 
   #each(keys: (planner: Planner) => readonly string[]): readonly string[] {
-    return this.#planners.flatMap((planner, index) => keys(planner).map((key) => `${index} ${key}`))
+    return this.#planners.flatMap((planner) => this.#keysOf(planner, keys(planner)))
+  }
+
+  /** A plan of a planner, with the place of the planner before each key that it wakes. */
+  #placed(planner: Planner, plan: Plan): Plan {
+    return plan.wakes === undefined ? plan : { ...plan, wakes: this.#keysOf(planner, plan.wakes) }
+  }
+
+  #keysOf(planner: Planner, keys: readonly string[]): readonly string[] {
+    const index = this.#planners.indexOf(planner)
+    return keys.map((key) => `${index} ${key}`)
   }
 
   #split(key: string): readonly [Planner, string] {
