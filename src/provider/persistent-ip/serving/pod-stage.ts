@@ -28,7 +28,7 @@ const POD = [
  */
 export function podStage(pod: Pick<Pod, 'metadata' | 'spec' | 'status'>): PodStage {
   check<unknown>('podStage', 'pod', pod, POD)
-  const { spec, status } = pod
+  const { spec = {}, status } = pod
   if (status?.phase === 'Succeeded' || status?.phase === 'Failed') return 'ended'
   return (spec.nodeName ?? '') === '' ? 'waiting' : 'served'
 }
