@@ -13,7 +13,18 @@ export type { Admission, KindInfo, KubeObject, ObjectMeta, ObjectRef, OwnerRefer
 export type { InterfaceAddress, NetworkAttachmentDefinition } from '../../crd/multinet/index.js'
 export type { ClusterUserDefinedNetwork, UserDefinedNetwork } from '../../crd/ovn/index.js'
 export type { Planner } from '../../plan/index.js'
+export type { Netplan, NetplanEthernet, RouteText } from '../consumer/index.js'
 export type { ReviewRule } from '../webhook/index.js'
+export {
+  type DefaultRoute,
+  type GuestInterface,
+  type GuestNetwork,
+  type GuestNetworkOptions,
+  type GuestProblem,
+  type GuestProblemReason,
+  guestNetwork,
+} from './guest/guest-network.js'
+export { type GuestRoute, type GuestSettings, readGuestSettings } from './guest/guest-settings.js'
 export { type DatedDefinition, type Disagreement, type Network, networkOfDefinitions } from './network/agreement.js'
 export type {
   ClaimSupport,

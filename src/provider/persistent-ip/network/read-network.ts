@@ -49,14 +49,20 @@ export function resultOf(network: string, read: NetworkDefinition | NetworkProbl
   return 'rule' in read ? fail('INVALID_NETWORK', { network, ...read }) : ok(read)
 }
 
-function fieldsOf(nad: string, config: string, isOvnAlone: boolean): NetworkFields | NetworkProblem {
-  const { value, problem, oddity } = readJson(config)
+function fieldsOf(nad: string, text: string, isOvnAlone: boolean): NetworkFields | NetworkProblem {
+  const config = pluginConfig(text)
+  return 'rule' in config ? config : membersOf(nad, config.members, isOvnAlone)
+}
+
+/** The members of a configuration; of a chain of plugins those of the first one. */
+export function pluginConfig(text: string): { readonly members: CniJson } | NetworkProblem {
+  const { value, problem, oddity } = readJson(text)
   const wrong = problem ?? oddity
   if (wrong !== undefined) return { rule: 'json', problem: wrong.problem }
   const top = asMap(value)
   if (top === undefined) return { rule: 'json', problem: `expected an object, got ${wordFor(value)}` }
   const chain = memberOf(top, 'plugins')
-  if (chain === undefined) return membersOf(nad, top, isOvnAlone)
+  if (chain === undefined) return { members: top }
   const first = Array.isArray(chain) ? asMap(chain[0]) : undefined
   if (!Array.isArray(chain) || first === undefined) {
     return { rule: 'chain', problem: `plugins: expected a list of objects, got ${wordFor(chain)}` }
@@ -68,7 +74,7 @@ function fieldsOf(nad: string, config: string, isOvnAlone: boolean): NetworkFiel
       return { rule: 'chain', problem: 'CNI config cannot have both a plugin list and a single config' }
     }
   }
-  return membersOf(nad, { ...beside, ...first, name: beside.name }, isOvnAlone)
+  return { members: { ...beside, ...first, name: beside.name } }
 }
 
 const TEXTS = {
