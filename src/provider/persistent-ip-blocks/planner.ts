@@ -56,6 +56,7 @@ const OPTIONS: KindOf<PersistentIPsOnBlocksOptions> = {
   terminatingClaim: ['one?', { refuse: 1, serve: 1 }],
   staticRequests: 'flag?',
   defaultNetworkNamespace: 'text?',
+  stretched: ['list?', 'text'],
   graceSeconds: 'number?',
 }
 

@@ -16,6 +16,8 @@ export interface AddressUser {
   readonly network: NetworkDefinition
   /** The keys of the planner whose objects may have the same addresses. */
   readonly own: ReadonlySet<string>
+  /** Whether the holder of a key came later with an address of a claim. Left out: none did. */
+  readonly isLater?: ((key: string) => boolean) | undefined
   /** What the object has already. */
   readonly has: readonly InterfaceAddress[]
 }
@@ -48,10 +50,11 @@ export type OpenRecord = (user: AddressUser) => AddressRecord
 
 /** The objects are the only record: an address is free when no object has it. */
 export function objectRecord(holdings: Holdings): OpenRecord {
-  return ({ network, own }) => {
+  return ({ network, own, isLater = () => false }) => {
     const ledger = holdings.ledger(network.name)
     return {
-      isTaken: (address) => ledger.holders(hostOf(address)).some(({ holder }) => !own.has(holder.key)),
+      isTaken: (address) =>
+        ledger.holders(hostOf(address)).some(({ holder: { key } }) => !own.has(key) && !isLater(key)),
       next: (within) => ledger.next({ within })?.address,
       before: () => undefined,
     }

@@ -39,6 +39,8 @@ export interface ClaimSituation {
   readonly next: (within: RangeSet.RangeSet) => Address.Address | undefined
   /** What a new Pod gets of a claim that is being deleted. Default `refuse`; upstream serves it. */
   readonly terminatingClaim?: 'refuse' | 'serve' | undefined
+  /** Whether two clusters may have an address of the network at a time. Default false. */
+  readonly isStretched?: boolean | undefined
 }
 
 /**
@@ -71,6 +73,7 @@ export type ClaimReason =
  * - `NotOfClaim`: the Pod asks for an address that the claim does not have
  * - `NetworkMismatch`: the claim is of another network
  * - `NotSupported`: no claim holds addresses of the network
+ * - `NotStretched`: the machine still runs in another cluster, which has the address
  */
 export type PodRefusalReason =
   | 'ClaimTerminating'
@@ -80,6 +83,7 @@ export type PodRefusalReason =
   | 'NotOfClaim'
   | 'NetworkMismatch'
   | 'NotSupported'
+  | 'NotStretched'
 
 /** A Pod that gets nothing of a claim. */
 export interface PodRefusal {
@@ -162,6 +166,7 @@ const SITUATION = [
     isTaken: 'function',
     next: 'function',
     terminatingClaim: ['one?', { refuse: 1, serve: 1 }],
+    isStretched: 'flag?',
   },
 ] as const
 
@@ -269,9 +274,9 @@ function refusals(own: readonly Prefix.Prefix[], view: View): readonly PodRefusa
 
 /** Why a Pod gets nothing; `own`: the addresses of the claim, none if they are not chosen yet. */
 function refusalOf(
-  { interfaces, requests, addresses, macHolder }: ClaimPod,
+  { interfaces, requests, addresses, macHolder, migration }: ClaimPod,
   own: readonly Prefix.Prefix[],
-  { claim, terminatingClaim }: View,
+  { claim, network, pods, terminatingClaim, isStretched }: View,
 ): readonly [PodRefusalReason, string] | undefined {
   const { name, namespace } = claim.metadata
   const what = `IPAMClaim ${namespace}/${name}`
@@ -288,9 +293,17 @@ function refusalOf(
   if (isDeleting(claim) && addresses.length === 0 && terminatingClaim !== 'serve') {
     return ['ClaimTerminating', `${what} is being deleted`]
   }
+  if (migration === 'target' && addresses.length === 0 && isStretched !== true && isOfOtherCluster(claim, own, pods)) {
+    return ['NotStretched', `the machine still runs in another cluster, and ${network.name} is not stretched`]
+  }
   if (macHolder !== undefined) return ['MACAddressConflict', macConflict(macHolder)]
   const stranger = own.length === 0 ? undefined : requests.find((one) => !has(one))
   return stranger && ['NotOfClaim', `${what} does not have ${textOf(stranger)}`]
+}
+
+/** Whether a claim was made with its addresses, and no Pod of this cluster has had them. */
+function isOfOtherCluster({ status }: IPAMClaim, own: readonly Prefix.Prefix[], pods: readonly ClaimPod[]): boolean {
+  return own.length > 0 && status?.ownerPod === undefined && pods.every(({ migration }) => migration === 'target')
 }
 
 export function macConflict(holder: string): string {

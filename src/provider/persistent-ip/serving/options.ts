@@ -14,6 +14,12 @@ export interface PersistentIPsOptions {
   readonly staticRequests?: boolean | undefined
   /** The namespace of the definition of the default network. Default `ovn-kubernetes`. */
   readonly defaultNetworkNamespace?: string | undefined
+  /**
+   * The names of the networks that reach over several clusters. In a live migration from another
+   * cluster, the target Pod then gets the address of its claim while the source runs. In other
+   * networks it gets it when the machine runs in the target. Default none.
+   */
+  readonly stretched?: readonly string[] | undefined
 }
 
 export const PERSISTENT_IPS_OPTIONS: KindOf<PersistentIPsOptions> = {
@@ -21,4 +27,5 @@ export const PERSISTENT_IPS_OPTIONS: KindOf<PersistentIPsOptions> = {
   terminatingClaim: ['one?', { refuse: 1, serve: 1 }],
   staticRequests: 'flag?',
   defaultNetworkNamespace: 'text?',
+  stretched: ['list?', 'text'],
 }

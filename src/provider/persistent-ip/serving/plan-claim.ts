@@ -101,7 +101,8 @@ function planWith(
   const has = read.ok ? read.value : []
   const asking = users.filter((user) => user.interfaces.length > 0 && !refusals.has(user) && !isGoing(user, has))
   const own = new Set([key, ...asking.map(({ served }) => KEYS.format('Pod', nameOfPod(served)))])
-  const record = context.open({ object: claim, network: network.definition, own, has })
+  const isLater = (holder: string) => cameLater(holder, claim, context)
+  const record = context.open({ object: claim, network: network.definition, own, isLater, has })
   const isTaken = (address: Address.Address) => record.isTaken(address)
   const decided = claimPlan({
     claim,
@@ -117,6 +118,7 @@ function planWith(
     isTaken,
     next: (within) => record.next(within),
     terminatingClaim: context.options.terminatingClaim,
+    isStretched: context.options.stretched?.includes(network.definition.name),
   })
   const step = record.before(decided.condition?.status === 'True' ? decided.addresses : [])
   const plan = step?.isExhausted === true ? exhausted(decided, step.message) : decided
@@ -137,6 +139,21 @@ function planWith(
     effects: [...status, ...checks, ...writes, ...eventsOf(key, users, refusals, context)],
     requeueAfterSeconds: step?.requeueAfterSeconds,
   }
+}
+
+/**
+ * Whether another claim came later, with an address that this one has: that of another cluster. The
+ * conditions say it, as they outlive the process.
+ */
+function cameLater(holder: string, claim: IPAMClaim, { cache }: ServingContext): boolean {
+  const read = KEYS.read(holder)
+  if (read?.kind !== 'IPAMClaim' || !isAllocated(claim)) return false
+  const other = cache.claims.get(read.name)
+  return other !== undefined && !isAllocated(other)
+}
+
+function isAllocated({ status }: IPAMClaim): boolean {
+  return status?.conditions?.some((each) => each.type === 'IPsAllocated' && each.status === 'True') === true
 }
 
 /**

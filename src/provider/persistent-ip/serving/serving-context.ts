@@ -6,6 +6,7 @@ import type { ServingCache } from './watches.js'
 
 export interface ServingOptions extends Omit<PodAttachmentOptions, 'primary'> {
   readonly terminatingClaim?: 'refuse' | 'serve' | undefined
+  readonly stretched?: readonly string[] | undefined
 }
 
 /** What the plans of the network side read. */
