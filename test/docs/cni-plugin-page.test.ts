@@ -82,7 +82,7 @@ test('the scripts answer a runtime, alone and by the daemon', async () => {
 test('the flags are those of the program', () => {
   const program = readFileSync(`${root}docs/examples/cni-plugin/program.ts`, 'utf8')
   const [, names = ''] = /const FLAGS = \{([\s\S]*?)\} as const/.exec(program) ?? []
-  const wanted = [...names.matchAll(/(\w+): \{ type: 'string' \}/g)].map(([, name]) => `--${name}`)
+  const wanted = [...names.matchAll(/([\w-]+)'?: \{ type: 'string' \}/g)].map(([, name]) => `--${name}`)
   expect(wanted.length).toBeGreaterThan(2)
   expect([...page.matchAll(/^\| `(--[a-z-]+)[^`]*` \|/gm)].map(([, flag]) => flag)).toEqual(wanted)
 })

@@ -18,7 +18,7 @@ const KINDS = [...OF_POOLS, PoolOfBlocks, IPBlock].map(({ info }) => info)
  */
 export function whereaboutsBackend(
   { raw, ipam }: CniConfig,
-  { use, args, rules, sticky }: BackendOptions,
+  { use, args, rules, sticky, claimOwners = [] }: BackendOptions,
 ): Result<Backend, 'INVALID_IPAM_CONFIG'> {
   // upstream ignores the member, and would give addresses of its own pools
   if (ipam?.sqlite !== undefined) {
@@ -30,9 +30,9 @@ export function whereaboutsBackend(
   const config = read.value
   const value: Backend = {
     config,
-    kinds: KINDS,
+    kinds: [...KINDS, ...claimOwners],
     rules,
-    add: (request, place) => dualAdd({ config, ...place, ...request }, { sticky }),
+    add: (request, place) => dualAdd({ config, ...place, ...request }, { sticky, claimOwners }),
     del: (request, place) => dualDel({ config, ...place, ...request }),
     check: (request, place) => dualCheck({ config, ...place, ...request }),
     gc: (attachments, place) => dualGc({ config, ...place, ...attachments }),

@@ -71,4 +71,6 @@ export interface BackendOptions {
   readonly args: { readonly [name: string]: string }
   readonly rules?: 'upstream' | undefined
   readonly sticky?: 'pod' | undefined
+  /** The kinds that can own a claim which an ADD makes. */
+  readonly claimOwners?: readonly KindInfo[] | undefined
 }

@@ -11,6 +11,9 @@
 //                      DEL succeeds if the API server cannot be reached or refuses
 //   --sticky pod       a new container of a Pod name gets the address of the container before, as
 //                      upstream does
+//   --claim-owners G/V/PLURAL/KIND
+//                      of the type whereabouts: an ADD makes the claim that its interface names, for
+//                      an owner of this kind. Several kinds are separated by commas
 //   --record FOLDER    the containers that this Node has added, for GC. Without it, GC frees less.
 //   --daemon PATH      answers other calls at this socket, until SIGTERM or SIGINT
 //   --socket PATH      passes the call on to the daemon at this socket

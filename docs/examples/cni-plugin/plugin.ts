@@ -10,6 +10,7 @@ import {
   cniErrorOf,
   readCniResult,
 } from 'ipam-kit/cni'
+import type { KindInfo } from 'ipam-kit/crd/meta'
 import type { Failure, Result } from 'ipam-kit/errors'
 import { now } from 'ipam-kit/node'
 import type { Outcome, Task } from 'ipam-kit/plan'
@@ -25,6 +26,8 @@ import type { Plugin } from './serve.js'
 export interface PluginOptions {
   readonly rules?: 'upstream' | undefined
   readonly sticky?: 'pod' | undefined
+  /** Of the type `whereabouts`: the kinds that can own a claim which an ADD makes. Default none. */
+  readonly claimOwners?: readonly KindInfo[] | undefined
   /** Left out: no record is kept. */
   readonly record?: AttachmentStore | undefined
   /** A file, for configurations that name none. */
@@ -57,13 +60,14 @@ export function cniPlugin(options: PluginOptions): Plugin {
 type Configured = Exclude<CniRequest, { readonly command: 'VERSION' }>
 
 /** A process loads only the half of the program that it needs. */
-async function backendOf(request: Configured, { rules, sticky }: PluginOptions): Promise<Result<Backend>> {
+async function backendOf(request: Configured, { rules, sticky, claimOwners }: PluginOptions): Promise<Result<Backend>> {
   const { config, command } = request
   const options: BackendOptions = {
     use: command === 'ADD' || command === 'STATUS' ? 'allocate' : 'release',
     args: 'args' in request ? Object.fromEntries(request.args.values) : {},
     rules,
     sticky,
+    claimOwners,
   }
   if (config.ipam?.type === 'ipam-kit' && config.ipam.sqlite !== undefined) {
     const { sqliteBackend } = await import('./backend-sqlite.js')

@@ -1,12 +1,14 @@
 import type { Readable } from 'node:stream'
 import { parseArgs } from 'node:util'
 import type { CniAnswer } from 'ipam-kit/cni'
+import type { KindInfo } from 'ipam-kit/crd/meta'
 import { callDaemon } from './call-daemon.js'
 import type { ProgramFlags } from './thin.js'
 
 const FLAGS = {
   rules: { type: 'string' },
   sticky: { type: 'string' },
+  'claim-owners': { type: 'string' },
   record: { type: 'string' },
   daemon: { type: 'string' },
   socket: { type: 'string' },
@@ -15,8 +17,14 @@ const FLAGS = {
 
 /** The program of the plugin: see main.ts for its flags. It ends the process. */
 export async function runProgram(): Promise<void> {
-  const { rules, sticky, record, daemon, socket, fallback } = parseArgs({ options: FLAGS }).values
-  const flags = { rules: oneOf('rules', rules, 'upstream'), sticky: oneOf('sticky', sticky, 'pod'), record }
+  const { values } = parseArgs({ options: FLAGS })
+  const { rules, sticky, record, daemon, socket, fallback } = values
+  const flags = {
+    rules: oneOf('rules', rules, 'upstream'),
+    sticky: oneOf('sticky', sticky, 'pod'),
+    claimOwners: kindsOf(values['claim-owners']),
+    record,
+  }
   const canFallBack = oneOf('fallback', fallback, 'thin') !== undefined
   if (daemon !== undefined) return serveShims(daemon, flags)
   const { env, stdin } = process
@@ -45,6 +53,19 @@ async function serveShims(socket: string, flags: ProgramFlags): Promise<void> {
     console.error((error as Error).message)
     process.exit(1)
   }
+}
+
+function kindsOf(text: string | undefined): readonly KindInfo[] | undefined {
+  return text?.split(',').map((each) => {
+    const [group = '', version = '', plural = '', kind = '', ...more] = each.split('/')
+    if (more.length > 0 || [group, version, plural, kind].includes('')) {
+      console.error(
+        `--claim-owners (${each}) must be GROUP/VERSION/PLURAL/KIND, such as apps/v1/statefulsets/StatefulSet`,
+      )
+      process.exit(2)
+    }
+    return { apiVersion: `${group}/${version}`, kind, plural, namespaced: true, statusSubresource: true }
+  })
 }
 
 function oneOf<T extends string>(flag: string, value: string | undefined, only: T): T | undefined {

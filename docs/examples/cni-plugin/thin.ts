@@ -1,6 +1,7 @@
 import { hostname } from 'node:os'
 import type { Readable } from 'node:stream'
 import { type CniAnswer, MAX_CNI_STDIN_BYTES } from 'ipam-kit/cni'
+import type { KindInfo } from 'ipam-kit/crd/meta'
 import { cniPlugin, type PluginOptions } from './plugin.js'
 import { attachmentFolder } from './record.js'
 import { serve } from './serve.js'
@@ -9,16 +10,18 @@ import { serve } from './serve.js'
 export interface ProgramFlags {
   readonly rules?: 'upstream' | undefined
   readonly sticky?: 'pod' | undefined
+  readonly claimOwners?: readonly KindInfo[] | undefined
   readonly record?: string | undefined
 }
 
 type Environment = { readonly [name: string]: string | undefined }
 
 /** The options of the plugin, by the flags and the environment of this process. */
-export function optionsOf({ rules, sticky, record }: ProgramFlags, env: Environment): PluginOptions {
+export function optionsOf({ rules, sticky, claimOwners, record }: ProgramFlags, env: Environment): PluginOptions {
   return {
     rules,
     sticky,
+    claimOwners,
     record: record === undefined ? undefined : attachmentFolder(record),
     kubeconfig: env.KUBECONFIG,
     nodeName: env.NODENAME || hostname(),

@@ -32,7 +32,7 @@ export const IPAMClaim = {
     statusSubresource: true,
   },
 }
-const kinds = [Pod.info, IPPool.info, OverlappingRangeIPReservation.info, NodeSlicePool.info, IPAMClaim.info]
+export const KINDS = [Pod.info, IPPool.info, OverlappingRangeIPReservation.info, NodeSlicePool.info, IPAMClaim.info]
 
 export interface Who {
   readonly pod?: string
@@ -48,7 +48,7 @@ export interface Who {
 /** A store with the objects of whereabouts, and the commands of CNI on it. */
 export class World {
   nowMs = Date.parse('2026-01-01T00:00:00Z')
-  readonly store: Store = memoryStore({ now: () => this.nowMs, kinds })
+  readonly store: Store = memoryStore({ now: () => this.nowMs, kinds: KINDS })
   /** What is sent to the store, as `get IPPool 10.0.0.0-24`. */
   readonly requests: string[] = []
   /** Fails a request instead of sending it: `STORE_IO`. */
@@ -134,7 +134,7 @@ export class World {
     for (const object of objects) {
       const { name } = unwrap(await this.store.create(object)).metadata
       const { apiVersion, kind, metadata, status } = object
-      const hasOwnStatus = kinds.some((info) => info.kind === kind && info.statusSubresource)
+      const hasOwnStatus = KINDS.some((info) => info.kind === kind && info.statusSubresource)
       const ref = { apiVersion, kind, namespace: metadata.namespace, name }
       if (hasOwnStatus && status) unwrap(await this.store.patch(ref, { status }, { subresource: 'status' }))
     }

@@ -1,32 +1,32 @@
 import * as Address from '../../../cidr/nouns/address.js'
 import * as Prefix from '../../../cidr/nouns/prefix.js'
-import { Pod } from '../../../crd/core/pod.js'
 import { claimStatusPatch } from '../../../crd/ipamclaims/index.js'
 import { isMigrationOf } from '../../../crd/kubevirt/migration.js'
-import { isDeleting, type KubeObject, type ObjectRef } from '../../../crd/meta/object.js'
-import { readPodref } from '../../../crd/whereabouts/index.js'
-import type { Effect, Step } from '../../../plan/index.js'
+import { isDeleting, type KindInfo, type KubeObject } from '../../../crd/meta/object.js'
+import type { Effect } from '../../../plan/index.js'
 import type { Assignment } from './assignment.js'
 import { type ClaimReading, claimRef, ownerReading, readClaimObject } from './holder.js'
+import { makeClaim } from './make-claim.js'
 import type { TaskObjects } from './objects.js'
-import type { AddOutcome } from './outcome.js'
+import { isCompleted, podRefOf } from './pods.js'
 import type { InterfaceRequest } from './request.js'
-
-/** A step that comes before, or how the ADD ends. */
-export type Stop = { readonly outcome: AddOutcome } | { readonly step: Extract<Step, { kind: 'get' }> }
+import type { Stop } from './stop.js'
 
 /** The claim of an ADD: whether the Pod may use it, and its status. */
 export class AddClaim {
   readonly #request: InterfaceRequest
   readonly #objects: TaskObjects
+  /** The kinds that can own a claim which is made. Empty: none is made. */
+  readonly #owners: readonly KindInfo[]
   /** Left out: the configuration names no claim, or it was not read yet. */
   reading: ClaimReading | undefined
   /** The containers of the rows for which a Pod was read, by Pod: a later one is of a later Pod. */
   readonly #containers = new Map<string, Set<string>>()
 
-  constructor(request: InterfaceRequest, objects: TaskObjects) {
+  constructor(request: InterfaceRequest, objects: TaskObjects, owners: readonly KindInfo[]) {
     this.#request = request
     this.#objects = objects
+    this.#owners = owners
   }
 
   /** Reads the claim; `undefined`: the claim can be used, or none is configured. */
@@ -44,6 +44,7 @@ export class AddClaim {
     const step = this.#objects.read([ref], 'the claim of the addresses')
     if (step !== undefined) return { step }
     const object = this.#objects.get(ref)
+    if (!object && this.#owners.length > 0) return makeClaim(ref, this.#request, this.#objects, this.#owners)
     const read = object ? readClaimObject(ref, object) : 'it does not exist'
     const problem = typeof read === 'string' ? read : read.isDeleting ? 'it is being deleted' : undefined
     if (problem !== undefined) {
@@ -128,17 +129,4 @@ function otherNetwork(
 ): string | undefined {
   if (!network || network === name || network === networkName) return undefined
   return `IPAMClaim ${ref.namespace}/${ref.name} is of the network ${network}, not ${name}`
-}
-
-/** The reference to the Pod of a row. */
-export function podRefOf(podref: string): ObjectRef | undefined {
-  const pod = readPodref(podref)
-  const { apiVersion, kind } = Pod.info
-  return pod && { apiVersion, kind, namespace: pod.namespace, name: pod.name }
-}
-
-/** Whether all containers of a Pod have ended. */
-export function isCompleted(pod: KubeObject): boolean {
-  const { phase } = (pod.status ?? {}) as { readonly phase?: string }
-  return phase === 'Succeeded' || phase === 'Failed'
 }

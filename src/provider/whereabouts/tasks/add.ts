@@ -1,6 +1,6 @@
 import * as Address from '../../../cidr/nouns/address.js'
 import * as Prefix from '../../../cidr/nouns/prefix.js'
-import { formatRef, refOf } from '../../../crd/meta/object.js'
+import { formatRef, type KindInfo, refOf } from '../../../crd/meta/object.js'
 import { OverlappingRangeIPReservation } from '../../../crd/whereabouts/index.js'
 import { check, type KindOf } from '../../../errors/check.js'
 import { type Change, type Effect, guard, type Step, type Task, type TaskTime } from '../../../plan/index.js'
@@ -25,9 +25,18 @@ export interface AddOptions {
    * old name, whose container may still run, would give its address to the new Pod.
    */
   readonly sticky?: Stickiness | undefined
+  /**
+   * The kinds that can own a claim which the ADD makes. It makes the claim of the interface if that
+   * does not exist, with the owners of the annotation `ipam-kit.dev/claim-owner` of its Pod. Default
+   * none: an ADD makes no claim.
+   */
+  readonly claimOwners?: readonly KindInfo[] | undefined
 }
 
-const ADD_OPTIONS: KindOf<AddOptions> = { sticky: ['one?', { container: 1, pod: 1 }] }
+const ADD_OPTIONS: KindOf<AddOptions> = {
+  sticky: ['one?', { container: 1, pod: 1 }],
+  claimOwners: ['list?', ['open', { apiVersion: 'text', kind: 'text' }]],
+}
 
 /** With more conflicts than this, the task rolls back and ends. */
 const MOST_CONFLICTS = 60
@@ -80,7 +89,7 @@ export class AddTask implements Task<AddOutcome> {
   #failed: AddOutcome | undefined
   #isListed = false
 
-  constructor(request: InterfaceRequest, { sticky = 'container' }: AddOptions, other?: OtherSide) {
+  constructor(request: InterfaceRequest, { sticky = 'container', claimOwners = [] }: AddOptions, other?: OtherSide) {
     this.#request = request
     this.#owner = ownerOf(request)
     this.#sticky = sticky
@@ -92,7 +101,7 @@ export class AddTask implements Task<AddOutcome> {
       namespace,
       networkName: config.networkName,
     })
-    this.#claim = new AddClaim(request, this.#objects)
+    this.#claim = new AddClaim(request, this.#objects, claimOwners)
     this.#pod = new OwnPod(request, this.#objects)
   }
 

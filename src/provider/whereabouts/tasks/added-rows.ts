@@ -3,10 +3,10 @@ import { formatRef, type ObjectRef } from '../../../crd/meta/object.js'
 import type { PoolRow } from '../../../crd/whereabouts/index.js'
 import { deleteObject, type Effect, patchObject } from '../../../plan/index.js'
 import type { RowOwner } from '../choose/owner.js'
-import { isCompleted, podRefOf } from './add-claim.js'
 import type { Assignment } from './assignment.js'
 import type { ClaimReading } from './holder.js'
 import type { TaskObjects } from './objects.js'
+import { isCompleted, podRefOf } from './pods.js'
 import { idleRow, poolEffect, type RowChange, returnedRow } from './row-effects.js'
 
 interface AddedRow {

@@ -1,11 +1,8 @@
-import type { KubeObject } from '../../../crd/meta/object.js'
-import { podRefOf, type Stop } from './add-claim.js'
 import type { Assignment } from './assignment.js'
 import type { TaskObjects } from './objects.js'
+import { podRefOf, uidsOf } from './pods.js'
 import { type InterfaceRequest, ownerOf } from './request.js'
-
-/** Where the kubelet writes the uid that runtimes know a static Pod by. */
-const MIRROR_ANNOTATION = 'kubernetes.io/config.mirror'
+import type { Stop } from './stop.js'
 
 /**
  * Whether the Pod of an ADD still exists. It is read if the ADD is about to take a row over from
@@ -39,8 +36,4 @@ export class OwnPod {
     const message = `Pod ${podref} with the uid ${podUid} does not exist any more`
     return { outcome: { kind: 'noPod', message } }
   }
-}
-
-function uidsOf({ metadata: { uid, annotations = {} } }: KubeObject): readonly (string | undefined)[] {
-  return [uid, annotations[MIRROR_ANNOTATION]]
 }
