@@ -10,6 +10,8 @@ export type PersistentClaimsOutcome =
   | { readonly kind: 'waiting'; readonly message: string }
   /** The workload cannot have some claims. */
   | { readonly kind: 'refused'; readonly message: string; readonly reasons: readonly ClaimRefusal[] }
+  /** A Pod of the machine names not all of its claims. */
+  | { readonly kind: 'missed'; readonly message: string }
   /** Claims are about to be released: the grace period is not over. */
   | { readonly kind: 'releasing'; readonly message: string }
   /** Claims are released. */

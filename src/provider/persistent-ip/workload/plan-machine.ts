@@ -3,9 +3,10 @@ import { type KubeObject, readNameKey } from '../../../crd/meta/object.js'
 import type { NetworkAttachmentDefinition } from '../../../crd/multinet/index.js'
 import { describe } from '../../../errors/index.js'
 import type { CachedObjects, EventCause, Plan, PlanTime, SentEvents } from '../../../plan/index.js'
-import { type VMClaimOptions, type VMClaims, vmClaims } from '../pod/vm-claims.js'
+import { type VMClaimOptions, type VMClaims, type VMDefinitions, vmClaims } from '../pod/vm-claims.js'
 import { type ClaimEffects, type ClaimWaits, claimEffects } from './claim-effects.js'
 import type { ClaimStep } from './claim-step.js'
+import { type MissedSources, messageOf, missedConditions, missedEvents, missedPods } from './missed-mutations.js'
 import type { PersistentClaimsOutcome } from './outcome.js'
 import { vmClaimDecision } from './vm-claim-decision.js'
 
@@ -19,6 +20,8 @@ export interface MachineCache extends VMClaimOptions {
   readonly unplugged: 'keep' | 'delete'
   /** Whether a Pod names a claim: `namespace/name`. */
   readonly isInUse: (claim: string) => boolean
+  /** Left out: Pods are not compared with the claims of their machine. */
+  readonly compared: MissedSources['pods'] | undefined
 }
 
 type ClaimsPlan = Plan<PersistentClaimsOutcome>
@@ -59,22 +62,29 @@ export function planMachine(
   const about = instance?.object ?? machine?.object
   const events = about === undefined ? [] : sent.newEvents(key, about, causesOf(decision.steps, waitsFor))
   const kept = decision.phase === 'stopped' ? 'the machine is stopped' : 'the machine has its claims'
+  const missed = decision.phase === 'running' && running !== undefined ? missedIn(running, cache) : []
   const outcome = outcomeOf(kept, decision.steps, done, waitsFor, cache.definitions === undefined)
-  return { outcome, effects: [...done.effects, ...events], requeueAfterSeconds: done.requeueAfterSeconds }
+  const conditions = cache.compared === undefined ? [] : missedConditions(decision.steps, missed, nowMs)
+  const effects = [...done.effects, ...conditions, ...events, ...missedEvents(key, missed, sent)]
+  const isAll = outcome.kind !== 'kept' || missed.length === 0
+  const said = isAll ? outcome : { kind: 'missed' as const, message: missed.map(messageOf).join('; ') }
+  return { outcome: said, effects, requeueAfterSeconds: done.requeueAfterSeconds }
+}
+
+function missedIn(instance: VirtualMachineInstance, { compared, definitions, sticky }: MachineCache) {
+  if (compared === undefined || definitions === undefined) return []
+  return missedPods(instance, { pods: compared, definitions: lookupsIn(definitions), sticky })
+}
+
+function lookupsIn(definitions: CachedObjects<NetworkAttachmentDefinition>): VMDefinitions {
+  return {
+    definition: (namespace, name) => definitions.get({ namespace, name }),
+    definitionsIn: (namespace) => definitions.by('namespace', namespace),
+  }
 }
 
 function wantedOf(instance: VirtualMachineInstance, { definitions, sticky }: MachineCache): VMClaims | undefined {
-  return (
-    definitions &&
-    vmClaims(
-      instance,
-      {
-        definition: (namespace, name) => definitions.get({ namespace, name }),
-        definitionsIn: (namespace) => definitions.by('namespace', namespace),
-      },
-      { sticky },
-    )
-  )
+  return definitions && vmClaims(instance, lookupsIn(definitions), { sticky })
 }
 
 /** The claims of the machine, and those that have the names of its claims. */

@@ -4,10 +4,18 @@ import { type KubeObject, nameKey } from '../../../crd/meta/object.js'
 import type { NetworkAttachmentDefinition } from '../../../crd/multinet/index.js'
 import { check, type KindOf } from '../../../errors/check.js'
 import { refuse } from '../../../errors/refuse.js'
-import { Absences, type Delta, definePlanner, type Planner, type PlannerWatches } from '../../../plan/index.js'
+import {
+  Absences,
+  type Delta,
+  definePlanner,
+  type Planner,
+  type PlannerContext,
+  type PlannerWatches,
+} from '../../../plan/index.js'
 import { plannerKeys } from '../../../plan/planner-keys.js'
 import type { VMClaimOptions } from '../pod/vm-claims.js'
 import type { ClaimWaits } from './claim-effects.js'
+import { missedKey } from './missed-mutations.js'
 import type { PersistentClaimsOutcome } from './outcome.js'
 import { type MachineCache, planMachine } from './plan-machine.js'
 import { vmsOfClaim } from './vm-claim-decision.js'
@@ -41,6 +49,12 @@ export interface PersistentClaimsOptions extends VMClaimOptions {
    * seconds, from 0 to 86,400. Default 5.
    */
   readonly graceSeconds?: number | undefined
+  /**
+   * Whether the Pods of a machine are compared with its claims. `report`: a Pod that does not name
+   * a claim, as the webhook did not see it, gets an Event, and the claim the condition
+   * `MutationMissed`. Default `ignore`: no Pod is watched for it.
+   */
+  readonly missedMutations?: 'ignore' | 'report' | undefined
 }
 
 const OPTIONS: KindOf<PersistentClaimsOptions> = {
@@ -48,6 +62,7 @@ const OPTIONS: KindOf<PersistentClaimsOptions> = {
   namespace: 'text?',
   unplugged: ['one?', { keep: 1, delete: 1 }],
   graceSeconds: 'number?',
+  missedMutations: ['one?', { ignore: 1, report: 1 }],
   sticky: 'function?',
 }
 
@@ -79,11 +94,12 @@ interface State extends ClaimWaits {
  */
 export function persistentClaims(options: PersistentClaimsOptions = {}): Planner<PersistentClaimsOutcome> {
   check('persistentClaims', 'options', options, OPTIONS)
-  const { enabled = true, namespace, unplugged = 'keep', graceSeconds = 5, sticky } = options
+  const { enabled = true, namespace, unplugged = 'keep', graceSeconds = 5, sticky, missedMutations } = options
   if (!(graceSeconds >= 0 && graceSeconds <= 86_400)) {
     refuse('persistentClaims', 'graceSeconds', 'seconds, 0 to 86400', graceSeconds)
   }
   const removes = enabled && unplugged === 'delete'
+  const compares = enabled && missedMutations === 'report'
   const [machines, instances] = [machineWatch(namespace), instanceWatch(namespace)]
   const [claims, definitions, pods] = [claimWatch(namespace), definitionWatch(), podWatch(namespace, VM_PODS)]
   const watches: PlannerWatches = {
@@ -91,14 +107,15 @@ export function persistentClaims(options: PersistentClaimsOptions = {}): Planner
     instances,
     claims,
     ...(enabled && { definitions }),
-    ...(removes && { pods }),
+    ...((removes || compares) && { pods }),
   }
   const wake = ({ ref }: Delta<unknown>) => [KEYS.format('VirtualMachine', ref)]
   return definePlanner<PersistentClaimsOutcome, PlannerWatches, State>({
     name: 'persistent-claims',
     watches,
     state(objects) {
-      const named = removes ? objects.open(pods) : undefined
+      const opened = removes || compares ? objects.open(pods) : undefined
+      const named = removes ? opened : undefined
       return {
         cache: {
           machines: objects.open(machines),
@@ -107,6 +124,7 @@ export function persistentClaims(options: PersistentClaimsOptions = {}): Planner
           definitions: enabled ? objects.open(definitions) : undefined,
           unplugged,
           sticky,
+          compared: compares ? opened : undefined,
           isInUse: (claim) => named === undefined || isNamed(claim, (index) => named.countBy('claim', index)),
         },
         absences: new Absences(graceSeconds),
@@ -125,8 +143,12 @@ export function persistentClaims(options: PersistentClaimsOptions = {}): Planner
         definitions: (delta: Delta<NetworkAttachmentDefinition>, { state }: { readonly state: State }) =>
           keysOfDefinition(delta, state.cache),
       }),
-      ...(removes && {
-        pods: (delta: Delta<ClaimPod>, { state }: { readonly state: State }) => keysOfPod(delta, state.cache),
+      ...((removes || compares) && {
+        pods: (delta: Delta<ClaimPod>, { state, sent }: PlannerContext<PlannerWatches, State>) => {
+          const keys = compares ? machinesOfPod(delta) : []
+          if (delta.now === undefined) for (const key of keys) sent.forget(missedKey(key, delta.ref.name))
+          return [...new Set([...keys, ...keysOfPod(delta, state.cache)])]
+        },
       }),
     },
     plan(key, { state, sent }, time) {
@@ -158,6 +180,11 @@ function keysOfDefinition({ ref }: Delta<NetworkAttachmentDefinition>, { instanc
   const named = instances.by('nad', nameKey(ref))
   const inNamespace = instances.by('nad', `${ref.namespace ?? ''}/`)
   return [...new Set([...named, ...inNamespace])].map(({ metadata }) => KEYS.format('VirtualMachine', metadata))
+}
+
+function machinesOfPod({ ref, before, now }: Delta<ClaimPod>): readonly string[] {
+  const machines = [before, now].flatMap((entry) => (entry?.ok === true ? (entry.value.machine ?? []) : []))
+  return [...new Set(machines)].map((name) => KEYS.format('VirtualMachine', { ...ref, name }))
 }
 
 /** The machines of the claims that a Pod has named and no longer names. */

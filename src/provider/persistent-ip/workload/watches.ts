@@ -1,6 +1,6 @@
 import { Pod } from '../../../crd/core/index.js'
 import { IPAMClaim, PRIMARY_CLAIM_ANNOTATION, vmClaimName } from '../../../crd/ipamclaims/index.js'
-import { VirtualMachine, VirtualMachineInstance } from '../../../crd/kubevirt/index.js'
+import { VirtualMachine, VirtualMachineInstance, VM_POD_ANNOTATION } from '../../../crd/kubevirt/index.js'
 import { asObject } from '../../../crd/meta/json.js'
 import { isDeleting, type KindInfo, type KubeObject } from '../../../crd/meta/object.js'
 import {
@@ -67,6 +67,8 @@ export interface ClaimPod {
    * The annotation with the owners of its claims. Left out: a virtual machine has them, or none.
    */
   readonly owners?: string | undefined
+  /** The machine that runs in it. Left out: it has none, has ended, or is being deleted. */
+  readonly machine?: string | undefined
   /**
    * The claims that it names. One without a name: its annotations cannot be read. Empty for a Pod
    * that has ended.
@@ -100,6 +102,7 @@ export function podWatch(
     parse: (object) => ({ ok: true, value: claimPod(object) }),
     indexes: {
       claim: ({ namespace: space, claims }) => claims.map(({ claim }) => `${space}/${claim}`),
+      machine: ({ namespace: space, machine }) => (machine === undefined ? [] : [`${space}/${machine}`]),
       nad: (pod) => pod.claims.map(({ nad = `${pod.namespace}/` }) => nad),
       owner: ({ namespace: space, owners = '' }) => owners.split(',').map((owner) => `${space} ${owner.trim()}`),
     },
@@ -114,7 +117,13 @@ export function claimsOfPod(entry: Parsed<ClaimPod> | undefined): readonly strin
 }
 
 /** The annotations of a Pod that claims depend on. */
-const READ = [NETWORKS_ANNOTATION, DEFAULT_NETWORK_ANNOTATION, PRIMARY_CLAIM_ANNOTATION, CLAIM_OWNER_ANNOTATION]
+const READ = [
+  NETWORKS_ANNOTATION,
+  DEFAULT_NETWORK_ANNOTATION,
+  PRIMARY_CLAIM_ANNOTATION,
+  CLAIM_OWNER_ANNOTATION,
+  VM_POD_ANNOTATION,
+]
 
 function trimmed({ apiVersion, kind, metadata, status }: KubeObject): KubeObject {
   const { name, namespace, uid, resourceVersion, labels, creationTimestamp, deletionTimestamp } = metadata
@@ -137,15 +146,19 @@ function claimPod(pod: KubeObject): ClaimPod {
   const { namespace = '', name, creationTimestamp: createdAt = '', annotations = {} } = pod.metadata
   const phase = asObject(pod.status)?.phase
   const owners = annotations[CLAIM_OWNER_ANNOTATION]
+  const hasEnded = phase === 'Succeeded' || phase === 'Failed'
+  const machine = hasEnded || isDeleting(pod) ? undefined : annotations[VM_POD_ANNOTATION]
   return {
     ...{ namespace, name, createdAt },
     isDeleting: isDeleting(pod),
     ...(owners !== undefined && { owners }),
-    claims: phase === 'Succeeded' || phase === 'Failed' ? [] : namedClaims(namespace, annotations),
+    ...(machine !== undefined && { machine }),
+    claims: hasEnded ? [] : namedClaims(namespace, annotations),
   }
 }
 
-function namedClaims(namespace: string, annotations: { readonly [key: string]: string }): readonly NamedClaim[] {
+/** The claims that the annotations of a Pod name. */
+export function namedClaims(namespace: string, annotations: { readonly [key: string]: string }): readonly NamedClaim[] {
   const selection = (key: string) => readNetworkSelection(annotations[key] ?? '', namespace)
   const [networks, primary] = [selection(NETWORKS_ANNOTATION), selection(DEFAULT_NETWORK_ANNOTATION)]
   if (!networks.ok || !primary.ok) return [{ claim: UNREAD }]
