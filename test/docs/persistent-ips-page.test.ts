@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { ADDRESS_FLAGS, CLAIM_FLAGS } from '../../docs/examples/persistent-ip/flags.js'
+import { machineStates, meaningsOf } from './persistent-ips-tables.js'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const page = readFileSync(`${root}docs/guides/persistent-ips.md`, 'utf8')
@@ -52,3 +53,35 @@ test('the command of the image builds the programs', async () => {
     rmSync(folder, { recursive: true })
   }
 }, 60_000)
+
+/** The rows of each table of a section. */
+function tablesOf(heading: string): readonly (readonly (readonly string[])[])[] {
+  const part = page.split(/^## /m).find((each) => each.startsWith(`${heading}\n`)) ?? ''
+  return [...part.matchAll(/^\|.*\n\|[-|]+\n((?:\|.*\n)+)/gm)].map(([, rows = '']) =>
+    rows
+      .trimEnd()
+      .split('\n')
+      .map((row) => row.slice(2, -2).split(' | ')),
+  )
+}
+
+test.each<readonly [type: string, file: string, ...places: (readonly [heading: string, table: number])[]]>([
+  ['ClaimSupport', 'network/definition.ts', ['Read a network', 0]],
+  [
+    'ClaimRefusal',
+    'workload/claim-step.ts',
+    ['Make the claims of virtual machines', 1],
+    ['Make the claims of any workload', 2],
+  ],
+  ['DefaultRoute', 'guest/guest-network.ts', ['Configure a guest without DHCP', 1]],
+  ['GuestProblemReason', 'guest/guest-network.ts', ['Configure a guest without DHCP', 2]],
+  ['ClaimReason', 'serving/claim-plan.ts', ['Decide what a claim has', 0]],
+  ['PodRefusalReason', 'serving/claim-plan.ts', ['Decide what a claim has', 1]],
+])('the table of %s has the meanings that the code says', (type, file, ...places) => {
+  const rows = places.flatMap(([heading, table]) => tablesOf(heading)[table] ?? [])
+  expect(rows).toEqual(meaningsOf(file, type).map(([name, meaning]) => [`\`${name}\``, meaning]))
+})
+
+test('the states of a machine are those that the code decides', () => {
+  expect(tablesOf('Make the claims of virtual machines')[0]).toEqual(machineStates())
+})

@@ -76,8 +76,16 @@ export type NetworkTopology = 'layer2' | 'layer3' | 'localnet'
 export type NetworkAddressing = 'subnets' | 'none' | 'dhcp' | 'external' | 'plugin'
 
 /**
- * Whether claims hold addresses of a network: `honoured`, or the reason why not. `fullyExcluded`:
- * the excluded subnets cover all subnets.
+ * Whether claims hold addresses of a network, or the reason why not.
+ *
+ * - `honoured`: claims hold addresses of the network
+ * - `notAllowed`: `allowPersistentIPs` is not set
+ * - `defaultNetwork`: it is the default network of the cluster
+ * - `layer3`: addresses belong to Nodes
+ * - `noSubnets`: the network has no addresses
+ * - `fullyExcluded`: the excluded subnets cover all subnets
+ * - `dhcp`: a DHCP server gives the addresses, and the guest has the lease
+ * - `external`: an external IPAM gives the addresses
  */
 export type ClaimSupport =
   | 'honoured'

@@ -46,7 +46,7 @@ export interface ClaimSituation {
 /**
  * Why a claim has its addresses, or has none. The first five are those of OVN-Kubernetes.
  *
- * - `SuccessfulAllocation`: it has them
+ * - `SuccessfulAllocation`: the claim has its addresses
  * - `SubnetExhausted`: a family of the network has no free address
  * - `IPAddressConflict`: another holder has an address of the claim, or one that is asked for
  * - `MACAddressConflict`: another Pod has the MAC address that the first Pod of the claim asks for
@@ -66,7 +66,8 @@ export type ClaimReason =
 /**
  * Why a Pod gets nothing of a claim, although the claim is as it should be.
  *
- * - `ClaimTerminating`: the claim is being deleted, and the Pod does not have its addresses yet
+ * - `ClaimTerminating`: the claim is being deleted, and the Pod does not have its addresses yet.
+ *   `terminatingClaim: 'serve'` gives them, as upstream does
  * - `SharedByInterfaces`: two interfaces of the Pod name the claim
  * - `AddressesDiffer`: the Pod has other addresses. Those of the claim are never overwritten
  * - `MACAddressConflict`: another Pod has the MAC address that it asks for

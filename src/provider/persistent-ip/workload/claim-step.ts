@@ -60,7 +60,7 @@ export type ClaimProof =
 /**
  * Why a workload cannot have a claim.
  *
- * - `ClaimTerminating`: the claim is being deleted. Its addresses may be given to others after that
+ * - `ClaimTerminating`: the claim is being deleted. The next one is made when it does not exist
  * - `OwnerMismatch`: the claim has another owner, none or several
  * - `NetworkMismatch`: the claim is of another network than the interface
  * - `NameConflict`: another network of the workload has the name of the claim
