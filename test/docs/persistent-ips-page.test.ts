@@ -65,19 +65,26 @@ function tablesOf(heading: string): readonly (readonly (readonly string[])[])[] 
   )
 }
 
-test.each<readonly [type: string, file: string, ...places: (readonly [heading: string, table: number])[]]>([
-  ['ClaimSupport', 'network/definition.ts', ['Read a network', 0]],
-  [
-    'ClaimRefusal',
-    'workload/claim-step.ts',
-    ['Make the claims of virtual machines', 1],
-    ['Make the claims of any workload', 2],
-  ],
-  ['DefaultRoute', 'guest/guest-network.ts', ['Configure a guest without DHCP', 1]],
-  ['GuestProblemReason', 'guest/guest-network.ts', ['Configure a guest without DHCP', 2]],
-  ['ClaimReason', 'serving/claim-plan.ts', ['Decide what a claim has', 0]],
-  ['PodRefusalReason', 'serving/claim-plan.ts', ['Decide what a claim has', 1]],
-])('the table of %s has the meanings that the code says', (type, file, ...places) => {
+const SUPPORT: readonly Place[] = [['Read a network', 0]]
+const REFUSALS: readonly Place[] = [
+  ['Make the claims of virtual machines', 1],
+  ['Make the claims of any workload', 2],
+]
+const ROUTES: readonly Place[] = [['Configure a guest without DHCP', 1]]
+const GUESTS: readonly Place[] = [['Configure a guest without DHCP', 2]]
+const CLAIMS: readonly Place[] = [['Decide what a claim has', 0]]
+const PODS: readonly Place[] = [['Decide what a claim has', 1]]
+/** A heading, and the index of a table below it. */
+type Place = readonly [heading: string, table: number]
+
+test.each([
+  ['ClaimSupport', 'network/definition.ts', SUPPORT],
+  ['ClaimRefusal', 'workload/claim-step.ts', REFUSALS],
+  ['DefaultRoute', 'guest/guest-network.ts', ROUTES],
+  ['GuestProblemReason', 'guest/guest-network.ts', GUESTS],
+  ['ClaimReason', 'serving/claim-plan.ts', CLAIMS],
+  ['PodRefusalReason', 'serving/claim-plan.ts', PODS],
+] as const)('the table of %s has the meanings that the code says', (type, file, places) => {
   const rows = places.flatMap(([heading, table]) => tablesOf(heading)[table] ?? [])
   expect(rows).toEqual(meaningsOf(file, type).map(([name, meaning]) => [`\`${name}\``, meaning]))
 })

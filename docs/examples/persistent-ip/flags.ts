@@ -32,6 +32,8 @@ export const CLAIM_FLAGS = {
   owners: { type: 'string', default: '' },
   /** What happens with the claim of an interface that is unplugged. */
   unplugged: { type: 'string', default: 'keep' },
+  /** What happens with a Pod of a machine that the webhook has not seen. */
+  'missed-mutations': { type: 'string', default: 'ignore' },
   /** For how many seconds the owner of a claim has to be missing. */
   grace: { type: 'string', default: '5' },
   /** The port of the webhook; 0: it is not served. */
@@ -69,10 +71,11 @@ export function claimWorkOf(values: FlagValues<typeof CLAIM_FLAGS>): ClaimWork {
   const graceSeconds = numberOf(values, 'grace', 'seconds, 0 to 86400', (n) => isWhole(n, 0, 86_400))
   const port = numberOf(values, 'webhook', 'a port from 1 to 65535, or 0 for none', (n) => isWhole(n, 0, 65_535))
   const unplugged = oneOf(values, 'unplugged', ['keep', 'delete'])
+  const missedMutations = oneOf(values, 'missed-mutations', ['ignore', 'report'])
   const failurePolicy = oneOf(values, 'failure-policy', ['Ignore', 'Fail'])
   const kinds = ownerKinds(values.owners ?? '')
   const planners: readonly Planner<Outcome>[] = [
-    ...(kubevirt ? [persistentClaims({ enabled, unplugged, graceSeconds })] : []),
+    ...(kubevirt ? [persistentClaims({ enabled, unplugged, missedMutations, graceSeconds })] : []),
     ...(kinds.length > 0 ? [workloadClaims({ kinds, enabled, graceSeconds })] : []),
   ]
   if (planners.length === 0) throw new FlagError('--no-kubevirt without --owners leaves nothing to do')
@@ -111,6 +114,8 @@ export const ADDRESS_FLAGS = {
   'static-requests': { type: 'boolean', default: false },
   /** The namespace of the definition of the default network. */
   'default-network-namespace': { type: 'string', default: 'ovn-kubernetes' },
+  /** The names of the networks of several clusters, with commas between them. */
+  stretched: { type: 'string', default: '' },
   /** What says which address is whose: claims and Pods, or blocks. */
   ledger: { type: 'string', default: 'objects' },
   /** With blocks: after how many seconds without its claim a row is removed. */
@@ -132,7 +137,9 @@ export function addressWorkOf(
   const { enabled, 'static-requests': staticRequests, 'default-network-namespace': namespace = '' } = values
   if (namespace === '') throw new FlagError('--default-network-namespace () must be the name of a namespace')
   const terminatingClaim = oneOf(values, 'terminating-claims', ['refuse', 'serve'])
-  const options = { enabled, terminatingClaim, staticRequests, defaultNetworkNamespace: namespace }
+  const networks = (values.stretched ?? '').split(',').map((each) => each.trim())
+  const stretched = networks.filter((each) => each !== '')
+  const options = { enabled, terminatingClaim, staticRequests, defaultNetworkNamespace: namespace, stretched }
   const graceSeconds = numberOf(values, 'sweep-after', 'seconds, 0 to 86400', (n) => isWhole(n, 0, 86_400))
   const emptySeconds = numberOf(values, 'empty-after', 'seconds, 0 to 86400', (n) => isWhole(n, 0, 86_400))
   if (oneOf(values, 'ledger', ['objects', 'blocks']) === 'objects') return { planners: [persistentIPs(options)] }

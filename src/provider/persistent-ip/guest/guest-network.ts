@@ -119,8 +119,8 @@ interface Ready {
  * A gateway counts for an interface that has an address of its family. One that is the address of
  * the guest itself does not count.
  *
- * @throws IpamError `INVALID_ARGUMENT` for an interface of another form, or a `defaultRoute` that is
- * no network of the guest
+ * @throws IpamError `INVALID_ARGUMENT` for an interface of another form, or a `defaultRoute` that
+ * is no network of the guest
  * @example
  * import { unwrap } from 'ipam-kit/errors'
  * const config = JSON.stringify({

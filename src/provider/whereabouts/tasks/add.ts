@@ -27,8 +27,8 @@ export interface AddOptions {
   readonly sticky?: Stickiness | undefined
   /**
    * The kinds that can own a claim which the ADD makes. It makes the claim of the interface if that
-   * does not exist, with the owners of the annotation `ipam-kit.dev/claim-owner` of its Pod. Default
-   * none: an ADD makes no claim.
+   * does not exist, with the owners of the annotation `ipam-kit.dev/claim-owner` of its Pod.
+   * Default none: an ADD makes no claim.
    */
   readonly claimOwners?: readonly KindInfo[] | undefined
 }
