@@ -64,6 +64,12 @@ describe('the flags of the programs of persistent IPs', () => {
     expect(watched(claimWork().planners[0])).not.toContain('Pod')
   })
 
+  test('--missed-mutations report reads Pods, and --stretched names networks', () => {
+    expect(watched(claimWork('--missed-mutations=report').planners[0])).toContain('Pod')
+    expect(() => claimWork('--missed-mutations=x')).toThrow(/^--missed-mutations \(x\) must be ignore or report$/)
+    expect(addressPlanner('--stretched=lab, wan')?.name).toBe('persistent-ips')
+  })
+
   test.each([
     [['--no-kubevirt'], /^--no-kubevirt without --owners leaves nothing to do$/],
     [['--owners=StatefulSet'], /^--owners \(StatefulSet\) must be GROUP\/VERSION\/PLURAL\/KIND, such as/],

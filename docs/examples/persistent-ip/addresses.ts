@@ -4,7 +4,8 @@
 // networks of layer2 and localnet.
 //
 //   KUBECONFIG=... tsx addresses.ts [--no-enabled] [--terminating-claims refuse|serve]
-//   [--static-requests] [--default-network-namespace NS] [--stretched NETWORK,...] [--metrics PORT] [--concurrency N]
+//   [--static-requests] [--default-network-namespace NS] [--stretched NETWORK,...]
+//   [--metrics PORT] [--concurrency N]
 //   [--ledger blocks [--sweep-after SECONDS] [--empty-after SECONDS]]
 //       [--leader-elect [--namespace NS] [--lease-duration S] [--renew-deadline S] [--retry-period
 //       S]]

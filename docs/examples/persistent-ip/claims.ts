@@ -3,8 +3,9 @@
 // an API server, through @kubernetes/client-node. It takes the place of ipam-extensions.
 //
 //   KUBECONFIG=... tsx claims.ts [--no-enabled] [--no-kubevirt] [--owners GROUP/VERSION/PLURAL/KIND,...]
-//   [--unplugged keep|delete] [--missed-mutations ignore|report] [--grace SECONDS] [--webhook PORT] [--certificates FOLDER]
-//   [--failure-policy Ignore|Fail] [--metrics PORT] [--concurrency N]
+//   [--unplugged keep|delete] [--missed-mutations ignore|report] [--grace SECONDS]
+//   [--webhook PORT] [--certificates FOLDER] [--failure-policy Ignore|Fail] [--metrics PORT]
+//   [--concurrency N]
 //       [--leader-elect [--namespace NS] [--lease-duration S] [--renew-deadline S] [--retry-period
 //       S]]
 //
