@@ -60,10 +60,14 @@ describe('a status that a tenant edits', () => {
     expect(world.holders().filter((text) => text.includes('vm1'))).toEqual([])
   })
 
-  test('of a network that gives other addresses counts as it is', async () => {
-    const world = await new ServingWorld().put(ovnNad('blue'), claimOf('vm1.blue', { ips: ['10.9.9.9/29'] }))
+  test.each([
+    ['of a network that gives other addresses', ['10.9.9.9/29'], 'OutsideNetwork'],
+    ['with the length 0', ['10.0.0.4/0'], 'InternalError'],
+    ['with an address twice', ['10.0.0.4/29', '10.0.0.4/29'], 'InternalError'],
+  ])('%s counts as it is', async (_, ips, reason) => {
+    const world = await new ServingWorld().put(ovnNad('blue'), claimOf('vm1.blue', { ips }))
     await (await world.put(podIn('p1', ['blue:vm1.blue']))).look()
-    expect(world.outcome('IPAMClaim vm1.blue')).toBe('refused OutsideNetwork')
+    expect(world.outcome('IPAMClaim vm1.blue')).toBe(`refused ${reason}`)
     await edit(world, 'vm1.blue', [])
     await world.look()
     expect([await world.ips('vm1.blue'), await world.has('p1')]).toEqual([[ONE], [ONE]])

@@ -84,6 +84,11 @@ describe('what an interface of a Pod gets', () => {
       { requests: addresses(...BOTH), staticRequests: 'serve', network: network({ role: 'secondary' }) },
     ],
     [
+      'no address with the length 0',
+      'refused InternalError',
+      { requests: addresses('10.0.0.5/0', 'fd00::5/124'), staticRequests: 'serve' },
+    ],
+    [
       'one family of two is asked for',
       'refused FamilyMismatch',
       { requests: addresses('10.0.0.5/28'), staticRequests: 'serve' },

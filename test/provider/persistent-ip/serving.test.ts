@@ -148,6 +148,11 @@ describe('a claim without addresses', () => {
       'Error  OutsideNetwork > ',
     ],
     ['gets no half request', { of: claim([], {}, { ipRequests: ['10.0.0.2/29'] }) }, 'Error  FamilyMismatch > '],
+    [
+      'gets no request with the length 0',
+      { of: claim([], {}, { ipRequests: ['10.0.0.2/0', OWN[1]!] }) },
+      'Error  InternalError > ',
+    ],
     ['gets no request that is no address', { of: claim([], {}, { ipRequests: ['x'] }) }, 'Error  InternalError > '],
     ['that is being deleted gets none (T1)', { of: claim([], GOING) }, 'Releasing  - > p:ClaimTerminating'],
     [
@@ -182,10 +187,11 @@ describe('a claim with addresses', () => {
       `Bound ${HAS} > p, q`,
     ],
     [
-      'gives one that it has twice once',
-      { of: claim(['10.0.0.2/29', '10.0.0.2/29']) },
-      'Bound 10.0.0.2/29 SuccessfulAllocation > p',
+      'gives none if it has one twice',
+      { of: claim(['10.0.0.2/29', '10.0.0.2']) },
+      'Error 10.0.0.2/29 10.0.0.2/29 InternalError > ',
     ],
+    ['gives none with the length 0', { of: claim(['10.0.0.2/0']) }, 'Error 10.0.0.2/0 InternalError > '],
     ['is not extended', { of: claim(OWN.slice(0, 1)) }, 'Bound 10.0.0.2/29 SuccessfulAllocation > p'],
     [
       'keeps them if another holder has one',

@@ -50,7 +50,7 @@ export interface ClaimSituation {
  * - `SubnetExhausted`: a family of the network has no free address
  * - `IPAddressConflict`: another holder has an address of the claim, or one that is asked for
  * - `MACAddressConflict`: another Pod has the MAC address that the first Pod of the claim asks for
- * - `InternalError`: a text of the claim is no address
+ * - `InternalError`: a text of the claim is no address, has the length 0, or has an address again
  * - `OutsideNetwork`: the network does not give an address of the claim, or one that is asked for
  * - `FamilyMismatch`: the request has not one address of each family of the network
  */
@@ -152,7 +152,7 @@ export function claimPlan(situation: ClaimSituation): ClaimPlan {
   const read = claimAddresses(claim)
   if (!read.ok) return failed(situation, 'InternalError', describe(read.failure))
   const view = { ...situation, space: networkSpace(network) }
-  return read.value.length > 0 ? kept(distinct(read.value), view) : chosen(view)
+  return read.value.length > 0 ? kept(read.value, view) : chosen(view)
 }
 
 const SITUATION = [
@@ -179,11 +179,6 @@ function kept(own: readonly InterfaceAddress[], view: View): ClaimPlan {
   const problem = problemOf(own, view)
   if (problem !== undefined) return { ...failed(view, ...problem), addresses }
   return allocated(addresses, view)
-}
-
-/** A status that is edited by hand may have an address twice. */
-function distinct(own: readonly InterfaceAddress[]): readonly InterfaceAddress[] {
-  return own.filter(({ address }, index) => own.findIndex((one) => Address.equals(one.address, address)) === index)
 }
 
 /** A claim without addresses. */
@@ -316,10 +311,22 @@ function problemOf(
   addresses: readonly InterfaceAddress[],
   { space, isTaken, network }: View,
 ): readonly [ClaimReason, string] | undefined {
+  const flaw = flawOf(addresses)
+  if (flaw !== undefined) return ['InternalError', flaw]
   const outside = addresses.find(({ address }) => !RangeSet.contains(space.addresses, address))
   if (outside !== undefined) return ['OutsideNetwork', `the network ${network.name} does not give ${textOf(outside)}`]
   const taken = addresses.find(({ address }) => isTaken(address))
   return taken && ['IPAddressConflict', `another holder has ${textOf(taken)}`]
+}
+
+/** What is wrong with addresses in any network: one would make all others local, or is there again. */
+export function flawOf(addresses: readonly InterfaceAddress[]): string | undefined {
+  const wide = addresses.find(({ prefixLength }) => prefixLength === 0)
+  if (wide !== undefined) return `${textOf(wide)} has the prefix length 0`
+  const again = addresses.find(
+    ({ address }, index) => addresses.findIndex((one) => Address.equals(one.address, address)) < index,
+  )
+  return again && `${textOf(again)} is an address that the list has twice`
 }
 
 function isOf(family: 4 | 6) {

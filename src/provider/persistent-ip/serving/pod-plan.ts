@@ -6,7 +6,7 @@ import { mac as macSchema } from '../../../crd/multinet/read-json.js'
 import { check } from '../../../errors/check.js'
 import { refuse } from '../../../errors/refuse.js'
 import type { NetworkDefinition } from '../network/definition.js'
-import { type ClaimPlan, type ClaimReason, macConflict, type PodRefusalReason } from './claim-plan.js'
+import { type ClaimPlan, type ClaimReason, flawOf, macConflict, type PodRefusalReason } from './claim-plan.js'
 import { macFor } from './mac-address.js'
 import { familiesOf, networkSpace, withLength } from './space.js'
 
@@ -181,6 +181,8 @@ function free({ next, network }: PodSituation): Given | Refused {
 function problemOf(asked: readonly InterfaceAddress[], situation: PodSituation): Refused | undefined {
   const { network } = situation
   const families = familiesOf(network)
+  const flaw = flawOf(asked)
+  if (flaw !== undefined) return refused('InternalError', flaw)
   if (network.claims !== 'defaultNetwork') {
     const isWhole =
       asked.length === families.length &&

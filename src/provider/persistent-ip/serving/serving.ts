@@ -16,6 +16,7 @@ import type {
   PlannerWatches,
   PlanTime,
 } from '../../../plan/index.js'
+import { flawOf } from './claim-plan.js'
 import { EditedClaims } from './edited-claims.js'
 import { holdingsOfClaim, holdingsOfPod, hostOf, KEYS } from './holds.js'
 import { decides, nameOfPod, networkNamed } from './networks.js'
@@ -169,7 +170,7 @@ function grants(
   const name = asObject(spec)?.network
   const network = typeof name === 'string' ? networkNamed(name, cache) : undefined
   const read = claimAddresses({ metadata, status: { ips } })
-  if (network?.definition.claims !== 'honoured' || !read.ok) return false
+  if (network?.definition.claims !== 'honoured' || !read.ok || flawOf(read.value) !== undefined) return false
   const [{ addresses }, ledger] = [networkSpace(network.definition), holdings.ledger(network.definition.name)]
   return read.value.every(
     ({ address }) =>

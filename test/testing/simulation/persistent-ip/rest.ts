@@ -79,8 +79,8 @@ function claimReason(
   }
   const others = view.held.filter((each) => each.network === network && each.holder !== claim)
   if (ips.length > 0) {
-    const bad = ips.find((ip) => !READABLE.test(ip))
-    if (bad !== undefined) return refusedIn(claim, 'InternalError')
+    const isBad = ips.some((ip) => !READABLE.test(ip) || ip.endsWith('/0'))
+    if (isBad || new Set(ips.map(addressOf)).size < ips.length) return refusedIn(claim, 'InternalError')
     const { addresses } = networkSpace(definition)
     if (ips.some((ip) => !RangeSet.contains(addresses, Address.parse(addressOf(ip)))))
       return refusedIn(claim, 'OutsideNetwork')

@@ -69,7 +69,8 @@ export class PersistentIPRules implements SimulationRules {
     const { network = '' } = now.spec as { readonly network?: string }
     // the addresses from before an edit: what a tenant has written elsewhere since does not count
     if (had.length > 0) return undefined
-    return this.#wholeProblem(name, network, has) ?? this.#takenProblem(now, name, by.knows)
+    const isBack = this.#stored.hasHad(now, has)
+    return (isBack ? undefined : this.#wholeProblem(name, network, has)) ?? this.#takenProblem(now, name, by.knows)
   }
 
   /** A claim names a Pod that runs; in a live migration the source until the target runs. */
