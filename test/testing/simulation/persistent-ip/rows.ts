@@ -16,8 +16,11 @@ interface Row {
 export function rowRest(stored: Stored): string | undefined {
   const rows = rowsOf(stored)
   const held = stored.held()
+  const networks = networksOf(stored)
+  // an address of a definition that cannot be read counts in all networks
+  const isEverywhere = ({ nad }: Held) => nad !== undefined && networks.of(nad) === undefined
   for (const { network, address, owner, uid } of rows) {
-    if (held.some((each) => each.network === network && each.address === address)) continue
+    if (held.some((each) => each.address === address && (each.network === network || isEverywhere(each)))) continue
     const object = [...stored.objects.values()].find(({ metadata }) => metadata.uid === uid)
     const isLiving = object !== undefined && !hasEnded(object)
     // a process may be about to write a Pod that names the claim

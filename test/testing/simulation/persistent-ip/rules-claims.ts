@@ -22,7 +22,7 @@ export function claimProblem(
   const lost = (finalizer: string) =>
     hasFinalizer(before, finalizer) && (now === undefined || !hasFinalizer(now, finalizer))
   const isRemoved = removesUnplugged && isUnplugged(stored, before, by.knows)
-  if (lost(VM_CLAIM_FINALIZER) && isUsed(stored, before) && !isRemoved)
+  if (lost(VM_CLAIM_FINALIZER) && isUsed(stored, before, by.knows) && !isRemoved)
     return `${name} is released while its machine uses it`
   if (lost(CLAIM_OWNER_FINALIZER) && isOwned(stored, before, by.knows)) return `${name} is released in use`
   return undefined
@@ -32,10 +32,16 @@ function isForeign({ metadata }: KubeObject): boolean {
   return metadata.labels === undefined && metadata.annotations === undefined
 }
 
-/** The uids of machines and instances that need their claims. */
-function usersOf(stored: Stored): ReadonlySet<string | undefined> {
+/**
+ * The uids of machines and instances that need their claims. An instance that is made by hand while
+ * a machine of the name is deleted counts only if the writer knew it.
+ */
+function usersOf(stored: Stored, knows = Number.POSITIVE_INFINITY): ReadonlySet<string | undefined> {
   const users = MACHINES.flatMap(([namespace, name]) => {
-    const [vm, vmi] = objectsOf(stored, namespace, name)
+    const [vm, found] = objectsOf(stored, namespace, name)
+    const { uid = '', ownerReferences = [] } = found?.metadata ?? {}
+    const isKnown = ownerReferences.length > 0 || (stored.createdAt.get(uid) ?? 0) < knows
+    const vmi = isKnown ? found : undefined
     const isEnding = vm === undefined && vmi !== undefined && isDeleting(vmi) && activeOf(vmi) === 0
     const ofVMI = isEnding ? undefined : vmi
     const ofVM = vm !== undefined && (!isDeleting(vm) || vmi !== undefined) ? vm : undefined
@@ -52,8 +58,8 @@ function activeOf(vmi: KubeObject): number {
   return Object.keys(VirtualMachineInstance.parse(vmi).status?.activePods ?? {}).length
 }
 
-function isUsed(stored: Stored, claim: KubeObject): boolean {
-  const users = usersOf(stored)
+function isUsed(stored: Stored, claim: KubeObject, knows: number): boolean {
+  const users = usersOf(stored, knows)
   return claim.metadata.ownerReferences?.some(({ uid }) => users.has(uid)) === true
 }
 

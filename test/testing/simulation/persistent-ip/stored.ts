@@ -3,9 +3,7 @@ import type { Change } from 'ipam-kit/plan'
 import { hasEnded, NETWORK_OF, NETWORKS } from './objects.js'
 
 /** An address that a claim or a Pod has. */
-export interface Held {
-  readonly network: string
-  readonly address: string
+export interface Held extends Pair {
   readonly holder: KubeObject
   /** The number of the change with which it came. */
   readonly since: number
@@ -141,6 +139,8 @@ export class Stored {
 export interface Pair {
   readonly network: string
   readonly address: string
+  /** The definition by which a Pod has it: `namespace/name`. */
+  readonly nad?: string | undefined
 }
 
 function textOf({ network, address }: Pair): string {
@@ -155,7 +155,7 @@ export function pairsOf(object: KubeObject | undefined): readonly Pair[] {
   }
   if (object?.kind !== 'Pod' || hasEnded(object)) return []
   return [...entriesOf(object)].flatMap(([key, ips]) =>
-    ips.map((ip) => ({ network: networkOf(key, ip), address: addressOf(ip) })),
+    ips.map((ip) => ({ network: networkOf(key, ip), address: addressOf(ip), nad: nadOf(key) })),
   )
 }
 
