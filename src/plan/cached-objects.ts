@@ -165,15 +165,15 @@ export class ParsedObjects<T> implements CachedObjects<T> {
   }
 
   by(index: string, key: string): readonly T[] {
-    return this.#indexes.get(index)?.bucket(key)?.values() ?? []
+    return this.#indexes.get(index)?.values(key) ?? []
   }
 
   each(index: string, key: string): Iterable<T> {
-    return this.#indexes.get(index)?.bucket(key)?.each() ?? []
+    return this.#indexes.get(index)?.each(key) ?? []
   }
 
   countBy(index: string, key: string): number {
-    return this.#indexes.get(index)?.bucket(key)?.size ?? 0
+    return this.#indexes.get(index)?.count(key) ?? 0
   }
 
   *names(): IterableIterator<string> {
@@ -242,45 +242,71 @@ function isSameVersion(left: KubeObject, right: KubeObject): boolean {
   )
 }
 
-/** Objects by the keys that a function gives. */
+type Readable<T> = Extract<Parsed<T>, { ok: true }>
+
+/**
+ * Objects by the keys that a function gives. The only one of a key is stored as it is: most indexes
+ * have thousands of keys with one object each.
+ */
 class Index<T> {
   readonly #keysOf: (value: T, object: KubeObject) => readonly string[]
-  readonly #buckets = new Map<string, Bucket<T>>()
+  readonly #places = new Map<string, Readable<T> | Bucket<T>>()
 
   constructor(keysOf: (value: T, object: KubeObject) => readonly string[]) {
     this.#keysOf = keysOf
   }
 
-  bucket(key: string): Bucket<T> | undefined {
-    return this.#buckets.get(key)
+  values(key: string): readonly T[] {
+    const place = this.#places.get(key)
+    if (place === undefined) return []
+    return place instanceof Bucket ? place.values() : [place.value]
+  }
+
+  each(key: string): Iterable<T> {
+    const place = this.#places.get(key)
+    return place instanceof Bucket ? place.each() : this.values(key)
+  }
+
+  count(key: string): number {
+    const place = this.#places.get(key)
+    return place instanceof Bucket ? place.size : Number(place !== undefined)
   }
 
   replace(name: string, before: Parsed<T> | undefined, now: Parsed<T> | undefined): void {
     const had = before?.ok === true ? this.#keysOf(before.value, before.object) : []
     const has = now?.ok === true ? this.#keysOf(now.value, now.object) : []
     const kept = had.length === 0 ? undefined : new Set(has)
-    for (const key of had) {
-      if (kept?.has(key)) continue
-      const bucket = this.#buckets.get(key)
-      bucket?.delete(name)
-      if (bucket?.size === 0) this.#buckets.delete(key)
-    }
-    if (now?.ok !== true) return
-    for (const key of has) {
-      const bucket = this.#buckets.get(key) ?? new Bucket<T>()
-      this.#buckets.set(key, bucket)
-      bucket.set(name, now)
-    }
+    for (const key of had) if (kept?.has(key) !== true) this.#remove(key, name)
+    if (now?.ok === true) for (const key of has) this.#add(key, name, now)
+  }
+
+  #add(key: string, name: string, entry: Readable<T>): void {
+    const place = this.#places.get(key)
+    if (place instanceof Bucket) place.set(name, entry)
+    else if (place === undefined || nameKey(place.object.metadata) === name) this.#places.set(key, entry)
+    else this.#places.set(key, bucketOf(place, entry))
+  }
+
+  #remove(key: string, name: string): void {
+    const place = this.#places.get(key)
+    if (place instanceof Bucket) place.delete(name)
+    if (!(place instanceof Bucket) || place.size === 0) this.#places.delete(key)
   }
 
   clear(): void {
-    this.#buckets.clear()
+    this.#places.clear()
   }
+}
+
+function bucketOf<T>(...entries: readonly Readable<T>[]): Bucket<T> {
+  const bucket = new Bucket<T>()
+  for (const entry of entries) bucket.set(nameKey(entry.object.metadata), entry)
+  return bucket
 }
 
 /** Objects under one key, sorted when asked for, and only if some came since. */
 class Bucket<T> {
-  readonly #entries = new Map<string, Extract<Parsed<T>, { ok: true }>>()
+  readonly #entries = new Map<string, Readable<T>>()
   /** The names in the order of {@link byAge}. */
   #names: readonly string[] | undefined
   #sorted: readonly T[] | undefined
@@ -289,7 +315,7 @@ class Bucket<T> {
     return this.#entries.size
   }
 
-  set(name: string, entry: Extract<Parsed<T>, { ok: true }>): void {
+  set(name: string, entry: Readable<T>): void {
     const before = this.#entries.get(name)
     // another version of an object has the age of the first
     if (before === undefined || compareAge(before.object, entry.object) !== 0) this.#names = undefined

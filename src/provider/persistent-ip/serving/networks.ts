@@ -3,7 +3,7 @@ import type { PodNetwork } from '../../../crd/multinet/index.js'
 import { describe } from '../../../errors/index.js'
 import { type Network, networkOfDefinitions } from '../network/agreement.js'
 import { type PodAttachment, type PodAttachmentOptions, podAttachments } from '../pod/attachments.js'
-import type { ServedDefinition, ServedPod, ServingCache } from './watches.js'
+import { networksOf, type ServedDefinition, type ServedPod, type ServingCache } from './watches.js'
 
 /** The network of a name, if a definition of it exists and can be read. */
 export function networkNamed(name: string, { definitions }: ServingCache): Network | undefined {
@@ -34,11 +34,13 @@ export interface PodInterfaces {
 
 /** The interfaces of a Pod, in the order of its networks. */
 export function interfacesOf(
-  { pod, nads, networks }: ServedPod,
+  served: ServedPod,
   cache: ServingCache,
   { staticRequests, defaultNetworkNamespace }: Omit<PodAttachmentOptions, 'primary'>,
 ): PodInterfaces {
   const problems: string[] = []
+  const { pod, nads } = served
+  const networks = networksOf(served)
   const primary = primaryOf(pod.metadata.namespace ?? '', cache)
   const names = new Set(primary === undefined ? [] : [primary.definition.name])
   for (const nad of nads) {

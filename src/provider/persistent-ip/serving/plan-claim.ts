@@ -16,7 +16,7 @@ import { podStage } from './pod-stage.js'
 import { addressesOf, writePod } from './pod-writes.js'
 import { type ServingContext, waitsForAddress } from './serving-context.js'
 import { writeStatus } from './status-write.js'
-import { nadOfKey, type ServedPod } from './watches.js'
+import { nadOfKey, networksOf, type ServedPod } from './watches.js'
 
 /** A Pod that names the claim, with its interfaces that do. */
 interface User {
@@ -195,7 +195,7 @@ function planOfPod(
 ): PodPlan {
   const { network, attachment, has } = interfaces[0]!
   // an interface that was unplugged may have left its addresses under the key of another one
-  const entry = served.networks.find(
+  const entry = networksOf(served).find(
     (each) => each.network !== attachment.key && network.nads.has(nadOfKey(each.network)) && hasAny(each, claim),
   )
   if (entry !== undefined) {

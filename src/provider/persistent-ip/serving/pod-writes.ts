@@ -9,7 +9,7 @@ import {
 import { type Effect, patchIfFields } from '../../../plan/index.js'
 import type { PodInterface } from './networks.js'
 import type { PodPlan } from './pod-plan.js'
-import type { ServedPod } from './watches.js'
+import { networksOf, type ServedPod } from './watches.js'
 
 /** An interface, and what it gets. */
 export interface GivenInterface {
@@ -27,12 +27,13 @@ function pathOf(annotation: string): string {
 }
 
 /** Writes what is new into the annotation of a Pod, in one patch; other entries stay. */
-export function writePod({ pod, networks }: ServedPod, given: readonly GivenInterface[]): readonly Effect[] {
+export function writePod(served: ServedPod, given: readonly GivenInterface[]): readonly Effect[] {
   const entries = given.flatMap(({ interface: { attachment, network }, plan }) =>
     plan.kind === 'given' && plan.isNew ? [[attachment.key, entryOf(plan, network.definition.role)] as const] : [],
   )
   if (entries.length === 0) return []
-  const stored = networks.map((one) => [one.network, one.stored] as const)
+  const { pod } = served
+  const stored = networksOf(served).map((one) => [one.network, one.stored] as const)
   const value = JSON.stringify(Object.fromEntries([...stored, ...entries]))
   const why = `addresses of ${entries.map(([key]) => key).join(', ')}`
   const { annotations } = pod.metadata

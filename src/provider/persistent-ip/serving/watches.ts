@@ -2,7 +2,8 @@ import { Pod } from '../../../crd/core/index.js'
 import { IPAMClaim, PRIMARY_CLAIM_ANNOTATION } from '../../../crd/ipamclaims/index.js'
 import { MIGRATED_ANNOTATION, MIGRATION_LABEL, VM_POD_ANNOTATION } from '../../../crd/kubevirt/index.js'
 import { asObject } from '../../../crd/meta/json.js'
-import type { KubeObject } from '../../../crd/meta/object.js'
+import type { Json, KubeObject } from '../../../crd/meta/object.js'
+import { sameJson } from '../../../crd/meta/patch.js'
 import {
   DEFAULT_NETWORK_ANNOTATION,
   NETWORKS_ANNOTATION,
@@ -12,7 +13,7 @@ import {
   readNetworkSelection,
   readPodNetworks,
 } from '../../../crd/multinet/index.js'
-import { describe } from '../../../errors/index.js'
+import { describe, ok, unwrap } from '../../../errors/index.js'
 import {
   type CachedObjects,
   modelWatch,
@@ -71,8 +72,8 @@ export interface ServedPod {
   readonly nads: readonly string[]
   /** The claims that it names: `namespace/name`. */
   readonly claims: readonly string[]
-  /** What it has, in the order of its annotation. */
-  readonly networks: readonly PodNetwork[]
+  /** The definitions of what it has, in the order of its annotation: `namespace/name`. */
+  readonly entries: readonly string[]
   /** The MAC addresses that it has or asks for: {@link macDigits}. */
   readonly macs: readonly string[]
 }
@@ -94,7 +95,7 @@ export function servedPodWatch(): TrimmedWatch<ServedPod> {
     indexes: {
       claim: ({ claims }) => claims,
       nad: ({ nads, pod }) => [...nads, primaryKey(pod)],
-      entry: ({ networks }) => networks.map(({ network }) => nadOfKey(network)),
+      entry: ({ entries }) => entries,
       mac: ({ macs }) => macs,
     },
   }
@@ -121,6 +122,7 @@ const READ = [
 /** The labels that are read. */
 const LABELS = [MIGRATION_LABEL]
 
+/** Without members that are `undefined`: each takes a place in thousands of objects. */
 function trimmed({ apiVersion, kind, metadata, spec, status }: KubeObject): KubeObject {
   const { name, namespace, uid, resourceVersion, creationTimestamp, deletionTimestamp, ownerReferences } = metadata
   const annotations = only(READ, metadata.annotations)
@@ -129,15 +131,18 @@ function trimmed({ apiVersion, kind, metadata, spec, status }: KubeObject): Kube
   return {
     apiVersion,
     kind,
-    metadata: {
+    metadata: defined({
       ...{ name, namespace, uid, resourceVersion, creationTimestamp, deletionTimestamp, ownerReferences },
       // a Pod without annotations gets the first one in another way
-      ...(annotations !== undefined && { annotations }),
-      ...(labels !== undefined && Object.keys(labels).length > 0 && { labels }),
-    },
-    spec: { nodeName, hostNetwork },
-    status: { phase: asObject(status)?.phase },
+      ...{ annotations, labels: labels && Object.keys(labels).length > 0 ? labels : undefined },
+    }),
+    spec: defined({ nodeName, hostNetwork }),
+    status: defined({ phase: asObject(status)?.phase }),
   }
+}
+
+function defined<T extends object>(members: T): T {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as T
 }
 
 function only(keys: readonly string[], texts: { readonly [key: string]: string } | undefined) {
@@ -154,23 +159,32 @@ function readPod(object: KubeObject): ParseResult<ServedPod> {
   if (selection?.ok !== true || primary?.ok !== true) {
     return { ok: false, problem: 'its network selection cannot be read' }
   }
-  const text = annotations[POD_NETWORKS_ANNOTATION]
-  const networks = text === undefined ? undefined : readPodNetworks(text)
-  if (networks?.ok === false) return { ok: false, problem: describe(networks.failure) }
+  const networks = readNetworks(annotations)
+  if (!networks.ok) return { ok: false, problem: describe(networks.failure) }
   const own = primary.value[0]?.ipamClaimReference ?? annotations[PRIMARY_CLAIM_ANNOTATION]
   const claims = [...selection.value.map(({ ipamClaimReference }) => ipamClaimReference), own]
   return {
     ok: true,
     value: {
-      pod: read.value,
+      // the object itself: thousands of copies cost more than all else here
+      pod: sameJson(read.value as unknown as Json, object as unknown as Json) ? (object as unknown as Pod) : read.value,
       nads: [...new Set(selection.value.map((each) => `${each.namespace}/${each.name}`))],
       claims: [
         ...new Set(claims.flatMap((claim) => (claim === undefined || claim === '' ? [] : [`${namespace}/${claim}`]))),
       ],
-      networks: networks?.value ?? [],
-      macs: macsOf([...selection.value, ...primary.value, ...(networks?.value ?? [])]),
+      entries: networks.value.map(({ network }) => nadOfKey(network)),
+      macs: macsOf([...selection.value, ...primary.value, ...networks.value]),
     },
   }
+}
+
+function readNetworks({ [POD_NETWORKS_ANNOTATION]: text }: { readonly [key: string]: string }) {
+  return text === undefined ? ok([]) : readPodNetworks(text)
+}
+
+/** What a Pod has, in the order of its annotation. O(length of the annotation). */
+export function networksOf({ pod }: ServedPod): readonly PodNetwork[] {
+  return unwrap(readNetworks(pod.metadata.annotations ?? {}))
 }
 
 function macsOf(all: readonly { readonly mac?: string | undefined }[]): readonly string[] {
