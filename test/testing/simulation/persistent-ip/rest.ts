@@ -7,6 +7,7 @@ import { rowsOf } from './rows.js'
 import {
   type Attachment,
   addressOf,
+  allocatedOf,
   attachmentsOf,
   entriesOf,
   type Held,
@@ -103,10 +104,7 @@ function claimReason(
 
 /** The condition of a claim that cannot have its addresses says why. */
 function refusedIn(claim: KubeObject, reason: string): string | undefined {
-  const { conditions = [] } = (claim.status ?? {}) as {
-    readonly conditions?: readonly { readonly type: string; readonly status: string; readonly reason: string }[]
-  }
-  const found = conditions.find(({ type }) => type === 'IPsAllocated')
+  const found = allocatedOf(claim)
   return found?.status === 'False' && found.reason === reason ? reason : undefined
 }
 

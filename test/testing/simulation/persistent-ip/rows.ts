@@ -3,7 +3,7 @@ import { IPBlock } from 'ipam-kit/crd/ipam-kit'
 import { networkSpace } from 'ipam-kit/provider/persistent-ip'
 import { networksOf } from './networks.js'
 import { hasEnded } from './objects.js'
-import { attachmentsOf, type Held, isUser, type Stored } from './stored.js'
+import { allocatedOf, attachmentsOf, type Held, isUser, type Stored } from './stored.js'
 
 interface Row {
   readonly network: string
@@ -59,13 +59,8 @@ function withoutRow(stored: Stored, held: readonly Held[], rows: readonly Row[])
 
 /** Whether a holder is planned: a Pod, or a claim that Pods use. */
 function isServedBy(holder: Held['holder'], stored: Stored): boolean {
-  if (holder.kind === 'IPAMClaim' && isRefused(holder)) return false
+  if (holder.kind === 'IPAMClaim' && allocatedOf(holder)?.status === 'False') return false
   return holder.kind === 'Pod' || stored.all('Pod').some((pod) => !hasEnded(pod) && isUser(pod, holder))
-}
-
-function isRefused({ status }: Held['holder']): boolean {
-  const { conditions = [] } = (status ?? {}) as { readonly conditions?: readonly { readonly status: string }[] }
-  return conditions.some((condition) => condition.status === 'False')
 }
 
 /** The rows of the blocks of all networks. */

@@ -8,6 +8,7 @@ import { rowRest, rowsOf } from './rows.js'
 import { claimProblem, claimRest } from './rules-claims.js'
 import {
   addressOf,
+  allocatedOf,
   attachmentsOf,
   entriesOf,
   type Held,
@@ -170,8 +171,13 @@ export class PersistentIPRules implements SimulationRules {
       if (row !== undefined && row.uid !== other.metadata.uid) return true
     }
     const [claim, pod] = one.kind === 'IPAMClaim' ? [one, other] : [other, one]
-    if (claim.kind === 'IPAMClaim') return pod.kind === 'Pod' && isUser(pod, claim)
     const claims = [...(this.#stored.past.get(`${network} ${address}`)?.values() ?? [])]
+    if (claim.kind === 'IPAMClaim' && pod.kind === 'Pod' && isUser(pod, claim)) return true
+    // one that comes with its addresses is later than one that has got them
+    const isLater = !isOurs && other.kind === 'IPAMClaim' && allocatedOf(other)?.status !== 'True'
+    if (isLater)
+      return claims.some((each) => allocatedOf(each)?.status === 'True' && (each === one || isUser(one, each)))
+    if (claim.kind === 'IPAMClaim') return false
     return claims.some((each) => isUser(one, each) && isUser(other, each))
   }
 }

@@ -174,6 +174,14 @@ export function ipsOf(claim: KubeObject): readonly string[] {
   return ips ?? []
 }
 
+/** What the condition of a claim says of its addresses. */
+export function allocatedOf({ status }: KubeObject): { readonly status: string; readonly reason: string } | undefined {
+  const { conditions = [] } = (status ?? {}) as {
+    readonly conditions?: readonly { readonly type: string; readonly status: string; readonly reason: string }[]
+  }
+  return conditions.find(({ type }) => type === 'IPsAllocated')
+}
+
 /** The addresses of a Pod, by interface. */
 export function entriesOf({ metadata }: KubeObject): ReadonlyMap<string, readonly string[]> {
   const text = metadata.annotations?.['k8s.ovn.org/pod-networks']
