@@ -2,10 +2,12 @@ import type { KubeObject } from 'ipam-kit/crd/meta'
 import { persistentIPs } from 'ipam-kit/provider/persistent-ip'
 import { describe, expect, test } from 'vitest'
 import { share } from '../setup/depth.js'
-import { library, simulatePersistentIP, type Tested } from './simulation/persistent-ip/index.js'
+import { type Ledger, library, simulatePersistentIP, type Tested } from './simulation/persistent-ip/index.js'
 import {
   editing,
   forgetting,
+  freeingTwice,
+  keepingRows,
   seeing,
   withEntries,
   withoutProofs,
@@ -118,6 +120,17 @@ describe('each rule of persistent IPs finds a fault that is planted', () => {
       expect(await firstProblem(tested, expected, seed)).toMatch(expected)
     })
   }
+
+  const withoutRows: Tested = {
+    planners: (options) => [...library.planners(options), persistentIPs({ enabled: options.enabled })],
+  }
+  test.each<[string, Tested, RegExp, number]>([
+    ['T3: a row is removed whatever owner it has', serving(freeingTwice), /^T3: the row/u, 14],
+    ['a row is kept when its owner has ended', serving(keepingRows), /a row of .* is left/u, 1],
+    ['a row is written after the status', withoutRows, /before its row/u, 1],
+  ])('on blocks: %s', async (_, tested, expected, seed) => {
+    expect(await firstProblem(tested, expected, seed, 'blocks')).toMatch(expected)
+  })
 })
 
 /**
@@ -125,9 +138,9 @@ describe('each rule of persistent IPs finds a fault that is planted', () => {
  *
  * @param first a seed that has found it
  */
-async function firstProblem(tested: Tested, expected: RegExp, first: number): Promise<string> {
+async function firstProblem(tested: Tested, expected: RegExp, first: number, ledger: Ledger = 'own'): Promise<string> {
   for (let seed = first; seed < first + 200; seed++) {
-    const { problems } = await simulatePersistentIP({ seed, ledger: 'own', tested })
+    const { problems } = await simulatePersistentIP({ seed, ledger, tested })
     const problem = problems.map((each) => each.replace(/^at rest: /u, '')).find((each) => expected.test(each))
     if (problem !== undefined) return problem
   }

@@ -117,3 +117,30 @@ export function withoutProofs(effects: readonly Effect[]): readonly Effect[] {
 function isGuard(effect: Effect): boolean {
   return effect.kind === 'patch' && Object.keys(effect.patch).length === 0
 }
+
+/** A planner that keeps the rows of blocks, instead of removing them. */
+export function keepingRows(planner: Planner): Planner {
+  const plan = planner.plan.bind(planner)
+  planner.plan = (key, time) => (key.startsWith('IPBlock ') ? undefined : plan(key, time))
+  return planner
+}
+
+/** A planner that removes each row again with the next one, whatever owner has it then. */
+export function freeingTwice(planner: Planner): Planner {
+  const removed = new Map<string, string[]>()
+  return editing((effects) =>
+    effects.map((effect) => {
+      const rows = removedRows(effect)
+      if (rows.length === 0 || effect.kind !== 'patch') return effect
+      const all = [...(removed.get(effect.ref.name) ?? []), ...rows]
+      removed.set(effect.ref.name, all)
+      return { ...effect, patch: { spec: { rows: Object.fromEntries(all.map((row) => [row, null])) } } } as Effect
+    }),
+  )(planner)
+}
+
+function removedRows(effect: Effect): readonly string[] {
+  if (effect.kind !== 'patch' || effect.ref.kind !== 'IPBlock') return []
+  const { rows = {} } = ((effect.patch as { readonly spec?: object }).spec ?? {}) as { readonly rows?: object }
+  return Object.entries(rows).flatMap(([row, value]) => (value === null ? [row] : []))
+}

@@ -1,13 +1,12 @@
 import { Address, Prefix, RangeSet } from 'ipam-kit/cidr'
 import { IPBlock } from 'ipam-kit/crd/ipam-kit'
+import type { KubeObject } from 'ipam-kit/crd/meta'
 import { networkSpace } from 'ipam-kit/provider/persistent-ip'
 import { networksOf } from './networks.js'
 import { hasEnded } from './objects.js'
-import { allocatedOf, attachmentsOf, type Held, isUser, type Stored } from './stored.js'
+import { allocatedOf, attachmentsOf, type Held, isUser, type Pair, type Stored, type Write } from './stored.js'
 
-interface Row {
-  readonly network: string
-  readonly address: string
+interface Row extends Pair {
   readonly owner: string
   readonly uid: string
 }
@@ -63,9 +62,35 @@ function isServedBy(holder: Held['holder'], stored: Stored): boolean {
   return holder.kind === 'Pod' || stored.all('Pod').some((pod) => !hasEnded(pod) && isUser(pod, holder))
 }
 
+/** A row that is removed while an object that the writer knew has its address (T3). */
+export function releaseProblem(stored: Stored, { before, now, by }: Write): string | undefined {
+  const left = now === undefined ? [] : rowsIn([now])
+  const lost = rowsIn(before === undefined ? [] : [before]).filter((row) => !left.some((each) => isSame(each, row)))
+  const held = lost.length === 0 ? [] : stored.held().filter(({ isOurs, since }) => isOurs && since < by.knows)
+  const other = held.find((each) => lost.some((row) => isSame(each, row)))
+  if (other === undefined) return undefined
+  const { network, address, holder } = other
+  return `T3: the row of ${address} of ${network} is removed, and ${holder.kind} ${holder.metadata.name} has it`
+}
+
+/** An address that an object gets before a row has it. */
+export function unrecorded(stored: Stored, name: string, pairs: readonly Pair[]): string | undefined {
+  const rows = pairs.length === 0 ? [] : rowsOf(stored)
+  const pair = pairs.find((each) => !rows.some((row) => isSame(each, row)))
+  return pair && `${name} gets ${pair.address} of ${pair.network} before its row`
+}
+
+function isSame(one: Pair, other: Pair): boolean {
+  return one.network === other.network && one.address === other.address
+}
+
 /** The rows of the blocks of all networks. */
 export function rowsOf(stored: Stored): readonly Row[] {
-  return stored.all('IPBlock').flatMap((object) => {
+  return rowsIn(stored.all('IPBlock'))
+}
+
+function rowsIn(blocks: readonly KubeObject[]): readonly Row[] {
+  return blocks.flatMap((object) => {
     const { cidr, domain, rows } = IPBlock.parse(object).spec
     return Object.entries(rows).map(([unit, { owner, uid }]) => ({
       network: domain.replace('persistent-ips.net.', ''),

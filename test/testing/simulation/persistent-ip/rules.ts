@@ -4,7 +4,7 @@ import type { Store } from 'ipam-kit/store'
 import type { ObservedWrite, SimulationRules } from 'ipam-kit/testing'
 import { isServed, isTarget } from './objects.js'
 import { addressRest } from './rest.js'
-import { rowRest, rowsOf } from './rows.js'
+import { releaseProblem, rowRest, rowsOf, unrecorded } from './rows.js'
 import { claimProblem, claimRest } from './rules-claims.js'
 import {
   addressOf,
@@ -33,6 +33,8 @@ export interface RuledWorld {
   readonly removesUnplugged: boolean
 }
 
+const RULED: ReadonlySet<string> = new Set(['IPAMClaim', 'Pod', 'IPBlock'])
+
 /** What always holds, and what holds at rest. */
 export class PersistentIPRules implements SimulationRules {
   readonly #world: RuledWorld
@@ -45,8 +47,9 @@ export class PersistentIPRules implements SimulationRules {
   observe(change: Change, { by }: ObservedWrite): string | undefined {
     const { before, now } = this.#stored.apply(change, by !== undefined)
     const { kind, namespace, name } = change.kind === 'present' ? refOf(change.object) : change.ref
-    if (by === undefined || (kind !== 'IPAMClaim' && kind !== 'Pod')) return undefined
+    if (by === undefined || !RULED.has(kind)) return undefined
     const write: Write = { before, now, name: `${kind} ${namespace}/${name}`, by }
+    if (kind === 'IPBlock') return releaseProblem(this.#stored, write)
     const off = this.#world.isOn(by.name) ? undefined : offProblem(write)
     if (kind === 'Pod') return off ?? this.#podProblem(write)
     return off ?? claimProblem(this.#stored, write, this.#world.removesUnplugged) ?? this.#statusProblem(write)
@@ -151,8 +154,12 @@ export class PersistentIPRules implements SimulationRules {
   #takenProblem(now: KubeObject, name: string, knows: number, before?: KubeObject): string | undefined {
     const had = new Set(pairsOf(before).map(({ network, address }) => `${network} ${address}`))
     const held = this.#stored.held()
-    for (const { network, address } of pairsOf(now)) {
-      if (had.has(`${network} ${address}`)) continue
+    const added = pairsOf(now).filter(({ network, address }) => !had.has(`${network} ${address}`))
+    if (this.#world.hasBlocks) {
+      const problem = unrecorded(this.#stored, name, added)
+      if (problem !== undefined) return problem
+    }
+    for (const { network, address } of added) {
       const others = held.filter((each) => each.network === network && each.address === address)
       const other = others.find((each) => each.holder !== now && !this.#isShared(now, each, knows))
       if (other === undefined) continue
