@@ -132,6 +132,10 @@ function checkedBy(problemOf: (text: string) => string | undefined) {
   })
 }
 
+function emptyOr(problemOf: (text: string) => string | undefined) {
+  return checkedBy((text) => (text === '' ? undefined : problemOf(text))).optional()
+}
+
 const gateway = interfaceAddress.transform(({ address, prefixLength }, context) => {
   if (prefixLength === undefined) return address
   context.addIssue('a gateway has no prefix length')
@@ -141,8 +145,8 @@ const port = z.int().min(0).max(65_535)
 const rate = z.int().min(0).optional()
 const element = z.looseObject({
   name: checkedBy(subdomainProblem),
-  namespace: z.union([z.literal(''), checkedBy(labelProblem)]).optional(),
-  interface: z.union([z.literal(''), checkedBy(interfaceProblem)]).optional(),
+  namespace: emptyOr(labelProblem),
+  interface: emptyOr(interfaceProblem),
   ips: z.array(interfaceAddress).optional(),
   mac: z.union([z.literal(''), mac]).optional(),
   'infiniband-guid': z.string().optional(),
@@ -159,7 +163,7 @@ const element = z.looseObject({
   bandwidth: z.looseObject({ ingressRate: rate, ingressBurst: rate, egressRate: rate, egressBurst: rate }).optional(),
   'cni-args': z.record(z.string(), z.unknown()).optional(),
   'default-route': z.array(gateway).optional(),
-  'ipam-claim-reference': z.union([z.literal(''), checkedBy(subdomainProblem)]).optional(),
+  'ipam-claim-reference': emptyOr(subdomainProblem),
 })
 const elements = z.array(kept(element))
 

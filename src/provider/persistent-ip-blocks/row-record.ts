@@ -133,7 +133,8 @@ class RowRecord implements AddressRecord {
 
   #allocate(): RecordStep {
     if (this.#missing.some((within) => RangeSet.isEmpty(within))) {
-      return { message: 'the network has no address of a family', effects: [], isExhausted: true }
+      const message = `the network ${this.#user.network.name} has no address of a family`
+      return { message, effects: [], isExhausted: true }
     }
     return this.#request('allocate', { families: familiesOf(this.#user.network) })
   }

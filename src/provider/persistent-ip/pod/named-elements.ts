@@ -20,6 +20,13 @@ export function namedElements(
   return JSON.stringify(named)
 }
 
+/** A warning for each interface name that several elements have: a runtime starts no such Pod. */
+export function sharedInterfaces(elements: readonly NetworkSelection[]): readonly string[] {
+  const names = elements.flatMap(({ interface: name }) => name ?? [])
+  const shared = new Set(names.filter((name, index) => names.indexOf(name) < index))
+  return [...shared].map((name) => `several elements of the network selection have the interface ${name}`)
+}
+
 /** The order in which clients in Go write the members of an element. Others come behind them. */
 const ORDER = [
   'name',

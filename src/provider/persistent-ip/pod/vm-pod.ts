@@ -12,7 +12,7 @@ import { check, type KindOf } from '../../../errors/check.js'
 import { describe } from '../../../errors/index.js'
 import { DEFAULT_NETWORK } from '../network/definition.js'
 import { requestedAddresses } from './address-requests.js'
-import { namedElements } from './named-elements.js'
+import { namedElements, sharedInterfaces } from './named-elements.js'
 import { primaryIn, type VMClaim, type VMClaimOptions, type VMDefinitions, vmClaims } from './vm-claims.js'
 
 /** A Pod that is created or updated. */
@@ -106,6 +106,7 @@ export function admitVMPod(request: VMPodRequest, objects: VMPodObjects, options
   }
   const { claims, missing, unreadable } = vmClaims(instance, objects, { sticky: options.sticky })
   const warnings = [
+    ...sharedInterfaces(elements),
     ...missing.map((nad) => `NetworkAttachmentDefinition ${nad} does not exist`),
     ...unreadable.map((failure) => describe(failure)),
     ...claims.flatMap((claim) => (claim.name.ok ? [] : [describe(claim.name.failure)])),

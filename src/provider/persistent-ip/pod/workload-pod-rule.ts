@@ -17,7 +17,7 @@ import { describe } from '../../../errors/index.js'
 import type { ReviewLookups, ReviewRule } from '../../webhook/index.js'
 import { readNetwork } from '../network/read-network.js'
 import { CLAIM_TEMPLATE_ANNOTATION, PERSISTENT_IPS_LABEL } from '../workload/claim-owner.js'
-import { namedElements } from './named-elements.js'
+import { namedElements, sharedInterfaces } from './named-elements.js'
 import { primaryIn } from './vm-claims.js'
 import { DEFINITIONS, unknown } from './vm-pod-rule.js'
 
@@ -101,14 +101,13 @@ async function namedClaims(
     return { allowed: false, code: 400, message, errors: [], warnings: [describe(selection.failure)] }
   }
   const { objects } = await lookups.by(DEFINITIONS, 'namespace', namespace, namespace)
-  const warnings: string[] = []
+  const warnings = [...sharedInterfaces(selection.value)]
   const taken = new Set(selection.value.flatMap(({ ipamClaimReference: claim }) => claim ?? []))
   const nameOf = (one: Unnamed) => claimName(one, pod.metadata.name, template, taken, warnings)
-  const names: (string | undefined)[] = []
-  for (const [index, element] of selection.value.entries()) {
-    const named = element.ipamClaimReference !== undefined
-    names.push(named ? undefined : nameOf(await unnamed(element, index, lookups)))
-  }
+  const all = [...objects, ...(await definitionsOf(selection.value, namespace, lookups))]
+  const names = selection.value.map((element, index) =>
+    element.ipamClaimReference === undefined ? nameOf(unnamed(index, element, all)) : undefined,
+  )
   const text = namedElements(selection.value, names)
   const primary = ownPrimary(annotations, namespace, objects)
   const own = primary && nameOf(primary)
@@ -119,9 +118,28 @@ async function namedClaims(
   return { allowed: true, warnings, ...(patch.length > 0 && { patch }) }
 }
 
-async function unnamed(element: NetworkSelection, index: number, lookups: ReviewLookups): Promise<Unnamed> {
-  const { namespace, name, interface: nic = `net${index + 1}` } = element
-  return { nad: await lookups.get(DEFINITIONS, { namespace, name }), name, interface: nic }
+/** The definitions of other namespaces that elements name, each looked up once. */
+async function definitionsOf(
+  elements: readonly NetworkSelection[],
+  own: string,
+  lookups: ReviewLookups,
+): Promise<readonly NetworkAttachmentDefinition[]> {
+  const far = new Map(
+    elements.filter(({ namespace }) => namespace !== own).map((ref) => [`${ref.namespace}/${ref.name}`, ref]),
+  )
+  const found = await Promise.all(
+    [...far.values()].map(({ namespace, name }) => lookups.get(DEFINITIONS, { namespace, name })),
+  )
+  return found.filter((each) => each !== undefined)
+}
+
+function unnamed(
+  index: number,
+  { namespace, name, interface: nic = `net${index + 1}` }: NetworkSelection,
+  definitions: readonly NetworkAttachmentDefinition[],
+): Unnamed {
+  const nad = definitions.find(({ metadata }) => metadata.namespace === namespace && metadata.name === name)
+  return { nad, name, interface: nic }
 }
 
 /** The primary network of the namespace, unless the Pod names a claim for it. */

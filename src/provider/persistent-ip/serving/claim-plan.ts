@@ -52,7 +52,8 @@ export interface ClaimSituation {
  * - `MACAddressConflict`: another Pod has the MAC address that the first Pod of the claim asks for
  * - `InternalError`: a text of the claim is no address, has the length 0, or has an address again
  * - `OutsideNetwork`: the network does not give an address of the claim, or one that is asked for
- * - `FamilyMismatch`: the request has not one address of each family of the network
+ * - `FamilyMismatch`: the request has not one address of each family of the network, or the claim
+ *   has more addresses of a family than the network has subnets of it
  */
 export type ClaimReason =
   | 'SuccessfulAllocation'
@@ -176,9 +177,21 @@ type View = ClaimSituation & { readonly space: NetworkSpace }
 /** A claim that has addresses. */
 function kept(own: readonly InterfaceAddress[], view: View): ClaimPlan {
   const addresses = own.map((one) => withLength(one, view.network))
-  const problem = problemOf(own, view)
+  const problem = problemOf(own, view) ?? surplusOf(own, view)
   if (problem !== undefined) return { ...failed(view, ...problem), addresses }
   return allocated(addresses, view)
+}
+
+/** A claim of OVN-Kubernetes has an address of each subnet, and never several of one. */
+function surplusOf(
+  own: readonly InterfaceAddress[],
+  { network: { name, subnets } }: View,
+): readonly [ClaimReason, string] | undefined {
+  const family = ([4, 6] as const).find((each) => {
+    const most = subnets.filter(({ prefix }) => prefix.address.family === each).length
+    return own.filter(isOf(each)).length > Math.max(most, 1)
+  })
+  return family && ['FamilyMismatch', `${texts(own)}: the network ${name} has fewer IPv${family} subnets`]
 }
 
 /** A claim without addresses. */

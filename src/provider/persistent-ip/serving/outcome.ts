@@ -1,3 +1,5 @@
+import type { KubeObject } from '../../../crd/meta/object.js'
+import type { Plan, SentEvents } from '../../../plan/index.js'
 import type { PodPlanReason } from './pod-plan.js'
 
 /** Why a Pod gets nothing. `NotOfOwner`: the claim that it names has other owners than the Pod. */
@@ -21,3 +23,13 @@ export type PersistentIPsOutcome =
   | { readonly kind: 'off'; readonly message: string }
   /** The claim or the Pod exists and cannot be read. It holds what its last version held. */
   | { readonly kind: 'unreadable'; readonly message: string }
+
+/** The plan for a claim or a Pod that cannot be read: its author reads why in an Event. */
+export function unreadable(
+  key: string,
+  { object, problem }: { readonly object: KubeObject; readonly problem: string },
+  sent: SentEvents,
+): Plan<PersistentIPsOutcome> {
+  const effects = sent.newEvents(key, object, [{ reason: 'UnreadableObject', message: problem }])
+  return { outcome: { kind: 'unreadable', message: problem }, effects }
+}

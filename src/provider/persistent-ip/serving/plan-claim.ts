@@ -10,7 +10,7 @@ import { mayUse } from './claim-user.js'
 import { KEYS } from './holds.js'
 import { macHolder } from './mac-holder.js'
 import { interfacesOf, nameOfPod, networkNamed, type PodInterface } from './networks.js'
-import type { PersistentIPsOutcome, PersistentIPsReason } from './outcome.js'
+import { type PersistentIPsOutcome, type PersistentIPsReason, unreadable } from './outcome.js'
 import { type PodPlan, podPlan } from './pod-plan.js'
 import { podStage } from './pod-stage.js'
 import { addressesOf, writePod } from './pod-writes.js'
@@ -43,7 +43,7 @@ export function planClaim(
     if (pods.length === 0) return undefined
     return only('waiting', `IPAMClaim ${name} does not exist, and is named by ${pods.map(nameOfPod).join(', ')}`)
   }
-  if (!entry.ok) return only('unreadable', entry.problem)
+  if (!entry.ok) return unreadable(editKey(key), entry, context.sent)
   if (cache.definitions === undefined) return only('off', 'the feature is off')
   const before = cache.edited.before(entry.value)
   if (before === undefined) return planWith(key, entry.value, pods, context, nowMs)
@@ -73,12 +73,12 @@ function restored(
   return { ...plan, outcome, effects: [...write, ...plan.effects, ...events] }
 }
 
-/** The key under which an edit of the status of a claim is remembered. */
+/** The key under which the Events about an edit of a claim are remembered. */
 export function editKey(key: string): string {
   return `${key} status`
 }
 
-function only(kind: 'waiting' | 'unreadable' | 'off', message: string): Plan<PersistentIPsOutcome> {
+function only(kind: 'waiting' | 'off', message: string): Plan<PersistentIPsOutcome> {
   return { outcome: { kind, message }, effects: [] }
 }
 
@@ -90,13 +90,13 @@ function planWith(
   nowMs: number,
 ): Plan<PersistentIPsOutcome> {
   const network = networkNamed(claim.spec.network, context.cache)
-  if (network === undefined) return only('waiting', `no definition of the network ${claim.spec.network} exists`)
   const users = pods.map((served) => ({ served, interfaces: naming(served, claim, context) }))
   const refusals = new Map<User, Refusal>()
   for (const user of users) {
     const refusal = refusalOf(user, claim)
     if (refusal !== undefined) refusals.set(user, refusal)
   }
+  if (network === undefined) return withoutNetwork(key, claim, users, refusals, context)
   const read = claimAddresses(claim)
   const has = read.ok ? read.value : []
   const asking = users.filter((user) => user.interfaces.length > 0 && !refusals.has(user) && !isGoing(user, has))
@@ -139,6 +139,20 @@ function planWith(
     effects: [...status, ...checks, ...writes, ...eventsOf(key, users, refusals, context)],
     requeueAfterSeconds: step?.requeueAfterSeconds,
   }
+}
+
+/** The plan for a claim of a network without a definition. Its Pods may be in another one. */
+function withoutNetwork(
+  key: string,
+  { spec }: IPAMClaim,
+  users: readonly User[],
+  refusals: ReadonlyMap<User, Refusal>,
+  context: ServingContext,
+): Plan<PersistentIPsOutcome> {
+  const effects = eventsOf(key, users, refusals, context)
+  const message = `no definition of the network ${JSON.stringify(spec.network)} exists`
+  if (refusals.size === 0) return { outcome: { kind: 'waiting', message }, effects }
+  return { outcome: refusedBy([{ reason: 'NetworkMismatch', message }, ...refusals.values()]), effects }
 }
 
 /**
@@ -251,13 +265,15 @@ export function eventKey(key: string, pod: string): string {
   return `${key} ${pod}`
 }
 
+function refusedBy(all: readonly EventCause[]): PersistentIPsOutcome {
+  const reasons = [...new Set(all.map(({ reason }) => reason as PersistentIPsReason))]
+  return { kind: 'refused', message: [...new Set(all.map(({ message }) => message))].join('; '), reasons }
+}
+
 function outcomeOf({ phase, condition }: ClaimPlan, refusals: readonly Refusal[]): PersistentIPsOutcome {
   const failed = condition?.status === 'False' ? [condition] : []
   const all = [...failed, ...refusals]
-  if (all.length > 0) {
-    const reasons = [...new Set(all.map(({ reason }) => reason as PersistentIPsReason))]
-    return { kind: 'refused', message: [...new Set(all.map(({ message }) => message))].join('; '), reasons }
-  }
+  if (all.length > 0) return refusedBy(all)
   if (phase === 'Releasing') return { kind: 'releasing', message: 'the claim is being deleted' }
   if (phase === 'Pending') return { kind: 'pending', message: 'no Pod asks for addresses yet' }
   return { kind: 'served', message: 'the claim has its addresses' }

@@ -2,11 +2,12 @@ import type * as Address from '../../../cidr/nouns/address.js'
 import type * as Prefix from '../../../cidr/nouns/prefix.js'
 import * as RangeSet from '../../../cidr/nouns/range-set.js'
 import type { Plan } from '../../../plan/index.js'
+import type { NetworkDefinition } from '../network/definition.js'
 import type { RecordStep } from './address-record.js'
 import { KEYS } from './holds.js'
 import { macHolder } from './mac-holder.js'
 import { interfacesOf, type PodInterface } from './networks.js'
-import type { PersistentIPsOutcome } from './outcome.js'
+import { type PersistentIPsOutcome, unreadable } from './outcome.js'
 import { type PodPlan, podPlan } from './pod-plan.js'
 import { podStage } from './pod-stage.js'
 import { type GivenInterface, writePod } from './pod-writes.js'
@@ -19,7 +20,7 @@ export function planPod(key: string, name: string, context: ServingContext): Pla
   const { cache, options, sent } = context
   const entry = cache.pods.entry(name)
   if (entry === undefined || cache.definitions === undefined) return undefined
-  if (!entry.ok) return { outcome: { kind: 'unreadable', message: entry.problem }, effects: [] }
+  if (!entry.ok) return unreadable(key, entry, sent)
   const served = entry.value
   if (podStage(served.pod) !== 'served') return undefined
   const { interfaces, problems } = interfacesOf(served, cache, options)
@@ -27,16 +28,18 @@ export function planPod(key: string, name: string, context: ServingContext): Pla
   const steps: RecordStep[] = []
   for (const one of interfaces.filter((each) => !isOfClaim(each))) {
     const { plan, step } = planOf(key, served, one, given, context)
+    // the next interface is planned when this one has its address
+    if (step !== undefined && step.effects.length > 0) {
+      return { outcome: { kind: 'waiting', message: step.message }, effects: step.effects }
+    }
     if (step !== undefined) steps.push(step)
     if (step !== undefined && !step.isExhausted) continue
     if (plan.kind === 'refused' && waitsForAddress(plan.reason)) context.wait(one.network.definition.name)
     given.push({ interface: one, plan })
   }
-  const next = steps.find(({ effects }) => effects.length > 0)
-  if (next !== undefined) return { outcome: { kind: 'waiting', message: next.message }, effects: next.effects }
   if (given.length === 0 && problems.length === 0 && steps.length === 0) return undefined
   const refusals = given.flatMap(({ plan }) => (plan.kind === 'refused' ? [plan] : []))
-  const waits = problems.map((message) => ({ reason: 'NetworkNotReady', message }))
+  const waits = problems.slice(0, MAX_PROBLEMS).map((message) => ({ reason: 'NetworkNotReady', message }))
   const events = sent.newEvents(key, entry.object, [...refusals, ...waits])
   const delays = steps.flatMap(({ message, isExhausted }) => (isExhausted ? [] : [message]))
   return {
@@ -44,6 +47,14 @@ export function planPod(key: string, name: string, context: ServingContext): Pla
     effects: [...writePod(served, given), ...events],
     requeueAfterSeconds: firstOf(steps),
   }
+}
+
+/** The maximum number of problems that are reported: a Pod can name any number of networks. */
+const MAX_PROBLEMS = 8
+
+function listed(messages: readonly string[]): string {
+  const [all, first] = [new Set(messages), [...new Set(messages)].slice(0, MAX_PROBLEMS)]
+  return [...first, ...(all.size > first.length ? [`${all.size - first.length} more problems`] : [])].join('; ')
 }
 
 function firstOf(steps: readonly RecordStep[]): number | undefined {
@@ -95,9 +106,16 @@ function planOf(
     },
     staticRequests: options.staticRequests === true ? 'serve' : 'refuse',
   })
-  const step = record.before(plan.kind === 'given' ? plan.addresses : [])
+  const lacks = plan.kind === 'refused' && plan.reason === 'SubnetExhausted'
+  // one interface asks an exhausted network for all of its Pod
+  const isAsked = lacks && before.some((each) => isExhaustedIn(definition, each))
+  const step = isAsked ? undefined : record.before(plan.kind === 'given' ? plan.addresses : [])
   const isExhausted = plan.kind === 'refused' && step?.isExhausted === true
   return { plan: isExhausted ? { ...plan, message: step.message } : plan, step }
+}
+
+function isExhaustedIn({ name }: NetworkDefinition, { interface: { network }, plan }: GivenInterface): boolean {
+  return network.definition.name === name && plan.kind === 'refused' && plan.reason === 'SubnetExhausted'
 }
 
 function addressOf({ address }: Prefix.Prefix): Address.Address {
@@ -109,9 +127,9 @@ function outcomeOf(
   problems: readonly string[],
 ): PersistentIPsOutcome {
   if (refusals.length > 0) {
-    const message = refusals.map((refusal) => refusal.message).join('; ')
+    const message = listed(refusals.map((refusal) => refusal.message))
     return { kind: 'refused', message, reasons: [...new Set(refusals.map(({ reason }) => reason))] }
   }
-  if (problems.length > 0) return { kind: 'waiting', message: problems.join('; ') }
+  if (problems.length > 0) return { kind: 'waiting', message: listed(problems) }
   return { kind: 'served', message: 'the Pod has its addresses' }
 }

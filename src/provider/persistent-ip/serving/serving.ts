@@ -154,7 +154,7 @@ function keysOfClaim(
     // each edit is reported
     sent.forget(editKey(key))
   }
-  if (now === undefined) sent.forget(editKey(key))
+  if (now?.ok !== true) sent.forget(editKey(key))
   holdings.refresh('pods', named)
   return [key]
 }

@@ -153,12 +153,10 @@ function readPod(object: KubeObject): ParseResult<ServedPod> {
   const read = Pod.safeParse(object)
   if (!read.ok) return { ok: false, problem: describe(read.failure) }
   const { namespace = '', annotations = {} } = object.metadata
-  const [selection, primary] = [NETWORKS_ANNOTATION, DEFAULT_NETWORK_ANNOTATION].map((key) =>
-    readNetworkSelection(annotations[key] ?? '', namespace),
-  )
-  if (selection?.ok !== true || primary?.ok !== true) {
-    return { ok: false, problem: 'its network selection cannot be read' }
-  }
+  const selection = readNetworkSelection(annotations[NETWORKS_ANNOTATION] ?? '', namespace)
+  const primary = readNetworkSelection(annotations[DEFAULT_NETWORK_ANNOTATION] ?? '', namespace)
+  if (!selection.ok) return { ok: false, problem: describe(selection.failure) }
+  if (!primary.ok) return { ok: false, problem: describe(primary.failure) }
   const networks = readNetworks(annotations)
   if (!networks.ok) return { ok: false, problem: describe(networks.failure) }
   const own = primary.value[0]?.ipamClaimReference ?? annotations[PRIMARY_CLAIM_ANNOTATION]
