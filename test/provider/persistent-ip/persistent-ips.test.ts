@@ -75,6 +75,25 @@ describe.each(LEDGERS)('a claim and its Pods, on %s', (ledger) => {
     expect(world.events).toEqual(['Pod other NotOfOwner'])
   })
 
+  test.each([
+    ['label', { labels: { 'kubevirt.io/vm': 'vm1' } }],
+    ['annotation', { annotations: { 'ipam-kit.dev/claim-owner': 'App.example.com/a, StatefulSet.apps/web' } }],
+  ])('a claim whose owners an orphan deletion has removed serves those that its %s names', async (_, names) => {
+    const owner = (name: string) => ({
+      ownerReferences: [{ apiVersion: 'kubevirt.io/v1', kind: 'VirtualMachineInstance', name, uid: name }],
+    })
+    const { annotations } = podIn('mine', ['blue:vm1.blue']).metadata
+    const web = { annotations: { ...annotations, 'ipam-kit.dev/claim-owner': 'StatefulSet.apps/web' } }
+    const world = await new ServingWorld({}, ledger).put(ovnNad('blue'), claimOf('vm1.blue', undefined, names))
+    await world.put(podIn('other', ['blue:vm1.blue'], owner('vm2')), podIn('plain', ['blue:vm1.blue']))
+    await world.look()
+    expect(world.outcome(CLAIM)).toBe('refused NotOfOwner')
+    await world.put(podIn('mine', ['blue:vm1.blue'], 'labels' in names ? owner('vm1') : web))
+    await world.look()
+    expect(await world.has('mine')).toEqual(['10.0.0.1/29'])
+    expect([await world.has('other'), await world.has('plain')]).toEqual([[], []])
+  })
+
   test('a Pod waits for its claim, and gets no other address', async () => {
     const world = await new ServingWorld({}, ledger).put(ovnNad('blue'), podIn('p1', ['blue:vm1.blue']))
     await world.look()

@@ -21,7 +21,7 @@ import { type MachineCache, planMachine } from './plan-machine.js'
 import { vmsOfClaim } from './vm-claim-decision.js'
 import {
   type ClaimPod,
-  claimsOfPod,
+  claimsLeftBy,
   claimWatch,
   definitionWatch,
   instanceWatch,
@@ -188,13 +188,10 @@ function machinesOfPod({ ref, before, now }: Delta<ClaimPod>): readonly string[]
 }
 
 /** The machines of the claims that a Pod has named and no longer names. */
-function keysOfPod({ before, now }: Delta<ClaimPod>, { claims }: MachineCache): readonly string[] {
-  const [named, still] = [claimsOfPod(before), new Set(claimsOfPod(now))]
-  return named
-    .filter((name) => !still.has(name))
-    .flatMap((name) => {
-      const claim = claims.get(name)
-      return claim === undefined ? [] : vmsOfClaim(claim).map((vm) => nameKey({ ...claim.metadata, name: vm }))
-    })
-    .map((name) => KEYS.format('VirtualMachine', name))
+function keysOfPod(delta: Delta<ClaimPod>, { claims }: MachineCache): readonly string[] {
+  const machines = claimsLeftBy(delta, claims).flatMap((name) => {
+    const claim = claims.get(name)
+    return claim === undefined ? [] : vmsOfClaim(claim).map((vm) => nameKey({ ...claim.metadata, name: vm }))
+  })
+  return machines.map((name) => KEYS.format('VirtualMachine', name))
 }

@@ -2,14 +2,21 @@ import { Pod } from '../../../crd/core/index.js'
 import { IPAMClaim, PRIMARY_CLAIM_ANNOTATION, vmClaimName } from '../../../crd/ipamclaims/index.js'
 import { VirtualMachine, VirtualMachineInstance, VM_POD_ANNOTATION } from '../../../crd/kubevirt/index.js'
 import { asObject } from '../../../crd/meta/json.js'
-import { isDeleting, type KindInfo, type KubeObject } from '../../../crd/meta/object.js'
+import { isDeleting, type KindInfo, type KubeObject, nameKey } from '../../../crd/meta/object.js'
 import {
   DEFAULT_NETWORK_ANNOTATION,
   NETWORKS_ANNOTATION,
   NetworkAttachmentDefinition,
   readNetworkSelection,
 } from '../../../crd/multinet/index.js'
-import { modelWatch, type Parsed, type TrimmedWatch, type Watch } from '../../../plan/index.js'
+import {
+  type CachedObjects,
+  type Delta,
+  modelWatch,
+  type Parsed,
+  type TrimmedWatch,
+  type Watch,
+} from '../../../plan/index.js'
 import { secondaryDefinitions } from '../pod/vm-claims.js'
 import { CLAIM_OWNER_ANNOTATION, ownerName } from './claim-owner.js'
 import { vmsOfClaim } from './vm-claim-decision.js'
@@ -44,6 +51,7 @@ export function claimWatch(namespace: string | undefined): Watch<KubeObject> {
     namespace,
     parse: (object) => ({ ok: true, value: object }),
     indexes: {
+      namespace: ({ metadata }) => [metadata.namespace ?? ''],
       vm: (claim) => vmsOfClaim(claim).map((vm) => `${claim.metadata.namespace ?? ''}/${vm}`),
       owner: ({ metadata: { namespace: space = '', ownerReferences = [] } }) =>
         ownerReferences.map((owner) => `${space} ${ownerName(owner, owner.name)}`),
@@ -114,6 +122,23 @@ export function claimsOfPod(entry: Parsed<ClaimPod> | undefined): readonly strin
   if (entry?.ok !== true) return []
   const { namespace, claims } = entry.value
   return claims.map(({ claim }) => `${namespace}/${claim}`)
+}
+
+/**
+ * The claims that a Pod has named and no longer names: `namespace/name`. If its annotations could
+ * not be read before, these are all claims of its namespace.
+ */
+export function claimsLeftBy(
+  { before, now }: Pick<Delta<ClaimPod>, 'before' | 'now'>,
+  claims: CachedObjects<KubeObject>,
+): readonly string[] {
+  const still = new Set(claimsOfPod(now))
+  return claimsOfPod(before)
+    .filter((name) => !still.has(name))
+    .flatMap((name) => {
+      const isUnread = name.endsWith(`/${UNREAD}`)
+      return isUnread ? claims.by('namespace', name.slice(0, -1)).map(({ metadata }) => nameKey(metadata)) : [name]
+    })
 }
 
 /** The annotations of a Pod that claims depend on. */

@@ -17,7 +17,15 @@ import type { ClaimWaits } from './claim-effects.js'
 import { ownerName, PERSISTENT_IPS_LABEL } from './claim-owner.js'
 import type { PersistentClaimsOutcome } from './outcome.js'
 import { eventKey, planWorkloadClaim, type WorkloadCache } from './plan-workload.js'
-import { type ClaimPod, claimsOfPod, claimWatch, definitionWatch, ownerWatch, podWatch } from './watches.js'
+import {
+  type ClaimPod,
+  claimsLeftBy,
+  claimsOfPod,
+  claimWatch,
+  definitionWatch,
+  ownerWatch,
+  podWatch,
+} from './watches.js'
 
 export interface WorkloadClaimsOptions {
   /**
@@ -111,7 +119,7 @@ export function workloadClaims(options: WorkloadClaimsOptions): Planner<Persiste
     ledger: () => new Ledger({ space: RangeSet.parse([]) }),
     wakes: {
       claims: ({ ref }) => [KEYS.format('IPAMClaim', ref)],
-      pods: (delta, { sent }) => keysOfPod(delta, sent),
+      pods: (delta, { state, sent }) => keysOfPod(delta, state.cache, sent),
       ...(enabled && {
         definitions: ({ ref }: Delta<NetworkAttachmentDefinition>, { state: { cache } }: Context) =>
           keysOfDefinition(ref, cache),
@@ -130,8 +138,9 @@ export function workloadClaims(options: WorkloadClaimsOptions): Planner<Persiste
 }
 
 /** The claims that a Pod names, and those that it has named. */
-function keysOfPod({ before, now }: Delta<ClaimPod>, sent: SentEvents): readonly string[] {
-  const names = new Set([...claimsOfPod(before), ...claimsOfPod(now)])
+function keysOfPod(delta: Delta<ClaimPod>, { claims }: WorkloadCache, sent: SentEvents): readonly string[] {
+  const { before, now } = delta
+  const names = new Set([...claimsOfPod(before), ...claimsOfPod(now), ...claimsLeftBy(delta, claims)])
   const keys = [...names].map((name) => KEYS.format('IPAMClaim', name))
   if (now === undefined && before?.ok === true) for (const key of keys) sent.forget(eventKey(key, before.value))
   return keys

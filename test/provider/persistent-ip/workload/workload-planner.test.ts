@@ -175,6 +175,18 @@ describe('claims of a workload', () => {
     expect(await world.names()).toEqual([])
   })
 
+  test('the claims that waited for a Pod whose annotations cannot be read are planned when it is deleted', () => {
+    const planner = workloadClaims({ kinds: KINDS })
+    const metadata = { namespace: 'ns1', name: 'web-0.blue', uid: 'c', resourceVersion: '1', finalizers: [FINALIZER] }
+    const pod = claimingPod('junk', 'other', 'StatefulSet.apps/web')
+    const annotations = { ...pod.metadata.annotations, 'k8s.v1.cni.cncf.io/networks': '[{' }
+    planner.observe({ kind: 'present', object: { ...IPAMClaim.info, metadata } })
+    const object = { ...pod, metadata: { ...pod.metadata, annotations, uid: 'p', resourceVersion: '2' } }
+    planner.observe({ kind: 'present', object })
+    const ref = { ...Pod.info, namespace: 'ns1', name: 'junk' }
+    expect(planner.observe({ kind: 'absent', ref, uid: 'p' })).toContain('IPAMClaim ns1/web-0.blue')
+  })
+
   test('a claim of a machine that a Pod has asked for is not a claim of KubeVirt', async () => {
     const world = new World(workloadClaims({ kinds: [VirtualMachine.info] }))
     await world.put(nad('blue'), machine('vm1', 'blue'))
