@@ -75,13 +75,13 @@ class RowRecord implements AddressRecord {
 
   isTaken(address: Address.Address): boolean {
     const row = this.#rowAt(address)?.entry.row
-    const holders = this.#sources.holdings.ledger(this.#user.network.name).holders(hostOf(address))
-    const isOthers = holders.some(({ holder }) => !this.#user.own.has(holder.key))
+    const { network, own, isLater = () => false } = this.#user
+    const holders = this.#sources.holdings.ledger(network.name).holders(hostOf(address))
+    const others = holders.map(({ holder }) => holder.key).filter((key) => !own.has(key) && !isLater(key))
+    const isOthers = others.length > 0
     if (row === undefined || this.#isNamesake(row)) return isOthers || this.#isDenied(address)
     // a status, which a tenant can edit, counts less than the row; the address of a Pod is in use
-    if (this.#isOwn(row)) {
-      return holders.some(({ holder: { key } }) => !this.#user.own.has(key) && KEYS.read(key)?.kind === 'Pod')
-    }
+    if (this.#isOwn(row)) return others.some((key) => KEYS.read(key)?.kind === 'Pod')
     return this.#isLiving(row) || isOthers || holders.length === 0
   }
 

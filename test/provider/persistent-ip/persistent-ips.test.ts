@@ -282,6 +282,20 @@ describe.each(LEDGERS)('traps, on %s', (ledger) => {
     expect([await world.has('p2'), await world.has('p3')]).toEqual([[], ['10.0.0.2/29', 'fd00::3/125']])
   })
 
+  test('keeps its addresses when a definition of another network with the same addresses is deleted', async () => {
+    const red = { name: 'red', netAttachDefName: 'ns1/red' }
+    const world = await new ServingWorld({}, ledger).put(ovnNad('blue'), ovnNad('red', red), claimOf('vm1.blue'))
+    await (await world.put(podIn('p1', ['blue:vm1.blue']), podIn('q1', ['red']))).look()
+    await (await world.put(podIn('p2', ['blue']), podIn('q2', ['red']))).look()
+    await world.delete(NetworkAttachmentDefinition.info, 'red')
+    await world.look()
+    world.restart()
+    await world.delete(Pod.info, 'p1')
+    await (await world.put(podIn('p3', ['blue:vm1.blue']), podIn('p4', ['blue']))).look()
+    expect([world.outcome('IPAMClaim vm1.blue'), await world.has('p3')]).toEqual(['served', ['10.0.0.1/29']])
+    expect([world.outcome('Pod p2'), await world.has('p4')]).toEqual(['served', ['10.0.0.3/29']])
+  })
+
   test('T8: claims that are wrong stop no other', async () => {
     const world = await new ServingWorld({}, ledger).put(ovnNad('blue'))
     const wrong = [['x'], ['10.9.9.9/29'], ['10.0.0.2/29', '10.0.0.2/29'], ['10.0.0.3/29', '']]

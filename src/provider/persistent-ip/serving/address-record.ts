@@ -16,7 +16,7 @@ export interface AddressUser {
   readonly network: NetworkDefinition
   /** The keys of the planner whose objects may have the same addresses. */
   readonly own: ReadonlySet<string>
-  /** Whether the holder of a key came later with an address of a claim. Left out: none did. */
+  /** Whether the holder of a key came later with an address of the user. Left out: none did. */
   readonly isLater?: ((key: string) => boolean) | undefined
   /** What the object has already. */
   readonly has: readonly InterfaceAddress[]

@@ -69,6 +69,13 @@ function poolsWith({ address }: Prefix.Prefix, { definitions }: ServingCache): r
   return [...new Set(names)]
 }
 
+/** Whether a holder is a Pod that has an address of the network by a definition that does not exist. */
+export function isElsewhere(holder: string, network: string, { pods, definitions }: ServingCache): boolean {
+  const read = KEYS.read(holder)
+  const pod = read?.kind === 'Pod' ? pods.get(read.name) : undefined
+  return pod?.entries.every((nad) => definitions?.get(nad)?.definition.name !== network) === true
+}
+
 /** A /32 or a /128. */
 export function hostOf(address: Address.Address): Prefix.Prefix {
   return Prefix.of(address, Address.bitsOf(address.family))

@@ -7,7 +7,7 @@ import { type Effect, type EventCause, type Plan, patchStatus } from '../../../p
 import { type ClaimPlan, claimPlan } from './claim-plan.js'
 import { claimStatus } from './claim-status.js'
 import { mayUse } from './claim-user.js'
-import { KEYS } from './holds.js'
+import { isElsewhere, KEYS } from './holds.js'
 import { macHolder } from './mac-holder.js'
 import { interfacesOf, nameOfPod, networkNamed, type PodInterface } from './networks.js'
 import { type PersistentIPsOutcome, type PersistentIPsReason, unreadable } from './outcome.js'
@@ -156,13 +156,14 @@ function withoutNetwork(
 }
 
 /**
- * Whether another claim came later, with an address that this one has: that of another cluster. The
- * conditions say it, as they outlive the process.
+ * Whether a holder came later, with an address that this claim has: the claim of another cluster,
+ * which has no condition yet, or a Pod that has it by a definition that does not exist.
  */
 function cameLater(holder: string, claim: IPAMClaim, { cache }: ServingContext): boolean {
+  if (!isAllocated(claim)) return false
+  if (isElsewhere(holder, claim.spec.network, cache)) return true
   const read = KEYS.read(holder)
-  if (read?.kind !== 'IPAMClaim' || !isAllocated(claim)) return false
-  const other = cache.claims.get(read.name)
+  const other = read?.kind === 'IPAMClaim' ? cache.claims.get(read.name) : undefined
   return other !== undefined && !isAllocated(other)
 }
 

@@ -4,7 +4,7 @@ import * as RangeSet from '../../../cidr/nouns/range-set.js'
 import type { Plan } from '../../../plan/index.js'
 import type { NetworkDefinition } from '../network/definition.js'
 import type { RecordStep } from './address-record.js'
-import { KEYS } from './holds.js'
+import { isElsewhere, KEYS } from './holds.js'
 import { macHolder } from './mac-holder.js'
 import { interfacesOf, type PodInterface } from './networks.js'
 import { type PersistentIPsOutcome, unreadable } from './outcome.js'
@@ -88,7 +88,9 @@ function planOf(
   const own = new Set([key, ...(has === undefined ? [] : claims.map((name) => KEYS.format('IPAMClaim', name)))])
   const free = RangeSet.subtract(networkSpace(definition).automatic, RangeSet.fromAddresses(taken))
   const addresses = has?.addresses ?? []
-  const record = open({ object: pod, interface: attachment.key, network: definition, own, has: addresses })
+  // what it has already was given when the definitions of all its holders existed
+  const isLater = (holder: string) => addresses.length > 0 && isElsewhere(holder, definition.name, cache)
+  const record = open({ object: pod, interface: attachment.key, network: definition, own, isLater, has: addresses })
   const plan = podPlan({
     pod: pod.metadata.name,
     network: definition,
