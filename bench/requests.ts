@@ -8,6 +8,7 @@ import { blockAdd, poolsOf, readBlockNetwork } from 'ipam-kit/provider/whereabou
 import { runTask, runUntilQuiet } from 'ipam-kit/run'
 import { kubernetesStore } from 'ipam-kit/store/kubernetes'
 import { ApiServerModel } from '../test/store/kubernetes-model.js'
+import { machineRequests, type Step } from './persistent-requests.js'
 
 /** Requests to an API server: a count, which does not depend on the moment. */
 export interface Requests {
@@ -15,9 +16,18 @@ export interface Requests {
   readonly requests: number
 }
 
-/** An ADD on the objects of whereabouts, and on blocks. */
+/** An ADD on the objects of whereabouts and on blocks, and starts of a virtual machine. */
 export async function countRequests(): Promise<readonly Requests[]> {
-  return [await ofWhereabouts(), ...(await ofBlocks())]
+  return [await ofWhereabouts(), ...(await ofBlocks()), ...(await ofMachines())]
+}
+
+async function ofMachines(): Promise<readonly Requests[]> {
+  const starts: readonly Step[] = ['first start', 'next start']
+  const [own, blocks] = [await machineRequests('objects'), await machineRequests('blocks')]
+  return starts.flatMap((step) => [
+    { what: `persistent IPs: requests of the ${step} of a machine`, requests: own.get(step)!.length },
+    { what: `persistent IPs on blocks: requests of the ${step} of a machine`, requests: blocks.get(step)!.length },
+  ])
 }
 
 /** The second ADD of a range: the first one creates the pool. */

@@ -67,7 +67,7 @@ for (const { what, requests } of await countRequests()) {
   else if (requests > target.goal) gate.fail(`${what}: ${requests} is more than ${target.goal}`)
   const { upstream, goal } = target ?? { upstream: Number.NaN, goal: Number.NaN }
   const cells = [`${requests}`, `${upstream}`, asRatio(upstream / requests), `at most ${goal}`, `at most ${goal}`]
-  report.row({ what, requests, ...target }, [what, 'upstream, as recorded', ...cells])
+  report.row({ what, requests, ...target }, [what, 'upstream', ...cells])
 }
 
 report.finish(gate, nodeName(), values)

@@ -167,11 +167,13 @@ export class ApiServerModel implements KubernetesClient {
 
   #route(path: string): Route | undefined {
     const [, group, version, namespace, plural, name, subresource] =
-      /^\/apis\/([^/]+)\/([^/]+)(?:\/namespaces\/([^/]+))?\/([^/]+)(?:\/([^/]+))?(?:\/([^/]+))?$/.exec(path) ?? []
-    const info = this.#kinds.find((each) => each.plural === plural && each.apiVersion.startsWith(`${group}/`))
+      /^\/(?:api|apis\/([^/]+))\/([^/]+)(?:\/namespaces\/([^/]+))?\/([^/]+)(?:\/([^/]+))?(?:\/([^/]+))?$/.exec(path) ??
+      []
+    const own = group === undefined ? 'v1' : `${group}/`
+    const info = this.#kinds.find((each) => each.plural === plural && each.apiVersion.startsWith(own))
     if (info === undefined) return undefined
     const place = namespace === undefined ? {} : { namespace }
-    const apiVersion = `${group}/${version}`
+    const apiVersion = group === undefined ? 'v1' : `${group}/${version}`
     const isKnown = subresource === undefined || (subresource === 'status' && info.statusSubresource)
     if (!isKnown) return undefined
     if (name === undefined) return { info, apiVersion, namespace, ref: undefined, subresource }
