@@ -332,7 +332,7 @@ function problemOf(
   return taken && ['IPAddressConflict', `another holder has ${textOf(taken)}`]
 }
 
-/** What is wrong with addresses in any network: one would make all others local, or is there again. */
+/** What is wrong with addresses in any network: one makes all others local, or is there twice. */
 export function flawOf(addresses: readonly InterfaceAddress[]): string | undefined {
   const wide = addresses.find(({ prefixLength }) => prefixLength === 0)
   if (wide !== undefined) return `${textOf(wide)} has the prefix length 0`
