@@ -63,6 +63,7 @@ describe('a status that a tenant edits', () => {
   test.each([
     ['of a network that gives other addresses', ['10.9.9.9/29'], 'OutsideNetwork'],
     ['with the length 0', ['10.0.0.4/0'], 'InternalError'],
+    ['with two addresses of one subnet', ['10.0.0.4/29', '10.0.0.5/29'], 'FamilyMismatch'],
     ['with an address twice', ['10.0.0.4/29', '10.0.0.4/29'], 'InternalError'],
   ])('%s counts as it is', async (_, ips, reason) => {
     const world = await new ServingWorld().put(ovnNad('blue'), claimOf('vm1.blue', { ips }))

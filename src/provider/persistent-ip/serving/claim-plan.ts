@@ -177,15 +177,23 @@ type View = ClaimSituation & { readonly space: NetworkSpace }
 /** A claim that has addresses. */
 function kept(own: readonly InterfaceAddress[], view: View): ClaimPlan {
   const addresses = own.map((one) => withLength(one, view.network))
-  const problem = problemOf(own, view) ?? surplusOf(own, view)
+  const problem = problemOfClaim(own, view)
   if (problem !== undefined) return { ...failed(view, ...problem), addresses }
   return allocated(addresses, view)
+}
+
+/** Why a claim cannot have the addresses of its status. */
+export function problemOfClaim(
+  own: readonly InterfaceAddress[],
+  view: Pick<View, 'space' | 'isTaken' | 'network'>,
+): readonly [ClaimReason, string] | undefined {
+  return problemOf(own, view) ?? surplusOf(own, view.network)
 }
 
 /** A claim of OVN-Kubernetes has an address of each subnet, and never several of one. */
 function surplusOf(
   own: readonly InterfaceAddress[],
-  { network: { name, subnets } }: View,
+  { name, subnets }: View['network'],
 ): readonly [ClaimReason, string] | undefined {
   const family = ([4, 6] as const).find((each) => {
     const most = subnets.filter(({ prefix }) => prefix.address.family === each).length
@@ -322,7 +330,7 @@ export function macConflict(holder: string): string {
 /** Why a claim cannot have some addresses. */
 function problemOf(
   addresses: readonly InterfaceAddress[],
-  { space, isTaken, network }: View,
+  { space, isTaken, network }: Pick<View, 'space' | 'isTaken' | 'network'>,
 ): readonly [ClaimReason, string] | undefined {
   const flaw = flawOf(addresses)
   if (flaw !== undefined) return ['InternalError', flaw]

@@ -16,7 +16,7 @@ import type {
   PlannerWatches,
   PlanTime,
 } from '../../../plan/index.js'
-import { flawOf } from './claim-plan.js'
+import { problemOfClaim } from './claim-plan.js'
 import { EditedClaims } from './edited-claims.js'
 import { holdingsOfClaim, holdingsOfPod, hostOf, KEYS } from './holds.js'
 import { decides, nameOfPod, networkNamed } from './networks.js'
@@ -168,16 +168,13 @@ function grants(
 ): boolean {
   const { metadata, spec } = object
   const name = asObject(spec)?.network
-  const network = typeof name === 'string' ? networkNamed(name, cache) : undefined
+  const network = (typeof name === 'string' ? networkNamed(name, cache) : undefined)?.definition
   const read = claimAddresses({ metadata, status: { ips } })
-  if (network?.definition.claims !== 'honoured' || !read.ok || flawOf(read.value) !== undefined) return false
-  const [{ addresses }, ledger] = [networkSpace(network.definition), holdings.ledger(network.definition.name)]
-  return read.value.every(
-    ({ address }) =>
-      RangeSet.contains(addresses, address) &&
-      isRecorded(object, address) &&
-      ledger.holders(hostOf(address)).every(({ holder }) => own.has(holder.key)),
-  )
+  if (network?.claims !== 'honoured' || !read.ok) return false
+  const [space, ledger] = [networkSpace(network), holdings.ledger(network.name)]
+  const isTaken = (address: Address.Address) =>
+    !isRecorded(object, address) || ledger.holders(hostOf(address)).some(({ holder }) => !own.has(holder.key))
+  return problemOfClaim(read.value, { space, network, isTaken }) === undefined
 }
 
 function keysOfPod({ ref, before, now }: Delta<ServedPod>): readonly string[] {
