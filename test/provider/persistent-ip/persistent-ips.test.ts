@@ -10,6 +10,7 @@ import { claimOf, LEDGERS, OWN_FINALIZER, ovnNad, podIn, ServingWorld } from './
 
 const DUAL = { subnets: '10.0.0.0/29,fd00::/125' }
 const CLAIM = 'IPAMClaim vm1.blue'
+const specOf = (nad: string) => ovnNad(nad).spec as { readonly config: string }
 
 describe.each(LEDGERS)('a claim and its Pods, on %s', (ledger) => {
   test('the claim gets addresses before its Pod, and keeps them', async () => {
@@ -351,6 +352,24 @@ describe.each(LEDGERS)('Pods without a claim, on %s', (ledger) => {
     const objects = lists.flatMap((list) => (list.ok ? list.value.items : []))
     for (const object of objects) world.planner.observe({ kind: 'present', object })
     expect(world.holders()).toEqual(['10.0.0.1/32 Pod ns1/p1', '10.0.0.2/32 Pod ns1/p2'])
+  })
+
+  test.each([
+    ['of no plugin', '{}'],
+    ['of another plugin', '{"name":"other","type":"bridge"}'],
+    [
+      'of other subnets',
+      JSON.stringify({ ...JSON.parse(specOf('blue').config), name: 'other', subnets: '10.1.0.0/29' }),
+    ],
+  ])('keep their address when their definition becomes one %s', async (_, config) => {
+    const world = await new ServingWorld({}, ledger).put(ovnNad('blue'), ovnNad('also'), podIn('p1', ['blue']))
+    await world.look()
+    await (await world.change(NetworkAttachmentDefinition.info, 'blue', { spec: { config } })).look()
+    await (await world.put(podIn('p2', ['also']))).look()
+    expect([await world.has('p1'), await world.has('p2')]).toEqual([['10.0.0.1/29'], ['10.0.0.2/29']])
+    await (await world.delete(Pod.info, 'p1')).look()
+    await (await world.put(podIn('p3', ['also']))).look()
+    expect(await world.has('p3')).toEqual(['10.0.0.1/29'])
   })
 
   test('keep the address of their claim when the network honours claims no more', async () => {

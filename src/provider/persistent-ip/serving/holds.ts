@@ -30,7 +30,7 @@ export function holdingsOfClaim(
 /**
  * What a Pod holds. Where a claim that it names holds the address too, the claim is the holder of
  * both: the Pods of a migration are in no conflict. An address in a network whose definition is not
- * there is held in all networks that have it.
+ * there, or does not have it, is held in all networks that have it.
  */
 export function holdingsOfPod(
   entry: Parsed<ServedPod>,
@@ -43,7 +43,7 @@ export function holdingsOfPod(
   const own = { key: KEYS.format('Pod', nameKey(metadata)), ownerUid: metadata.uid }
   const holdings = held.flatMap(({ network, prefix }) => {
     const field = `metadata.annotations[k8s.ovn.org/pod-networks][${network}]`
-    const known = cache.definitions?.get(nadOfKey(network))?.definition.name
+    const known = networkOf(network, prefix, cache)
     const claim = claims.find(
       (each) => (known ?? each.spec.network) === each.spec.network && holds(each, prefix, cache),
     )
@@ -54,7 +54,17 @@ export function holdingsOfPod(
     const pools = known === undefined ? poolsWith(prefix, cache) : [known]
     return pools.map((pool) => ({ pool, prefix, ...own, field }))
   })
-  return { holdings, isDefined: held.every(({ network }) => cache.definitions?.get(nadOfKey(network)) !== undefined) }
+  return { holdings, isDefined: held.every(({ network, prefix }) => networkOf(network, prefix, cache) !== undefined) }
+}
+
+/**
+ * The network in which a Pod has an address. `undefined`: it has no definition, or the definition
+ * has become one of another plugin or of other subnets.
+ */
+function networkOf(key: string, { address }: Prefix.Prefix, { definitions }: ServingCache): string | undefined {
+  const { name, addressing, subnets = [] } = definitions?.get(nadOfKey(key))?.definition ?? {}
+  const isIn = subnets.length === 0 || subnets.some(({ prefix }) => Prefix.contains(prefix, address))
+  return addressing === 'plugin' || !isIn ? undefined : name
 }
 
 function holds(claim: KubeObject, prefix: Prefix.Prefix, cache: ServingCache): boolean {
