@@ -263,8 +263,12 @@ function releaseOf(claim: KubeObject, view: View): ClaimStep | undefined {
     return release(`the virtual machine ${name} has ended`, [...noMachine, ...last])
   }
   const owners = claim.metadata.ownerReferences ?? []
-  const living = new Set([machine, instance].flatMap((object) => uidsOf(object)))
   if (!isDeleting(claim) || owners.length === 0) return undefined
+  // an instance that is deleted in foreground waits for its claims, whatever machine has its name
+  if (instance !== undefined && isOwnedBy(claim, instance) && vmPhase({ instance }) === 'ended') {
+    return release(`its instance ${name} has ended`, [{ unchanged: instance }])
+  }
+  const living = new Set([machine, instance].flatMap((object) => uidsOf(object)))
   if (owners.some((owner) => !isVM(owner) || living.has(owner.uid))) return undefined
   const gone = owners.map(({ apiVersion, kind, name: its, uid }) => ({
     absent: { ref: { apiVersion, kind, namespace, name: its }, uid },

@@ -136,6 +136,11 @@ function living({ machine, instance, by }: State): readonly string[] {
   return [...(machine === 'none' ? [] : [MACHINE]), ...(instance === 'none' ? [] : [INSTANCE, ...by])]
 }
 
+/** Whether the instance has ended, and its deletion in foreground waits for the claim. */
+function isWaitedFor({ instance, owners, isDeleting }: State): boolean {
+  return instance === 'ending' && owners?.join() === INSTANCE && isDeleting
+}
+
 const isOfMachine = ({ owners = [], label }: State) => owners.length > 0 || label === 'vm1'
 const isOwned = (state: State) => state.owners?.join() === rightOwner(state)
 
@@ -147,16 +152,20 @@ const rules: { readonly [rule: string]: Rule } = {
   'a release needs an ended machine, or a claim that is being deleted whose owners do not exist': (state, kinds) =>
     !kinds.includes('release') ||
     isClean(state) ||
+    isWaitedFor(state) ||
     (state.isDeleting && state.owners?.length !== 0 && !state.owners?.some((uid) => living(state).includes(uid))),
   'claims of an ended machine lose their finalizer': (state, kinds) =>
     !(isClean(state) && state.owners !== undefined && state.hasFinalizer && isOfMachine(state)) ||
     kinds.join() === 'release',
+  'an instance that is deleted in foreground does not wait for its claims': (state, kinds) =>
+    !(isWaitedFor(state) && state.hasFinalizer) || kinds.includes('release'),
   'a release proves that the objects do not exist which are not known': (state, _, steps) =>
     steps.every((step) => {
       if (step.kind !== 'release') return true
       const absent = step.proofs.flatMap((proof) => ('absent' in proof ? [proof.absent] : []))
       const proven = (kind: string) => absent.some(({ ref }) => ref.kind === kind && ref.name === 'vm1')
       const noInstance = state.instance !== 'none' || proven('VirtualMachineInstance')
+      if (isWaitedFor(state) && !isClean(state)) return step.proofs.some((proof) => 'unchanged' in proof)
       if (!isClean(state)) return noInstance && state.owners?.every((uid) => absent.some((each) => each.uid === uid))
       return noInstance && (state.machine !== 'none' || proven('VirtualMachine'))
     }),
