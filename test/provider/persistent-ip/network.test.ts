@@ -88,6 +88,23 @@ describe('the configuration of a network', () => {
     expect(ruleOf(config)).toBe(rule)
   })
 
+  test.each([
+    ['10.0.0.0/16,10.1.0.0/24,fd00::/64,10.0.5.0/24', '10.0.5.0/24 10.0.0.0/16'],
+    ['10.9.0.0/24,10.1.0.0/24,10.1.0.0/24,10.9.0.0/25', '10.9.0.0/25 10.9.0.0/24'],
+    ['10.2.0.0/24,10.1.0.0/25,10.0.0.0/24,10.1.0.0/24', '10.1.0.0/24 10.1.0.0/25'],
+  ])('names the first two subnets of %s that overlap', (subnets, pair) => {
+    const read = readNetwork(nadOf(ovn({ subnets })))
+    const [later, first] = pair.split(' ')
+    expect(read.ok || read.failure.context.problem).toContain(`"${later}" overlaps user defined subnet "${first}"`)
+  })
+
+  test('reads 20,000 subnets in a moment', () => {
+    const subnets = Array.from({ length: 20_000 }, (_, n) => `10.${n >> 8}.${n & 255}.0/24`).join(',')
+    const began = performance.now()
+    expect(definitionOf(readNetwork(nadOf(ovn({ subnets })))).subnets.length).toBe(20_000)
+    expect(performance.now() - began).toBeLessThan(6_000)
+  })
+
   test('divides the subnets of layer3 among Nodes', () => {
     const { subnets } = definitionOf(
       readNetwork(nadOf(ovn({ topology: 'layer3', subnets: '10.1.2.3/16/28,fd00::/48' }))),

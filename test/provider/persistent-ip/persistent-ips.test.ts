@@ -372,6 +372,12 @@ describe.each(LEDGERS)('Pods without a claim, on %s', (ledger) => {
     expect(await world.has('p3')).toEqual(['10.0.0.1/29'])
   })
 
+  test('may have annotations that are null', () => {
+    const planner = persistentIPs()
+    const metadata = { ...podIn('p1', []).metadata, uid: 'p', resourceVersion: '1', annotations: null as never }
+    expect(planner.observe({ kind: 'present', object: { ...podIn('p1', []), metadata } })).toEqual(['Pod ns1/p1'])
+  })
+
   test('keep the address of their claim when the network honours claims no more', async () => {
     const world = await new ServingWorld({}, ledger).put(
       ovnNad('blue'),

@@ -129,13 +129,18 @@ function prefixesOf(subnets: readonly NetworkSubnet[] | NetworkProblem): readonl
   return 'rule' in subnets ? [] : subnets.map(({ prefix }) => prefix)
 }
 
-/** The first two subnets that overlap. O(n^2) of the few subnets of a network. */
+/** The first two subnets that overlap. O(n log n). */
 function overlapIn(prefixes: readonly Prefix.Prefix[]): readonly Prefix.Prefix[] {
-  for (const [index, prefix] of prefixes.entries()) {
-    const other = prefixes.slice(index + 1).find((later) => Prefix.overlaps(prefix, later))
-    if (other !== undefined) return [prefix, other]
+  const sorted = [...prefixes.keys()].sort((left, right) => Prefix.compare(prefixes[left]!, prefixes[right]!))
+  let first = prefixes.length
+  let outer = sorted[0] ?? 0
+  for (const index of sorted.slice(1)) {
+    if (Prefix.overlaps(prefixes[outer]!, prefixes[index]!)) first = Math.min(first, outer, index)
+    else outer = index
   }
-  return []
+  const prefix = prefixes[first]
+  const other = prefix && prefixes.slice(first + 1).find((later) => Prefix.overlaps(prefix, later))
+  return prefix === undefined || other === undefined ? [] : [prefix, other]
 }
 
 /** The length of the part of a Node, where the text of a divided subnet has none. */

@@ -344,9 +344,8 @@ function problemOf(
 export function flawOf(addresses: readonly InterfaceAddress[]): string | undefined {
   const wide = addresses.find(({ prefixLength }) => prefixLength === 0)
   if (wide !== undefined) return `${textOf(wide)} has the prefix length 0`
-  const again = addresses.find(
-    ({ address }, index) => addresses.findIndex((one) => Address.equals(one.address, address)) < index,
-  )
+  const seen = new Set<string>()
+  const again = addresses.find(({ address }) => seen.size === seen.add(Address.format(address)).size)
   return again && `${textOf(again)} is an address that the list has twice`
 }
 

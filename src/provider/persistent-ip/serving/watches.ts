@@ -145,8 +145,9 @@ function defined<T extends object>(members: T): T {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as T
 }
 
-function only(keys: readonly string[], texts: { readonly [key: string]: string } | undefined) {
-  return texts && Object.fromEntries(Object.entries(texts).filter(([key]) => keys.includes(key)))
+/** A map that is null is as one that is left out. */
+function only(keys: readonly string[], texts: { readonly [key: string]: string } | null | undefined) {
+  return texts ? Object.fromEntries(Object.entries(texts).filter(([key]) => keys.includes(key))) : undefined
 }
 
 function readPod(object: KubeObject): ParseResult<ServedPod> {
