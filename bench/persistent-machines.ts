@@ -1,5 +1,6 @@
-import { Address } from 'ipam-kit/cidr'
+import { Address, Prefix } from 'ipam-kit/cidr'
 import { Pod } from 'ipam-kit/crd/core'
+import { blockName, IPBlock } from 'ipam-kit/crd/ipam-kit'
 import { IPAMClaim } from 'ipam-kit/crd/ipamclaims'
 import { VirtualMachine, VirtualMachineInstance } from 'ipam-kit/crd/kubevirt'
 import type { KindInfo, KubeObject } from 'ipam-kit/crd/meta'
@@ -68,6 +69,33 @@ export function plainPod(nth: number): KubeObject {
     'k8s.v1.cni.cncf.io/networks': JSON.stringify([{ name: 'blue', namespace: 'ns' }]),
   }
   return { ...rest, metadata: { ...metadata, annotations } }
+}
+
+/** Units of a block. */
+const UNITS = 256
+/** The domain of the network. */
+const DOMAIN = 'persistent-ips.net.lab'
+
+/** The blocks with the rows of the claims, and of the Pods after them. */
+export function* blocksOf(claims: number, pods = claims): Generator<KubeObject> {
+  for (let block = 0; block * UNITS < 1 + pods; block++) {
+    const rows: { [unit: string]: object } = {}
+    for (let unit = 0; unit < UNITS; unit++) {
+      const nth = block * UNITS + unit - 1
+      if (nth >= 0 && nth < pods) rows[unit] = { ...ownerOf(nth, nth < claims), sequence: 1 + nth }
+    }
+    const prefix = Prefix.of(Address.from4(0x0a000000 + block * UNITS), 24)
+    const name = blockName(DOMAIN, prefix)
+    const metadata = { uid: name, name, resourceVersion: '1', finalizers: ['ipam-kit.dev/rows'] }
+    const known = { domain: DOMAIN, allocationPrefixLength: 32, pool: DOMAIN, cidr: Prefix.format(prefix) }
+    yield ofKind(IPBlock, metadata, { spec: { ...known, sequence: 1 + pods, last: UNITS - 1, rows } })
+  }
+}
+
+function ownerOf(nth: number, isClaim: boolean): object {
+  const { kind } = IPAMClaim.info
+  if (isClaim) return { owner: `ns/vm-${nth}.blue`, uid: `vm-${nth}.blue`, kind: `${kind}.k8s.cni.cncf.io` }
+  return { owner: `ns/pod-${nth}`, uid: `pod-${nth}`, interface: 'ns/blue' }
 }
 
 export function machineOf(nth: number): KubeObject {

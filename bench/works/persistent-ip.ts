@@ -2,9 +2,19 @@ import { Address, Prefix, RangeSet } from 'ipam-kit/cidr'
 import type { KubeObject } from 'ipam-kit/crd/meta'
 import type { Planner } from 'ipam-kit/plan'
 import { admitVMPod, persistentClaims, persistentIPs } from 'ipam-kit/provider/persistent-ip'
+import { persistentIPsOnBlocks } from 'ipam-kit/provider/persistent-ip-blocks'
 import { once } from '../corpora.js'
 import type { Side, Work } from '../harness.js'
-import { addressOf, claimOf, definition, instanceOf, machineOf, plainPod, podOf } from '../persistent-machines.js'
+import {
+  addressOf,
+  blocksOf,
+  claimOf,
+  definition,
+  instanceOf,
+  machineOf,
+  plainPod,
+  podOf,
+} from '../persistent-machines.js'
 
 const [MANY, FEW] = [10_000, 100]
 /** Pods at a start: each second one has a claim. */
@@ -13,8 +23,13 @@ const PODS = 20_000
 export const persistentIPWorks: readonly Work[] = [
   {
     name: 'persistent IPs: plans of a machine that starts, 10,000 machines',
-    ours: () => starts(MANY),
-    peers: { 'the same with 100 machines': () => starts(FEW) },
+    ours: () => starts(MANY, persistentIPs()),
+    peers: { 'the same with 100 machines': () => starts(FEW, persistentIPs()) },
+  },
+  {
+    name: 'persistent IPs on blocks: plans of a machine that starts, 10,000 machines',
+    ours: () => starts(MANY, persistentIPsOnBlocks()),
+    peers: { 'the same with 100 machines': () => starts(FEW, persistentIPsOnBlocks()) },
   },
   {
     name: 'persistent IPs: admission of a Pod of 64 kB',
@@ -30,6 +45,11 @@ export const longPersistentIPWorks: readonly Work[] = [
     ours: start,
     peers: { 'model that rebuilds the pool at each object': rebuilds },
   },
+  {
+    name: 'persistent IPs on blocks: start with 10,000 claims and 20,000 Pods, until the first address, each object',
+    ours: startOnBlocks,
+    peers: { 'model that rebuilds the pool at each object': rebuilds },
+  },
 ]
 
 function see(planner: Planner, object: KubeObject): readonly string[] {
@@ -37,9 +57,11 @@ function see(planner: Planner, object: KubeObject): readonly string[] {
 }
 
 /** A machine has an instance again, and its Pod gets the address of the claim: both sides plan. */
-function starts(count: number): Side {
-  const [claims, addresses] = [persistentClaims(), persistentIPs()]
+function starts(count: number, addresses: Planner): Side {
+  const claims = persistentClaims()
   for (const planner of [claims, addresses]) see(planner, definition())
+  if (addresses.watches.some(({ kind }) => kind === 'IPBlock'))
+    for (const block of blocksOf(count)) see(addresses, block)
   for (let nth = 0; nth < count; nth++) {
     see(claims, machineOf(nth))
     see(claims, instanceOf(nth))
@@ -69,16 +91,37 @@ const startObjects = once(() => [
   ...Array.from({ length: PODS }, (_, nth) => (nth < MANY ? podOf(nth, true) : plainPod(nth))),
 ])
 
+/** The first effect for a new Pod. */
+function firstEffect(planner: Planner) {
+  const { metadata, ...rest } = plainPod(PODS)
+  const { 'k8s.ovn.org/pod-networks': _, ...annotations } = metadata.annotations ?? {}
+  const [key] = see(planner, { ...rest, metadata: { ...metadata, annotations } })
+  return planner.plan(key ?? '', { nowMs: 0 })?.effects[0]
+}
+
+const startBlocks = once(() => [...blocksOf(MANY, PODS)])
+
+/** From the first list to the row of a new Pod, which its block gets. */
+function startOnBlocks(): Side {
+  const run = () => {
+    const planner = persistentIPsOnBlocks()
+    for (const object of startObjects()) see(planner, object)
+    for (const block of startBlocks()) see(planner, block)
+    const effect = firstEffect(planner)
+    if (effect?.kind !== 'external') return false
+    const step = planner.tasks.taskFor(effect.call as never).next({ nowMs: 0, conflicts: 0 })
+    const unit = (PODS + 1) % 256
+    return step.kind === 'write' && JSON.stringify(step.plan.effects).includes(`"${unit}":{"owner":"ns/pod-${PODS}"`)
+  }
+  return { run, operations: startObjects().length, answer: () => run() }
+}
+
 /** From the first list to the address of a new Pod. */
 function start(): Side {
   const run = () => {
     const planner = persistentIPs()
     for (const object of startObjects()) see(planner, object)
-    const { metadata, ...rest } = plainPod(PODS)
-    const { 'k8s.ovn.org/pod-networks': _, ...annotations } = metadata.annotations ?? {}
-    const [key] = see(planner, { ...rest, metadata: { ...metadata, annotations } })
-    const [effect] = planner.plan(key ?? '', { nowMs: 0 })?.effects ?? []
-    return JSON.stringify(effect).includes(`\\"${addressOf(PODS)}\\"`)
+    return JSON.stringify(firstEffect(planner)).includes(`\\"${addressOf(PODS)}\\"`)
   }
   return { run, operations: startObjects().length, answer: () => run() }
 }
