@@ -7,6 +7,7 @@ import type { EventEffect } from 'ipam-kit/plan'
 import { type NetworkView, networkView } from 'ipam-kit/provider/network-view'
 import { type NodeIPAMOutcome, readRange } from 'ipam-kit/provider/node-ipam'
 import type { Store } from 'ipam-kit/store'
+import type { Said } from '../steps.js'
 
 /** How the cluster is after a step. */
 export interface Snapshot {
@@ -38,12 +39,10 @@ export interface RangeView {
   readonly inUse: readonly Prefix[]
 }
 
-/** What a run has said. */
-export interface Said extends Pick<Snapshot, 'title' | 'events'> {
-  readonly outcomes: ReadonlyMap<string, NodeIPAMOutcome>
-}
-
-export async function snapshot(store: Pick<Store, 'list'>, { title, events, outcomes }: Said): Promise<Snapshot> {
+export async function snapshot(
+  store: Pick<Store, 'list'>,
+  { title, events, outcomes }: Said<NodeIPAMOutcome>,
+): Promise<Snapshot> {
   const listed = async (kind: Meta.KindInfo) => unwrap(await store.list(kind)).items
   const found = (await listed(Node.info)).map((object) => Node.parse(object))
   const held = found.flatMap((node) => nodeSubnets(node).subnets)

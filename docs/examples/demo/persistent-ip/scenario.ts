@@ -1,22 +1,25 @@
 import type { Outcome, Planner } from 'ipam-kit/plan'
 import { gcPlanner } from 'ipam-kit/provider/gc'
 import { persistentClaims, persistentIPs } from 'ipam-kit/provider/persistent-ip'
-import { asciiMapLegend } from 'ipam-kit/render'
-import { runUntilQuiet } from 'ipam-kit/run'
-import { formatChecks } from '../checks.js'
-import { formatProgress } from '../progress.js'
-import type { Scenario, Stage } from '../scenario.js'
+import type { Scenario } from '../scenario.js'
+import { tellSteps } from '../steps.js'
 import { checksOf } from './checks.js'
 import { Cluster } from './cluster.js'
 import { kinds } from './objects.js'
 import { documentOf, formatStep } from './report.js'
-import { type Snapshot, snapshot } from './snapshot.js'
+import { snapshot } from './snapshot.js'
 
 /** The life of a virtual machine, whose address stays with it. */
 export const persistentIPScenario: Scenario = {
   kinds,
   whereKindsAre: 'Install the definitions of KubeVirt, of IPAMClaims and of networks.',
-  run: (stage) => new Run(stage).run(),
+  async run(stage) {
+    const planners: readonly Planner<Outcome>[] = [persistentClaims(), persistentIPs(), gcPlanner({ kinds })]
+    const cluster = new Cluster(stage.store, stage.clock)
+    await cluster.define()
+    const act = (step: Step) => step.act(cluster)
+    return tellSteps(stage, { steps, planners, act, snapshot, formatStep, checksOf, documentOf })
+  },
 }
 
 interface Step {
@@ -71,50 +74,3 @@ const steps: readonly Step[] = [
     },
   },
 ]
-
-class Run {
-  readonly #stage: Stage
-  readonly #planners: readonly Planner<Outcome>[] = [persistentClaims(), persistentIPs(), gcPlanner({ kinds })]
-
-  constructor(stage: Stage) {
-    this.#stage = stage
-  }
-
-  async run(): Promise<number> {
-    const { screen, store, clock } = this.#stage
-    const cluster = new Cluster(store, clock)
-    const snapshots: Snapshot[] = []
-    await cluster.define()
-    for (const { title, act } of steps) {
-      await act(cluster)
-      const { events } = await this.#settle()
-      const now = await snapshot(store, { title, events })
-      snapshots.push(now)
-      if (!screen.wantsDocument) screen.tell(formatStep(now, screen.limit))
-    }
-    const { written } = await this.#settle()
-    const checks = checksOf(snapshots, written)
-    if (screen.wantsDocument) screen.document(documentOf(snapshots, checks))
-    screen.tell(`Map: ${asciiMapLegend}\n\n${formatChecks(checks, screen.limit)}`)
-    return checks.every(({ wrong }) => wrong.length === 0) ? 0 : 1
-  }
-
-  /** Both sides and the garbage collector work until nothing is left to do, also not later. */
-  async #settle() {
-    const { store, clock, screen } = this.#stage
-    const events: string[] = []
-    let written = 0
-    for (;;) {
-      const result = await runUntilQuiet(store, this.#planners, {
-        now: () => clock.nowMs,
-        onEvent: ({ about, reason, message }) => events.push(`${about.kind} ${about.name} ${reason}: ${message}`),
-        onProgress: (progress) => screen.progress.show(() => formatProgress(progress)),
-      })
-      written += result.written
-      if (result.requeueAfterSeconds === undefined) break
-      clock.pass(Math.max(1, result.requeueAfterSeconds))
-    }
-    screen.progress.clear()
-    return { events, written }
-  }
-}

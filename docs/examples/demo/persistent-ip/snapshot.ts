@@ -4,8 +4,10 @@ import { Pod } from 'ipam-kit/crd/core'
 import { IPAMClaim } from 'ipam-kit/crd/ipamclaims'
 import { VirtualMachine, VirtualMachineInstance } from 'ipam-kit/crd/kubevirt'
 import { unwrap } from 'ipam-kit/errors'
+import type { Outcome } from 'ipam-kit/plan'
 import { heldByClaim, heldByPod, networkOfDefinitions, podAttachments } from 'ipam-kit/provider/persistent-ip'
 import type { Store } from 'ipam-kit/store'
+import type { Said } from '../steps.js'
 import { network } from './objects.js'
 
 /** The objects after a step. */
@@ -37,7 +39,7 @@ export interface PodView {
 
 export async function snapshot(
   store: Pick<Store, 'list'>,
-  { title, events }: Pick<Snapshot, 'title' | 'events'>,
+  { title, events }: Pick<Said<Outcome>, 'title' | 'events'>,
 ): Promise<Snapshot> {
   const listed = async ({ info }: Pick<typeof Pod, 'info'>) => unwrap(await store.list(info)).items
   const names = (objects: readonly Meta.KubeObject[]) => objects.map(({ metadata }) => metadata.name)
@@ -47,7 +49,7 @@ export async function snapshot(
     instances: names(await listed(VirtualMachineInstance)),
     claims: (await listed(IPAMClaim)).map((object) => claimView(IPAMClaim.parse(object))),
     pods: (await listed(Pod)).map((object) => podView(Pod.parse(object))),
-    events,
+    events: events.map(({ about, reason, message }) => `${about.kind} ${about.name} ${reason}: ${message}`),
   }
 }
 
