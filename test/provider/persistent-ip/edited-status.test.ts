@@ -2,7 +2,7 @@ import { Pod } from 'ipam-kit/crd/core'
 import { IPAMClaim } from 'ipam-kit/crd/ipamclaims'
 import { persistentIPs } from 'ipam-kit/provider/persistent-ip'
 import { describe, expect, test } from 'vitest'
-import { claimOf, ovnNad, podIn, ServingWorld } from './serving-world.js'
+import { claimOf, LEDGERS, ovnNad, podIn, ServingWorld } from './serving-world.js'
 
 const [ONE, TWO] = ['10.0.0.1/29', '10.0.0.2/29']
 
@@ -99,5 +99,45 @@ describe('a status that was edited before a restart', () => {
   test('with no addresses gets those of its living Pod', async () => {
     const world = await restarted([])
     expect([await world.ips('vm1.blue'), await world.ips('vm2.blue')]).toEqual([[ONE], [TWO]])
+  })
+})
+
+describe.each(LEDGERS)('a network of a claim that a tenant changes, on %s', (ledger) => {
+  test('does not free its addresses, which stay in the network that gave them', async () => {
+    const world = await new ServingWorld({}, ledger).put(ovnNad('blue'), ovnNad('red', { name: 'red' }))
+    await (await world.put(claimOf('vm1.blue'), podIn('p1', ['blue:vm1.blue']))).look()
+    await world.change(IPAMClaim.info, 'vm1.blue', { spec: { network: 'red' } })
+    await world.look()
+    const message = 'spec.network was changed to red: the claim keeps its addresses in lab'
+    expect(world.outcomes.get('IPAMClaim ns1/vm1.blue')).toMatchObject({ reasons: ['NetworkMismatch'], message })
+    expect(world.events).toEqual(['IPAMClaim vm1.blue NetworkMismatch'])
+    // while the Pod runs, without it, and for the next one
+    await (await world.put(podIn('a', ['blue']), podIn('b', ['red']))).look()
+    await (await world.delete(Pod.info, 'p1')).look()
+    await (await world.put(podIn('c', ['blue']), podIn('p2', ['blue:vm1.blue']))).look()
+    const has = await Promise.all(['a', 'b', 'c', 'p2'].map((pod) => world.has(pod)))
+    expect(has).toEqual([[TWO], [ONE], ['10.0.0.3/29'], [ONE]])
+    // a status that is edited too is set back
+    await edit(world, 'vm1.blue', [TWO])
+    await world.look()
+    expect(await world.ips('vm1.blue')).toEqual([ONE])
+    await world.change(IPAMClaim.info, 'vm1.blue', { spec: { network: 'lab' } })
+    await world.look()
+    expect(world.outcome('IPAMClaim vm1.blue')).toBe('served')
+    expect(world.holders()).toContain('10.0.0.1/32 IPAMClaim ns1/vm1.blue')
+  })
+
+  test('is another network after a restart, in which no living Pod loses its address', async () => {
+    const world = await new ServingWorld({}, ledger).put(ovnNad('blue'), ovnNad('red', { name: 'red' }))
+    await (await world.put(claimOf('vm1.blue'), podIn('p1', ['blue:vm1.blue']))).look()
+    await world.change(IPAMClaim.info, 'vm1.blue', { spec: { network: 'red' } })
+    world.restart()
+    await world.look()
+    await (await world.put(podIn('a', ['blue']))).look()
+    expect([world.outcome('IPAMClaim vm1.blue'), await world.has('p1'), await world.has('a')]).toEqual([
+      'refused NetworkMismatch',
+      [ONE],
+      [TWO],
+    ])
   })
 })

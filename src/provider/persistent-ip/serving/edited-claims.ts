@@ -1,19 +1,25 @@
 import { asObject } from '../../../crd/meta/json.js'
 import type { KubeObject } from '../../../crd/meta/object.js'
 
+/** The addresses of a claim, and the network that gave them. */
+export interface Given {
+  readonly network: string | undefined
+  readonly texts: readonly string[]
+}
+
 /**
- * The claims whose `status.ips` another client has changed, with the texts before the edit: they
- * count until the status has them again. The addresses of a claim are never changed here, so that
- * each change of a list that is not empty is an edit.
+ * The claims whose `status.ips` or `spec.network` another client has changed, with what they had
+ * before the edit: it counts until they have it again. Neither is ever changed here in a claim with
+ * addresses, so that each change is an edit.
  */
 export class EditedClaims {
-  readonly #texts = new Map<string, readonly string[]>()
+  readonly #given = new Map<string, Given>()
 
   /**
    * Reads a new version of a claim.
    *
    * @param isGranted whether the addresses before the edit were those of the claim
-   * @returns whether other texts than before count
+   * @returns whether something else than before counts
    */
   see(
     before: KubeObject | undefined,
@@ -21,32 +27,36 @@ export class EditedClaims {
     isGranted: (texts: readonly string[]) => boolean,
   ): boolean {
     const uid = before?.metadata.uid
-    if (uid !== undefined && uid !== now?.metadata.uid) this.#texts.delete(uid)
+    if (uid !== undefined && uid !== now?.metadata.uid) this.#given.delete(uid)
     if (now?.metadata.uid === undefined) return false
-    const [texts, edited] = [textsOf(now), this.#texts.get(now.metadata.uid)]
-    if (edited !== undefined) return same(edited, texts) && this.#texts.delete(now.metadata.uid)
-    const own = before === undefined || uid !== now.metadata.uid ? [] : textsOf(before)
-    if (own.length === 0 || same(own, texts) || !isGranted(own)) return false
-    this.#texts.set(now.metadata.uid, own)
+    const [given, edited] = [givenIn(now), this.#given.get(now.metadata.uid)]
+    if (edited !== undefined) return same(edited, given) && this.#given.delete(now.metadata.uid)
+    const own = before === undefined || uid !== now.metadata.uid ? undefined : givenIn(before)
+    if (own === undefined || own.texts.length === 0 || same(own, given) || !isGranted(own.texts)) return false
+    this.#given.set(now.metadata.uid, own)
     return true
   }
 
-  /** The texts before an edit; `undefined`: the status was not edited. */
-  before({ metadata: { uid } }: Pick<KubeObject, 'metadata'>): readonly string[] | undefined {
-    return uid === undefined ? undefined : this.#texts.get(uid)
+  /** What a claim had before an edit; `undefined`: it was not edited. */
+  before({ metadata: { uid } }: Pick<KubeObject, 'metadata'>): Given | undefined {
+    return uid === undefined ? undefined : this.#given.get(uid)
   }
 
-  /** The texts of a claim that count. */
-  textsOf(claim: KubeObject): readonly string[] {
-    return this.before(claim) ?? textsOf(claim)
+  /** What counts of a claim. */
+  givenTo(claim: KubeObject): Given {
+    return this.before(claim) ?? givenIn(claim)
   }
 }
 
-function textsOf({ status }: KubeObject): readonly string[] {
-  const ips = asObject(status)?.ips
-  return Array.isArray(ips) ? ips.filter((ip) => typeof ip === 'string') : []
+function givenIn({ spec, status }: KubeObject): Given {
+  const [network, ips] = [asObject(spec)?.network, asObject(status)?.ips]
+  return {
+    network: typeof network === 'string' ? network : undefined,
+    texts: Array.isArray(ips) ? ips.filter((ip) => typeof ip === 'string') : [],
+  }
 }
 
-function same(left: readonly string[], right: readonly string[]): boolean {
-  return left.length === right.length && left.every((text, index) => text === right[index])
+function same(left: Given, right: Given): boolean {
+  const isSame = left.network === right.network && left.texts.length === right.texts.length
+  return isSame && left.texts.every((text, index) => text === right.texts[index])
 }

@@ -1,7 +1,6 @@
 import * as Address from '../../../cidr/nouns/address.js'
 import * as Prefix from '../../../cidr/nouns/prefix.js'
 import type { Pod } from '../../../crd/core/index.js'
-import { asObject } from '../../../crd/meta/json.js'
 import { type KubeObject, nameKey } from '../../../crd/meta/object.js'
 import type { Holding, Parsed } from '../../../plan/index.js'
 import { plannerKeys } from '../../../plan/planner-keys.js'
@@ -17,11 +16,11 @@ export function holdingsOfClaim(
   { object }: Pick<Parsed<KubeObject>, 'object'>,
   { edited }: Pick<ServingCache, 'edited'>,
 ): readonly Holding[] {
-  const pool = asObject(object.spec)?.network
-  if (typeof pool !== 'string') return []
+  const { network: pool, texts } = edited.givenTo(object)
+  if (pool === undefined) return []
   const { metadata } = object
   const held = new Map(
-    heldByClaim({ metadata, status: { ips: edited.textsOf(object) } }).map((prefix) => [Prefix.format(prefix), prefix]),
+    heldByClaim({ metadata, status: { ips: texts } }).map((prefix) => [Prefix.format(prefix), prefix]),
   )
   const key = KEYS.format('IPAMClaim', metadata)
   return [...held.values()].map((prefix) => ({ pool, prefix, key, ownerUid: metadata.uid, field: 'status.ips' }))
@@ -44,13 +43,9 @@ export function holdingsOfPod(
   const holdings = held.flatMap(({ network, prefix }) => {
     const field = `metadata.annotations[k8s.ovn.org/pod-networks][${network}]`
     const known = networkOf(network, prefix, cache)
-    const claim = claims.find(
-      (each) => (known ?? each.spec.network) === each.spec.network && holds(each, prefix, cache),
-    )
-    if (claim !== undefined) {
-      const key = KEYS.format('IPAMClaim', claim.metadata)
-      return [{ pool: claim.spec.network, prefix, key, ownerUid: claim.metadata.uid, field }]
-    }
+    const ofClaims = claims.flatMap((claim) => holdingsOfClaim({ object: claim }, cache))
+    const same = ofClaims.find((one) => (known ?? one.pool) === one.pool && Prefix.equals(one.prefix, prefix))
+    if (same !== undefined) return [{ ...same, field }]
     const pools = known === undefined ? poolsWith(prefix, cache) : [known]
     return pools.map((pool) => ({ pool, prefix, ...own, field }))
   })
@@ -67,10 +62,6 @@ function networkOf(key: string, { address }: Prefix.Prefix, { definitions }: Ser
   return addressing === 'plugin' || !isIn ? undefined : name
 }
 
-function holds(claim: KubeObject, prefix: Prefix.Prefix, cache: ServingCache): boolean {
-  return holdingsOfClaim({ object: claim }, cache).some((one) => Prefix.equals(one.prefix, prefix))
-}
-
 /** The networks that have an address. */
 function poolsWith({ address }: Prefix.Prefix, { definitions }: ServingCache): readonly string[] {
   const names = [...(definitions ?? [])].flatMap(({ definition: { name, subnets } }) =>
@@ -79,7 +70,7 @@ function poolsWith({ address }: Prefix.Prefix, { definitions }: ServingCache): r
   return [...new Set(names)]
 }
 
-/** Whether a holder is a Pod that has an address of the network by a definition that does not exist. */
+/** Whether a holder is a Pod that has an address by a definition which is not of the network. */
 export function isElsewhere(holder: string, network: string, { pods, definitions }: ServingCache): boolean {
   const read = KEYS.read(holder)
   const pod = read?.kind === 'Pod' ? pods.get(read.name) : undefined

@@ -7,6 +7,7 @@ import { type Effect, type EventCause, type Plan, patchStatus } from '../../../p
 import { type ClaimPlan, claimPlan } from './claim-plan.js'
 import { claimStatus } from './claim-status.js'
 import { mayUse } from './claim-user.js'
+import type { Given } from './edited-claims.js'
 import { isElsewhere, KEYS } from './holds.js'
 import { macHolder } from './mac-holder.js'
 import { interfacesOf, nameOfPod, networkNamed, type PodInterface } from './networks.js'
@@ -48,29 +49,41 @@ export function planClaim(
   const before = cache.edited.before(entry.value)
   if (before === undefined) return planWith(key, entry.value, pods, context, nowMs)
   // the status is written with the addresses before the edit, on the version with the edit
-  const { status } = entry.value
-  const plan = planWith(key, { ...entry.value, status: { ...status, ips: before } }, pods, context, nowMs)
-  return restored(key, entry.value, plan, before, context)
+  const { spec, status } = entry.value
+  const { network = spec.network, texts } = before
+  const counting = { ...entry.value, spec: { ...spec, network }, status: { ...status, ips: texts } }
+  const plan = planWith(key, counting, pods, context, nowMs)
+  return restored(key, entry.value, plan, { network, texts }, context)
 }
 
-/** The plan for a claim whose addresses another client has changed: they are set back. */
+/**
+ * The plan for a claim that another client has edited: its addresses are set back. The network of
+ * its spec is not, but the claim keeps its addresses in the one that gave them.
+ */
 function restored(
   key: string,
   claim: IPAMClaim,
   plan: Plan<PersistentIPsOutcome>,
-  before: readonly string[],
+  { network, texts }: Given,
   { sent, isUnchanged }: ServingContext,
 ): Plan<PersistentIPsOutcome> {
+  const { ips = [], ownerPod, conditions } = claim.status ?? {}
+  const isEdited = ips.join() !== texts.join()
   const isWritten = plan.effects.some((effect) => effect.kind === 'patch' && effect.subresource === 'status')
-  const { ownerPod, conditions } = claim.status ?? {}
-  const status = { ips: before, ...(ownerPod && { ownerPod }), ...(conditions && { conditions }) }
-  const isDone = isWritten || isUnchanged(refOf(claim))
+  const status = { ips: texts, ...(ownerPod && { ownerPod }), ...(conditions && { conditions }) }
+  const isDone = !isEdited || isWritten || isUnchanged(refOf(claim))
   const write = isDone ? [] : [patchStatus(claim, claimStatusPatch(status), 'its status was edited')]
-  const edit = claim.status?.ips.join(', ') ?? ''
-  const message = `status.ips was changed to [${edit}], and is set back to [${before.join(', ')}]`
-  const events = sent.newEvents(editKey(key), claim, [{ reason: 'StatusEdited', message }])
+  const message = `status.ips was changed to [${ips.join(', ')}], and is set back to [${texts.join(', ')}]`
+  const its = claim.spec.network
+  const moved = {
+    reason: 'NetworkMismatch',
+    message: `spec.network was changed to ${its}: the claim keeps its addresses in ${network}`,
+  }
+  const causes = [...(isEdited ? [{ reason: 'StatusEdited', message }] : []), ...(its === network ? [] : [moved])]
+  const effects = [...write, ...plan.effects, ...sent.newEvents(editKey(key), claim, causes)]
+  if (its !== network) return { ...plan, outcome: refusedBy([moved]), effects }
   const outcome = plan.outcome.kind === 'served' ? { kind: 'restored' as const, message } : plan.outcome
-  return { ...plan, outcome, effects: [...write, ...plan.effects, ...events] }
+  return { ...plan, outcome, effects }
 }
 
 /** The key under which the Events about an edit of a claim are remembered. */
