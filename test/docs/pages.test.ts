@@ -126,7 +126,7 @@ test.each([
   ['node-ipam', ['node-ipam']],
   ['floating-ips', ['floating-ips']],
   ['whereabouts', ['whereabouts']],
-  ['persistent-ips', ['persistent-ip-pods', 'persistent-ip-blocks']],
+  ['persistent-ips', ['persistent-ip-pods', 'persistent-ip-guest', 'persistent-ip-blocks']],
   ['network-view', ['network-view']],
   ['webhooks', ['webhook']],
   ['write-a-provider', ['write-a-provider']],
