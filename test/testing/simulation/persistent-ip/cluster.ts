@@ -63,7 +63,7 @@ export class Cluster {
     const vm = await this.get(VM, namespace, name)
     if (vm === undefined || isDeleting(vm)) return
     const networks = VirtualMachine.parse(vm).spec.template.spec?.networks ?? []
-    await this.#store.create(instanceOf(namespace, name, vm, networks as never))
+    await this.#store.create(instanceOf(namespace, name, vm, networks as never, this.#dice.chance(0.3)))
   }
 
   /** Begins a live migration, if the instance has one Pod. */
@@ -137,8 +137,7 @@ export class Cluster {
     const networks = await this.#admitted('CREATE', pod)
     if (networks === undefined) return
     const { annotations = {} } = pod.metadata
-    const changed = networks === '' ? annotations : { ...annotations, [NETWORKS]: networks }
-    await this.#store.create({ ...pod, metadata: { ...pod.metadata, annotations: changed } })
+    await this.#store.create({ ...pod, metadata: { ...pod.metadata, annotations: { ...annotations, ...networks } } })
   }
 
   /** A Pod that runs gets the interfaces of its instance. */
@@ -150,17 +149,17 @@ export class Cluster {
     const annotations = { ...pod.metadata.annotations, [NETWORKS]: selection(interfaces) }
     const networks = await this.#admitted('UPDATE', { ...pod, metadata: { ...pod.metadata, annotations } })
     if (networks === undefined) return
-    const text = networks === '' ? selection(interfaces) : networks
-    await this.#store.patch(refOf(pod), { metadata: { annotations: { [NETWORKS]: text } } })
+    const plain = { [NETWORKS]: selection(interfaces) }
+    await this.#store.patch(refOf(pod), { metadata: { annotations: { ...plain, ...networks } } })
   }
 
-  /**
-   * The network selection of a Pod after the webhook. Empty: it stays as it is. `undefined`: the
-   * webhook has refused the Pod.
-   */
-  async #admitted(operation: 'CREATE' | 'UPDATE', pod: KubeObject): Promise<string | undefined> {
+  /** The annotations that the webhook sets. `undefined`: it has refused the Pod. */
+  async #admitted(
+    operation: 'CREATE' | 'UPDATE',
+    pod: KubeObject,
+  ): Promise<{ readonly [name: string]: string } | undefined> {
     // also a webhook that answers too late, and one that does not know the instance yet
-    if (!this.hasWebhook || this.#dice.chance(0.1)) return this.failurePolicy === 'Fail' ? undefined : ''
+    if (!this.hasWebhook || this.#dice.chance(0.1)) return this.failurePolicy === 'Fail' ? undefined : {}
     const [instances, nads] = [await this.list(VMI), await this.list(NADS)]
     const find = (all: readonly KubeObject[], namespace: string, name: string) =>
       all.find(({ metadata }) => metadata.namespace === namespace && metadata.name === name)
@@ -178,8 +177,11 @@ export class Cluster {
       { failurePolicy: this.failurePolicy },
     )
     if (!admission.allowed) return undefined
-    const value = admission.patch?.find(({ path }) => path.endsWith('networks'))
-    return value !== undefined && 'value' in value ? String(value.value) : ''
+    const set = admission.patch?.map((one) => [
+      one.path.slice('/metadata/annotations/'.length).replace('~1', '/'),
+      'value' in one ? String(one.value) : '',
+    ])
+    return Object.fromEntries(set ?? []) as { readonly [name: string]: string }
   }
 
   /** Removes the finalizers of KubeVirt. */

@@ -8,7 +8,7 @@ import { type AnyCaller, taskCaller } from 'ipam-kit/run'
 import { type Fault, type SimulatedSystem, simulate } from 'ipam-kit/testing'
 import type { SimulationResult } from '../../../../src/testing/simulation/simulate.js'
 import { Combined } from '../combined.js'
-import { BLOCK_KINDS, GC_KINDS, KINDS, SWITCH } from './objects.js'
+import { BLOCK_KINDS, type ChosenOptions, GC_KINDS, KINDS, SWITCH } from './objects.js'
 import { People, type Setting } from './people.js'
 import { PersistentIPRules } from './rules.js'
 import { Switched } from './switched.js'
@@ -38,23 +38,23 @@ export interface Tested {
   readonly planners: (options: SideOptions) => readonly Planner[]
 }
 
-export interface SideOptions {
+export interface SideOptions extends ChosenOptions {
   readonly enabled: boolean
-  readonly unplugged: 'keep' | 'delete'
   readonly ledger: Ledger
   /** Whether the process runs the workload side too, which is for one process at a time. */
   readonly hasWorkloads: boolean
 }
 
 export const library: Tested = {
-  planners: ({ enabled, unplugged, ledger, hasWorkloads }) => {
+  planners: ({ enabled, unplugged, missedMutations, terminatingClaim, staticRequests, ledger, hasWorkloads }) => {
+    const serving = { enabled, terminatingClaim, staticRequests }
     const network =
       ledger === 'own'
-        ? [persistentIPs({ enabled })]
-        : [persistentIPsOnBlocks({ enabled, graceSeconds: 30 }), blocksOperator({ emptySeconds: 1 })]
+        ? [persistentIPs(serving)]
+        : [persistentIPsOnBlocks({ ...serving, graceSeconds: 30 }), blocksOperator({ emptySeconds: 1 })]
     if (!hasWorkloads) return network
     return [
-      persistentClaims({ enabled, unplugged, graceSeconds: 2 }),
+      persistentClaims({ enabled, unplugged, missedMutations, graceSeconds: 2 }),
       workloadClaims({ enabled, kinds: [StatefulSet.info], graceSeconds: 2 }),
       gcPlanner({ kinds: GC_KINDS }),
       ...network,
@@ -98,7 +98,12 @@ interface SystemOptions {
 
 function systemOf({ seed, actions, tested, ledger, writers }: SystemOptions): SimulatedSystem {
   const setting: Setting = { isOn: true }
-  const unplugged = seed % 2 === 0 ? 'keep' : 'delete'
+  const chosen: ChosenOptions = {
+    unplugged: seed % 2 === 0 ? 'keep' : 'delete',
+    missedMutations: (seed >> 1) % 2 === 0 ? 'report' : 'ignore',
+    terminatingClaim: (seed >> 2) % 3 === 0 ? 'serve' : 'refuse',
+    staticRequests: (seed >> 3) % 2 === 0,
+  }
   const processes: Switched[] = []
   let people: People
   return {
@@ -107,7 +112,7 @@ function systemOf({ seed, actions, tested, ledger, writers }: SystemOptions): Si
       const nth = processes.length
       // the last one looks for what is left to be done
       const hasWorkloads = ledger !== 'copies' || nth === 0 || nth === writers
-      const sides = [true, false].map((enabled) => tested.planners({ enabled, unplugged, ledger, hasWorkloads }))
+      const sides = [true, false].map((enabled) => tested.planners({ ...chosen, enabled, ledger, hasWorkloads }))
       const [on, off] = sides.map((planners) => new Process(planners))
       const process = new Switched({ on: on!, off: off! }, SWITCH, () => setting.isOn)
       processes.push(process)
@@ -133,7 +138,7 @@ function systemOf({ seed, actions, tested, ledger, writers }: SystemOptions): Si
       new PersistentIPRules({
         isOn: (writer) => processes[Number(writer.split(' ')[1]) - 1]?.isOn ?? true,
         isOnAtLast: () => setting.isOn,
-        removesUnplugged: unplugged === 'delete',
+        options: chosen,
         hasBlocks: ledger !== 'own',
       }),
   }

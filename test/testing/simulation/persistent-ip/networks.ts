@@ -6,13 +6,22 @@ import {
   networkOfDefinitions,
   readNetwork,
 } from 'ipam-kit/provider/persistent-ip'
-import type { Stored } from './stored.js'
+import type { ChosenOptions } from './objects.js'
+import type { Held, Stored } from './stored.js'
 
 /** The networks as their definitions are now. */
 export interface Networks {
   /** The definition of a name, if it can be read. */
   of(nad: string): NetworkDefinition | undefined
   named(network: string): Network | undefined
+}
+
+/** What the rules at rest read. */
+export interface View {
+  readonly stored: Stored
+  readonly networks: Networks
+  readonly held: readonly Held[]
+  readonly options: ChosenOptions
 }
 
 export function networksOf(stored: Stored): Networks {

@@ -14,6 +14,14 @@ export const SWITCH: KindInfo = {
   namespaced: true,
   statusSubresource: false,
 }
+/** What the seed chooses of the options of both sides. */
+export interface ChosenOptions {
+  readonly unplugged: 'keep' | 'delete'
+  readonly missedMutations: 'ignore' | 'report'
+  readonly terminatingClaim: 'refuse' | 'serve'
+  readonly staticRequests: boolean
+}
+
 const OWNED = [VirtualMachine, VirtualMachineInstance, IPAMClaim, Pod, StatefulSet].map(({ info }) => info)
 /** The kinds that the garbage collector watches. */
 export const GC_KINDS: readonly KindInfo[] = OWNED
@@ -31,8 +39,10 @@ export const MACHINES: readonly (readonly [namespace: string, name: string])[] =
   ['ns1', 'a.b'],
   ['ns2', 'a'],
 ]
+/** The primary network of a machine, which those of `ns2` have. */
+const POD = 'pod'
 /** `y` and `y_` have claims of one name. */
-const INTERFACES = ['x=blue', 'y=red', 'b.x=blue', 'y_=red']
+const INTERFACES = ['x=blue', 'y=red', 'b.x=blue', 'y_=red', POD]
 /** The finalizer by which a kubelet keeps a Pod until its containers have ended. */
 export const KUBELET = 'sim/kubelet'
 /** Since when a virtual machine runs in the target of a live migration. */
@@ -40,11 +50,19 @@ export const MIGRATED = 'kubevirt.io/migration-target-ready-timestamp'
 /** The annotation with the virtual machine or the StatefulSet of a Pod, for the rules. */
 export const WORKLOAD = 'sim/workload'
 export const NETWORKS = 'k8s.v1.cni.cncf.io/networks'
+export const PRIMARY_CLAIM = 'k8s.ovn.org/primary-udn-ipamclaim'
+export const DEFAULT_NETWORK = 'v1.multus-cni.io/default-network'
+/** The definition of the primary network of `ns2`. */
+export const PRIMARY = 'ns2/green'
+/** The MAC address that each one asks for who asks for one. */
+export const MAC = '02:00:00:00:00:01'
 
 /** The definitions as they are in the end, and what operators change them to. */
 const LAB = { name: 'lab', subnets: '10.0.0.0/29,fd00::/125' }
 /** The same addresses in another network. */
 const RED = { name: 'red', subnets: '10.0.0.0/29', excludeSubnets: '10.0.0.4/32' }
+/** A primary network with four addresses. */
+const GREEN = { name: 'green', role: 'primary', subnets: '10.2.0.0/29' }
 const CONFIGS: { readonly [nad: string]: readonly object[] } = {
   blue: [
     LAB,
@@ -56,10 +74,26 @@ const CONFIGS: { readonly [nad: string]: readonly object[] } = {
   ],
   red: [RED, { ...RED, excludeSubnets: '10.0.0.0/30' }],
   also: [LAB, { ...LAB, subnets: '10.0.0.0/28,fd00::/124' }],
+  green: [
+    GREEN,
+    { ...GREEN, allowPersistentIPs: false },
+    { ...GREEN, subnets: '10.2.0.8/29' },
+    { ...GREEN, role: 'secondary' },
+  ],
 }
-export const DEFINITIONS = ['blue', 'red', 'also']
+export const DEFINITIONS = ['blue', 'red', 'also', 'green']
 /** The network of each definition. */
-export const NETWORK_OF: { readonly [nad: string]: string } = { 'ns1/blue': 'lab', 'ns1/also': 'lab', 'ns1/red': 'red' }
+export const NETWORK_OF: { readonly [nad: string]: string } = {
+  'ns1/blue': 'lab',
+  'ns1/also': 'lab',
+  'ns1/red': 'red',
+  [PRIMARY]: 'green',
+}
+
+/** The namespace of a definition. */
+export function namespaceOf(nad: string): string {
+  return nad === 'green' ? 'ns2' : 'ns1'
+}
 
 export function variantsOf(nad: string): number {
   return CONFIGS[nad]?.length ?? 0
@@ -71,20 +105,26 @@ export function definition(nad: string, variant = 0): KubeObject {
   const config = {
     type: 'ovn-k8s-cni-overlay',
     topology: 'layer2',
-    netAttachDefName: `ns1/${nad}`,
+    netAttachDefName: `${namespaceOf(nad)}/${nad}`,
     allowPersistentIPs: true,
     ...CONFIGS[nad]?.[variant],
   }
-  return { apiVersion, kind, metadata: { namespace: 'ns1', name: nad }, spec: { config: JSON.stringify(config) } }
+  return {
+    apiVersion,
+    kind,
+    metadata: { namespace: namespaceOf(nad), name: nad },
+    spec: { config: JSON.stringify(config) },
+  }
 }
 
 /** The networks of a machine; those of `ns2` name definitions of `ns1`. */
 export function vmNetworks(namespace: string, chosen: readonly string[]): Json {
-  const networks = networksOf(...chosen).map(({ name, multus }) => ({
+  const networks = networksOf(...chosen.filter((each) => each !== POD)).map(({ name, multus }) => ({
     name,
     multus: { networkName: namespace === 'ns1' ? (multus?.networkName ?? '') : `ns1/${multus?.networkName}` },
   }))
-  return networks as Json
+  const hasPrimary = namespace === 'ns2' && chosen.includes(POD)
+  return [...networks, ...(hasPrimary ? [{ name: POD, pod: {} }] : [])] as Json
 }
 
 export function someInterfaces(chance: (probability: number) => boolean): readonly string[] {
@@ -98,8 +138,14 @@ export function machineOf(namespace: string, name: string, interfaces: readonly 
   return { apiVersion, kind, metadata, spec: { template: { spec: { networks: vmNetworks(namespace, interfaces) } } } }
 }
 
-/** An instance, of a machine or of none. */
-export function instanceOf(namespace: string, name: string, of: KubeObject | undefined, networks: Json): KubeObject {
+/** An instance, of a machine or of none. `asks`: for an address and a MAC address of its primary network. */
+export function instanceOf(
+  namespace: string,
+  name: string,
+  of: KubeObject | undefined,
+  networks: Json,
+  asks = false,
+): KubeObject {
   const { apiVersion, kind } = VirtualMachineInstance.info
   const owner = of && { apiVersion, kind: of.kind, name, uid: of.metadata.uid ?? '', controller: true }
   return {
@@ -109,23 +155,32 @@ export function instanceOf(namespace: string, name: string, of: KubeObject | und
       namespace,
       name,
       finalizers: ['foregroundDeleteVirtualMachine'],
+      ...(asks && { annotations: { 'network.kubevirt.io/addresses': '{"pod":["10.2.0.4"]}' } }),
       ...(owner && { ownerReferences: [{ ...owner, blockOwnerDeletion: true }] }),
     },
-    spec: { networks },
+    spec: {
+      networks,
+      domain: { devices: { interfaces: [{ name: POD, ...(asks && { macAddress: MAC }) }] } },
+    },
   }
 }
 
 export interface Interface {
   readonly nad: string
   readonly claim?: string | undefined
+  /** What it asks for. */
+  readonly ips?: readonly string[] | undefined
+  readonly mac?: string | undefined
 }
 
 /** What a Pod asks for, as its network selection has it. */
 export function selection(interfaces: readonly Interface[]): string {
-  const elements = interfaces.map(({ nad, claim }) => ({
+  const elements = interfaces.map(({ nad, claim, ips, mac }) => ({
     name: nad.slice(nad.indexOf('/') + 1),
     namespace: nad.includes('/') ? nad.slice(0, nad.indexOf('/')) : 'ns1',
     ...(claim !== undefined && { 'ipam-claim-reference': claim }),
+    ...(ips !== undefined && { ips: [...ips] }),
+    ...(mac !== undefined && { mac }),
   }))
   return JSON.stringify(elements)
 }

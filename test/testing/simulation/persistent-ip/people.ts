@@ -13,10 +13,13 @@ import {
   hasEnded,
   type Interface,
   instanceOf,
+  MAC,
   MACHINES,
   machineOf,
   NADS,
   NETWORKS,
+  namespaceOf,
+  PRIMARY_CLAIM,
   podOf,
   refTo,
   SWITCH,
@@ -80,6 +83,7 @@ export class People {
       settings,
       definition('blue'),
       definition('red'),
+      definition('green'),
       machineOf('ns1', 'a', ['x=blue']),
       setOf('web', 2),
     ]
@@ -99,7 +103,7 @@ export class People {
   /** In the end most things are as they should be. */
   async #mend(): Promise<void> {
     this.#cluster.hasWebhook = true
-    if (this.#dice.chance(0.8)) for (const name of ['blue', 'red']) await this.define(name, 0)
+    if (this.#dice.chance(0.8)) for (const name of ['blue', 'red', 'green']) await this.define(name, 0)
     await this.switch(this.#dice.chance(0.85))
   }
 
@@ -126,7 +130,8 @@ export class People {
 
   async makeInstance(): Promise<void> {
     const [namespace, name] = this.#dice.pick(MACHINES)
-    await this.#store.create(instanceOf(namespace, name, undefined, vmNetworks(namespace, this.#interfaces())))
+    const networks = vmNetworks(namespace, this.#interfaces())
+    await this.#store.create(instanceOf(namespace, name, undefined, networks, this.#dice.chance(0.3)))
   }
 
   #interfaces(): readonly string[] {
@@ -181,19 +186,34 @@ export class People {
       if (this.#dice.chance(0.6)) return undefined
       return this.#dice.pick(['hand-0', 'hand-1', ...claims])
     }
-    const interfaces: Interface[] = [{ nad: this.#dice.pick(['ns1/blue', 'ns1/red', 'ns1/also']), claim: claim() }]
-    if (this.#dice.chance(0.3)) interfaces.push({ nad: this.#dice.pick(['ns1/blue', 'ns1/red']), claim: claim() })
-    const pod = podOf(this.#dice.pick(['ns1', 'ns1', 'ns2']), `solo-${this.#dice.below(SOLO)}`, interfaces)
+    const nads = ['ns1/blue', 'ns1/red', 'ns1/also']
+    const interfaces: Interface[] = [{ nad: this.#dice.pick(nads), claim: claim(), ...this.#requests() }]
+    if (this.#dice.chance(0.3)) interfaces.push({ nad: this.#dice.pick(nads.slice(0, 2)), claim: claim() })
+    const primary = this.#dice.chance(0.5) ? claim() : undefined
+    const pod = podOf(this.#dice.pick(['ns1', 'ns1', 'ns2']), `solo-${this.#dice.below(SOLO)}`, interfaces, {
+      annotations: primary === undefined ? {} : { [PRIMARY_CLAIM]: primary },
+    })
     if (!this.#dice.chance(0.05)) return void (await this.#store.create(pod))
     const annotations = { [NETWORKS]: '[{"name":"blue","interface":1}]' }
     await this.#store.create({ ...pod, metadata: { ...pod.metadata, annotations } })
+  }
+
+  /** What an interface asks for. */
+  #requests(): Pick<Interface, 'ips' | 'mac'> {
+    return {
+      ips: this.#dice.chance(0.15) ? this.#dice.pick(ADDRESSES.slice(0, 7)) : undefined,
+      mac: this.#dice.chance(0.15) ? MAC : undefined,
+    }
   }
 
   /** A claim without an owner, with a status that a tenant has written, or without one. */
   async makeClaim(): Promise<void> {
     const name = this.#dice.chance(0.8) ? `hand-${this.#dice.below(HAND_MADE)}` : 'a.x'
     const network = this.#dice.pick(['lab', 'lab', 'red', 'z'])
-    const made = await this.#store.create(claimOf('ns1', name, network))
+    const claim = claimOf('ns1', name, network)
+    const { ips } = this.#requests()
+    const spec = { ...(claim.spec as object), ...(ips && { ipRequests: [...ips] }) }
+    const made = await this.#store.create({ ...claim, spec })
     if (made.ok && this.#dice.chance(0.5)) await this.#writeStatus(made.value)
   }
 
@@ -241,14 +261,14 @@ export class People {
 
   async changeDefinition(): Promise<void> {
     const name = this.#dice.pick(DEFINITIONS)
-    if (this.#dice.chance(0.3)) await this.#store.delete(refTo(NADS, 'ns1', name))
+    if (this.#dice.chance(0.3)) await this.#store.delete(refTo(NADS, namespaceOf(name), name))
     else await this.define(name, this.#dice.below(variantsOf(name)))
   }
 
   async define(name: string, variant: number): Promise<void> {
     const { metadata, ...rest } = definition(name, variant)
     const made = await this.#store.create({ ...rest, metadata })
-    if (!made.ok) await this.#store.patch(refTo(NADS, 'ns1', name), { spec: rest.spec ?? null })
+    if (!made.ok) await this.#store.patch(refTo(NADS, namespaceOf(name), name), { spec: rest.spec ?? null })
   }
 
   async webhook(): Promise<void> {

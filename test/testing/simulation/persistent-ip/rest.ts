@@ -1,34 +1,28 @@
 import { Address, RangeSet } from 'ipam-kit/cidr'
 import { isDeleting, type KubeObject } from 'ipam-kit/crd/meta'
 import { type NetworkDefinition, networkSpace } from 'ipam-kit/provider/persistent-ip'
-import { networksOf } from './networks.js'
-import { isServed } from './objects.js'
+import { networksOf, type View } from './networks.js'
+import { type ChosenOptions, isServed, PRIMARY } from './objects.js'
+import { requestReason, wishReason } from './requests.js'
 import { rowsOf } from './rows.js'
 import {
   type Attachment,
   addressOf,
-  allocatedOf,
   attachmentsOf,
   entriesOf,
-  type Held,
   ipsOf,
   isUser,
   mayUse,
   READABLE,
+  refusedIn,
   type Stored,
 } from './stored.js'
 
 /** What is wrong with the addresses when all is quiet. */
-export function addressRest(stored: Stored, isOn: boolean): string | undefined {
+export function addressRest(stored: Stored, isOn: boolean, options: ChosenOptions): string | undefined {
   if (!isOn) return undefined
-  const view: View = { stored, networks: networksOf(stored), held: stored.held() }
+  const view: View = { stored, networks: networksOf(stored), held: stored.held(), options }
   return lacking(view) ?? unnamed(view)
-}
-
-interface View {
-  readonly stored: Stored
-  readonly networks: ReturnType<typeof networksOf>
-  readonly held: readonly Held[]
 }
 
 /** An interface without addresses, and without a reason. */
@@ -46,22 +40,22 @@ function lacking(view: View): string | undefined {
 }
 
 /** Why an interface can have no addresses. */
-function reasonOf(
-  pod: KubeObject,
-  { nad, claim }: Attachment,
-  all: readonly Attachment[],
-  view: View,
-): string | undefined {
+function reasonOf(pod: KubeObject, attachment: Attachment, all: readonly Attachment[], view: View): string | undefined {
+  const { nad, claim } = attachment
   const named = view.networks.of(nad)
   const network = named && view.networks.named(named.name)
   if (network === undefined) return 'the definition cannot be read'
   const { definition, disagreeing } = network
   if (disagreeing.some((each) => each.nad === nad)) return 'the definition disagrees with that of its network'
   if (definition.addressing !== 'subnets') return 'its addresses come from elsewhere'
+  if (nad === PRIMARY && definition.role !== 'primary') return 'its namespace has no primary network'
+  const asked = requestReason(pod, attachment, definition, view)
+  if (asked !== undefined) return asked
   if (claim === undefined || definition.claims !== 'honoured') return full(definition, view)
   if (all.filter((each) => each.claim === claim).length > 1) return 'T2: two interfaces name the claim'
   const object = view.stored.get('IPAMClaim', pod.metadata.namespace, claim)
-  return object === undefined ? 'the claim does not exist' : claimReason(pod, object, definition, view)
+  if (object === undefined) return 'the claim does not exist'
+  return wishReason(attachment, object, view) ?? claimReason(pod, object, definition, view)
 }
 
 function claimReason(
@@ -73,7 +67,7 @@ function claimReason(
   const { network } = claim.spec as { readonly network?: string }
   if (network !== definition.name) return 'the claim is of another network'
   if (!mayUse(pod, claim)) return 'the claim is of another owner'
-  if (isDeleting(claim)) return 'T1: the claim is being deleted'
+  if (isDeleting(claim) && view.options.terminatingClaim === 'refuse') return 'T1: the claim is being deleted'
   const ips = ipsOf(claim)
   if ([...entriesOf(pod).values()].flat().some((ip) => ips.map(addressOf).includes(addressOf(ip)))) {
     return 'T2: the Pod has the addresses for another interface'
@@ -100,12 +94,6 @@ function claimReason(
     return (entriesOf(each).get(own?.key ?? '') ?? []).length > 0
   })
   return isDecided ? 'its Pod has other addresses' : full(definition, view)
-}
-
-/** The condition of a claim that cannot have its addresses says why. */
-function refusedIn(claim: KubeObject, reason: string): string | undefined {
-  const found = allocatedOf(claim)
-  return found?.status === 'False' && found.reason === reason ? reason : undefined
 }
 
 /** Whether a family of a network has no free address. */

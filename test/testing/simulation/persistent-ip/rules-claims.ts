@@ -4,7 +4,7 @@ import { hasFinalizer, isDeleting, type KubeObject } from 'ipam-kit/crd/meta'
 import { unwrap } from 'ipam-kit/errors'
 import { CLAIM_OWNER_FINALIZER } from 'ipam-kit/provider/persistent-ip'
 import { networksOf } from './networks.js'
-import { hasEnded, MACHINES } from './objects.js'
+import { hasEnded, MACHINES, PRIMARY } from './objects.js'
 import { attachmentsOf, type Stored, type Write } from './stored.js'
 
 /** What is wrong with a write of a claim: of its finalizers and its owners. */
@@ -128,8 +128,9 @@ function lacking(stored: Stored): string | undefined {
     const vmi = stored.get('VirtualMachineInstance', namespace, vm)
     if (vmi === undefined || !users.has(vmi.metadata.uid)) continue
     for (const { name: network, multus } of VirtualMachineInstance.parse(vmi).spec.networks ?? []) {
-      const nad = multus?.networkName ?? ''
-      if (networks.of(nad.includes('/') ? nad : `${namespace}/${nad}`)?.claims !== 'honoured') continue
+      const { networkName: nad = PRIMARY } = multus ?? {}
+      const definition = networks.of(nad.includes('/') ? nad : `${namespace}/${nad}`)
+      if (definition?.claims !== 'honoured' || (multus === undefined && definition.role !== 'primary')) continue
       const name = unwrap(vmClaimName({ vm, network }))
       if (stored.get('IPAMClaim', namespace, name) === undefined) return `${namespace}/${vm} has no claim ${name}`
     }

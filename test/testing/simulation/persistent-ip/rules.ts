@@ -2,7 +2,8 @@ import { isDeleting, type KubeObject, refOf } from 'ipam-kit/crd/meta'
 import type { Change } from 'ipam-kit/plan'
 import type { Store } from 'ipam-kit/store'
 import type { ObservedWrite, SimulationRules } from 'ipam-kit/testing'
-import { isServed, isTarget } from './objects.js'
+import { type ChosenOptions, isServed, isTarget } from './objects.js'
+import { askedProblem, macProblem } from './requests.js'
 import { addressRest } from './rest.js'
 import { releaseProblem, rowRest, rowsOf, unrecorded } from './rows.js'
 import { claimProblem, claimRest } from './rules-claims.js'
@@ -29,8 +30,7 @@ export interface RuledWorld {
   readonly isOnAtLast: () => boolean
   /** Whether blocks have the addresses. */
   readonly hasBlocks: boolean
-  /** Whether `unplugged` claims are deleted. */
-  readonly removesUnplugged: boolean
+  readonly options: ChosenOptions
 }
 
 const RULED: ReadonlySet<string> = new Set(['IPAMClaim', 'Pod', 'IPBlock'])
@@ -52,13 +52,15 @@ export class PersistentIPRules implements SimulationRules {
     if (kind === 'IPBlock') return releaseProblem(this.#stored, write)
     const off = this.#world.isOn(by.name) ? undefined : offProblem(write)
     if (kind === 'Pod') return off ?? this.#podProblem(write)
-    return off ?? claimProblem(this.#stored, write, this.#world.removesUnplugged) ?? this.#statusProblem(write)
+    return (
+      off ?? claimProblem(this.#stored, write, this.#world.options.unplugged === 'delete') ?? this.#statusProblem(write)
+    )
   }
 
   async atRest(_store: Store): Promise<string | undefined> {
     const isOn = this.#world.isOnAtLast()
     const rows = isOn && this.#world.hasBlocks ? rowRest(this.#stored) : undefined
-    return claimRest(this.#stored, isOn) ?? addressRest(this.#stored, isOn) ?? rows
+    return claimRest(this.#stored, isOn) ?? addressRest(this.#stored, isOn, this.#world.options) ?? rows
   }
 
   /** A claim gets addresses of all families once, and keeps them. */
@@ -103,10 +105,12 @@ export class PersistentIPRules implements SimulationRules {
     }
     for (const [key, ips] of has) {
       if (had.get(key)?.join() === ips.join()) continue
-      const problem = this.#entryProblem(now, name, key, ips, by.knows)
+      const problem =
+        askedProblem(now, name, key, ips, this.#world.options) ?? this.#entryProblem(now, name, key, ips, by.knows)
       if (problem !== undefined) return problem
     }
-    return this.#twiceProblem(now, name) ?? this.#takenProblem(now, name, by.knows, before)
+    const problem = macProblem(this.#stored, { before, now, name, by })
+    return problem ?? this.#twiceProblem(now, name) ?? this.#takenProblem(now, name, by.knows, before)
   }
 
   #entryProblem(pod: KubeObject, name: string, key: string, ips: readonly string[], knows: number): string | undefined {
@@ -117,17 +121,17 @@ export class PersistentIPRules implements SimulationRules {
     const past = ips.flatMap((ip) => [...(stored.past.get(`${network} ${addressOf(ip)}`)?.values() ?? [])])
     const versions = past.filter(({ metadata }) => metadata.name === attachment?.claim)
     if (versions.length === 0) {
-      const isOfClaim = claim !== undefined && attachment?.nad === 'ns1/blue' && !stored.hasIgnoredClaims
+      const isOfClaim = claim !== undefined && ['lab', 'green'].includes(network) && !stored.ignoring.has(network)
       if (isOfClaim) return `${name} gets ${ips} before its claim ${claim.metadata.name}`
       return this.#wholeProblem(`${name} in ${key}`, network, ips)
     }
     const isCurrent = claim !== undefined && ips.every((ip) => ipsOf(claim).map(addressOf).includes(addressOf(ip)))
     // beside its claim, a Pod may get an address that the claim has no more
-    const isBeside = stored.hasIgnoredClaims && !isCurrent
+    const isBeside = stored.ignoring.has(network) && !isCurrent
     if (!isBeside && !versions.some((version) => mayUse(pod, version))) {
       return `T6: ${name} gets ${ips} of the claim ${attachment?.claim} of another workload`
     }
-    if (claim === undefined || !isCurrent) return undefined
+    if (claim === undefined || !isCurrent || this.#world.options.terminatingClaim === 'serve') return undefined
     const since = stored.deletedAt.get(claim.metadata.uid ?? '')
     if (since === undefined || since >= knows) return undefined
     return `T1: ${name} gets ${ips} of the claim ${claim.metadata.name}, which is being deleted`

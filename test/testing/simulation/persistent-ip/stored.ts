@@ -1,6 +1,6 @@
 import { type KubeObject, refOf } from 'ipam-kit/crd/meta'
 import type { Change } from 'ipam-kit/plan'
-import { hasEnded, NETWORK_OF, NETWORKS } from './objects.js'
+import { DEFAULT_NETWORK, hasEnded, NETWORK_OF, NETWORKS, PRIMARY, PRIMARY_CLAIM } from './objects.js'
 
 /** An address that a claim or a Pod has. */
 export interface Held extends Pair {
@@ -19,6 +19,9 @@ export interface Attachment {
   /** Its name in the annotation of the Pod with its addresses. */
   readonly key: string
   readonly claim: string | undefined
+  /** What it asks for. */
+  readonly ips: readonly string[]
+  readonly mac: string | undefined
 }
 
 /** A change of an object that a controller has made. */
@@ -38,6 +41,8 @@ export class Stored {
   readonly #versions = new Map<string, Set<string>>()
   /** By the uid of a Pod: the claims that it names, and since when. */
   readonly #named = new Map<string, ReadonlyMap<string, number>>()
+  /** By the uid of a Pod and an interface: since when it has its MAC address. */
+  readonly #macs = new Map<string, number>()
   /** By uid: when the object was created, and when its deletion began. */
   readonly createdAt = new Map<string, number>()
   readonly deletedAt = new Map<string, number>()
@@ -45,8 +50,8 @@ export class Stored {
   readonly endedAt = new Map<string, number>()
   /** Each claim that has ever had an address: by network and address. */
   readonly past = new Map<string, Map<string, KubeObject>>()
-  /** Whether the network of `blue` has ever let Pods have addresses beside their claims. */
-  hasIgnoredClaims = false
+  /** The networks that have ever let Pods have addresses beside their claims. */
+  readonly ignoring = new Set<string>()
   count = 0
 
   /** @returns the object before the change */
@@ -78,7 +83,7 @@ export class Stored {
       now.kind === 'NetworkAttachmentDefinition' &&
       /"allowPersistentIPs":false/u.test(JSON.stringify(now.spec).replaceAll('\\', ''))
     )
-      this.hasIgnoredClaims = true
+      this.ignoring.add(NETWORK_OF[`${now.metadata.namespace}/${now.metadata.name}`] ?? '')
     this.#note(now, before, at, isOurs)
     return { before, now }
   }
@@ -86,6 +91,11 @@ export class Stored {
   /** Whether the status of a claim has had these addresses before. */
   hasHad({ metadata: { uid = '' } }: KubeObject, ips: readonly string[]): boolean {
     return ips.length > 0 && this.#versions.get(uid)?.has(ips.join()) === true
+  }
+
+  /** Since when a Pod has the MAC address of an interface. */
+  macSince({ metadata: { uid } }: KubeObject, key: string): number {
+    return this.#macs.get(`${uid} ${key}`) ?? Number.POSITIVE_INFINITY
   }
 
   /** Since when a Pod names a claim. Infinity: it does not. */
@@ -100,6 +110,10 @@ export class Stored {
         claim === undefined ? [] : [[claim, known?.get(claim) ?? since] as const],
       )
       this.#named.set(now.metadata.uid ?? '', new Map(named))
+      for (const key of macsOf(now).keys()) {
+        const text = `${now.metadata.uid} ${key}`
+        if (!this.#macs.has(text)) this.#macs.set(text, since)
+      }
     }
     const had = new Set(before?.metadata.uid === now.metadata.uid ? pairsOf(before).map(textOf) : [])
     const isEdit = !isOurs && now.kind === 'IPAMClaim' && had.size > 0
@@ -182,11 +196,27 @@ export function allocatedOf({ status }: KubeObject): { readonly status: string; 
   return conditions.find(({ type }) => type === 'IPsAllocated')
 }
 
+/** The condition of a claim that cannot have its addresses says why. */
+export function refusedIn(claim: KubeObject, reason: string): string | undefined {
+  const found = allocatedOf(claim)
+  return found?.status === 'False' && found.reason === reason ? reason : undefined
+}
+
 /** The addresses of a Pod, by interface. */
 export function entriesOf({ metadata }: KubeObject): ReadonlyMap<string, readonly string[]> {
-  const text = metadata.annotations?.['k8s.ovn.org/pod-networks']
-  const entries = JSON.parse(text ?? '{}') as { readonly [key: string]: { readonly ip_addresses?: readonly string[] } }
-  return new Map(Object.entries(entries).map(([key, { ip_addresses: ips = [] }]) => [key, ips]))
+  return new Map(Object.entries(networksIn(metadata)).map(([key, { ip_addresses: ips = [] }]) => [key, ips]))
+}
+
+/** The MAC addresses of a Pod, by interface. */
+export function macsOf({ metadata }: KubeObject): ReadonlyMap<string, string | undefined> {
+  return new Map(Object.entries(networksIn(metadata)).map(([key, { mac_address: mac }]) => [key, mac]))
+}
+
+function networksIn({ annotations }: KubeObject['metadata']) {
+  const text = annotations?.['k8s.ovn.org/pod-networks']
+  return JSON.parse(text ?? '{}') as {
+    readonly [key: string]: { readonly ip_addresses?: readonly string[]; readonly mac_address?: string }
+  }
 }
 
 export function addressOf(ip: string): string {
@@ -203,35 +233,52 @@ function readable(ips: readonly string[]): readonly string[] {
 
 /** The interfaces of a Pod. `undefined`: they cannot be read. */
 export function attachmentsOf({ metadata }: KubeObject): readonly Attachment[] | undefined {
-  const elements = JSON.parse(metadata.annotations?.[NETWORKS] ?? '[]') as readonly {
-    readonly name: string
-    readonly namespace?: string
-    readonly interface?: unknown
-    readonly 'ipam-claim-reference'?: string
-  }[]
+  const [elements, [primary]] = [NETWORKS, DEFAULT_NETWORK].map(
+    (name) => JSON.parse(metadata.annotations?.[name] ?? '[]') as readonly Element[],
+  ) as [readonly Element[], readonly Element[]]
   if (elements.some((element) => typeof element.interface === 'number')) return undefined
   const counts = new Map<string, number>()
-  return elements.map((element) => {
+  const named = elements.map((element) => {
+    const { ips = [], mac, 'ipam-claim-reference': claim } = element
     const nad = `${element.namespace ?? metadata.namespace}/${element.name}`
     const count = counts.get(nad) ?? 0
     counts.set(nad, count + 1)
-    return { nad, key: count === 0 ? nad : `${nad}/${count}`, claim: element['ipam-claim-reference'] }
+    return { nad, key: count === 0 ? nad : `${nad}/${count}`, claim, ips, mac }
   })
+  if (metadata.namespace !== 'ns2') return named
+  const { ips = [], mac, 'ipam-claim-reference': own = metadata.annotations?.[PRIMARY_CLAIM] } = primary ?? {}
+  return [...named, { nad: PRIMARY, key: PRIMARY, claim: own, ips, mac }]
+}
+
+/** An element of a network selection. */
+interface Element {
+  readonly name: string
+  readonly namespace?: string
+  readonly interface?: unknown
+  readonly ips?: readonly string[]
+  readonly mac?: string
+  readonly 'ipam-claim-reference'?: string
 }
 
 /** Whether a Pod is one of those that a claim is for. */
 export function mayUse(pod: KubeObject, claim: KubeObject): boolean {
   if (pod.metadata.namespace !== claim.metadata.namespace) return false
-  const owners = claim.metadata.ownerReferences ?? []
+  const { ownerReferences: owners = [], labels, annotations } = claim.metadata
   const own = pod.metadata.ownerReferences ?? []
-  const named = (pod.metadata.annotations?.['ipam-kit.dev/claim-owner'] ?? '').split(',')
-  return (
-    owners.length === 0 ||
-    owners.some(({ uid, kind, name }) => {
-      const isVM = kind === 'VirtualMachine' && own.some((each) => each.kind.startsWith(kind) && each.name === name)
+  const [named, wanted] = [pod.metadata.annotations, annotations].map(
+    (all) => all?.['ipam-kit.dev/claim-owner']?.split(',') ?? [],
+  ) as [string[], string[]]
+  const isOf = (vm: string | undefined) =>
+    own.some(({ kind, name }) => kind === 'VirtualMachineInstance' && name === vm)
+  const vm = labels?.['kubevirt.io/vm']
+  if (owners.length > 0) {
+    return owners.some(({ uid, kind, name }) => {
+      const isVM = kind === 'VirtualMachine' && isOf(name)
       return own.some((each) => each.uid === uid) || isVM || named.includes(`${kind}.apps/${name}`)
     })
-  )
+  }
+  // an orphan deletion has removed its owners
+  return (vm === undefined && wanted.length === 0) || isOf(vm) || wanted.some((each) => named.includes(each))
 }
 
 /** Whether a claim and a Pod are one holder. */
