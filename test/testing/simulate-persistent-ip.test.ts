@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { share } from '../setup/depth.js'
 import { type Ledger, library, simulatePersistentIP, type Tested } from './simulation/persistent-ip/index.js'
 import {
+  type Entries,
   editing,
   forgetting,
   freeingTwice,
@@ -58,6 +59,13 @@ describe('each rule of persistent IPs finds a fault that is planted', () => {
     ['T4: a status is rolled back', serving(editing(withStatus((status) => ({ ...status, ips: [] })))), /^T4/u, 1],
     ['T5: one family is given', serving(editing((effects) => onlyIPv4(effects))), /^T5/u, 1],
     ['T6: the owners of a claim are not compared', serving(seeing(ownerless)), /^T6/u, 32],
+    [
+      'what a Pod asks for is ignored',
+      serving((planner) => editing(unguarded)(seeing(withoutRequests)(planner))),
+      /and asks for/u,
+      1,
+    ],
+    ['MAC addresses are not compared', serving(editing(withEntries(withMAC))), /gets 02:00:00:00:00:01 in/u, 1],
     [
       'T7: a status without addresses is written as null',
       serving(editing(withStatus(({ ips, ...rest }) => ({ ...rest, ips: ips.length > 0 ? ips : null })))),
@@ -142,9 +150,24 @@ async function firstProblem(tested: Tested, expected: RegExp, first: number, led
   for (let seed = first; seed < first + 200; seed++) {
     const { problems } = await simulatePersistentIP({ seed, ledger, tested })
     const problem = problems.map((each) => each.replace(/^at rest: /u, '')).find((each) => expected.test(each))
+    if (problem !== undefined) console.log('FOUND', seed)
     if (problem !== undefined) return problem
   }
   return 'none'
+}
+
+/** The writes of Pods without a comparison with what was read. */
+const unguarded = (effects: Parameters<ReturnType<typeof withEntries>>[0]) =>
+  effects.map((effect) =>
+    effect.kind === 'patch' && Array.isArray(effect.patch)
+      ? { ...effect, patch: effect.patch.filter(({ op }) => op !== 'test') }
+      : effect,
+  ) as typeof effects
+
+function withMAC(entries: Entries): Entries {
+  return Object.fromEntries(
+    Object.entries(entries).map(([key, one]) => [key, { ...one, mac_address: '02:00:00:00:00:01' }]),
+  )
 }
 
 function likeTheFirst(entries: Parameters<Parameters<typeof withEntries>[0]>[0]) {
@@ -178,7 +201,17 @@ function endedWithoutClaim(object: KubeObject): KubeObject {
 
 function ownerless(object: KubeObject): KubeObject {
   if (object.kind !== 'IPAMClaim') return object
-  return { ...object, metadata: { ...object.metadata, ownerReferences: [] } }
+  return { ...object, metadata: { ...object.metadata, ownerReferences: [], labels: {}, annotations: {} } }
+}
+
+/** A Pod that asks for no addresses. */
+function withoutRequests(object: KubeObject): KubeObject {
+  const { annotations = {} } = object.metadata
+  const text = annotations['k8s.v1.cni.cncf.io/networks']
+  if (object.kind !== 'Pod' || text === undefined) return object
+  const elements = (JSON.parse(text) as object[]).map((element) => ({ ...element, ips: undefined }))
+  const selection = { 'k8s.v1.cni.cncf.io/networks': JSON.stringify(elements) }
+  return { ...object, metadata: { ...object.metadata, annotations: { ...annotations, ...selection } } }
 }
 
 function isMachineOf({ metadata }: KubeObject, { kind, metadata: { name } }: KubeObject): boolean {

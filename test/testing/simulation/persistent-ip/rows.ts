@@ -3,7 +3,7 @@ import { IPBlock } from 'ipam-kit/crd/ipam-kit'
 import type { KubeObject } from 'ipam-kit/crd/meta'
 import { networkSpace } from 'ipam-kit/provider/persistent-ip'
 import { networksOf } from './networks.js'
-import { hasEnded } from './objects.js'
+import { hasEnded, PRIMARY_CLAIM } from './objects.js'
 import { allocatedOf, attachmentsOf, type Held, isUser, type Pair, type Stored, type Write } from './stored.js'
 
 interface Row extends Pair {
@@ -33,7 +33,10 @@ export function rowRest(stored: Stored): string | undefined {
 
 function namesClaim(pod: Held['holder'], owner: string): boolean {
   const [namespace, name] = pairOf(owner)
-  return pod.metadata.namespace === namespace && attachmentsOf(pod)?.some(({ claim }) => claim === name) === true
+  if (pod.metadata.namespace !== namespace) return false
+  // also where the namespace has no primary network
+  const isPrimary = pod.metadata.annotations?.[PRIMARY_CLAIM] === name
+  return isPrimary || attachmentsOf(pod)?.some(({ claim }) => claim === name) === true
 }
 
 function pairOf(owner: string): readonly [namespace: string, name: string] {
