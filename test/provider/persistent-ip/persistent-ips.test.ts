@@ -372,6 +372,17 @@ describe.each(LEDGERS)('Pods without a claim, on %s', (ledger) => {
     expect(await world.has('p3')).toEqual(['10.0.0.1/29'])
   })
 
+  test('that find no free address are not served: refusals do not end their delays', async () => {
+    const one = { subnets: '10.0.0.0/29', excludeSubnets: '10.0.0.0/30,10.0.0.4/31' }
+    const world = await new ServingWorld({}, ledger).put(ovnNad('blue', one), podIn('p1', ['blue']))
+    await (await world.look()).put(podIn('p2', ['blue']))
+    await world.look()
+    expect(world.outcome('Pod p2')).toBe('refused SubnetExhausted')
+    expect(['p1', 'p2'].map((name) => world.planner.isServed?.(`Pod ns1/${name}`))).toEqual([true, false])
+    await (await world.delete(Pod.info, 'p1')).look()
+    expect(world.planner.isServed?.('Pod ns1/p2')).toBe(true)
+  })
+
   test('may have annotations that are null', () => {
     const planner = persistentIPs()
     const metadata = { ...podIn('p1', []).metadata, uid: 'p', resourceVersion: '1', annotations: null as never }

@@ -51,7 +51,7 @@ type Definition = PlannerDefinition<PersistentIPsOutcome, PlannerWatches, Servin
 
 /** The network side on any record of addresses. */
 export interface ServingDefinition
-  extends Pick<Definition, 'name' | 'watches' | 'ledger' | 'holds' | 'wakes' | 'moved'> {
+  extends Pick<Definition, 'name' | 'watches' | 'ledger' | 'holds' | 'wakes' | 'moved' | 'isServed'> {
   state(objects: ObjectCache, before: ServingState | undefined): ServingState
   planWith(
     key: string,
@@ -106,6 +106,8 @@ export function servingDefinition(options: PersistentIPsOptions): ServingDefinit
       // only those that have found none: the writes of others may be refused again and again
       ...freed.flatMap(({ pool }) => takeWaiting(pool, state)),
     ],
+    // a key that has failed, and then finds no free address, is not woken by the refusals of others
+    isServed: (key, { state: { waiting } }) => [...waiting.values()].every((keys) => !keys.has(key)),
     planWith(key, { state: { cache, waiting }, sent, isUnchanged }, { nowMs }, record) {
       const read = KEYS.read(key)
       const wait = (network: string) => {
