@@ -40,7 +40,7 @@ export function holdingsOfPod(
   const claims = (entry.ok ? entry.value.claims : []).flatMap((name) => cache.claims.get(name) ?? [])
   const held = heldByPod({ spec: {}, ...object } as Pod).filter(({ network }) => network !== DEFAULT_NETWORK)
   const own = { key: KEYS.format('Pod', nameKey(metadata)), ownerUid: metadata.uid }
-  const holdings = held.flatMap(({ network, prefix }) => {
+  const holdings = held.flatMap(({ network, prefix }): readonly Holding[] => {
     const field = `metadata.annotations[k8s.ovn.org/pod-networks][${network}]`
     const known = networkOf(network, prefix, cache)
     const ofClaims = claims.flatMap((claim) => holdingsOfClaim({ object: claim }, cache))
