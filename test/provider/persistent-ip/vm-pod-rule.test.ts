@@ -74,6 +74,21 @@ test('a virtual machine that does not exist is answered by the options', async (
   })
 })
 
+test('an instance of an earlier machine of the name is not known', async () => {
+  const store = await filledStore()
+  const { apiVersion, kind, metadata } = instance
+  const { uid } = unwrap(await store.get({ apiVersion, kind, ...metadata })).metadata
+  const admitted = async (owner: string | undefined, ofKind = kind) => {
+    const ownerReferences = [{ apiVersion, kind: ofKind, name: 'vm1', uid: owner }]
+    const object = { apiVersion: 'v1', kind: 'Pod', metadata: { annotations: ofVM, ownerReferences }, spec: {} }
+    return answer(store, ofVM, {}, { object })
+  }
+  expect(await admitted('another')).toMatchObject({ allowed: true, warnings: [expect.stringContaining('not found')] })
+  for (const response of [await admitted(uid), await admitted('another', 'VirtualMachine')]) {
+    expect(patchIn(response.patch)).toContain('vm1.x')
+  }
+})
+
 test('an option that does not exist is refused', () => {
   expect(() => vmPodRule({ failurePolicy: 'Wait' } as never)).toThrow('vmPodRule: argument options.failurePolicy')
 })

@@ -1,7 +1,13 @@
 import * as Address from '../../../cidr/nouns/address.js'
 import { PRIMARY_CLAIM_ANNOTATION } from '../../../crd/ipamclaims/index.js'
-import { ADDRESSES_ANNOTATION, type VirtualMachineInstance, VM_POD_ANNOTATION } from '../../../crd/kubevirt/index.js'
-import { type Admission, annotationsPatch, type KubeObject } from '../../../crd/meta/index.js'
+import { ADDRESSES_ANNOTATION, VirtualMachineInstance, VM_POD_ANNOTATION } from '../../../crd/kubevirt/index.js'
+import {
+  type Admission,
+  annotationsPatch,
+  groupOf,
+  type KubeObject,
+  type OwnerReference,
+} from '../../../crd/meta/index.js'
 import {
   DEFAULT_NETWORK_ANNOTATION,
   NETWORKS_ANNOTATION,
@@ -64,6 +70,8 @@ export interface VMPodAnswer {
  *   that definition. The second element of one definition gets the claim of the second network.
  * - A Pod gets the claim of the primary network of its namespace, and the addresses and the MAC
  *   address that the virtual machine asks for.
+ * - An instance whose uid is not that of the owner of the Pod is of an earlier machine of the name.
+ *   It counts as not known.
  * - An element whose definition does not exist or cannot be read stays as it is, with a warning.
  *
  * O(size of the annotations, and of the definitions in the namespace).
@@ -98,7 +106,8 @@ export function admitVMPod(request: VMPodRequest, objects: VMPodObjects, options
   if (elements.length === 0 && primaryIn(namespace, objects).definition === undefined) {
     return unchanged('no mutation required')
   }
-  const instance = objects.instance(namespace, domain)
+  const known = objects.instance(namespace, domain)
+  const instance = known !== undefined && isOfAnother(metadata, known) ? undefined : known
   if (instance === undefined) {
     const missing = `virtualmachineinstances.kubevirt.io ${JSON.stringify(domain)} not found`
     const problem = `failed to access the VMI running in pod ${JSON.stringify(`${namespace}/${name}`)}: ${missing}`
@@ -118,6 +127,17 @@ export function admitVMPod(request: VMPodRequest, objects: VMPodObjects, options
   const patch = annotationsPatch(request.pod, set)
   if (patch.length > 0) return { admission: { allowed: true, warnings, patch } }
   return unchanged(Object.keys(set).length === 0 ? 'carry on' : 'mutation not needed', warnings)
+}
+
+/**
+ * Whether a Pod is of another instance of the same name. A cache that is late has the instance
+ * before, and its networks.
+ */
+function isOfAnother({ ownerReferences: owners = [] }: KubeObject['metadata'], { metadata }: KubeObject): boolean {
+  const { apiVersion, kind } = VirtualMachineInstance.info
+  const isInstance = (owner: OwnerReference) =>
+    owner.kind === kind && groupOf(owner.apiVersion) === groupOf(apiVersion) && owner.name === metadata.name
+  return metadata.uid !== undefined && owners.some((owner) => isInstance(owner) && owner.uid !== metadata.uid)
 }
 
 const REQUEST = [
