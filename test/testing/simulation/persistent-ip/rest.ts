@@ -119,6 +119,8 @@ function unnamed({ stored, networks }: View): string | undefined {
       const [first] = own
       if (first === undefined || own.length > 1 || !isServed(pod) || !mayUse(pod, claim)) return false
       if (networks.of(first.nad)?.name !== network || disagreeing.some(({ nad }) => nad === first.nad)) return false
+      // one that asks for others as well, by a later change, is refused
+      if (!first.ips.every((ip) => ips.map(addressOf).includes(addressOf(ip)))) return false
       return entriesOf(pod).get(first.key)?.join() === ips.join()
     })
     const { ownerPod } = (claim.status ?? {}) as { readonly ownerPod?: { readonly name?: string } }
