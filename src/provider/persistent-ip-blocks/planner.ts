@@ -106,7 +106,7 @@ export function persistentIPsOnBlocks(options: PersistentIPsOnBlocksOptions = {}
     state: (objects, before) => {
       const known = before?.known.anew(objects) ?? new KnownBlocks({ isComplete: true }, objects)
       return {
-        ...definition.state(objects, before),
+        ...definition.state(objects),
         blocks: objects.open(blockWatch),
         known,
         networks: new Map(),

@@ -60,6 +60,22 @@ describe('a status that a tenant edits', () => {
     expect(world.holders().filter((text) => text.includes('vm1'))).toEqual([])
   })
 
+  test('is not set back after a reset: another process may have given the addresses since', async () => {
+    const world = await given()
+    const { planner } = world
+    await edit(world, 'vm1.blue', [])
+    world.refuses = (effect) => effect === 'IPAMClaim vm1.blue'
+    await world.look()
+    world.refuses = () => false
+    planner.reset()
+    world.planner = persistentIPs()
+    await (await world.put(claimOf('vm3.blue'), podIn('p3', ['blue:vm3.blue']))).look()
+    expect(await world.ips('vm3.blue')).toEqual([ONE])
+    world.planner = planner
+    await world.look()
+    expect([await world.ips('vm1.blue'), world.outcome('IPAMClaim vm1.blue')]).toEqual([[], 'pending'])
+  })
+
   test.each([
     ['of a network that gives other addresses', ['10.9.9.9/29'], 'OutsideNetwork'],
     ['with the length 0', ['10.0.0.4/0'], 'InternalError'],

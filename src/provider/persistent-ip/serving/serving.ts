@@ -52,7 +52,7 @@ type Definition = PlannerDefinition<PersistentIPsOutcome, PlannerWatches, Servin
 /** The network side on any record of addresses. */
 export interface ServingDefinition
   extends Pick<Definition, 'name' | 'watches' | 'ledger' | 'holds' | 'wakes' | 'moved' | 'isServed'> {
-  state(objects: ObjectCache, before: ServingState | undefined): ServingState
+  state(objects: ObjectCache): ServingState
   planWith(
     key: string,
     context: PlannerContext<PlannerWatches, ServingState>,
@@ -69,12 +69,13 @@ export function servingDefinition(options: PersistentIPsOptions): ServingDefinit
     name: 'persistent-ips',
     // definitions first: what a Pod holds depends on them
     watches: { ...(enabled && { definitions }), claims, pods },
-    state: (objects, before) => ({
+    state: (objects) => ({
       cache: {
         claims: objects.open(claims),
         pods: objects.open(pods),
         definitions: enabled ? objects.open(definitions) : undefined,
-        edited: before?.cache.edited ?? new EditedClaims(),
+        // those of before a reset are forgotten: another process may have given their addresses since
+        edited: new EditedClaims(),
       },
       undefinedPods: new Set(),
       waiting: new Map(),
