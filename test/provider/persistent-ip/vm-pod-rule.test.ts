@@ -78,12 +78,14 @@ test('an instance of an earlier machine of the name is not known', async () => {
   const store = await filledStore()
   const { apiVersion, kind, metadata } = instance
   const { uid } = unwrap(await store.get({ apiVersion, kind, ...metadata })).metadata
-  const admitted = async (owner: string | undefined, ofKind = kind) => {
+  const admitted = async (owner: string | undefined, ofKind = kind, more = {}, options: VMPodOptions = {}) => {
     const ownerReferences = [{ apiVersion, kind: ofKind, name: 'vm1', uid: owner }]
     const object = { apiVersion: 'v1', kind: 'Pod', metadata: { annotations: ofVM, ownerReferences }, spec: {} }
-    return answer(store, ofVM, {}, { object })
+    return answer(store, ofVM, options, { object, ...more })
   }
   expect(await admitted('another')).toMatchObject({ allowed: true, warnings: [expect.stringContaining('not found')] })
+  const update = { operation: 'UPDATE' }
+  expect(await admitted('another', kind, update, { failurePolicy: 'Fail' })).toEqual({ uid: 'u', allowed: true })
   for (const response of [await admitted(uid), await admitted('another', 'VirtualMachine')]) {
     expect(patchIn(response.patch)).toContain('vm1.x')
   }

@@ -70,8 +70,8 @@ export interface VMPodAnswer {
  *   that definition. The second element of one definition gets the claim of the second network.
  * - A Pod gets the claim of the primary network of its namespace, and the addresses and the MAC
  *   address that the virtual machine asks for.
- * - An instance whose uid is not that of the owner of the Pod is of an earlier machine of the name.
- *   It counts as not known.
+ * - An instance whose uid is not that of the owner of the Pod is of another machine of the name. It
+ *   counts as not known for a new Pod, and a Pod that exists stays as it is.
  * - An element whose definition does not exist or cannot be read stays as it is, with a warning.
  *
  * O(size of the annotations, and of the definitions in the namespace).
@@ -107,7 +107,10 @@ export function admitVMPod(request: VMPodRequest, objects: VMPodObjects, options
     return unchanged('no mutation required')
   }
   const known = objects.instance(namespace, domain)
-  const instance = known !== undefined && isOfAnother(metadata, known) ? undefined : known
+  const isEarlier = known !== undefined && isOfAnother(metadata, known)
+  // a Pod that outlives its machine has to lose its finalizers
+  if (isEarlier && request.operation === 'UPDATE') return unchanged('carry on')
+  const instance = isEarlier ? undefined : known
   if (instance === undefined) {
     const missing = `virtualmachineinstances.kubevirt.io ${JSON.stringify(domain)} not found`
     const problem = `failed to access the VMI running in pod ${JSON.stringify(`${namespace}/${name}`)}: ${missing}`

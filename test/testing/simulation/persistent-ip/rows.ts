@@ -70,10 +70,16 @@ export function releaseProblem(stored: Stored, { before, now, by }: Write): stri
   const left = now === undefined ? [] : rowsIn([now])
   const lost = rowsIn(before === undefined ? [] : [before]).filter((row) => !left.some((each) => isSame(each, row)))
   const held = lost.length === 0 ? [] : stored.held().filter(({ isOurs, since }) => isOurs && since < by.knows)
-  const other = held.find((each) => lost.some((row) => isSame(each, row)))
+  const other = held.find((each) => lost.some((row) => isSame(each, row)) && isInNetwork(each, stored))
   if (other === undefined) return undefined
   const { network, address, holder } = other
   return `T3: the row of ${address} of ${network} is removed, and ${holder.kind} ${holder.metadata.name} has it`
+}
+
+/** False for an address that the definition of its network does not have any more. */
+function isInNetwork({ network, address }: Held, stored: Stored): boolean {
+  const definition = networksOf(stored).named(network)?.definition
+  return definition === undefined || RangeSet.contains(networkSpace(definition).addresses, Address.parse(address))
 }
 
 /** An address that an object gets before a row has it. */
