@@ -74,7 +74,7 @@ export function servingDefinition(options: PersistentIPsOptions): ServingDefinit
         claims: objects.open(claims),
         pods: objects.open(pods),
         definitions: enabled ? objects.open(definitions) : undefined,
-        // those of before a reset are forgotten: another process may have given their addresses since
+        // a reset forgets them: another process may have given their addresses since
         edited: new EditedClaims(),
       },
       undefinedPods: new Set(),
