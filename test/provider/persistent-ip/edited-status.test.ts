@@ -112,6 +112,20 @@ describe('a status that was edited before a restart', () => {
     expect(await world.ips('vm1.blue')).toEqual(['10.0.0.5/29'])
   })
 
+  test('to the address of another claim does not get it', async () => {
+    const world = await given()
+    await world.put(podIn('p1', ['blue:vm1.blue']))
+    await world.look()
+    await edit(world, 'vm2.blue', [ONE])
+    world.planner = persistentIPs()
+    await world.look()
+    for (const pod of ['p1', 'p2']) await world.delete(Pod.info, pod)
+    await world.put(podIn('p3', ['blue:vm2.blue']), podIn('p4', ['blue:vm1.blue']))
+    await world.look()
+    expect(world.outcome('IPAMClaim vm2.blue')).toBe('refused IPAddressConflict')
+    expect(await world.has('p3')).toEqual([])
+  })
+
   test('with no addresses gets those of its living Pod', async () => {
     const world = await restarted([])
     expect([await world.ips('vm1.blue'), await world.ips('vm2.blue')]).toEqual([[ONE], [TWO]])

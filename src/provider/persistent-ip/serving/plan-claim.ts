@@ -180,7 +180,9 @@ function cameLater(holder: string, claim: IPAMClaim, { cache }: ServingContext):
   return other !== undefined && !isAllocated(other)
 }
 
+/** Whether a claim has served a Pod here. It counts also after an edit of another claim. */
 function isAllocated({ status }: IPAMClaim): boolean {
+  if (status?.ownerPod !== undefined) return true
   return status?.conditions?.some((each) => each.type === 'IPsAllocated' && each.status === 'True') === true
 }
 
