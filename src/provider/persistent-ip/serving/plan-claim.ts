@@ -170,7 +170,7 @@ function withoutNetwork(
 
 /**
  * Whether a holder came later, with an address that this claim has: the claim of another cluster,
- * which has no condition yet, or a Pod that has it by a definition that does not exist.
+ * which has served no Pod here, or a Pod that has it by a definition that does not exist.
  */
 function cameLater(holder: string, claim: IPAMClaim, { cache }: ServingContext): boolean {
   if (!isAllocated(claim)) return false
@@ -180,7 +180,7 @@ function cameLater(holder: string, claim: IPAMClaim, { cache }: ServingContext):
   return other !== undefined && !isAllocated(other)
 }
 
-/** Whether a claim has served a Pod here. It counts also after an edit of another claim. */
+/** Whether a claim has served a Pod here. A later condition `False` does not change that. */
 function isAllocated({ status }: IPAMClaim): boolean {
   if (status?.ownerPod !== undefined) return true
   return status?.conditions?.some((each) => each.type === 'IPsAllocated' && each.status === 'True') === true
