@@ -74,9 +74,24 @@ export interface AdmissionReview {
 
 const object = z.custom<KubeObject>(
   (value) => objectShape.safeParse(value).success,
-  'an object with apiVersion and kind',
+  'an object with apiVersion, kind and metadata',
 )
-const objectShape = z.looseObject({ apiVersion: z.string(), kind: z.string(), metadata: z.looseObject({}) })
+const fields = z.looseObject({}).optional()
+const objectShape = z.looseObject({
+  apiVersion: z.string(),
+  kind: z.string(),
+  metadata: z.looseObject({
+    // an object that has `generateName` gets its name later
+    name: z.string().optional(),
+    namespace: z.string().optional(),
+    uid: z.string().optional(),
+    deletionTimestamp: z.string().optional(),
+    labels: fields,
+    annotations: fields,
+    finalizers: z.array(z.string()).optional(),
+    ownerReferences: z.array(z.looseObject({})).optional(),
+  }),
+})
 const subject = {
   uid: z.string().min(1),
   kind: z.object({ group: z.string().default(''), version: z.string(), kind: z.string() }),

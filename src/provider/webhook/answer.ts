@@ -15,7 +15,7 @@ import { check, type KindOf } from '../../errors/check.js'
 import { describe } from '../../errors/index.js'
 import { plain } from '../../errors/quote.js'
 import { lookupsOf, type ReviewLookups, type ReviewReader } from './lookups.js'
-import { type ReviewOptions, type ReviewRule, type Rule, ruleOptions, rules } from './rules.js'
+import { objectsOf, type ReviewOptions, type ReviewRule, type Rule, ruleOptions, rules } from './rules.js'
 
 const OPTIONS: KindOf<ReviewOptions> = {
   fieldValidation: FIELD_VALIDATION,
@@ -139,11 +139,7 @@ function rulesFor(
 ): readonly (Rule | ReviewRule)[] | { readonly problem: string } {
   const { group, kind } = request.kind
   const about = `${plain(kind, MAX_NAME)} of ${plain(group || 'the core group', MAX_NAME)}`
-  const objects = [
-    ...(request.operation === 'DELETE' ? [] : [request.object]),
-    ...(request.operation === 'CREATE' ? [] : [request.oldObject]),
-  ]
-  const other = objects.find((object) => object.kind !== kind || groupOf(object.apiVersion) !== group)
+  const other = objectsOf(request).find((object) => object.kind !== kind || groupOf(object.apiVersion) !== group)
   if (other !== undefined) {
     const its = `${plain(other.apiVersion, MAX_NAME)} ${plain(other.kind, MAX_NAME)}`
     return { problem: `the request is about ${about}, and its object is ${its}` }

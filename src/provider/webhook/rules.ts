@@ -84,18 +84,13 @@ export const reviewedKinds: readonly KindInfo[] = /* @__PURE__ */ rules.map(({ m
 
 function allRules(): readonly Rule[] {
   return [
-    // the rules of Cluster API read objects of any version themselves
-    {
-      model: ClusterApi.IPAddressClaim,
-      admit: async (request, _, options) => ClusterApi.admitIPAddressClaim(request, options.fields),
-    },
-    {
-      model: ClusterApi.IPAddress,
-      async admit(request, lookups, options) {
-        if (request.operation !== 'CREATE') return ClusterApi.admitIPAddress(request, options.fields)
-        return ClusterApi.admitIPAddress({ ...request, claim: await claimOf(request.object, lookups) }, options.fields)
-      },
-    },
+    anyVersionRule(ClusterApi.IPAddressClaim, (request, _, options) =>
+      ClusterApi.admitIPAddressClaim(request, options.fields),
+    ),
+    anyVersionRule(ClusterApi.IPAddress, async (request, lookups, options) => {
+      if (request.operation !== 'CREATE') return ClusterApi.admitIPAddress(request, options.fields)
+      return ClusterApi.admitIPAddress({ ...request, claim: await claimOf(request.object, lookups) }, options.fields)
+    }),
     ...InCluster.poolModels.map(poolRule),
     ruleOf(IpamKit.IPPool, async (request, lookups, options) => {
       if (needsNoLookups(request)) return IpamKit.admitIPPool(request, options.fields)
@@ -141,6 +136,12 @@ function allRules(): readonly Rule[] {
   ]
 }
 
+/** The objects of a request: those that its operation has. */
+export function objectsOf(request: AdmissionRequest): readonly KubeObject[] {
+  if (request.operation === 'DELETE') return [request.oldObject]
+  return request.operation === 'CREATE' ? [request.object] : [request.object, request.oldObject]
+}
+
 type Judge<T extends KubeObject> = (
   request: AskedAdmission<T>,
   lookups: ReviewLookups,
@@ -169,6 +170,18 @@ function ruleOf<T extends KubeObject>(model: Model<T>, judge: Judge<T>): Rule {
       const asked: AskedAdmission<T> =
         oldObject === undefined ? { operation: 'CREATE', object } : { operation: 'UPDATE', object, oldObject }
       return judge(asked, lookups, options)
+    },
+  }
+}
+
+/** The rule of a kind whose objects are judged in the version in which they were sent. */
+function anyVersionRule(model: Model<KubeObject>, judge: Judge<KubeObject>): Rule {
+  return {
+    model,
+    async admit(request, lookups, options) {
+      const isNamed = objectsOf(request).every(({ metadata: { name } }) => typeof name === 'string')
+      if (!isNamed) return badRequest(`the ${model.info.kind} has no name`)
+      return judge(request, lookups, options)
     },
   }
 }

@@ -247,6 +247,18 @@ describe('a request that cannot be judged', () => {
       /^400 .*about IPAddressClaim of ipam\.cluster\.x-k8s\.io, and its object is .* InClusterIPPool/,
       'u-1',
     ],
+    [
+      'a claim without a name',
+      reviewOf('CREATE', { ...claim('blue'), metadata: {} } as never),
+      /^400 .*no name/,
+      'u-1',
+    ],
+    [
+      'metadata that no API server keeps',
+      reviewOf('UPDATE', { ...claim('blue'), metadata: { name: 'a', finalizers: 5 } } as never),
+      /^400 /,
+      'u-1',
+    ],
     ['a pool without a name', reviewOf('DELETE', { ...pool(), metadata: {} } as never), /^400 .*no name/, 'u-1'],
     ['a change of the kind', reviewOf('UPDATE', pool(), address('a', '10.0.0.1')), /^400 .* IPAddress$/, 'u-1'],
     ['an object that cannot be read', reviewOf('CREATE', { ...pool(), spec: 5 }), /^400 BadRequest: /, 'u-1'],
