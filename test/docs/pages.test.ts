@@ -96,21 +96,27 @@ describe('the README', () => {
   })
 })
 
-describe.each([
-  'README.md',
-  'docs/guides/in-cluster.md',
-  'docs/guides/blocks.md',
-  'docs/guides/node-ipam.md',
-  'docs/guides/floating-ips.md',
-  'docs/guides/whereabouts.md',
-  'docs/guides/persistent-ips.md',
-])('%s', (page) => {
-  test('shows what the demo really prints', async () => {
+describe('output of the demo', () => {
+  test.each(['README.md', 'docs/reference/demo.md'])('%s shows what the demo really prints', async (page) => {
     const text = read(page)
     expect(text).toContain('$ npm run -s demo -- ')
     // a database takes seconds to start
     const isLeft = (parameters: string) => !isDeep && parameters.includes('pglite:')
     expect(await renderConsoleBlocks(text, root, isLeft)).toBe(text)
+  })
+
+  test('stands on these two pages alone', () => {
+    const others = pages.filter((page) => !['README.md', 'docs/reference/demo.md'].includes(page))
+    expect(others.filter((page) => blocks(page, 'console').length > 0)).toEqual([])
+  })
+
+  test('is folded under its command, and has a line in a guide that links to it', () => {
+    const page = read('docs/reference/demo.md')
+    const runs = [...page.matchAll(/^\$ (npm run -s demo -- .*)$/gm)].map(([, command]) => command)
+    const folds = [...page.matchAll(/^<details><summary><code>(.*)<\/code><\/summary>\n\n```console\n\$ (.*)$/gm)]
+    expect(folds.map(([, summary, command]) => [summary, command])).toEqual(runs.map((run) => [run, run]))
+    const guided = guides.map(read).join('\n')
+    for (const command of runs) expect(guided).toContain(`\`${command}\` ([output](../reference/demo.md#`)
   })
 })
 
