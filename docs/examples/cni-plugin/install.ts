@@ -3,31 +3,17 @@
 //
 //   install.ts --plugin FILE --bin FOLDER --kubeconfig FILE [--name NAME] [--args 'ARGS'] [--once]
 //
-//   --plugin FILE      the bundle (.cjs), or the single executable, in the image
-//   --bin FOLDER       the folder of plugins of the node, as it is mounted
-//   --kubeconfig FILE  is written there, for root alone
-//   --name NAME        the name that the runtime calls. Default: ipam-kit
-//   --args 'ARGS'      flags of the plugin
-//   --once             ends when all is installed
-//
 // It runs in a Pod, and takes the service account of that Pod. Each file is written beside its
 // place and renamed: a runtime never calls half of a plugin.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { installPlugin, renewKubeconfig } from './install-files.js'
+import { INSTALL_FLAGS } from './install-flags.js'
 
-const options = {
-  plugin: { type: 'string' },
-  bin: { type: 'string' },
-  kubeconfig: { type: 'string' },
-  name: { type: 'string', default: 'ipam-kit' },
-  args: { type: 'string', default: '' },
-  once: { type: 'boolean', default: false },
-} as const
 /** Kubelet renews a token after 80 % of its time, at least a minute before its end. */
 const EVERY_MS = 10_000
 
-const { plugin, bin, kubeconfig, name, args, once } = parseArgs({ options }).values
+const { plugin, bin, kubeconfig, name, args, once } = parseArgs({ options: INSTALL_FLAGS }).values
 if (plugin === undefined || bin === undefined || kubeconfig === undefined) {
   console.error('--plugin, --bin and --kubeconfig are needed')
   process.exit(2)

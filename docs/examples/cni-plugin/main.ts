@@ -7,17 +7,7 @@
 //
 // A runtime calls it by the name in `ipam.type`, without flags: a script of two lines can add them.
 //
-//   --rules upstream   the configuration is read as upstream reads it, with the texts of upstream;
-//                      DEL succeeds if the API server cannot be reached or refuses
-//   --sticky pod       a new container of a Pod name gets the address of the container before, as
-//                      upstream does
-//   --claim-owners G/V/PLURAL/KIND
-//                      of the type whereabouts: an ADD makes the claim that its interface names, for
-//                      an owner of this kind. Several kinds are separated by commas
-//   --record FOLDER    the containers that this Node has added, for GC. Without it, GC frees less.
-//   --daemon PATH      answers other calls at this socket, until SIGTERM or SIGINT
-//   --socket PATH      passes the call on to the daemon at this socket
-//   --fallback thin    carries out the call itself if the daemon has not begun it
+// program.ts says what each flag does.
 //
 // The kubeconfig is that of the configuration (`kubernetes.kubeconfig`), else that of KUBECONFIG.
 // The Node is NODENAME, else the name of the host. A call writes one JSON text to stdout and ends

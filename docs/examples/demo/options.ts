@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util'
 import type { Meta } from 'ipam-kit/crd'
 import { type StoreAddress, withoutSecrets } from '../open-store.js'
+import type { FlagOptions } from '../program/flags.js'
 import { kinds as blocksKinds } from './blocks/cast.js'
 import { modelNamed, models } from './in-cluster/kinds.js'
 import { parseStoreAddress, storeForms } from './store-address.js'
@@ -180,20 +181,33 @@ export function parseOptions(args: readonly string[]): Parsed {
   }
 }
 
+export const FLAGS = {
+  scenario: { type: 'string', default: 'in-cluster', about: 'the system that is shown' },
+  filename: {
+    type: 'string',
+    short: 'f',
+    multiple: true,
+    default: [],
+    about: 'manifests: a file, a folder, or `-` for standard input. Repeatable. Left out: the examples of the project',
+  },
+  delete: {
+    type: 'string',
+    multiple: true,
+    default: [],
+    about: 'deletes `KIND/[NAMESPACE/]NAME` when the first run is quiet, then runs again. Repeatable',
+  },
+  store: { type: 'string', default: 'memory', about: 'where the objects are kept' },
+  output: { type: 'string', short: 'o', default: 'table', about: '`table`, `json` or `yaml`' },
+  all: { type: 'boolean', default: false, about: 'prints all rows. Off: the first 50 of each table' },
+  progress: { type: 'boolean', default: false, about: 'shows progress also if standard error is no terminal' },
+  help: { type: 'boolean', short: 'h', default: false, about: 'prints all options, scenarios and stores' },
+} satisfies FlagOptions
+
 function readArguments(args: readonly string[]) {
   try {
     return parseArgs({
       args: [...args],
-      options: {
-        scenario: { type: 'string', default: 'in-cluster' },
-        filename: { type: 'string', short: 'f', multiple: true, default: [] },
-        delete: { type: 'string', multiple: true, default: [] },
-        store: { type: 'string', default: 'memory' },
-        output: { type: 'string', short: 'o', default: 'table' },
-        all: { type: 'boolean', default: false },
-        progress: { type: 'boolean', default: false },
-        help: { type: 'boolean', short: 'h', default: false },
-      },
+      options: FLAGS,
     }).values
   } catch (error) {
     // the first sentence says what; the rest is about `--` and positional arguments, which do not

@@ -1,22 +1,45 @@
 import { FlagError, type FlagOptions, type FlagValues, isWhole, numberOf } from '../program/flags.js'
 
 export const FLAGS = {
-  /** Pools have one leader. Off: no other process may run. */
-  'leader-elect': { type: 'boolean', default: true },
-  /** Which of pools and servers it looks after. */
-  controllers: { type: 'string', default: 'pools,servers' },
-  /**
-   * How long a call to OpenStack may take. After a start pools wait so long for open calls.
-   */
-  'call-seconds': { type: 'string', default: '60' },
-  /** After how long the floating IPs of a pool are listed again. */
-  'list-seconds': { type: 'string', default: '300' },
-  /** What becomes of a server whose pool has no address: wait, or fail. */
-  'on-exhausted': { type: 'string', default: 'wait' },
-  /** When a server that is deleted gives its address back: detached, or instanceGone. */
-  'release-when': { type: 'string', default: 'detached' },
-  /** Whether identityRef may name an OpenStackClusterIdentity: its kind has to be installed. */
-  'cluster-identities': { type: 'boolean', default: false },
+  'leader-elect': {
+    type: 'boolean',
+    default: true,
+    about: 'one process works at a time: pools have one leader. Off: never run a second process',
+  },
+  controllers: {
+    type: 'string',
+    default: 'pools,servers',
+    about: 'what it reconciles: `pools`, `servers`, or both with a comma between',
+  },
+  'call-seconds': {
+    type: 'string',
+    default: '60',
+    about:
+      'how long a call to OpenStack may take, 5 to 60. After a start, claims that need a new floating IP wait ' +
+      'for open calls of the former leader',
+  },
+  'list-seconds': {
+    type: 'string',
+    default: '300',
+    about:
+      'after how many seconds the floating IPs of a pool are listed again, 30 to 86400. At most 60 while claims ' +
+      'or a deletion wait',
+  },
+  'on-exhausted': {
+    type: 'string',
+    default: 'wait',
+    about: '`fail`: a server whose pool has no address fails for good, and its claim is deleted',
+  },
+  'release-when': {
+    type: 'string',
+    default: 'detached',
+    about: '`instanceGone`: a server that is being deleted gives its address back when its instance has no ports',
+  },
+  'cluster-identities': {
+    type: 'boolean',
+    default: false,
+    about: '`identityRef` may name an OpenStackClusterIdentity. Its kind has to be installed',
+  },
 } as const satisfies FlagOptions
 
 /** What {@link FLAGS} say. */

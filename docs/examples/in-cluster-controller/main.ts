@@ -20,17 +20,11 @@ import { taskCaller } from 'ipam-kit/run'
 import { FlagError, isWhole, numberOf } from '../program/flags.js'
 import { runProgram } from '../program/program.js'
 import { PoolFigures } from './figures.js'
+import { FLAGS } from './flags.js'
 
 await runProgram({
   name: 'ipam-kit-in-cluster',
-  flags: {
-    /** What says which address is whose: IPAddress objects, or blocks. */
-    ledger: { type: 'string', default: 'objects' },
-    /** After how many seconds without its claim a row of a block is removed. */
-    'sweep-after': { type: 'string', default: '900' },
-    /** After how many seconds an empty block that is not needed is deleted. */
-    'empty-after': { type: 'string', default: '60' },
-  },
+  flags: FLAGS,
   work(values, { elects }) {
     const { ledger = '' } = values
     if (!['objects', 'blocks'].includes(ledger) || (ledger === 'blocks' && elects)) {

@@ -12,20 +12,39 @@ import { FlagError, type FlagOptions, type FlagValues, isWhole, numberOf } from 
 
 /** Those with a name of kube-controller-manager mean what they mean there. */
 export const FLAGS = {
-  /** What gives the ranges: ClusterCIDR objects, or these flags, as in kube-controller-manager. */
-  ranges: { type: 'string', default: 'objects' },
-  /** Of ClusterCIDRs: numeric, or upstream. */
-  order: { type: 'string' },
-  'allocate-node-cidrs': { type: 'boolean' },
-  'cluster-cidr': { type: 'string' },
-  'node-cidr-mask-size': { type: 'string', default: '0' },
-  'node-cidr-mask-size-ipv4': { type: 'string', default: '0' },
-  'node-cidr-mask-size-ipv6': { type: 'string', default: '0' },
-  'service-cluster-ip-range': { type: 'string' },
-  /** Whether ServiceCIDR objects are service ranges too: needs Kubernetes 1.33. */
-  'watch-service-cidrs': { type: 'boolean', default: false },
-  /** The ClusterNetwork that says which ranges are in use. Left out: all are. */
-  network: { type: 'string' },
+  ranges: {
+    type: 'string',
+    default: 'objects',
+    about: '`objects`: ClusterCIDRs give the ranges. `flags`: these flags do, as in kube-controller-manager',
+  },
+  order: { type: 'string', about: 'with `objects`: which ClusterCIDR is tried first, `numeric` or `upstream`' },
+  'allocate-node-cidrs': { type: 'boolean', about: 'may be left out; `=false` is refused' },
+  'cluster-cidr': {
+    type: 'string',
+    about:
+      'one CIDR, or one of each family with a comma between. With `objects`: the range of the ClusterCIDR ' +
+      '`default-cluster-cidr`, which is created if it does not exist',
+  },
+  'node-cidr-mask-size': {
+    type: 'string',
+    default: '0',
+    about: 'the length of a subnet of `--cluster-cidr`, for one family only. 0: 24, or 64 for IPv6',
+  },
+  'node-cidr-mask-size-ipv4': { type: 'string', default: '0', about: 'the length of an IPv4 subnet. 0: 24' },
+  'node-cidr-mask-size-ipv6': { type: 'string', default: '0', about: 'the length of an IPv6 subnet. 0: 64' },
+  'service-cluster-ip-range': {
+    type: 'string',
+    about: 'the ranges of Services, with a comma between: no Node gets a part of them',
+  },
+  'watch-service-cidrs': {
+    type: 'boolean',
+    default: false,
+    about: 'no Node gets a part of the range of a ServiceCIDR object: Kubernetes 1.33 and later',
+  },
+  network: {
+    type: 'string',
+    about: 'the ClusterNetwork that says which ranges are in use. Left out: all are in use',
+  },
 } as const satisfies FlagOptions
 
 /** The component whose order of subnets, and whose names of metrics, are kept. */

@@ -17,31 +17,49 @@ import { taskCaller } from 'ipam-kit/run'
 import { FlagError, type FlagOptions, type FlagValues, isWhole, numberOf, type Settings } from '../program/flags.js'
 import type { Work } from '../program/program.js'
 
-/** The off switch, which both programs have. */
-const ENABLED = { enabled: { type: 'boolean', default: true } } as const satisfies FlagOptions
-
 /** Flags of the program that makes claims. */
 export const CLAIM_FLAGS = {
-  ...ENABLED,
-  /** Makes the claims of virtual machines. */
-  kubevirt: { type: 'boolean', default: true },
-  /**
-   * Kinds of other workloads that can own claims, with commas between them: each is
-   * `GROUP/VERSION/PLURAL/KIND`.
-   */
-  owners: { type: 'string', default: '' },
-  /** What happens with the claim of an interface that is unplugged. */
-  unplugged: { type: 'string', default: 'keep' },
-  /** What happens with a Pod of a machine that the webhook has not seen. */
-  'missed-mutations': { type: 'string', default: 'ignore' },
-  /** For how many seconds the owner of a claim has to be missing. */
-  grace: { type: 'string', default: '5' },
-  /** The port of the webhook; 0: it is not served. */
-  webhook: { type: 'string', default: '8443' },
-  /** The folder with the certificate of the webhook: tls.crt and tls.key. */
-  certificates: { type: 'string', default: '/certificates' },
-  /** What the webhook answers when the machine of a Pod is not known, or a look-up fails. */
-  'failure-policy': { type: 'string', default: 'Ignore' },
+  enabled: {
+    type: 'boolean',
+    default: true,
+    about: 'makes claims, and names them in Pods. Off: existing claims are released as before',
+  },
+  kubevirt: {
+    type: 'boolean',
+    default: true,
+    about: 'makes the claims of virtual machines. Pass `--no-kubevirt` in a cluster without KubeVirt',
+  },
+  owners: {
+    type: 'string',
+    default: '',
+    about: 'further kinds that can own claims, with commas between: `GROUP/VERSION/PLURAL/KIND`',
+  },
+  unplugged: {
+    type: 'string',
+    default: 'keep',
+    about: '`delete`: the claim of an interface that is unplugged is deleted',
+  },
+  'missed-mutations': {
+    type: 'string',
+    default: 'ignore',
+    about: '`report`: a Pod of a machine that the webhook has not seen is reported',
+  },
+  grace: {
+    type: 'string',
+    default: '5',
+    about: 'for how many seconds the owner of a claim has to be missing, 0 to 86400',
+  },
+  webhook: { type: 'string', default: '8443', about: 'the port of the webhook. 0: it is not served' },
+  certificates: {
+    type: 'string',
+    default: '/certificates',
+    about: 'the folder with `tls.crt` and `tls.key` of the webhook. They are read again every 10 seconds',
+  },
+  'failure-policy': {
+    type: 'string',
+    default: 'Ignore',
+    about: 'what the webhook answers when the machine of a Pod is not known, or a look-up fails: `Ignore` or `Fail`',
+  },
 } as const satisfies FlagOptions
 
 export interface ClaimWork {
@@ -107,21 +125,44 @@ function ownerKinds(text: string): readonly KindInfo[] {
 
 /** Flags of the program that gives addresses. */
 export const ADDRESS_FLAGS = {
-  ...ENABLED,
-  /** What a new Pod gets of a claim that is being deleted. */
-  'terminating-claims': { type: 'string', default: 'refuse' },
-  /** Whether a Pod can ask for addresses of its primary network. */
-  'static-requests': { type: 'boolean', default: false },
-  /** The namespace of the definition of the default network. */
-  'default-network-namespace': { type: 'string', default: 'ovn-kubernetes' },
-  /** The names of the networks of several clusters, with commas between them. */
-  stretched: { type: 'string', default: '' },
-  /** What says which address is whose: claims and Pods, or blocks. */
-  ledger: { type: 'string', default: 'objects' },
-  /** With blocks: after how many seconds without its claim a row is removed. */
-  'sweep-after': { type: 'string', default: '120' },
-  /** With blocks: after how many seconds an empty block is deleted. */
-  'empty-after': { type: 'string', default: '60' },
+  enabled: {
+    type: 'boolean',
+    default: true,
+    about: 'gives addresses. Off: nothing is written, and claims hold what they have',
+  },
+  'terminating-claims': {
+    type: 'string',
+    default: 'refuse',
+    about: '`serve`: a new Pod gets the addresses of a claim that is being deleted',
+  },
+  'static-requests': {
+    type: 'boolean',
+    default: false,
+    about: 'a Pod can ask for addresses of its primary network',
+  },
+  'default-network-namespace': {
+    type: 'string',
+    default: 'ovn-kubernetes',
+    about: 'the namespace of the definition of the default network',
+  },
+  stretched: { type: 'string', default: '', about: 'the networks of several clusters, with commas between' },
+  ledger: {
+    type: 'string',
+    default: 'objects',
+    about:
+      '`blocks`: an address is a row of a block, and all processes work at once, without a leader. Needs the ' +
+      'definitions of blocks; not with `--leader-elect`',
+  },
+  'sweep-after': {
+    type: 'string',
+    default: '120',
+    about: 'with blocks: a row without its claim is removed after this many seconds, 0 to 86400',
+  },
+  'empty-after': {
+    type: 'string',
+    default: '60',
+    about: 'with blocks: an empty block is deleted after this many seconds, 0 to 86400',
+  },
 } as const satisfies FlagOptions
 
 /**

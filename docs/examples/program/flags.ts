@@ -1,7 +1,15 @@
 import { type ParseArgsConfig, parseArgs } from 'node:util'
 
-/** Flags as `parseArgs` of node:util takes them. */
-export type FlagOptions = NonNullable<ParseArgsConfig['options']>
+/** One flag, as `parseArgs` of node:util takes it, with what it means. */
+type FlagOption = NonNullable<ParseArgsConfig['options']>[string] & {
+  /** What the flag does, and which values it takes. docs/reference/programs.md shows it. */
+  readonly about: string
+}
+
+/** The flags of a program. */
+export interface FlagOptions {
+  readonly [name: string]: FlagOption
+}
 
 /** What the flags of a program say, by their names. */
 export type FlagValues<F extends FlagOptions> = ReturnType<typeof parseArgs<{ readonly options: F }>>['values']
@@ -13,15 +21,37 @@ export class FlagError extends Error {
 
 /** The flags that each program has. */
 export const COMMON_FLAGS = {
-  'leader-elect': { type: 'boolean', default: false },
-  /** Of the Lease. */
-  namespace: { type: 'string', default: 'ipam-system' },
-  'lease-duration': { type: 'string', default: '15' },
-  'renew-deadline': { type: 'string', default: '10' },
-  'retry-period': { type: 'string', default: '2' },
-  /** 0: none. */
-  metrics: { type: 'string', default: '8080' },
-  concurrency: { type: 'string', default: '8' },
+  'leader-elect': {
+    type: 'boolean',
+    default: false,
+    about: 'one process works at a time: the holder of the Lease. Without it, never run a second process',
+  },
+  namespace: {
+    type: 'string',
+    default: 'ipam-system',
+    about: 'the namespace of the Lease. For another one, change the Role in rbac.yaml too',
+  },
+  'lease-duration': {
+    type: 'string',
+    default: '15',
+    about: 'whole seconds: how long other processes wait after the last renewal of the leader',
+  },
+  'renew-deadline': {
+    type: 'string',
+    default: '10',
+    about: 'seconds: the leader ends after this time without a renewal. At least 2 below `--lease-duration`',
+  },
+  'retry-period': {
+    type: 'string',
+    default: '2',
+    about: 'seconds between two tries to renew or take the Lease. Below `--renew-deadline`',
+  },
+  metrics: {
+    type: 'string',
+    default: '8080',
+    about: 'the port of `/metrics` and `/healthz`, on all interfaces. 0: none',
+  },
+  concurrency: { type: 'string', default: '8', about: 'how many plans are carried out at a time, from 1' },
 } as const satisfies FlagOptions
 
 /** What {@link COMMON_FLAGS} say. */

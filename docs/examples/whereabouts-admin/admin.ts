@@ -16,13 +16,19 @@ export interface Surroundings {
 }
 
 /** Flags of each command. */
-const FLAGS = {
-  'pool-namespace': { type: 'string' },
-  /** Whether the cluster has the kinds of blocks. */
-  blocks: { type: 'boolean', default: true },
+export const FLAGS = {
+  'pool-namespace': {
+    type: 'string',
+    about: 'the namespace of the objects of whereabouts. Left out: WHEREABOUTS_NAMESPACE, else kube-system',
+  },
+  blocks: {
+    type: 'boolean',
+    default: true,
+    about: 'pass `--no-blocks` in a cluster without the kinds of blocks',
+  },
 } as const satisfies FlagOptions
 
-const COMMANDS: { readonly [name: string]: Command } = { show, release, upgrade }
+export const COMMANDS: { readonly [name: string]: Command } = { show, release, upgrade }
 
 /** Carries out one command line. @returns the exit code */
 export async function admin(args: readonly string[], around: Surroundings): Promise<Exit> {

@@ -19,15 +19,18 @@ interface Request {
 /** `release ADDRESS --pod NAMESPACE/NAME`: frees one address, in pools and in blocks. */
 export const release: Command = {
   flags: {
-    /** The holder. */
-    pod: { type: 'string' },
-    /** Left out: the container that the row names. */
-    container: { type: 'string' },
-    /** The pool of whereabouts or of blocks, if the Pod has the address in several. */
-    pool: { type: 'string' },
-    /** Whether the Pod may exist. */
-    force: { type: 'boolean', default: false },
-    'dry-run': { type: 'boolean', default: false },
+    pod: { type: 'string', about: 'the holder, `NAMESPACE/NAME`: needed' },
+    container: { type: 'string', about: 'the container. Left out: the one that the row names' },
+    pool: {
+      type: 'string',
+      about: 'the pool of whereabouts or of blocks, if the Pod has the address in several',
+    },
+    force: {
+      type: 'boolean',
+      default: false,
+      about: 'releases the address also if the Pod exists, or an IPAMClaim has the row',
+    },
+    'dry-run': { type: 'boolean', default: false, about: 'prints the writes, and makes none' },
   },
   kinds: kindsOf,
   read(words, values) {

@@ -41,7 +41,10 @@ export interface Report {
 
 /** `show`: the pools of whereabouts and of blocks, their rows, and what is unusual about them. */
 export const show: Command = {
-  flags: { pool: { type: 'string' }, output: { type: 'string', default: 'text' } },
+  flags: {
+    pool: { type: 'string', about: 'the pool of whereabouts or of blocks. Left out: all' },
+    output: { type: 'string', default: 'text', about: '`text` or `json`' },
+  },
   kinds: kindsOf,
   read(words, values) {
     wordsOf('show', words, [])

@@ -49,15 +49,16 @@ const DONE: readonly string[] = ['same', 'phase']
 /** `upgrade STEP --pool NAME`: brings the rows of a pool of whereabouts to blocks. */
 export const upgrade: Command = {
   flags: {
-    pool: { type: 'string' },
-    output: { type: 'string', default: 'text' },
-    /** Definitions that are not of whereabouts, though they cannot be read. */
-    'skip-definition': { type: 'string', multiple: true },
-    /** The holder of the Lease of upstream. Left out: that of the library. */
-    'lease-holder': { type: 'string' },
-    /** Of `roll-back`: the phase that the pool gets. */
-    to: { type: 'string' },
-    'dry-run': { type: 'boolean', default: false },
+    pool: { type: 'string', about: 'the pool of whereabouts: needed, except for `upgrade plan`' },
+    output: { type: 'string', default: 'text', about: '`text` or `json`' },
+    'skip-definition': {
+      type: 'string',
+      multiple: true,
+      about: 'a definition that is not of whereabouts, though it cannot be read: `NAMESPACE/NAME`. Repeatable',
+    },
+    'lease-holder': { type: 'string', about: 'the holder of the Lease of upstream. Left out: that of the library' },
+    to: { type: 'string', about: 'of `roll-back`: the phase that the pool gets, `dual-write` or `none`' },
+    'dry-run': { type: 'boolean', default: false, about: 'prints the writes, and makes none' },
   },
   kinds: (hasBlocks): readonly KindInfo[] => {
     if (!hasBlocks) throw new FlagError('an upgrade needs the kinds of blocks')

@@ -6,30 +6,58 @@ import { blockNetworks } from 'ipam-kit/provider/whereabouts-blocks'
 import { FlagError, type FlagOptions, type FlagValues, isWhole, numberOf } from '../program/flags.js'
 
 export const FLAGS = {
-  /** Frees the rows and reservations of Pods that are gone. */
-  sweep: { type: 'boolean', default: true },
-  /** Gives each Node a slice of each range with `node_slice_size`. */
-  'node-slices': { type: 'boolean', default: true },
-  /** Of pools and reservations. Left out: WHEREABOUTS_NAMESPACE, else kube-system. */
-  'pool-namespace': { type: 'string' },
-  /** Whether the sweep reads the pools of all namespaces. */
-  'all-namespaces': { type: 'boolean', default: false },
-  /** For how many seconds a Pod that runs may report other addresses. */
-  grace: { type: 'string', default: '900' },
-  'completed-pods': { type: 'string', default: 'keep' },
-  'evicted-pods': { type: 'string', default: 'keep' },
-  /** Whether the cluster has IPAMClaims. */
-  claims: { type: 'boolean', default: true },
-  /** Whether a row without a reservation gets one. */
-  'create-reservations': { type: 'boolean', default: false },
-  /** Serves networks of the type ipam-kit: their pools, and the rows of Pods that are gone. */
-  blocks: { type: 'boolean', default: false },
-  /** Whether a pool of blocks serves only Pods of the namespaces of its definitions. */
-  namespaced: { type: 'boolean', default: false },
-  /** After how many seconds without its Pod a row of a block is removed. */
-  'sweep-after': { type: 'string', default: '900' },
-  /** After how many seconds an empty block is deleted. */
-  'empty-after': { type: 'string', default: '60' },
+  sweep: { type: 'boolean', default: true, about: 'frees the rows and reservations of Pods that do not exist' },
+  'node-slices': {
+    type: 'boolean',
+    default: true,
+    about: 'gives each Node a slice of each range with `node_slice_size`',
+  },
+  'pool-namespace': {
+    type: 'string',
+    about: 'the namespace of pools and reservations. Left out: WHEREABOUTS_NAMESPACE, else kube-system',
+  },
+  'all-namespaces': { type: 'boolean', default: false, about: 'the sweep reads the pools of all namespaces' },
+  grace: {
+    type: 'string',
+    default: '900',
+    about: 'for how many seconds a Pod that runs may report other addresses, 0 to 86400',
+  },
+  'completed-pods': {
+    type: 'string',
+    default: 'keep',
+    about: '`free`: a Pod that has ended loses its addresses',
+  },
+  'evicted-pods': {
+    type: 'string',
+    default: 'keep',
+    about: '`free`: a Pod that the taint manager evicts loses its addresses',
+  },
+  claims: { type: 'boolean', default: true, about: 'whether the cluster has IPAMClaims' },
+  'create-reservations': {
+    type: 'boolean',
+    default: false,
+    about: 'creates the reservation that a row lacks',
+  },
+  blocks: {
+    type: 'boolean',
+    default: false,
+    about: 'makes the pools of networks of the type ipam-kit, and removes rows of Pods that do not exist',
+  },
+  namespaced: {
+    type: 'boolean',
+    default: false,
+    about: 'with `--blocks`: a pool serves only Pods of the namespaces of its definitions',
+  },
+  'sweep-after': {
+    type: 'string',
+    default: '900',
+    about: 'with `--blocks`: a row without its Pod is removed after this many seconds, 1 to 86400',
+  },
+  'empty-after': {
+    type: 'string',
+    default: '60',
+    about: 'with `--blocks`: an empty block that is not needed is deleted after this many seconds, 0 to 86400',
+  },
 } as const satisfies FlagOptions
 
 /**
