@@ -71,7 +71,7 @@ describe('the manifests', () => {
 
   test('have flags that the programs have', () => {
     for (const { command, args } of containers) {
-      const file = command[1] === '/plugin/install.mjs' ? 'install.ts' : 'program.ts'
+      const file = command[1] === '/plugin/install.mjs' ? 'install-flags.ts' : 'program.ts'
       const program = readFileSync(EXAMPLE + file, 'utf8')
       const names = args.map((arg) => /^--([a-z]+)=/.exec(arg)?.[1])
       for (const name of names) expect(program, `${file} --${name}`).toMatch(new RegExp(`^  ${name}: \\{ type`, 'm'))

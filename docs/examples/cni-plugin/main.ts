@@ -7,7 +7,7 @@
 //
 // A runtime calls it by the name in `ipam.type`, without flags: a script of two lines can add them.
 //
-// program.ts says what each flag does.
+// flag-texts.ts says what each flag does.
 //
 // The kubeconfig is that of the configuration (`kubernetes.kubeconfig`), else that of KUBECONFIG.
 // The Node is NODENAME, else the name of the host. A call writes one JSON text to stdout and ends

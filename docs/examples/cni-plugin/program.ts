@@ -2,36 +2,19 @@ import type { Readable } from 'node:stream'
 import { parseArgs } from 'node:util'
 import type { CniAnswer } from 'ipam-kit/cni'
 import type { KindInfo } from 'ipam-kit/crd/meta'
-import type { FlagOptions } from '../program/flags.js'
 import { callDaemon } from './call-daemon.js'
 import type { ProgramFlags } from './thin.js'
 
+/** flag-texts.ts says what each does. */
 export const FLAGS = {
-  rules: {
-    type: 'string',
-    about:
-      '`upstream`, of the type `whereabouts`: reads configurations as upstream does, with its texts. DEL succeeds ' +
-      'if the API server cannot be reached or refuses',
-  },
-  sticky: {
-    type: 'string',
-    about: '`pod`: a new container of a Pod name gets the address of the container before. Not on blocks',
-  },
-  'claim-owners': {
-    type: 'string',
-    about:
-      'of the type `whereabouts`: an ADD makes the claim that its interface names, for an owner of these kinds, ' +
-      '`GROUP/VERSION/PLURAL/KIND` with commas between',
-  },
-  record: {
-    type: 'string',
-    about:
-      'a folder with a file for each container of this Node. GC frees more with it, and no row of a file without it',
-  },
-  daemon: { type: 'string', about: 'answers other calls at this socket, in place of one call' },
-  socket: { type: 'string', about: 'passes the call on to the daemon at this socket' },
-  fallback: { type: 'string', about: '`thin`: carries out the call in this process if the daemon has not begun it' },
-} as const satisfies FlagOptions
+  rules: { type: 'string' },
+  sticky: { type: 'string' },
+  'claim-owners': { type: 'string' },
+  record: { type: 'string' },
+  daemon: { type: 'string' },
+  socket: { type: 'string' },
+  fallback: { type: 'string' },
+} as const
 
 /** The program of the plugin: see main.ts for its flags. It ends the process. */
 export async function runProgram(): Promise<void> {

@@ -30,6 +30,7 @@ export type ExternalPoolOutcome =
   | (Outcome & { readonly kind: 'ready'; readonly claimed: number })
   /** The pool gives nothing: `message` says why. */
   | (Outcome & { readonly kind: 'notReady' })
+  /** The pool is paused, or was moved to another cluster. */
   | (Outcome & { readonly kind: 'paused' })
   /** The pool is being deleted, and waits for addresses, claims or answers of the cloud. */
   | (Outcome & { readonly kind: 'ending' })

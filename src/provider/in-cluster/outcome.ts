@@ -2,6 +2,7 @@ import type { Outcome } from '../../plan/index.js'
 
 /** The outcome of a plan for a pool. */
 export type PoolOutcome =
+  /** The pool serves claims, and its counts are written. */
   | (Outcome & { readonly kind: 'ready'; readonly total: number; readonly free: number; readonly used: number })
   /** The spec cannot be used. Its claims wait; its addresses stay. */
   | (Outcome & { readonly kind: 'invalid'; readonly problems: readonly string[] })
