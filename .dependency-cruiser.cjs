@@ -84,13 +84,13 @@ module.exports = {
     typesOnly('openstack-allocator', '^src/provider/openstack/', '^src/allocator/'),
     typesOnly('webhook-store', '^src/provider/webhook/', '^src/store/'),
     typesOnly('in-cluster-cluster-api', '^src/crd/in-cluster/', '^src/crd/cluster-api/'),
-    // object.ts, patch.ts and names.ts are the vocabulary of Kubernetes objects, without a schema: references, patches and valid names
+    // these are the vocabulary of Kubernetes objects, without a schema: references, patches, valid names and errors of fields
     typesOnly('plan-crd', '^src/plan/', '^src/crd/', '^src/crd/meta/(object|patch)\\.ts$'),
     typesOnly(
       'store-run-render-meta',
       '^src/(store|run|render)/',
       '^src/crd/meta/',
-      '^src/crd/meta/(object|patch|names)\\.ts$',
+      '^src/crd/meta/(object|patch|names|field-error)\\.ts$',
     ),
 
     // answers of OpenStack are read as objects are

@@ -75,5 +75,18 @@ export {
   type RunUntilQuietOptions,
   runUntilQuiet,
 } from './run/index.js'
-export { type ReadErrorCode, read, type Store } from './store/index.js'
+export {
+  create,
+  type DeleteOptions,
+  type MergePatchOf,
+  type NewObject,
+  type Preconditions,
+  patch,
+  type ReadErrorCode,
+  read,
+  remove,
+  type Store,
+  type StoreKind,
+  type WriteOptions,
+} from './store/index.js'
 export { type MemoryStoreOptions, memoryStore } from './store/memory/index.js'

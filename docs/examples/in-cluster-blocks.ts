@@ -9,7 +9,7 @@ import type { Outcome } from 'ipam-kit/plan'
 import { blocksOperator, blocksSweep } from 'ipam-kit/provider/blocks'
 import { inClusterBlocks } from 'ipam-kit/provider/in-cluster-blocks'
 import { Controller, taskCaller } from 'ipam-kit/run'
-import type { Store } from 'ipam-kit/store'
+import { create, read, readAll, type Store } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
 
 /** One process of any number: each serves every pool, and none of them leads. */
@@ -26,29 +26,24 @@ function controllerOn(store: Store, identity: string): Controller {
   })
 }
 
-const kinds = [IPAddressClaim, IPAddress, Cluster, ...poolModels, IPDomain, IPPool, IPBlock].map(({ info }) => info)
+const kinds = [IPAddressClaim, IPAddress, Cluster, ...poolModels, IPDomain, IPPool, IPBlock]
 const store = memoryStore({ now: Date.now, kinds })
 const namespace = 'default'
-const lab = { apiVersion: InClusterIPPool.info.apiVersion, kind: 'InClusterIPPool' }
+const lab = { namespace, name: 'lab' }
 const spec = { addresses: ['10.0.0.0/24'], prefix: 24, gateway: '10.0.0.1' }
-unwrap(await store.create({ ...lab, metadata: { namespace, name: 'lab' }, spec }))
-const { apiVersion, kind } = IPAddressClaim.info
+unwrap(await create(store, InClusterIPPool, { metadata: lab, spec }))
 const poolRef = { apiGroup: 'ipam.cluster.x-k8s.io', kind: 'InClusterIPPool', name: 'lab' }
 for (let n = 1; n <= 60; n++) {
-  unwrap(await store.create({ apiVersion, kind, metadata: { namespace, name: `web-${n}` }, spec: { poolRef } }))
+  unwrap(await create(store, IPAddressClaim, { metadata: { namespace, name: `web-${n}` }, spec: { poolRef } }))
 }
 
 const controllers = ['a', 'b', 'c'].map((identity) => controllerOn(store, identity))
 const running = controllers.map((controller) => controller.run())
-const pool = async () => {
-  const ref = { ...lab, namespace, name: 'lab' }
-  return InClusterIPPool.parse(unwrap(await store.get(ref)))
-}
+const pool = async () => unwrap(await read(store, InClusterIPPool, lab))
 while ((await pool()).status?.ipAddresses?.used !== 60) await new Promise((resolve) => setTimeout(resolve, 10))
 for (const controller of controllers) controller.stop()
 await Promise.all(running)
 
-const { items } = unwrap(await store.list({ apiVersion, kind: 'IPAddress' }))
-const addresses = items.map((object) => IPAddress.parse(object).spec.address)
+const addresses = unwrap(await readAll(store, IPAddress)).map(({ spec }) => spec.address)
 console.log(`${addresses.length} claims, ${new Set(addresses).size} addresses`)
 console.log(`pool lab: ${JSON.stringify((await pool()).status?.ipAddresses)}`)

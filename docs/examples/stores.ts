@@ -8,7 +8,7 @@ import { type RedisClient, redisStore } from 'ipam-kit/store/redis'
 import { migrateSqlite, type SqliteDatabase, sqliteStore } from 'ipam-kit/store/sqlite'
 
 // With `kinds`, the store refuses a claim without a namespace, as an API server does.
-const kinds = [IPAddressClaim, IPAddress, InClusterIPPool].map(({ info }) => info)
+const kinds = [IPAddressClaim, IPAddress, InClusterIPPool]
 export const inMemory = () => memoryStore({ now, uid, kinds })
 
 // new DatabaseSync('ipam.db') of node:sqlite, or new Database('ipam.db') of better-sqlite3

@@ -28,7 +28,7 @@ export type { FieldError, FieldValue } from './field-error.js'
 export { formatFieldError } from './field-error.js'
 export type { JsonObject } from './json.js'
 export { type LabelSelector, matchesLabels } from './label-selector.js'
-export type { Model, ModelSpec, ReadResult, StandardIssue, StandardResult, StandardSchema } from './model.js'
+export type { Model, ModelSpec, ReadResult, StandardIssue, StandardResult, StandardSchema, StoreKind } from './model.js'
 export { defineModel } from './model.js'
 export type {
   Json,

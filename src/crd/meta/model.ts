@@ -31,6 +31,9 @@ export interface Model<T extends KubeObject> extends StandardSchema<T> {
   safeParse(json: unknown): ReadResult<T>
 }
 
+/** A kind of objects in a store: its facts, or a model, which has them. */
+export type StoreKind = KindInfo | Model<KubeObject>
+
 export interface ModelSpec<T extends KubeObject> {
   readonly info: KindInfo
   readonly schema: z.ZodType<T>

@@ -111,6 +111,11 @@ export interface LabelSelectorRequirement {
   readonly values?: readonly string[] | undefined
 }
 
+/** The facts of a kind, which its model has as well. */
+export function infoOf(kind: KindInfo | { readonly info: KindInfo }): KindInfo {
+  return 'info' in kind ? kind.info : kind
+}
+
 /** The reference to an object. */
 export function refOf(object: KubeObject): ObjectRef {
   check('refOf', 'object', object, HAS_META)

@@ -1,4 +1,5 @@
-import { type KindInfo, kindKey } from '../../crd/meta/object.js'
+import type { StoreKind } from '../../crd/meta/model.js'
+import { infoOf, type KindInfo, kindKey } from '../../crd/meta/object.js'
 import { check, type KindOf } from '../../errors/check.js'
 import { ipamError } from '../../errors/failure.js'
 import { defineWithoutHoldings } from '../../plan/define-planner.js'
@@ -9,8 +10,11 @@ import { Graph, type GraphNode, kindName, nodeWatch } from './graph.js'
 import type { GcOutcome } from './outcome.js'
 
 export interface GcOptions {
-  /** All kinds of owners and of dependents. Owners of other kinds count as existing. */
-  readonly kinds: readonly KindInfo[]
+  /**
+   * All kinds of owners and of dependents. Owners of other kinds count as existing. A model is
+   * accepted in place of its `info`.
+   */
+  readonly kinds: readonly StoreKind[]
   /**
    * Decide nothing before {@link GcPlanner.listed} was called for every kind, for a host that plans
    * while it still lists. Left out or false: the host shows all stored objects before it asks for a
@@ -152,7 +156,8 @@ function readKinds(options: GcOptions): ReadonlyMap<string, KindInfo> {
     ipamError('INVALID_ARGUMENT', { function: 'gcPlanner', argument: 'options.kinds', expected, got })
   if (!Array.isArray(kinds) || kinds.length === 0) throw refuse('at least one kind', String(kinds))
   const known = new Map<string, KindInfo>()
-  for (const info of kinds as readonly KindInfo[]) {
+  for (const kind of kinds as readonly StoreKind[]) {
+    const info = infoOf(kind)
     if (typeof info?.namespaced !== 'boolean')
       throw refuse('kinds that say whether they are namespaced', String(info?.kind))
     if (known.has(kindKey(info))) throw refuse('each kind once, in one version', info.kind)

@@ -28,12 +28,14 @@ const ENGINE_STORE_OPTIONS: KindOf<EngineStoreOptions> = {
   now: 'function',
   uid: 'function',
   kinds: ['list?', 'object'],
+  checksSchemas: 'flag?',
   maxObjectBytes: 'number?',
 }
 
 /** Those of the options of a store that every store over an engine has. */
-export function engineOptionsOf({ now, uid, kinds, maxObjectBytes }: EngineStoreOptions): EngineStoreOptions {
-  return { now, uid, kinds, maxObjectBytes }
+export function engineOptionsOf(options: EngineStoreOptions): EngineStoreOptions {
+  const { now, uid, kinds, checksSchemas, maxObjectBytes } = options
+  return { now, uid, kinds, checksSchemas, maxObjectBytes }
 }
 
 /**

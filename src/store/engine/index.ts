@@ -5,7 +5,7 @@
  * @module ipam-kit/store/engine
  */
 
-export type { Store } from '../index.js'
+export type { Store, StoreKind } from '../index.js'
 export type { ObjectRulesOptions } from '../rules/object-rules.js'
 export type {
   Commit,

@@ -37,6 +37,7 @@ const ETCD_STORE_OPTIONS: KindOf<EtcdStoreOptions> = {
   now: 'function',
   uid: 'function',
   kinds: ['list?', 'object'],
+  checksSchemas: 'flag?',
 }
 
 const DEFAULT_OBJECT_BYTES = 1.5 * 1024 * 1024 - 4096

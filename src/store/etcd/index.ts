@@ -4,7 +4,7 @@
  * @module ipam-kit/store/etcd
  */
 
-export type { Store } from '../index.js'
+export type { Store, StoreKind } from '../index.js'
 export type { EtcdAbortController } from './abort.js'
 export type {
   EtcdClient,

@@ -1,5 +1,6 @@
 import { causeText, errorText } from '../../errors/cause.js'
 import { failure } from '../../errors/failure.js'
+import { problemOfCauses } from '../rules/causes.js'
 import { NEVER_CONNECTED } from '../rules/unsent.js'
 import type { StoreFailure } from '../store.js'
 import { type Answer, readStatus, type Status } from './answers.js'
@@ -108,17 +109,7 @@ export function gone(resourceVersion: string, message = ''): StoreFailure {
 }
 
 function invalid({ message, causes }: Status, { shown }: Asked): StoreFailure {
-  const path = causes.find(({ field }) => hasName(field))?.field ?? 'object'
-  const problems = causes
-    .filter((cause) => cause.message !== '')
-    .map((cause) => (hasName(cause.field) && cause.field !== path ? `${cause.field}: ${cause.message}` : cause.message))
-  const words = [...new Set(problems)].slice(0, MAX_CAUSES).join('; ') || message || 'is refused'
-  return failure('STORE_INVALID', { object: shown, path: causeText(path), problem: causeText(words) })
-}
-
-/** The server has a word for no field. */
-function hasName(field: string): boolean {
-  return field !== '' && field !== '<nil>'
+  return failure('STORE_INVALID', { object: shown, ...problemOfCauses(causes, message || 'is refused') })
 }
 
 /** How large an object would have become is not known: at least larger than it may be. */

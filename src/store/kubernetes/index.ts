@@ -5,7 +5,7 @@
  * @module ipam-kit/store/kubernetes
  */
 
-export type { Store } from '../index.js'
+export type { Store, StoreKind } from '../index.js'
 export type {
   KubernetesAnswer,
   KubernetesClient,

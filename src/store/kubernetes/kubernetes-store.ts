@@ -1,4 +1,5 @@
-import type { KindInfo, KubeObject, ObjectRef } from '../../crd/meta/object.js'
+import type { StoreKind } from '../../crd/meta/model.js'
+import type { KubeObject, ObjectRef } from '../../crd/meta/object.js'
 import { check, type KindOf } from '../../errors/check.js'
 import { fail, ok, type Result } from '../../errors/index.js'
 import { quote } from '../../errors/quote.js'
@@ -56,9 +57,9 @@ export interface KubernetesStoreOptions {
   readonly sleep: (milliseconds: number) => Promise<unknown>
   /**
    * Kinds that are not looked up on the server. Any other kind is looked up once, for its name in
-   * the path and its scope.
+   * the path and its scope. A model is accepted in place of its `info`.
    */
-  readonly kinds?: readonly KindInfo[] | undefined
+  readonly kinds?: readonly StoreKind[] | undefined
   /** The name of the writer of a field in `managedFields`. Default `ipam-kit`. */
   readonly fieldManager?: string | undefined
   /**

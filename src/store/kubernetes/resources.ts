@@ -1,5 +1,6 @@
+import type { StoreKind } from '../../crd/meta/model.js'
 import { apiVersionProblem, kindProblem, subdomainProblem } from '../../crd/meta/names.js'
-import { type KindInfo, kindKey } from '../../crd/meta/object.js'
+import { infoOf, kindKey } from '../../crd/meta/object.js'
 import { fail, ok, type Result } from '../../errors/index.js'
 import { assertText, mistake } from '../rules/arguments.js'
 import { isArray, isObject, type JsonObject } from '../rules/json.js'
@@ -33,10 +34,10 @@ export class Resources {
   readonly #discovered = new Map<string, ReadonlyMap<string, Resource>>()
 
   /** @throws IpamError `INVALID_ARGUMENT` */
-  constructor(kinds: readonly KindInfo[], read: ReadDiscovery) {
+  constructor(kinds: readonly StoreKind[], read: ReadDiscovery) {
     this.#rules = new KnownKinds(kinds)
     this.#read = read
-    for (const info of kinds) {
+    for (const info of kinds.map(infoOf)) {
       assertText('options.kinds.plural', info.plural)
       if (subdomainProblem(info.plural) !== undefined) {
         throw mistake('options.kinds.plural', 'the name of a resource', info.plural)

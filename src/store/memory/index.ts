@@ -5,6 +5,6 @@
  * @module ipam-kit/store/memory
  */
 
-export type { Store } from '../index.js'
+export type { Store, StoreKind } from '../index.js'
 export type { ObjectRulesOptions } from '../rules/object-rules.js'
 export { type MemoryStoreOptions, memoryStore } from './memory-store.js'

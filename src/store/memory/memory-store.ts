@@ -38,6 +38,7 @@ const MEMORY_STORE_OPTIONS: KindOf<MemoryStoreOptions> = {
   history: 'number?',
   now: 'function',
   kinds: ['list?', 'object'],
+  checksSchemas: 'flag?',
   maxObjectBytes: 'number?',
 }
 
@@ -85,7 +86,7 @@ class Memory implements Keeper {
 
   constructor(options: MemoryStoreOptions) {
     check('memoryStore', 'options', options, MEMORY_STORE_OPTIONS)
-    const { now, kinds, maxObjectBytes, history = DEFAULT_HISTORY } = options
+    const { now, kinds, checksSchemas, maxObjectBytes, history = DEFAULT_HISTORY } = options
     assertFunction('options.now', now)
     // the rules read the clock before they ask for a uid
     let firstMs: number | undefined
@@ -97,7 +98,13 @@ class Memory implements Keeper {
     const { uid = (n: number) => defaultUid(firstMs ?? 0, n) } = options
     assertFunction('options.uid', uid)
     assertInteger('options.history', history, { min: 0, max: Number.MAX_SAFE_INTEGER })
-    this.rules = new ObjectRules({ now: clock, kinds, maxObjectBytes, uid: () => uid(this.#created + 1) })
+    this.rules = new ObjectRules({
+      now: clock,
+      kinds,
+      checksSchemas,
+      maxObjectBytes,
+      uid: () => uid(this.#created + 1),
+    })
     this.#historyLimit = history
     this.#history = new History(history)
   }

@@ -23,6 +23,7 @@ const POSTGRES_STORE_OPTIONS: KindOf<PostgresStoreOptions> = {
   now: 'function',
   uid: 'function',
   kinds: ['list?', 'object'],
+  checksSchemas: 'flag?',
   maxObjectBytes: 'number?',
   sleep: 'function',
   pollMs: 'number?',

@@ -4,6 +4,6 @@
  * @module ipam-kit/store/redis
  */
 
-export type { Store } from '../index.js'
+export type { Store, StoreKind } from '../index.js'
 export type { RedisCaller, RedisClient, RedisSender } from './client.js'
 export { type RedisStoreOptions, redisStore } from './redis-store.js'

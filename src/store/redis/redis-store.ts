@@ -33,6 +33,7 @@ const REDIS_STORE_OPTIONS: KindOf<RedisStoreOptions> = {
   now: 'function',
   uid: 'function',
   kinds: ['list?', 'object'],
+  checksSchemas: 'flag?',
   maxObjectBytes: 'number?',
   sleep: 'function',
   pollMs: 'number?',

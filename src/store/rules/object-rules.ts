@@ -1,5 +1,6 @@
 import { utf8Length } from '../../bytes/utf8.js'
-import { formatRef, groupOf, type KindInfo, type KubeObject, type ObjectRef } from '../../crd/meta/object.js'
+import type { StoreKind } from '../../crd/meta/model.js'
+import { formatRef, groupOf, type KubeObject, type ObjectRef } from '../../crd/meta/object.js'
 import { mergePatch } from '../../crd/meta/patch.js'
 import { fail, ok, type Result } from '../../errors/index.js'
 import type {
@@ -28,6 +29,7 @@ import { assertPatch, conditionsIn, invalid, readJson } from './input.js'
 import { isObject, type JsonObject, mostBytes, type Problem } from './json.js'
 import { applyJsonPatch, readJsonPatch } from './json-patch.js'
 import { type KindRules, KnownKinds } from './kind-rules.js'
+import { schemaProblem } from './schema-rules.js'
 import { copyOf, isWhole, type Matcher, matcherOf, queryProblem } from './selectors.js'
 import {
   conflict,
@@ -49,9 +51,17 @@ export interface ObjectRulesOptions {
   /**
    * The kinds that are known: their scope is checked. A kind that is not listed has a status
    * subresource, and each of its objects is namespaced if it has a namespace. All versions of a
-   * group are one kind: one of them is enough.
+   * group are one kind: one of them is enough. A model is accepted in place of its `info`.
    */
-  readonly kinds?: readonly KindInfo[] | undefined
+  readonly kinds?: readonly StoreKind[] | undefined
+  /**
+   * Whether `create`, `update` and `patch` check objects against the schema of their kind, as an
+   * API server does, for the kinds that are given as models. An object that breaks its schema is
+   * refused as `STORE_INVALID`, with the path and the words of an API server. A problem that the
+   * stored object has already does not refuse an update. Unlike an API server, the store keeps
+   * unknown fields and fills in no defaults. Costs O(size of the object) a write. Default false.
+   */
+  readonly checksSchemas?: boolean | undefined
   /**
    * The size of the largest object in bytes of UTF-8 JSON, up to 64 MiB. Default 1.5 MiB, as much
    * as etcd takes.
@@ -111,20 +121,22 @@ type Failed = Result<never, StoreErrorCode>
  */
 export class ObjectRules {
   readonly maxObjectBytes: number
+  readonly checksSchemas: boolean
   readonly #now: () => number
   readonly #uid: () => string
   readonly #kinds: KnownKinds
 
   /** @throws IpamError `INVALID_ARGUMENT` */
   constructor(options: ObjectRulesOptions) {
-    const { now, uid, kinds = [], maxObjectBytes = DEFAULT_OBJECT_BYTES } = options
+    const { now, uid, kinds = [], checksSchemas = false, maxObjectBytes = DEFAULT_OBJECT_BYTES } = options
     assertFunction('options.now', now)
     assertFunction('options.uid', uid)
     assertInteger('options.maxObjectBytes', maxObjectBytes, { min: 1, max: LARGEST_OBJECT_BYTES })
     this.#now = now
     this.#uid = uid
     this.maxObjectBytes = maxObjectBytes
-    this.#kinds = new KnownKinds(kinds)
+    this.checksSchemas = checksSchemas
+    this.#kinds = new KnownKinds(kinds, checksSchemas)
   }
 
   /** Where an object is to be looked for. */
@@ -171,7 +183,7 @@ export class ObjectRules {
     const apply: Intent['apply'] = (before, resourceVersion) => {
       if (before !== undefined) return fail('STORE_ALREADY_EXISTS', { object: shown })
       const after = created(draft, rules, { uid, creationTimestamp, resourceVersion })
-      return this.#sizeFailure(after, shown) ?? ok({ after, answer: after })
+      return this.#refusal(undefined, after, rules, shown) ?? ok({ after, answer: after })
     }
     return ok({ place: placeOf(draft), shown, apply })
   }
@@ -190,7 +202,7 @@ export class ObjectRules {
     if (problem !== undefined) return invalid(shown, problem)
     const apply: Intent['apply'] = (before, resourceVersion) => {
       if (before === undefined) return fail('STORE_NOT_FOUND', { object: shown })
-      return this.#checkSize(updated(before, draft, { rules, subresource, resourceVersion, shown }), shown)
+      return this.#checked(before, updated(before, draft, { rules, subresource, resourceVersion, shown }), rules, shown)
     }
     return ok({ place: placeOf(draft), shown, apply })
   }
@@ -221,7 +233,8 @@ export class ObjectRules {
       if ('path' in value) return invalid(shown, value)
       const merged = readPatched(before, value.value, rules)
       if (!merged.ok) return invalid(shown, merged.at)
-      return this.#checkSize(updated(before, merged.draft, { rules, subresource, resourceVersion, shown }), shown)
+      const write = updated(before, merged.draft, { rules, subresource, resourceVersion, shown })
+      return this.#checked(before, write, rules, shown)
     }
     return ok({ place: placed.value, shown, apply })
   }
@@ -261,9 +274,26 @@ export class ObjectRules {
     return read.ok ? ok(read.draft) : invalid(formatInput(json.value), read.at)
   }
 
-  #checkSize(write: Result<Write, StoreErrorCode>, shown: string): Result<Write, StoreErrorCode> {
+  #checked(
+    before: StoredObject,
+    write: Result<Write, StoreErrorCode>,
+    rules: KindRules,
+    shown: string,
+  ): Result<Write, StoreErrorCode> {
     const after = write.ok ? write.value.after : undefined
-    return (after === undefined ? undefined : this.#sizeFailure(after, shown)) ?? write
+    if (after === undefined || after === before) return write
+    return this.#refusal(before, after, rules, shown) ?? write
+  }
+
+  /** Why what a write would store is refused, if it is. */
+  #refusal(
+    before: StoredObject | undefined,
+    after: StoredObject,
+    { schemaCheck }: KindRules,
+    shown: string,
+  ): Failed | undefined {
+    const problem = schemaCheck === undefined ? undefined : schemaProblem(schemaCheck, before, after)
+    return problem === undefined ? this.#sizeFailure(after, shown) : invalid(shown, problem)
   }
 
   #sizeFailure(object: StoredObject, shown: string): Failed | undefined {

@@ -29,7 +29,7 @@ export function ruledStore(rules: ObjectRules, keeper: Keeper): Store {
   return {
     capabilities: Object.freeze({
       collectsGarbage: false,
-      checksSchemas: false,
+      checksSchemas: rules.checksSchemas,
       convertsVersions: false,
       maxObjectBytes: rules.maxObjectBytes,
     }),

@@ -4,7 +4,7 @@
  * @module ipam-kit/store/sqlite
  */
 
-export type { Store } from '../index.js'
+export type { Store, StoreKind } from '../index.js'
 export type { HistoryOptions } from '../sql/history.js'
 export type { Migration } from '../sql/migrations.js'
 export type { TableOptions } from '../sql/tables.js'

@@ -20,6 +20,7 @@ const SQLITE_STORE_OPTIONS: KindOf<SqliteStoreOptions> = {
   now: 'function',
   uid: 'function',
   kinds: ['list?', 'object'],
+  checksSchemas: 'flag?',
   maxObjectBytes: 'number?',
   sleep: 'function',
   pollMs: 'number?',
