@@ -13,7 +13,9 @@ import { parse } from 'yaml'
 import { add, del, POD } from '../../docs/examples/blocks/agent.js'
 import { VirtualTimers } from '../run/controller/virtual-timers.js'
 
-const page = readFileSync(new URL('../../docs/guides/blocks.md', import.meta.url), 'utf8')
+const read = (file: string) => readFileSync(new URL(`../../docs/${file}`, import.meta.url), 'utf8')
+const limits = read('reference/limits.md')
+const page = ['blocks', 'operate-blocks', 'blocks-claims'].map((name) => read(`guides/${name}.md`)).join('\n')
 const manifests = [...page.matchAll(/^```yaml\n([\s\S]*?)^```$/gm)].map((match) => parse(match[1] as string))
 const now = () => 1_000_000
 
@@ -48,7 +50,7 @@ async function watched(): Promise<KnownBlocks> {
   return watch.known
 }
 
-describe('the manifests of docs/guides/blocks.md', () => {
+describe('the manifests of the guides to blocks', () => {
   const of = (kind: string): KubeObject => manifests.find((manifest) => manifest.kind === kind)
 
   test('are one of each kind', () => {
@@ -71,7 +73,7 @@ describe('the manifests of docs/guides/blocks.md', () => {
 
 describe('requests', () => {
   const shown = (row: string) => {
-    const line = page.split('\n').find((each) => each.startsWith(`| ${row}`)) ?? ''
+    const line = limits.split('\n').find((each) => each.startsWith(`| ${row}`)) ?? ''
     return line
       .split('|')
       .slice(2, 5)

@@ -79,14 +79,6 @@ test('the scripts answer a runtime, alone and by the daemon', async () => {
   expect(await ended).toEqual([0, null])
 }, 60_000)
 
-test('the flags are those of the program', () => {
-  const program = readFileSync(`${root}docs/examples/cni-plugin/program.ts`, 'utf8')
-  const [, names = ''] = /const FLAGS = \{([\s\S]*?)\} as const/.exec(program) ?? []
-  const wanted = [...names.matchAll(/([\w-]+)'?: \{ type: 'string' \}/g)].map(([, name]) => `--${name}`)
-  expect(wanted.length).toBeGreaterThan(2)
-  expect([...page.matchAll(/^\| `(--[a-z-]+)[^`]*` \|/gm)].map(([, flag]) => flag)).toEqual(wanted)
-})
-
 test('the manifests exist, and the program that installs is built', async () => {
   const [, manifest = ''] = /kubectl apply -f (\S+?)`/.exec(page) ?? []
   const [build = '', apply = ''] = (commandsIn('Install the plugin')[0] ?? '').split('\n')

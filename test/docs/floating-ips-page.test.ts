@@ -51,13 +51,8 @@ test('what a claim costs is what happens', async () => {
   expect(tableUnder('What a claim costs')).toEqual([[bind, create, release, end]])
 })
 
-test('the flags are those of the program, with their defaults', () => {
-  const rows = tableUnder('Run the controller').map(([flag = '', value = '']) => [
-    flag.replaceAll('`', ''),
-    value.replaceAll('`', ''),
-  ])
-  for (const [name, { default: value }] of Object.entries(FLAGS)) {
-    expect(rows).toContainEqual([`--${name}`, typeof value === 'string' ? value : value ? 'on' : 'off'])
-  }
-  expect(MAX_CALL_SECONDS).toBe(60)
+test('the wait after a start is the longest call and 5 seconds', () => {
+  const { default: seconds } = FLAGS['call-seconds']
+  expect(Number(seconds)).toBe(MAX_CALL_SECONDS)
+  expect(page).toContain(`With \`--call-seconds 5\` they wait ${5 + 5} seconds in place of ${MAX_CALL_SECONDS + 5}.`)
 })

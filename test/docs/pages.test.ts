@@ -136,7 +136,8 @@ test.each([
   ['network-view', ['network-view']],
   ['webhooks', ['webhook']],
   ['write-a-provider', ['write-a-provider']],
-  ['blocks', ['blocks/main', 'blocks/requests', 'blocks/claims']],
+  ['blocks', ['blocks/main', 'blocks/requests']],
+  ['blocks-claims', ['blocks/claims']],
   ['service-addresses', ['service-addresses']],
 ])('docs/guides/%s.md shows what its examples print', async (name, shown) => {
   const printed: string[] = []

@@ -5,30 +5,11 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
-import { ADDRESS_FLAGS, CLAIM_FLAGS } from '../../docs/examples/persistent-ip/flags.js'
 import { machineStates, meaningsOf } from './persistent-ips-tables.js'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const page = readFileSync(`${root}docs/guides/persistent-ips.md`, 'utf8')
 const section = page.split(/^## /m).find((part) => part.startsWith('Run the programs\n')) ?? ''
-
-/** The flags of the table of a program, with their defaults. */
-function flagsOf(program: string): readonly (readonly string[])[] {
-  const table = section.split(`| flag of ${program} |`)[1]?.split('\n\n')[0] ?? ''
-  const rows = [...table.matchAll(/^\| `(--[a-z-]+)` \| ([^|]+) \|/gm)]
-  return rows.map(([, flag = '', value = '']) => [flag, value.trim()])
-}
-
-test.each([
-  ['claims.ts', CLAIM_FLAGS],
-  ['addresses.ts', ADDRESS_FLAGS],
-])('the flags of %s are those of its program, with their defaults', (program, flags) => {
-  const wanted = Object.entries(flags).map(([name, { default: value }]) => [
-    `--${name}`,
-    typeof value === 'boolean' ? (value ? 'on' : 'off') : value === '' ? 'none' : value,
-  ])
-  expect(flagsOf(program)).toEqual(wanted)
-})
 
 test('the commands name files that exist', () => {
   const files = [...page.matchAll(/(?<= )docs\/examples\/[^\s`)]+/g)].map(([file]) => file)
@@ -66,27 +47,31 @@ function tablesOf(heading: string): readonly (readonly (readonly string[])[])[] 
 }
 
 const SUPPORT: readonly Place[] = [['Read a network', 0]]
-const REFUSALS: readonly Place[] = [
-  ['Make the claims of virtual machines', 1],
-  ['Make the claims of any workload', 2],
-]
 const ROUTES: readonly Place[] = [['Configure a guest without DHCP', 1]]
 const GUESTS: readonly Place[] = [['Configure a guest without DHCP', 2]]
-const CLAIMS: readonly Place[] = [['Decide what a claim has', 0]]
-const PODS: readonly Place[] = [['Decide what a claim has', 1]]
 /** A heading, and the index of a table below it. */
 type Place = readonly [heading: string, table: number]
 
 test.each([
   ['ClaimSupport', 'network/definition.ts', SUPPORT],
-  ['ClaimRefusal', 'workload/claim-step.ts', REFUSALS],
   ['DefaultRoute', 'guest/guest-network.ts', ROUTES],
   ['GuestProblemReason', 'guest/guest-network.ts', GUESTS],
-  ['ClaimReason', 'serving/claim-plan.ts', CLAIMS],
-  ['PodRefusalReason', 'serving/claim-plan.ts', PODS],
 ] as const)('the table of %s has the meanings that the code says', (type, file, places) => {
   const rows = places.flatMap(([heading, table]) => tablesOf(heading)[table] ?? [])
   expect(rows).toEqual(meaningsOf(file, type).map(([name, meaning]) => [`\`${name}\``, meaning]))
+})
+
+test.each([
+  ['ClaimRefusal', 'workload/claim-step.ts'],
+  ['ClaimReason', 'serving/claim-plan.ts'],
+  ['PodRefusalReason', 'serving/claim-plan.ts'],
+] as const)('each %s has a row in the reference of the programs', (type, file) => {
+  const programs = readFileSync(`${root}docs/reference/programs.md`, 'utf8')
+  const [, reasons = ''] = programs.split('### Reasons: Persistent addresses\n')
+  const rows = [...(reasons.split('\n### ')[0] ?? '').matchAll(/^\| `(\w+)` \|/gm)].map(([, reason]) => reason)
+  const names = meaningsOf(file, type).map(([name]) => name)
+  expect(names.length).toBeGreaterThan(3)
+  expect(names.filter((name) => !rows.includes(name))).toEqual([])
 })
 
 test('the states of a machine are those that the code decides', () => {

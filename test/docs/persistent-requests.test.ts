@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { machineRequests, STEPS } from '../../bench/persistent-requests.js'
 
-const page = readFileSync(new URL('../../docs/guides/persistent-ips.md', import.meta.url), 'utf8')
+const page = readFileSync(new URL('../../docs/reference/limits.md', import.meta.url), 'utf8')
 const NAMES: Readonly<Record<string, string>> = {
   ipamclaims: 'claim',
   'ipamclaims/status': 'status',
@@ -20,7 +20,7 @@ function cellOf(requests: readonly string[]): string {
 
 test('the requests of a machine are those of the page, and a start has not more than upstream', async () => {
   const [own, blocks] = [await machineRequests('objects'), await machineRequests('blocks')]
-  const [, part = ''] = page.split('## What a machine costs')
+  const [, part = ''] = page.split('## Requests of a virtual machine')
   const rows = part.split('\n').filter((line) => line.startsWith('| '))
   const upstream = new Map(rows.map((row) => row.slice(2, -2).split(' | ')).map((cells) => [cells[0], cells[3] ?? '']))
   for (const step of STEPS) {

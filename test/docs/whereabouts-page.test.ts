@@ -26,21 +26,6 @@ function commandsIn(heading: string): readonly string[] {
   return blocks.flatMap(([, text = '']) => text.trimEnd().split('\n'))
 }
 
-/** The first two cells of each row of the tables of a section that begins with a flag. */
-function flagsIn(heading: string): readonly (readonly string[])[] {
-  const rows = [...section(heading).matchAll(/^\| `(--[a-z-]+)[^`]*` \| ([^|]+) \|/gm)]
-  return rows.map(([, flag = '', value = '']) => [flag, value.trim()])
-}
-
-test('the flags of the controllers are those of their program, with their defaults', () => {
-  const flags: { readonly [name: string]: { readonly type: string; readonly default?: unknown } } = FLAGS
-  const wanted = Object.entries(flags).map(([name, { default: value }]) => [
-    `--${name}`,
-    typeof value === 'boolean' ? (value ? 'on' : 'off') : `${value ?? 'none'}`,
-  ])
-  expect(flagsIn('Run the controllers')).toEqual(wanted)
-})
-
 test('the commands of the controllers name files and flags that exist', () => {
   const [install, apply = '', start = '', ...image] = commandsIn('Run the controllers')
   expect(install).toMatch(/^npm ci && npm install --no-save @kubernetes\/client-node@[\d.]+$/)
