@@ -1,12 +1,15 @@
-// After a build: the package installs into an empty folder without a network, the programs of its
-// README run there and print what they say, TypeScript accepts them, and every link of its pages
-// leads to a file of the package.
+// After a build: the package installs into the folder of `npm init -y` without a network. The
+// programs of its README run there by the commands of its quick start and print what they say, and
+// TypeScript accepts them. First programs of its examples print there what they print in this
+// checkout. Every link of its pages leads to a file of the package.
 import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { relativeLinks } from './markdown-links.js'
-import { programsOf, runPrograms, withPackage } from './packed.js'
+import { outputOf, programsOf, runPrograms, withPackage } from './packed.js'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
 
 /** The compilers that users have: 7, and 5.9, whose API the tools of this project use. */
 const compilers = ['typescript-7', 'typescript'].map((name) =>
@@ -23,16 +26,19 @@ function problemsOfPages(folder: string): string[] {
   })
 }
 
-function problemsOfTypes(dir: string): string[] {
-  const programs = programsOf(readFileSync(join(dir, 'node_modules/ipam-kit/README.md'), 'utf8'))
-  const files = programs.map(({ code }, i) => {
-    writeFileSync(join(dir, `typed-${i + 1}.ts`), code)
-    return `typed-${i + 1}.ts`
+/** The programs of the README as files that are ES modules in any folder. */
+function programsIn(dir: string): string[] {
+  return programsOf(readFileSync(join(dir, 'node_modules/ipam-kit/README.md'), 'utf8')).map(({ code }, i) => {
+    writeFileSync(join(dir, `first-${i + 1}.mts`), code)
+    return `first-${i + 1}.mts`
   })
+}
+
+function problemsOfTypes(dir: string): string[] {
   const options = ['--noEmit', '--strict', '--target', 'es2022', '--module', 'nodenext', '--lib', 'es2023,dom']
   return compilers.flatMap((tsc) => {
     try {
-      execFileSync(process.execPath, [tsc, ...options, ...files], { cwd: dir, encoding: 'utf8' })
+      execFileSync(process.execPath, [tsc, ...options, ...programsIn(dir)], { cwd: dir, encoding: 'utf8' })
       return []
     } catch (error) {
       return [`TypeScript refuses a program of the README\n${(error as { readonly stdout: string }).stdout}`]
@@ -40,11 +46,64 @@ function problemsOfTypes(dir: string): string[] {
   })
 }
 
-const problems = withPackage((dir) => [
-  ...problemsOfPages(join(dir, 'node_modules/ipam-kit')),
-  ...runPrograms(dir, [[process.execPath]]),
-  ...problemsOfTypes(dir),
-])
+const TOOLS = ['tsx', 'typescript', '@types/node']
+
+/** The commands of the quick start, on each program of the README. */
+function problemsOfQuickStart(dir: string): string[] {
+  const readme = readFileSync(join(dir, 'node_modules/ipam-kit/README.md'), 'utf8')
+  const told = [...readme.matchAll(/^(?:npx|npm) .*$/gm)].map(([command]) => command)
+  const install = `npm install --save-dev ${TOOLS.join(' ')}`
+  const [run, check] = [
+    told.find((line) => line.startsWith('npx tsx')),
+    told.find((line) => line.startsWith('npx tsc')),
+  ]
+  if (!told.includes(install) || run === undefined || check === undefined)
+    return [`README.md has no quick start: ${told}`]
+  const programs = programsOf(readme)
+  return programsIn(dir).flatMap((file, i) =>
+    [run, check].flatMap((command) => {
+      const [, tool = '', ...args] = command.replace('first.mts', file).split(' ')
+      try {
+        const output = outputOf(dir, [join(dir, 'node_modules/.bin', tool), ...args])
+        const expected = command === run ? `${programs[i]?.prints.join('\n')}\n` : ''
+        return output === expected ? [] : [`${command} of ${file} prints\n${output}and not\n${expected}`]
+      } catch (error) {
+        return [`${command} of ${file}: ${(error as Error).message}\n${(error as { stdout?: string }).stdout}`]
+      }
+    }),
+  )
+}
+
+/** Examples of one file, one for each task of a first day. */
+const FIRST = [
+  ...['cidr', 'allocators', 'typed-writes', 'collect-garbage', 'consumer', 'floating-ips', 'in-cluster-blocks'],
+  ...['network-view', 'node-ipam', 'persistent-ip-pods', 'service-addresses', 'write-a-provider'],
+]
+
+function problemsOfExamples(dir: string): string[] {
+  return FIRST.flatMap((name) => {
+    const file = `${name}.mts`
+    writeFileSync(join(dir, file), readFileSync(join(dir, `node_modules/ipam-kit/docs/examples/${name}.ts`), 'utf8'))
+    try {
+      const output = outputOf(dir, [join(dir, 'node_modules/.bin/tsx'), file])
+      const expected = outputOf(root, [process.execPath, '--import', 'tsx', `docs/examples/${name}.ts`])
+      return output === expected && output !== '' ? [] : [`${name} prints\n${output}and in the checkout\n${expected}`]
+    } catch (error) {
+      return [`docs/examples/${name}.ts: ${(error as Error).message}`]
+    }
+  })
+}
+
+const problems = withPackage(
+  (dir) => [
+    ...problemsOfPages(join(dir, 'node_modules/ipam-kit')),
+    ...runPrograms(dir, [[process.execPath]]),
+    ...problemsOfTypes(dir),
+    ...problemsOfQuickStart(dir),
+    ...problemsOfExamples(dir),
+  ],
+  TOOLS,
+)
 for (const problem of problems) console.error(problem)
 if (problems.length > 0) process.exit(1)
-console.log('packed: installs, its programs run, its links lead somewhere')
+console.log(`packed: installs, its programs and ${FIRST.length} examples run, its links lead somewhere`)

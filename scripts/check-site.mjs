@@ -1,8 +1,11 @@
 // After TypeDoc: every link, picture and anchor of the site leads somewhere, no page names a file of
-// the machine that built it, and every module page begins with a sentence.
+// the machine that built it, every module page begins with a sentence, and the search finds the
+// guide of a task before members.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { inflateSync } from 'node:zlib'
+import lunr from 'lunr'
 
 const site = fileURLToPath(new URL('../site/', import.meta.url))
 const names = readdirSync(site, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.html'))
@@ -42,6 +45,42 @@ for (const name of names.filter((name) => name.startsWith('modules/') && name.sp
   }
 }
 
+/** What readers search for, and the page that is among the first three answers. */
+const SEARCHES = {
+  sticky: 'Allocators',
+  cooldown: 'Allocators',
+  'allocate address': 'Allocators',
+  persist: 'Addresses that stay with a virtual machine',
+  'dry run': 'Run the in-cluster controller',
+  webhook: 'Definitions and webhooks',
+  metrics: 'Run the in-cluster controller',
+  sqlite: 'Stores',
+  'floating ip': 'Floating IPs',
+  cidr: 'Addresses, prefixes, ranges, sets',
+  memoryStore: 'memoryStore',
+  inCluster: 'inCluster',
+}
+
+const [, packed] = /"(.*)"/.exec(readFileSync(join(site, 'assets/search.js'), 'utf8'))
+const search = JSON.parse(inflateSync(Buffer.from(packed, 'base64')).toString())
+const searchIndex = lunr.Index.load(search.index)
+
+/** The answers to a query, as the script of TypeDoc's pages orders them. */
+function found(query) {
+  const words = query.split(' ').map((word) => `*${word}*`)
+  const results = searchIndex.search(words.join(' ')).map(({ ref, score }) => {
+    const { name } = search.rows[Number(ref)]
+    const isStart = name.toLowerCase().startsWith(query.toLowerCase())
+    return { name, score: isStart ? (score * 10) / (1 + Math.abs(name.length - query.length)) : score }
+  })
+  return results.sort((a, b) => b.score - a.score).map(({ name }) => name)
+}
+
+for (const [query, name] of Object.entries(SEARCHES)) {
+  const first = found(query).slice(0, 3)
+  if (!first.includes(name)) problems.push(`a search for "${query}" finds ${first.join(', ')}, and not ${name}`)
+}
+
 for (const problem of problems) console.error(problem)
 if (problems.length > 0 || links === 0) process.exit(1)
-console.log(`site: ${names.length} pages, ${links} links`)
+console.log(`site: ${names.length} pages, ${links} links, ${Object.keys(SEARCHES).length} searches`)

@@ -1,6 +1,6 @@
 // The package as a user gets it: `npm pack`, and an installation of that into an empty folder.
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -8,34 +8,48 @@ import { fileURLToPath } from 'node:url'
 const root = fileURLToPath(new URL('..', import.meta.url))
 
 /**
- * Packs the built tree and what it needs, installs the tarballs into an empty folder without a
- * network, runs `use` on that folder, and removes it.
+ * Packs the built tree, `tools` of node_modules, and what both need, installs the tarballs into a
+ * folder that `npm init -y` has made, without a network, runs `use` on that folder, and removes it.
  */
-export function withPackage<T>(use: (dir: string) => T): T {
-  const dir = mkdtempSync(join(tmpdir(), 'packed-'))
+export function withPackage<T>(use: (dir: string) => T, tools: readonly string[] = []): T {
+  const parent = mkdtempSync(join(tmpdir(), 'packed-'))
   try {
-    const folders = ['.', ...neededBy('.').map((name) => `./node_modules/${name}`)]
-    npm(root, 'pack', '--silent', '--ignore-scripts', '--pack-destination', dir, ...folders)
-    const tarballs = readdirSync(dir).map((name) => `./${name}`)
-    writeFileSync(join(dir, 'package.json'), JSON.stringify({ name: 'user', private: true, type: 'module' }))
-    npm(dir, 'install', '--silent', '--offline', '--no-audit', '--no-fund', ...tarballs)
+    const dir = join(parent, 'first')
+    const tarballs = join(parent, 'tarballs')
+    for (const folder of [dir, tarballs]) mkdirSync(folder)
+    const found = new Set<string>()
+    for (const name of tools) addWithNeeded(name, found)
+    for (const name of neededBy('.')) addWithNeeded(name, found)
+    const folders = ['.', ...[...found].map((name) => `./node_modules/${name}`)]
+    npm(root, 'pack', '--silent', '--ignore-scripts', '--pack-destination', tarballs, ...folders)
+    npm(dir, 'init', '-y')
+    const names = readdirSync(tarballs).map((name) => `../tarballs/${name}`)
+    npm(dir, 'install', '--silent', '--offline', '--no-audit', '--no-fund', ...names)
     return use(dir)
   } finally {
-    rmSync(dir, { recursive: true, force: true })
+    rmSync(parent, { recursive: true, force: true })
   }
 }
 
-/** Dependencies and peers of a package of this tree, and theirs. */
-function neededBy(folder: string, found = new Set<string>()): string[] {
-  const { dependencies = {}, peerDependencies = {} } = JSON.parse(
-    readFileSync(join(root, folder, 'package.json'), 'utf8'),
-  )
-  for (const name of Object.keys({ ...dependencies, ...peerDependencies })) {
-    if (found.has(name)) continue
-    found.add(name)
-    neededBy(`node_modules/${name}`, found)
-  }
-  return [...found]
+/** A package of node_modules, and the packages that it needs there. */
+function addWithNeeded(name: string, found: Set<string>): void {
+  if (found.has(name)) return
+  found.add(name)
+  for (const each of neededBy(`node_modules/${name}`)) addWithNeeded(each, found)
+}
+
+/** The names of dependencies and peers, and of the optional packages that this platform has. */
+function neededBy(folder: string): string[] {
+  const {
+    dependencies = {},
+    peerDependencies = {},
+    optionalDependencies = {},
+  } = JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8'))
+  const optional = Object.keys(optionalDependencies).filter((name) => existsSync(join(root, 'node_modules', name)))
+  return [
+    ...Object.keys({ ...dependencies, ...peerDependencies }).filter((name) => !(name in optionalDependencies)),
+    ...optional,
+  ]
 }
 
 function npm(cwd: string, ...args: readonly string[]): void {
@@ -92,20 +106,20 @@ console.log(loaded)
   return { code, prints: [String(names.length)] }
 }
 
-function runProgram(
-  dir: string,
-  [command = '', ...args]: readonly string[],
-  file: string,
-  prints: readonly string[],
-): string[] {
-  const name = [command, ...args, file.slice(dir.length + 1)].join(' ')
+/** What a program prints that is run in a folder. */
+export function outputOf(dir: string, [command = '', ...args]: readonly string[]): string {
+  return execFileSync(command, args, {
+    cwd: dir,
+    encoding: 'utf8',
+    env: { ...process.env, NO_COLOR: '1' },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+}
+
+function runProgram(dir: string, command: readonly string[], file: string, prints: readonly string[]): string[] {
+  const name = [...command, file.slice(dir.length + 1)].join(' ')
   try {
-    const output = execFileSync(command, [...args, file], {
-      cwd: dir,
-      encoding: 'utf8',
-      env: { ...process.env, NO_COLOR: '1' },
-      stdio: ['ignore', 'pipe', 'inherit'],
-    })
+    const output = outputOf(dir, [...command, file])
     const expected = `${prints.join('\n')}\n`
     return output === expected ? [] : [`${name} prints\n${output}and not\n${expected}`]
   } catch (error) {

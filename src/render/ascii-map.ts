@@ -8,13 +8,14 @@ const ASCII_MAP_OPTIONS: KindOf<AsciiMapOptions> = { columns: 'number?', maxRows
 
 /** What the characters of a map mean. */
 export const asciiMapLegend =
-  '# in use  + partly  . free  - kept back (excluded, reserved, gateway)  ! in use, out of range'
+  '# in use  . free  : + * % in use up to 1/4, 1/2, 3/4, more  - kept back  ! in use, out of range'
 
 /**
  * Draws a pool as rows of characters, each for one address or, in a large pool, for a block of 2^k
  * addresses. Rows begin at a multiple of their length. Rows without addresses of the pool are left
- * out.
+ * out. A ruler above them counts characters: from 0, in hexadecimal for IPv6.
  *
+ *                0   4   8   12
  *     10.0.0.0   -##.......------
  *     10.0.0.16  ................
  *
@@ -25,7 +26,7 @@ export const asciiMapLegend =
  * @example
  * const addresses = RangeSet.parse(['10.0.0.0/29'])
  * const available = RangeSet.parse(['10.0.0.1-10.0.0.6'])
- * asciiMap({ addresses, available, inUse: RangeSet.parse(['10.0.0.1']) }) // ['10.0.0.0  -#.....-']
+ * asciiMap({ addresses, available, inUse: RangeSet.parse(['10.0.0.1']) }) // ['          0   4', '10.0.0.0  -#.....-']
  */
 export function asciiMap(map: PoolMap, options: AsciiMapOptions = {}): string[] {
   check('asciiMap', 'map', map, ['open', { addresses: 'object', available: 'object', inUse: 'object' }])
@@ -38,19 +39,30 @@ const characters: Readonly<Record<CellState, string>> = {
   outside: ' ',
   kept: '-',
   free: '.',
-  partly: '+',
+  few: ':',
+  some: '+',
+  many: '*',
+  most: '%',
   used: '#',
   stray: '!',
 }
 
-function linesOf({ family, addressesPerCell, rows }: Grid): string[] {
+function linesOf({ family, columns, addressesPerCell, rows }: Grid): string[] {
   const labels = rows.map(({ start }) => Address.format(Address.fromBigInt(family, start)))
   const width = labels.reduce((longest, label) => Math.max(longest, label.length), 0)
   const lines = rows.map(({ cells }, index) => {
     const text = cells.map((cell) => characters[cell]).join('')
     return `${labels[index]!.padEnd(width)}  ${text.trimEnd()}`
   })
-  if (addressesPerCell === 1n) return lines
+  const ruled = [`${' '.repeat(width)}  ${rulerOf(columns, family === 4 ? 10 : 16)}`, ...lines]
+  if (addressesPerCell === 1n) return ruled
   const bits = addressesPerCell.toString(2).length - 1
-  return [`each character is ${bits > 20 ? `2^${bits}` : addressesPerCell} addresses`, ...lines]
+  return [`each character is ${bits > 20 ? `2^${bits}` : addressesPerCell} addresses`, ...ruled]
+}
+
+/** The number of each eighth character of a row, or of each fourth in short rows. */
+function rulerOf(columns: number, radix: number): string {
+  const step = columns > 16 ? 8 : 4
+  const marks = Array.from({ length: columns / step }, (_, nth) => (nth * step).toString(radix).padEnd(step))
+  return marks.join('').trimEnd()
 }

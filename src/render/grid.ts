@@ -26,10 +26,22 @@ export interface GridOptions {
 }
 
 /**
+ * How much of a cell is in use that has free addresses too: up to a quarter, half, three quarters,
+ * or more of what the pool may allocate there.
+ */
+export const shades = ['few', 'some', 'many', 'most'] as const
+
+export type Shade = (typeof shades)[number]
+
+/**
  * The state of a cell. `stray`: it has an address that is in use out of range. `outside`: it has no
  * address of the pool.
  */
-export type CellState = 'outside' | 'kept' | 'free' | 'partly' | 'used' | 'stray'
+export type CellState = 'outside' | 'kept' | 'free' | Shade | 'used' | 'stray'
+
+export function isShade(state: CellState): state is Shade {
+  return (shades as readonly string[]).includes(state)
+}
 
 export type DrawnState = Exclude<CellState, 'outside'>
 
@@ -168,7 +180,8 @@ function stateOf({ addresses, available, inUse }: PoolMap): CellState {
   if (!RangeSet.isEmpty(RangeSet.subtract(inUse, available))) return 'stray'
   if (RangeSet.isEmpty(available)) return RangeSet.isEmpty(addresses) ? 'outside' : 'kept'
   if (RangeSet.isEmpty(inUse)) return 'free'
-  return RangeSet.equals(inUse, available) ? 'used' : 'partly'
+  const [used, all] = [RangeSet.size(inUse), RangeSet.size(available)]
+  return used === all ? 'used' : shades[Number((used * 4n - 1n) / all)]!
 }
 
 function lastOf(family: Family): bigint {

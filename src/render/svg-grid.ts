@@ -1,7 +1,7 @@
 import type { Family } from '../cidr/index.js'
 import * as Address from '../cidr/nouns/address.js'
 import * as RangeSet from '../cidr/nouns/range-set.js'
-import { type DrawnState, type Grid, type MapLabel, type PoolMap, type Run, runsOf, windowOf } from './grid.js'
+import { type DrawnState, type Grid, isShade, type MapLabel, type PoolMap, type Run, runsOf, windowOf } from './grid.js'
 import { drawnStates, looks } from './svg-theme.js'
 import { cutTo, escapeXml } from './xml.js'
 
@@ -58,13 +58,13 @@ export function gridPart(
   const tops = topsOf(grid, top)
   const bottom = tops.at(-1)! + CELL_HEIGHT
 
-  const rects: Record<DrawnState, string[]> = { used: [], partly: [], free: [], kept: [], stray: [] }
+  const rects = new Map<DrawnState, string[]>(drawnStates.map((state) => [state, []]))
   const shown: string[] = []
   for (const [row, runs] of runsOf(grid, labels).entries()) {
     for (const run of runs) {
       const box = { x: left + run.at * cell, y: tops[row]!, width: run.length * cell - 1, height: CELL_HEIGHT }
       const tooltip = escapeXml(tooltipOf(grid, row, run, map))
-      rects[run.state].push(`<rect ${attributesOf(box)}><title>${tooltip}</title></rect>`)
+      rects.get(run.state)!.push(`<rect ${attributesOf(box)}><title>${tooltip}</title></rect>`)
       shown.push(...labelsOf(run, box))
     }
   }
@@ -72,7 +72,7 @@ export function gridPart(
     `<text ${SOFT} x="${PAD}" y="${top - 12}" font-size="12">${place.summary}</text>`,
     ...rowLabels(grid, tops),
     ...gapLines(grid, tops, left),
-    ...drawnStates.flatMap((state) => group(looks[state].attributes, rects[state])),
+    ...drawnStates.flatMap((state) => group(looks[state].attributes, rects.get(state)!)),
     cellLines(grid, { x: left, y: top, width: cell, height: bottom - top }),
     ...group('class="mono" font-size="11" pointer-events="none"', shown),
   ]
@@ -178,7 +178,7 @@ function tooltipOf(grid: Grid, row: number, run: Run, map: PoolMap): string {
   const start = grid.rows[row]!.start + BigInt(run.at) * grid.addressesPerCell
   const range = windowOf(grid.family, start, start + BigInt(run.length) * grid.addressesPerCell - 1n)
   const [first, last] = [Address.format(range.first), Address.format(range.last)]
-  const counts = run.state === 'partly' ? `, ${partWords(RangeSet.fromRanges([range]), map)}` : ''
+  const counts = isShade(run.state) ? `, ${partWords(RangeSet.fromRanges([range]), map)}` : ''
   const texts = [...run.texts]
   const more = texts.length > MAX_TEXTS ? [`and ${texts.length - MAX_TEXTS} more`] : []
   return [

@@ -1,5 +1,5 @@
 import { check, type KindOf } from '../errors/check.js'
-import { type Grid, type GridOptions, gridsOf, type MapLabel, type PoolMap } from './grid.js'
+import { type Grid, type GridOptions, gridsOf, isShade, type MapLabel, type PoolMap } from './grid.js'
 import { clipped, descriptionOf, gridPart, gridWidth, INK, PAD, type Part, summaryOf } from './svg-grid.js'
 import { drawnStates, looks, theme } from './svg-theme.js'
 import { escapeXml, oneLine } from './xml.js'
@@ -80,7 +80,7 @@ function headPart(title: string, grids: readonly Grid[], width: number): Part {
   let y = PAD + 36
   const coarse = grids.some((grid) => grid.addressesPerCell > 1n)
   for (const state of drawnStates) {
-    if (state === 'partly' && !coarse) continue
+    if (isShade(state) && !coarse) continue
     const { words, attributes } = looks[state]
     const room = 26 + words.length * 7
     if (x + room > width - PAD) {

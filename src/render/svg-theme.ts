@@ -1,4 +1,4 @@
-import type { DrawnState } from './grid.js'
+import { type DrawnState, type Shade, shades } from './grid.js'
 
 /**
  * How a state looks: told apart by colour, by brightness and, where that is not enough, by a
@@ -15,6 +15,10 @@ interface Look {
 
 const onPaper = { below: 'class="paper" fill="#ffffff"', label: 'class="ink" fill="#1f2328"' }
 
+function shaded(shade: Shade, words: string): Look {
+  return { words, attributes: `class="${shade}" fill="url(#ipam-map-${shade})"`, ...onPaper }
+}
+
 /** In the order of the legend, and of drawing: what needs attention comes last and lies on top. */
 export const looks: Readonly<Record<DrawnState, Look>> = {
   used: {
@@ -23,7 +27,10 @@ export const looks: Readonly<Record<DrawnState, Look>> = {
     below: 'class="used" fill="#0072b2"',
     label: 'class="on-used" fill="#ffffff"',
   },
-  partly: { words: 'partly in use', attributes: 'class="partly" fill="url(#ipam-map-partly)"', ...onPaper },
+  few: shaded('few', 'up to 1/4 in use'),
+  some: shaded('some', 'up to 1/2'),
+  many: shaded('many', 'up to 3/4'),
+  most: shaded('most', 'more than 3/4'),
   free: {
     words: 'free',
     attributes: 'class="free" fill="#e6f1ea" stroke="#8aa394" shape-rendering="crispEdges"',
@@ -40,6 +47,9 @@ export const looks: Readonly<Record<DrawnState, Look>> = {
 
 /** The states in the order of the legend. */
 export const drawnStates = /* @__PURE__ */ Object.keys(looks) as readonly DrawnState[]
+
+/** How thick the lines of each shade are: the ink grows with what is in use. */
+const STROKES = [0.7, 1.5, 2.4, 3.3]
 
 /**
  * Styles and patterns. Several maps may be part of one page, so every rule is below `svg.ipam-map`,
@@ -70,10 +80,12 @@ export const theme: readonly string[] = [
   '}',
   '</style>',
   '<defs>',
-  '<pattern id="ipam-map-partly" width="6" height="6" patternUnits="userSpaceOnUse">',
-  '<rect class="partly-paper" width="6" height="6" fill="#cfe5f3"/>',
-  '<path class="partly-ink" d="M-1 1L1 -1M0 6L6 0M5 7L7 5" stroke="#0072b2" stroke-width="2"/>',
-  '</pattern>',
+  ...shades.flatMap((shade, nth) => [
+    `<pattern id="ipam-map-${shade}" width="6" height="6" patternUnits="userSpaceOnUse">`,
+    '<rect class="partly-paper" width="6" height="6" fill="#e3f0f8"/>',
+    `<path class="partly-ink" d="M-1 1L1 -1M0 6L6 0M5 7L7 5" stroke="#0072b2" stroke-width="${STROKES[nth]}"/>`,
+    '</pattern>',
+  ]),
   '<pattern id="ipam-map-kept" width="6" height="6" patternUnits="userSpaceOnUse">',
   '<rect class="kept-paper" width="6" height="6" fill="#dcdfe3"/>',
   '<circle class="kept-ink" cx="3" cy="3" r="1" fill="#6b7480"/>',

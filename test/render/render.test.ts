@@ -13,11 +13,12 @@ function map(addresses: string[], kept: string[], inUse: string[], options = {})
 describe('asciiMap', () => {
   test('shows each address: kept back, in use, free', () => {
     const lines = map(['10.0.0.0/28'], ['10.0.0.0/31', '10.0.0.15'], ['10.0.0.2-10.0.0.3'], { columns: 16 })
-    expect(lines).toEqual(['10.0.0.0  --##...........-'])
+    expect(lines).toEqual(['          0   4   8   12', '10.0.0.0  --##...........-'])
   })
 
   test('leaves out rows that hold nothing, and aligns rows to their length', () => {
     expect(map(['10.0.0.4-10.0.0.9', '10.0.1.0'], [], [], { columns: 8 })).toEqual([
+      '          0   4',
       '10.0.0.0      ....',
       '10.0.0.8  ..',
       '10.0.1.0  .',
@@ -25,31 +26,49 @@ describe('asciiMap', () => {
   })
 
   test('shows what is in use out of range', () => {
-    expect(map(['10.0.0.0/30'], ['10.0.0.1'], ['10.0.0.1', '10.0.0.6'], { columns: 8 })).toEqual(['10.0.0.0  .!..  !'])
+    expect(map(['10.0.0.0/30'], ['10.0.0.1'], ['10.0.0.1', '10.0.0.6'], { columns: 8 })).toEqual([
+      '          0   4',
+      '10.0.0.0  .!..  !',
+    ])
   })
 
   test('puts several addresses in a cell where there are too many rows, and says so', () => {
     expect(map(['10.0.0.0/24'], [], ['10.0.0.0-10.0.0.40'], { columns: 8, maxRows: 2 })).toEqual([
       'each character is 16 addresses',
-      '10.0.0.0    ##+.....',
+      '            0   4',
+      '10.0.0.0    ##*.....',
       '10.0.0.128  ........',
     ])
   })
 
   test('draws IPv4 and IPv6 apart, and IPv6 of any size', () => {
     expect(map(['10.0.0.0/30', 'fd00::/64'], [], ['fd00::'], { columns: 8, maxRows: 1 })).toEqual([
+      '          0   4',
       '10.0.0.0  ....',
       'each character is 2^61 addresses',
-      'fd00::  +.......',
+      '        0   4',
+      'fd00::  :.......',
     ])
   })
 
   test('reaches to both ends of the space', () => {
     expect(map(['::/0'], [], [], { columns: 8, maxRows: 1 })).toEqual([
       'each character is 2^125 addresses',
+      '    0   4',
       '::  ........',
     ])
-    expect(map(['255.255.255.254-255.255.255.255'], [], [], { columns: 8 })).toEqual(['255.255.255.248        ..'])
+    expect(map(['255.255.255.254-255.255.255.255'], [], [], { columns: 8 })).toEqual([
+      '                 0   4',
+      '255.255.255.248        ..',
+    ])
+  })
+
+  test('counts characters on a ruler, in hexadecimal for IPv6', () => {
+    const [ruler4, ruler6] = map(['10.0.0.0/26', 'fd00::/122'], [], []).filter((line) => line.startsWith(' '))
+    expect(ruler4!.split(/ +/)).toEqual(['', '0', '8', '16', '24', '32', '40', '48', '56'])
+    expect(ruler6!.split(/ +/)).toEqual(['', '0', '8', '10', '18', '20', '28', '30', '38'])
+    const [ruler, row] = map(['10.0.0.0/26'], [], ['10.0.0.32'])
+    expect(row!.indexOf('#')).toBe(ruler!.indexOf('32'))
   })
 
   test('is empty for an empty pool', () => {

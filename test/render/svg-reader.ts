@@ -26,7 +26,7 @@ export interface DrawnMap {
   readonly shown: readonly string[]
 }
 
-const states = ['used', 'partly', 'free', 'kept', 'stray']
+const states = ['used', 'few', 'some', 'many', 'most', 'free', 'kept', 'stray']
 
 /** Reads a map back from its picture, cell by cell. */
 export function readMap(svg: string, columns = 64): DrawnMap {
@@ -74,7 +74,8 @@ export function asAscii({ rows, runs }: DrawnGrid): string[] {
     for (const run of runs.filter((each) => each.row === row)) {
       for (let i = run.at; i < run.at + run.length; i++) {
         if (cells[i] !== undefined || !Number.isInteger(i)) throw new Error(`two rectangles at ${row}, ${i}`)
-        cells[i] = { used: '#', partly: '+', free: '.', kept: '-', stray: '!' }[run.state] ?? '?'
+        cells[i] =
+          { used: '#', few: ':', some: '+', many: '*', most: '%', free: '.', kept: '-', stray: '!' }[run.state] ?? '?'
       }
     }
     return `${label.padEnd(width)}  ${Array.from(cells, (character) => character ?? ' ').join('')}`

@@ -5,7 +5,7 @@ import { delimiter, join } from 'node:path'
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome']
 const INSTALL_SECONDS = 600
-const PAGE_SECONDS = 120
+const PAGE_SECONDS = 300
 const HELP = `no Chromium: none of ${NAMES.join(', ')} is on the PATH. Install one (Debian: apt-get install chromium), or name it in $CHROMIUM`
 
 /**
@@ -29,15 +29,21 @@ export interface Dump {
   readonly console: readonly string[]
 }
 
-/** Loads a page in a browser of its own, with an empty profile. */
-export async function dumpDom(binary: string, url: string): Promise<Dump> {
+/** Loads a page in a browser of its own, with an empty profile and further flags. */
+export async function dumpDom(binary: string, url: string, more: readonly string[] = []): Promise<Dump> {
   const profile = mkdtempSync(join(tmpdir(), 'ipam-kit-chromium-'))
   const flags = [
     ...['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--disable-dev-shm-usage', '--no-first-run'],
     ...['--disable-background-networking', '--disable-component-update', '--disable-sync', '--enable-logging=stderr'],
   ]
   try {
-    const { stdout, stderr } = await output(binary, [...flags, `--user-data-dir=${profile}`, '--dump-dom', url])
+    const { stdout, stderr } = await output(binary, [
+      ...flags,
+      ...more,
+      `--user-data-dir=${profile}`,
+      '--dump-dom',
+      url,
+    ])
     return { html: stdout, console: stderr.split('\n').filter((line) => line.includes(':CONSOLE')) }
   } finally {
     rmSync(profile, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 })

@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict'
 import { gzipSync } from 'node:zlib'
 import * as cidr from 'ipam-kit/cidr'
-import type { Part, Report } from '../report.js'
+import type { Depth, Part, Report } from '../report.js'
 import { type Bundle, bundleCidr, bundlePage, CLASSIC, foreignIn, MODULE } from './bundle.js'
 import { dumpDom, findChromium } from './chromium.js'
 import { type Answer, answersOf, publicNames } from './page/answers.js'
 import { scripts, signatures } from './page/calls.js'
 import type { Findings } from './page/write.js'
 import { type PageServer, serve } from './server.js'
+import { checkWidths } from './site.js'
 
 /**
  * `ipam-kit/cidr` bundled alone, in a browser, has to answer every call as the sources answer it in
@@ -15,9 +16,9 @@ import { type PageServer, serve } from './server.js'
  */
 export const browser: Part = {
   name: 'browser',
-  about: 'ipam-kit/cidr, bundled alone, answers in Chromium as it does in Node',
+  about: 'ipam-kit/cidr, bundled alone, answers in Chromium as in Node; no page of the site is wider than its window',
   place: 'first',
-  async run(report) {
+  async run(report, depth) {
     const module = await bundleCidr('esm')
     const classic = await bundleCidr('iife')
     await report.test('the bundle is ipam-kit/cidr alone, with nothing of Node', () => checkBundles(module, classic))
@@ -32,7 +33,7 @@ export const browser: Part = {
       '/classic.html': page(`<script src="${CLASSIC}"></script><script type="module" src="/classic.js"></script>`),
     })
     try {
-      await checkPages(report, server, expected)
+      await checkPages(report, server, expected, depth)
     } finally {
       await server.close()
     }
@@ -78,7 +79,12 @@ function checkCalls(answers: readonly Answer[]): string {
   return `${answers.length} calls`
 }
 
-async function checkPages(report: Report, server: PageServer, expected: readonly Answer[]): Promise<void> {
+async function checkPages(
+  report: Report,
+  server: PageServer,
+  expected: readonly Answer[],
+  depth: Depth,
+): Promise<void> {
   let chromium: string | undefined
   await report.test('there is a Chromium', () => {
     chromium = findChromium()
@@ -99,6 +105,7 @@ async function checkPages(report: Report, server: PageServer, expected: readonly
       return `${answers.length} calls in ${/Chrom\w*\/\S+/.exec(userAgent)?.[0] ?? userAgent}`
     })
   }
+  await report.test('no page of the site is wider than a telephone or a screen', () => checkWidths(chromium!, depth))
 }
 
 /** What the page has written into its document. */

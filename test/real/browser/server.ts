@@ -14,19 +14,24 @@ export interface PageServer {
   close(): Promise<void>
 }
 
-/**
- * Serves files, by their paths, on a free port of 127.0.0.1: HTML if the path says so, scripts
- * otherwise.
- */
-export async function serve(files: Readonly<Record<string, string>>): Promise<PageServer> {
+/** The content types of files by the end of their path. Other files are scripts. */
+const TYPES: Readonly<Record<string, string>> = {
+  html: 'text/html',
+  css: 'text/css',
+  json: 'application/json',
+  svg: 'image/svg+xml',
+}
+
+/** Serves files, by their paths, on a free port of 127.0.0.1. */
+export async function serve(files: Readonly<Record<string, string>>, policy = POLICY): Promise<PageServer> {
   const missing: string[] = []
   const server = createServer((request, response) => {
     const path = request.url ?? ''
     const text = Object.hasOwn(files, path) ? files[path] : undefined
     if (text === undefined) missing.push(path)
     response.writeHead(text === undefined ? 404 : 200, {
-      'content-type': `text/${path.endsWith('.html') ? 'html' : 'javascript'}; charset=utf-8`,
-      'content-security-policy': POLICY,
+      'content-type': `${TYPES[path.split('.').at(-1)!] ?? 'text/javascript'}; charset=utf-8`,
+      'content-security-policy': policy,
       'x-content-type-options': 'nosniff',
       'cache-control': 'no-store',
     })

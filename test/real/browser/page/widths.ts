@@ -1,0 +1,70 @@
+// Loads pages of the site in frames that are as wide as a telephone or a screen, and tells which of
+// them are wider than that. Their scripts do not run.
+
+/** A page that has to be scrolled sideways. */
+export interface Wide {
+  readonly page: string
+  readonly width: number
+  /** How wide its content is, in pixels. */
+  readonly needs: number
+  /** The element that needs that width. */
+  readonly element: string
+}
+
+/** What to measure: paths of pages, and widths in pixels. */
+export interface Sizes {
+  readonly pages: readonly string[]
+  readonly widths: readonly number[]
+}
+
+const FRAMES = 4
+
+void measureAll()
+
+async function measureAll(): Promise<void> {
+  const place = document.querySelector('pre')!
+  try {
+    const { pages, widths } = (await (await fetch('/sizes.json')).json()) as Sizes
+    const wide: Wide[] = []
+    for (const width of widths) {
+      const left = [...pages]
+      const measureNext = async (frame: HTMLIFrameElement) => {
+        for (let page = left.pop(); page !== undefined; page = left.pop()) {
+          const found = await measured(frame, page, width)
+          if (found !== undefined) wide.push(found)
+        }
+      }
+      await Promise.all(Array.from({ length: FRAMES }, () => measureNext(frameOf(width))))
+    }
+    place.textContent = encodeURIComponent(JSON.stringify(wide))
+    place.dataset.status = 'done'
+  } catch (error) {
+    place.dataset.status = `threw ${error}`
+  }
+}
+
+function frameOf(width: number): HTMLIFrameElement {
+  const frame = document.createElement('iframe')
+  frame.setAttribute('sandbox', 'allow-same-origin')
+  frame.style.cssText = `width: ${width}px; height: 800px; border: 0`
+  document.body.append(frame)
+  return frame
+}
+
+async function measured(frame: HTMLIFrameElement, page: string, width: number): Promise<Wide | undefined> {
+  await new Promise<void>((resolve) => {
+    frame.addEventListener('load', () => resolve(), { once: true })
+    frame.src = page
+  })
+  const { documentElement: html, body } = frame.contentDocument!
+  if (body.childElementCount === 0) throw new Error(`${page} is empty`)
+  const needs = html.scrollWidth
+  return needs <= width ? undefined : { page, width, needs, element: widest(body, needs) }
+}
+
+function widest(body: HTMLElement, needs: number): string {
+  const found = Array.from(body.querySelectorAll('*')).filter((each) => each.getBoundingClientRect().right >= needs - 1).at(-1)
+  return found === undefined
+    ? 'none'
+    : `${found.tagName.toLowerCase()}.${found.className}: ${found.textContent?.slice(0, 60)}`
+}
