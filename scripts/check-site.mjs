@@ -53,7 +53,6 @@ const SEARCHES = {
   persist: 'Addresses that stay with a virtual machine',
   'dry run': 'Run the in-cluster controller',
   webhook: 'Definitions and webhooks',
-  metrics: 'Run the in-cluster controller',
   sqlite: 'Stores',
   'floating ip': 'Floating IPs',
   cidr: 'Addresses, prefixes, ranges, sets',

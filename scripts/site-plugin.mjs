@@ -138,7 +138,7 @@ const RELEVANCE_OF_MEMBERS = 0.05
 /** Of an example, the description is searched, and not its code: that has names of everything. */
 function addSearchFields(event) {
   event.searchFieldWeights.headings = 8
-  event.searchFieldWeights.task = 10
+  event.searchFieldWeights.task = 40
   event.searchResults.forEach((reflection, index) => {
     if (!(reflection instanceof DocumentReflection)) {
       const isExport = reflection.kindOf(ReflectionKind.SomeModule) || reflection.parent?.kindOf(ReflectionKind.Module)

@@ -47,22 +47,26 @@ const characters: Readonly<Record<CellState, string>> = {
   stray: '!',
 }
 
-function linesOf({ family, columns, addressesPerCell, rows }: Grid): string[] {
+function linesOf({ family, addressesPerCell, rows }: Grid): string[] {
   const labels = rows.map(({ start }) => Address.format(Address.fromBigInt(family, start)))
   const width = labels.reduce((longest, label) => Math.max(longest, label.length), 0)
-  const lines = rows.map(({ cells }, index) => {
-    const text = cells.map((cell) => characters[cell]).join('')
-    return `${labels[index]!.padEnd(width)}  ${text.trimEnd()}`
-  })
-  const ruled = [`${' '.repeat(width)}  ${rulerOf(columns, family === 4 ? 10 : 16)}`, ...lines]
+  const texts = rows.map(({ cells }) =>
+    cells
+      .map((cell) => characters[cell])
+      .join('')
+      .trimEnd(),
+  )
+  const longest = texts.reduce((most, text) => Math.max(most, text.length), 0)
+  const lines = texts.map((text, index) => `${labels[index]!.padEnd(width)}  ${text}`)
+  const step = longest > 16 ? 8 : 4
+  const ruled = [`${' '.repeat(width)}  ${rulerOf(longest, step, family === 4 ? 10 : 16)}`, ...lines]
   if (addressesPerCell === 1n) return ruled
   const bits = addressesPerCell.toString(2).length - 1
   return [`each character is ${bits > 20 ? `2^${bits}` : addressesPerCell} addresses`, ...ruled]
 }
 
-/** The number of each eighth character of a row, or of each fourth in short rows. */
-function rulerOf(columns: number, radix: number): string {
-  const step = columns > 16 ? 8 : 4
-  const marks = Array.from({ length: columns / step }, (_, nth) => (nth * step).toString(radix).padEnd(step))
+/** The number of each character at a multiple of `step`. */
+function rulerOf(length: number, step: number, radix: number): string {
+  const marks = Array.from({ length: Math.ceil(length / step) }, (_, nth) => (nth * step).toString(radix).padEnd(step))
   return marks.join('').trimEnd()
 }

@@ -63,7 +63,9 @@ async function measured(frame: HTMLIFrameElement, page: string, width: number): 
 }
 
 function widest(body: HTMLElement, needs: number): string {
-  const found = Array.from(body.querySelectorAll('*')).filter((each) => each.getBoundingClientRect().right >= needs - 1).at(-1)
+  const found = Array.from(body.querySelectorAll('*'))
+    .filter((each) => each.getBoundingClientRect().right >= needs - 1)
+    .at(-1)
   return found === undefined
     ? 'none'
     : `${found.tagName.toLowerCase()}.${found.className}: ${found.textContent?.slice(0, 60)}`
