@@ -425,9 +425,9 @@ const proofs = [
   },
   {
     gate: 'documents',
-    fault: 'an output in a guide that the demo does not print',
+    fault: 'an output on the page of the demo that the demo does not print',
     plant: (tree) =>
-      tree.edit('docs/guides/in-cluster.md', (text) => text.replace('Bound 10.20.0.11', 'Bound 10.20.0.13')),
+      tree.edit('docs/reference/demo.md', (text) => text.replace('Bound 10.20.0.11', 'Bound 10.20.0.13')),
     command: vitest('test/docs/pages.test.ts'),
     expect: [/FAIL.*shows what the demo really prints/],
   },
