@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs'
-import { registry } from 'ipam-kit/errors'
+import { type ErrorCode, registry } from 'ipam-kit/errors'
 import ts from 'typescript'
-import { codes } from '../src/errors/registry.js'
 
 const retryWords = {
   now: 'at once, after finding out what is stored',
@@ -16,8 +15,7 @@ const retryWords = {
  */
 export function renderErrorsDoc(): string {
   const contexts = readContexts()
-  const rows = codes.map((code) => {
-    const { meaning, fields } = contexts.get(code) ?? { meaning: '', fields: '' }
+  const rows = [...contexts].map(([code, { meaning, fields }]) => {
     const { retry, conditionReason } = registry[code]
     return `| \`${code}\` | ${meaning} | ${fields} | ${retryWords[retry]} | ${conditionReason} |`
   })
@@ -26,7 +24,7 @@ export function renderErrorsDoc(): string {
     '',
     'Made from the registry in `src/errors` by `npm run docs:errors`. Codes are append-only.',
     '',
-    'Every failure is plain data, `{ code, context, cause? }`. Functions named `safeX` return it in a `Result`, the others throw it in an',
+    'Every failure is plain data, `{ code, context, cause? }`, and has its sentence as `message`. Functions named `safeX` return it in a `Result`, the others throw it in an',
     '`IpamError`, which has the same `code` and `context`. Tell errors by their code (`isIpamError(error, code)`), not by `instanceof`:',
     'two copies of a package have two classes. What a controller has to act on, such as an exhausted pool, is no error but a member of an',
     'outcome union.',
@@ -39,10 +37,10 @@ export function renderErrorsDoc(): string {
 }
 
 /** The doc comment and the fields of each code, from the source of `ErrorContexts`. */
-function readContexts(): Map<string, { readonly meaning: string; readonly fields: string }> {
+function readContexts(): Map<ErrorCode, { readonly meaning: string; readonly fields: string }> {
   const file = new URL('../src/errors/codes.ts', import.meta.url)
   const source = ts.createSourceFile('codes.ts', readFileSync(file, 'utf8'), ts.ScriptTarget.ES2022, true)
-  const found = new Map<string, { meaning: string; fields: string }>()
+  const found = new Map<ErrorCode, { meaning: string; fields: string }>()
   source.forEachChild((node) => {
     if (!ts.isInterfaceDeclaration(node) || node.name.text !== 'ErrorContexts') return
     for (const member of node.members) {
@@ -53,7 +51,10 @@ function readContexts(): Map<string, { readonly meaning: string; readonly fields
       const fields = fieldsOf(member.type, source)
         .map((field) => `\`${field.name?.getText(source)}\``)
         .join(', ')
-      found.set(member.name.text, { meaning: (meaning ?? '').replace(/\s+/g, ' ').replaceAll('|', '\\|'), fields })
+      found.set(member.name.text as ErrorCode, {
+        meaning: (meaning ?? '').replace(/\s+/g, ' ').replaceAll('|', '\\|'),
+        fields,
+      })
     }
   })
   return found

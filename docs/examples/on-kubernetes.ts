@@ -1,5 +1,4 @@
 import { inCluster } from 'ipam-kit'
-import { describe } from 'ipam-kit/errors'
 import { now, timers, uid } from 'ipam-kit/node'
 import { Controller, EventRecorder, LeaderElection, ProblemLog } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
@@ -21,14 +20,14 @@ export async function serveAsLeader(store: Store, stop: AbortSignal, log = conso
     renewDeadlineSeconds: 10,
     retryPeriodSeconds: 2,
     writeTimeoutSeconds: 4,
-    onProblem: (failure) => problems.add(`lease: ${describe(failure)}`),
+    onProblem: (failure) => problems.add(`lease: ${failure.message}`),
   })
   const events = new EventRecorder({
     store,
     now,
     uid,
     component: 'my-ipam',
-    onProblem: (failure, about) => problems.add(`event about ${about.name}: ${describe(failure)}`),
+    onProblem: (failure, about) => problems.add(`event about ${about.name}: ${failure.message}`),
   })
   stop.addEventListener('abort', () => election.stop(), { once: true })
 

@@ -2,7 +2,6 @@ import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { delimiter, join, resolve } from 'node:path'
 import type { KindInfo } from 'ipam-kit/crd/meta'
-import { describe } from 'ipam-kit/errors'
 import { now, sleep, timers, uid } from 'ipam-kit/node'
 import type { Store } from 'ipam-kit/store'
 import { etcdGateway, etcdStore } from 'ipam-kit/store/etcd'
@@ -80,7 +79,7 @@ export async function openStore(address: StoreAddress, options: OpenOptions): Pr
     const listed = await inTime(opened.store.list({ apiVersion: first.apiVersion, kind: first.kind }, { limit: 1 }))
     if (listed.ok) return opened
     const { failure } = listed
-    const words = failure.code === 'STORE_IO' ? failure.context.problem : describe(failure)
+    const words = failure.code === 'STORE_IO' ? failure.context.problem : failure.message
     throw new Error(words, { cause: failure.cause })
   } catch (error) {
     await opened?.close().catch(() => {})

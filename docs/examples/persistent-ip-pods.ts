@@ -1,6 +1,6 @@
 import { VirtualMachineInstance } from 'ipam-kit/crd/kubevirt'
 import { NetworkAttachmentDefinition } from 'ipam-kit/crd/multinet'
-import { describe, unwrap } from 'ipam-kit/errors'
+import { unwrap } from 'ipam-kit/errors'
 import { networkOfDefinitions, podAttachments, readNetwork, vmPodRule } from 'ipam-kit/provider/persistent-ip'
 import { answerReview } from 'ipam-kit/provider/webhook'
 import { memoryStore } from 'ipam-kit/store/memory'
@@ -27,7 +27,7 @@ const nad = {
 const network = networkOfDefinitions([{ definition: unwrap(readNetwork(nad)) }])
 console.log(`claims of ${network.definition.name}: ${network.definition.claims}`)
 const routed = readNetwork({ ...nad, spec: { config: JSON.stringify({ ...config, topology: 'layer3' }) } })
-if (!routed.ok) console.log(describe(routed.failure))
+if (!routed.ok) console.log(routed.failure.message)
 
 const machine = {
   apiVersion: 'kubevirt.io/v1',

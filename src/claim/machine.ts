@@ -1,4 +1,5 @@
 import { check, type KindOf } from '../errors/check.js'
+import { INVALID_ARGUMENT } from '../errors/definitions.js'
 import { ipamError } from '../errors/failure.js'
 import type { ClaimEffect, ClaimEvent, ClaimState } from './state.js'
 
@@ -60,7 +61,7 @@ export function transition(state: ClaimState, event: ClaimEvent): [next: ClaimSt
   const from = nameOf(state)
   const found = transitions.find((candidate) => candidate.from === from && candidate.event === event)
   if (found === undefined) {
-    throw ipamError('INVALID_ARGUMENT', {
+    throw ipamError(INVALID_ARGUMENT, {
       function: 'transition',
       argument: 'event',
       expected: 'an event that the claim machine defines in this state',

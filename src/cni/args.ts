@@ -1,4 +1,6 @@
-import { type Failure, fail, type Result } from '../errors/index.js'
+import { INVALID_CNI_ENVIRONMENT } from '../errors/definitions.js'
+import { failWith } from '../errors/failure.js'
+import type { Failure, Result } from '../errors/index.js'
 import { quote } from '../errors/quote.js'
 
 /**
@@ -84,5 +86,5 @@ function readFlag(text: string | undefined): boolean | undefined {
 }
 
 function wrong(problem: string): { readonly ok: false; readonly failure: Failure<'INVALID_CNI_ENVIRONMENT'> } {
-  return fail('INVALID_CNI_ENVIRONMENT', { variables: ['CNI_ARGS'], problem })
+  return failWith(INVALID_CNI_ENVIRONMENT, { variables: ['CNI_ARGS'], problem })
 }

@@ -1,4 +1,6 @@
-import { fail, type Result } from '../errors/index.js'
+import { CNI_VERSION_MISMATCH, INVALID_CNI_CONFIG } from '../errors/definitions.js'
+import { failWith } from '../errors/failure.js'
+import type { Result } from '../errors/index.js'
 import { quote } from '../errors/quote.js'
 import { type CniCommand, type CniInterfaceRef, isIfname, isName } from './environment.js'
 import { asMap, type CniJson, memberOf, wordFor } from './json.js'
@@ -119,9 +121,9 @@ export function readAttachments(raw: CniJson): Result<readonly CniInterfaceRef[]
 }
 
 function wrong(path: string, problem: string) {
-  return fail('INVALID_CNI_CONFIG', { path, problem })
+  return failWith(INVALID_CNI_CONFIG, { path, problem })
 }
 
 function mismatch(version: string, problem: string) {
-  return fail('CNI_VERSION_MISMATCH', { version, problem })
+  return failWith(CNI_VERSION_MISMATCH, { version, problem })
 }

@@ -1,4 +1,6 @@
-import { fail, type Result } from '../errors/index.js'
+import { INVALID_CNI_ENVIRONMENT } from '../errors/definitions.js'
+import { failWith } from '../errors/failure.js'
+import type { Result } from '../errors/index.js'
 import { quote } from '../errors/quote.js'
 import { type CniArgs, readArgs } from './args.js'
 
@@ -84,5 +86,5 @@ export function isIfname(text: string): boolean {
 }
 
 function wrong(variables: readonly string[], problem: string) {
-  return fail('INVALID_CNI_ENVIRONMENT', { variables, problem })
+  return failWith(INVALID_CNI_ENVIRONMENT, { variables, problem })
 }

@@ -1,6 +1,6 @@
 import { errorText } from '../errors/cause.js'
 import { check } from '../errors/check.js'
-import { describe, type ErrorCode, type Failure, type RetryClass, registry } from '../errors/index.js'
+import { type ErrorCode, type Failure, type RetryClass, registry } from '../errors/index.js'
 import { plain } from '../errors/quote.js'
 import type { CniCommand } from './environment.js'
 
@@ -118,8 +118,9 @@ const COMMAND_CHOICES = { ADD: 1, DEL: 1, CHECK: 1, GC: 1, STATUS: 1, VERSION: 1
 /** The code and the message of a failure or an `IpamError`; `undefined` for anything else. */
 function knownError(failure: unknown): { readonly code: ErrorCode; readonly message: string } | undefined {
   try {
-    const { code } = failure as Failure
-    return { code, message: describe(failure as Failure) }
+    const { code, context } = failure as Failure
+    // also of a failure that was JSON
+    return { code, message: (registry[code].template as (context: unknown) => string)(context) }
   } catch {
     return undefined
   }

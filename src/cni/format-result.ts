@@ -1,6 +1,8 @@
 import { Address, type Family, Prefix } from '../cidr/index.js'
 import { check } from '../errors/check.js'
-import { type Failure, fail, type Result } from '../errors/index.js'
+import { CNI_RESULT_MISMATCH } from '../errors/definitions.js'
+import { failWith } from '../errors/failure.js'
+import type { Failure, Result } from '../errors/index.js'
 import type { CniJson } from './json.js'
 import {
   assertResult,
@@ -124,7 +126,7 @@ function mismatchOfRoutes(version: CniVersion, routes: readonly CniRoute[]): Mis
 }
 
 function refused(version: CniVersion, path: string, problem: string): Mismatch {
-  return fail('CNI_RESULT_MISMATCH', { version, path, problem })
+  return failWith(CNI_RESULT_MISMATCH, { version, path, problem })
 }
 
 function formatInterface(version: CniVersion, { name, mac, sandbox, mtu, socketPath, pciId }: CniInterface): CniJson {

@@ -1,4 +1,6 @@
-import { type Failure, fail, type Result } from '../errors/index.js'
+import { MALFORMED_JSON } from '../errors/definitions.js'
+import { failWith } from '../errors/failure.js'
+import type { Failure, Result } from '../errors/index.js'
 import { quote } from '../errors/quote.js'
 
 /** A JSON object whose fields are not known yet. */
@@ -23,7 +25,7 @@ const SPACE_UNIT = 0x20
 export function parseJson(text: string, what: string): Result<unknown, 'MALFORMED_JSON'> {
   const { value, problem, oddity } = readJson(text)
   const found = oddity ?? problem
-  return found === undefined ? { ok: true, value } : fail('MALFORMED_JSON', { what, ...found })
+  return found === undefined ? { ok: true, value } : failWith(MALFORMED_JSON, { what, ...found })
 }
 
 /** A text as JSON. */

@@ -1,6 +1,8 @@
 import { Address, Prefix } from '../cidr/index.js'
 import { check } from '../errors/check.js'
-import { fail, type Result } from '../errors/index.js'
+import { INVALID_CNI_CONFIG } from '../errors/definitions.js'
+import { failWith } from '../errors/failure.js'
+import type { Result } from '../errors/index.js'
 import { asMap, type CniJson, memberOf, wordFor } from './json.js'
 import {
   type CniDns,
@@ -28,7 +30,7 @@ export function readCniResult(version: CniVersion, json: unknown): Result<CniRes
   check('readCniResult', 'version', version, ['one', VERSION_CHOICES])
   const reader = new ResultReader(version)
   const value = reader.result(json)
-  return reader.problem === undefined ? { ok: true, value } : fail('INVALID_CNI_CONFIG', reader.problem)
+  return reader.problem === undefined ? { ok: true, value } : failWith(INVALID_CNI_CONFIG, reader.problem)
 }
 
 /** Keeps the first problem, and reads on as if the member did not exist. */

@@ -1,7 +1,9 @@
 import { fromUtf8 } from '../bytes/platform.js'
 import { utf8Length } from '../bytes/utf8.js'
 import { check } from '../errors/check.js'
-import { fail, type Result } from '../errors/index.js'
+import { CNI_INPUT_LIMIT_EXCEEDED, INVALID_CNI_CONFIG, MALFORMED_JSON } from '../errors/definitions.js'
+import { failWith } from '../errors/failure.js'
+import type { Result } from '../errors/index.js'
 import { refuse } from '../errors/refuse.js'
 import type { CniArgs } from './args.js'
 import { type CniConfig, readAttachments, readConfig, readVersion } from './config.js'
@@ -151,10 +153,10 @@ function textOf(stdin: Uint8Array | string): Result<string, 'CNI_INPUT_LIMIT_EXC
   // a text has at least as many bytes as UTF-16 units
   const isLong =
     stdin.length > MAX_CNI_STDIN_BYTES || (typeof stdin === 'string' && utf8Length(stdin) > MAX_CNI_STDIN_BYTES)
-  if (isLong) return fail('CNI_INPUT_LIMIT_EXCEEDED', { limit: 'bytes', max: MAX_CNI_STDIN_BYTES })
+  if (isLong) return failWith(CNI_INPUT_LIMIT_EXCEEDED, { limit: 'bytes', max: MAX_CNI_STDIN_BYTES })
   const text = typeof stdin === 'string' ? stdin : fromUtf8(stdin)
   if (text !== undefined) return { ok: true, value: text }
-  return fail('MALFORMED_JSON', { what: CONFIGURATION, position: 0, problem: 'it is not UTF-8' })
+  return failWith(MALFORMED_JSON, { what: CONFIGURATION, position: 0, problem: 'it is not UTF-8' })
 }
 
 /** VERSION has a configuration with `cniVersion` alone; runtimes in Go send none. */
@@ -167,7 +169,7 @@ function readVersionRequest(text: string, versions: readonly CniVersion[]): Resu
   if (!json.ok) return json
   const raw: CniJson | undefined = asMap(json.value)
   if (raw === undefined) {
-    return fail('INVALID_CNI_CONFIG', {
+    return failWith(INVALID_CNI_CONFIG, {
       path: 'the configuration',
       problem: `expected an object, got ${wordFor(json.value)}`,
     })

@@ -175,6 +175,7 @@ export type ErrorCode = keyof ErrorContexts
 export type RetryClass = 'now' | 'after' | 'on-pool-change' | 'never'
 
 export interface ErrorDefinition<C extends ErrorCode = ErrorCode> {
+  readonly code: C
   /** One English sentence without a final full stop; hostile text is shortened and escaped. */
   readonly template: (context: ErrorContexts[C]) => string
   readonly retry: RetryClass

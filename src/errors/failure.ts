@@ -1,5 +1,5 @@
-import type { ErrorCode, ErrorContexts } from './codes.js'
-import { templates } from './messages.js'
+import type { ErrorCode, ErrorContexts, ErrorDefinition } from './codes.js'
+import { INVALID_ARGUMENT } from './definitions.js'
 
 /**
  * What went wrong, as plain data: a code, what the code carries, and what caused it.
@@ -8,7 +8,16 @@ import { templates } from './messages.js'
  * `failure.context`.
  */
 export type Failure<C extends ErrorCode = ErrorCode> = C extends ErrorCode
-  ? { readonly code: C; readonly context: ErrorContexts[C]; readonly cause?: unknown }
+  ? {
+      readonly code: C
+      readonly context: ErrorContexts[C]
+      readonly cause?: unknown
+      /**
+       * One English sentence, made when it is read. It is not enumerable: JSON, `structuredClone`
+       * and a spread have the other members alone, from which it follows.
+       */
+      readonly message: string
+    }
   : never
 
 /** Either a value or a {@link Failure}: what `safeX` functions and stores answer. */
@@ -28,8 +37,9 @@ export class IpamError<C extends ErrorCode = ErrorCode> extends Error {
   readonly code: C
   readonly context: ErrorContexts[C]
 
-  constructor(failure: Failure<C>) {
-    super(describe(failure), failure.cause === undefined ? undefined : { cause: failure.cause })
+  /** @param cause what caused the failure. Default: its cause */
+  constructor(failure: Failure<C>, cause: unknown = failure?.cause) {
+    super(messageOf(failure), cause === undefined ? undefined : { cause })
     this.code = failure.code as C
     this.context = failure.context as ErrorContexts[C]
   }
@@ -39,9 +49,43 @@ export class IpamError<C extends ErrorCode = ErrorCode> extends Error {
   }
 }
 
-/** A failure from its code and context. */
-export function failure<C extends ErrorCode>(code: C, context: ErrorContexts[C], cause?: unknown): Failure<C> {
-  return (cause === undefined ? { code, context } : { code, context, cause }) as Failure<C>
+/**
+ * A {@link Failure}. The getter is of the class: a property of its own for each failure takes a
+ * microsecond.
+ */
+class FailureData<C extends ErrorCode> {
+  readonly code: C
+  readonly context: ErrorContexts[C]
+  declare readonly cause?: unknown
+  readonly #template: ErrorDefinition<C>['template']
+
+  constructor({ code, template }: ErrorDefinition<C>, context: ErrorContexts[C], cause: unknown) {
+    this.code = code
+    this.context = context
+    if (cause !== undefined) this.cause = cause
+    this.#template = template
+  }
+
+  get message(): string {
+    return this.#template(this.context)
+  }
+}
+
+/** A failure that was copied has no sentence: its code has to do. */
+function messageOf(given: Failure): string {
+  if (typeof given?.code !== 'string') {
+    throw ipamError(INVALID_ARGUMENT, { argument: 'failure', expected: 'a failure', got: typeof given })
+  }
+  return given.message ?? given.code
+}
+
+/** A failure from the definition of its code, and its context. */
+export function failure<C extends ErrorCode>(
+  definition: ErrorDefinition<C>,
+  context: ErrorContexts[C],
+  cause?: unknown,
+): Failure<C> {
+  return new FailureData(definition, context, cause) as unknown as Failure<C>
 }
 
 /** A successful {@link Result}. */
@@ -49,18 +93,22 @@ export function ok<T>(value: T): { readonly ok: true; readonly value: T } {
   return { ok: true, value }
 }
 
-/** A failed {@link Result}. */
-export function fail<C extends ErrorCode>(
-  code: C,
+/** A failed {@link Result}, from the definition of its code. */
+export function failWith<C extends ErrorCode>(
+  definition: ErrorDefinition<C>,
   context: ErrorContexts[C],
   cause?: unknown,
 ): { readonly ok: false; readonly failure: Failure<C> } {
-  return { ok: false, failure: failure(code, context, cause) }
+  return { ok: false, failure: failure(definition, context, cause) }
 }
 
-/** An error to throw, from its code and context. */
-export function ipamError<C extends ErrorCode>(code: C, context: ErrorContexts[C], cause?: unknown): IpamError<C> {
-  return new IpamError<C>(failure(code, context, cause) as Failure<C>)
+/** An error to throw, from the definition of its code. */
+export function ipamError<C extends ErrorCode>(
+  definition: ErrorDefinition<C>,
+  context: ErrorContexts[C],
+  cause?: unknown,
+): IpamError<C> {
+  return new IpamError<C>(failure(definition, context, cause))
 }
 
 /**
@@ -83,7 +131,7 @@ export function unwrap<A extends Result<unknown> | { readonly kind: string; read
   if (typeof failed === 'object' && failed !== null) throw new IpamError(failed as Failure)
   if (ok === undefined && typeof kind === 'string') return result as Unwrapped<A>
   const got = typeof then === 'function' ? 'a promise' : typeof result
-  throw ipamError('INVALID_ARGUMENT', { argument: 'result', expected: 'a result, after `await`', got })
+  throw ipamError(INVALID_ARGUMENT, { argument: 'result', expected: 'a result, after `await`', got })
 }
 
 /** What {@link unwrap} gives: the value of a result, or an answer that has no failure. */
@@ -94,28 +142,11 @@ export type Unwrapped<A> = A extends { readonly ok: true; readonly value: infer 
     : A
 
 /**
- * Whether `error` is an {@link IpamError}, of one code if `code` is given. Works across copies and
- * realms, because it looks at the code and not at the class.
+ * Whether `error` is an {@link IpamError}, of one code if `code` is given. Works across copies,
+ * versions and realms, because it looks at the name and the code and not at the class.
  */
 export function isIpamError<C extends ErrorCode = ErrorCode>(error: unknown, code?: C): error is IpamError<C> {
   if (typeof error !== 'object' || error === null || (error as { name?: unknown }).name !== 'IpamError') return false
   const own = (error as { code?: unknown }).code
-  return typeof own === 'string' && Object.hasOwn(templates, own) && (code === undefined || own === code)
-}
-
-/** The sentence for a failure. */
-export function describe(failed: Failure): string {
-  const known = typeof failed?.code === 'string' && Object.hasOwn(templates, failed.code)
-  if (!known) throw notAFailure(failed)
-  try {
-    return (templates[failed.code] as (context: unknown) => string)(failed.context)
-  } catch {
-    // the context is not that of its code
-    throw notAFailure(failed.context)
-  }
-}
-
-function notAFailure(given: unknown) {
-  const expected = 'a failure: a code of the registry, with its context'
-  return ipamError('INVALID_ARGUMENT', { argument: 'failure', expected, got: typeof given })
+  return typeof own === 'string' && (code === undefined ? /^[A-Z]+(_[A-Z0-9]+)+$/.test(own) : own === code)
 }

@@ -7,9 +7,7 @@
  */
 export type { ErrorCode, ErrorContexts, ErrorDefinition, MalformedText, RetryClass } from './codes.js'
 export {
-  describe,
   type Failure,
-  fail,
   IpamError,
   isIpamError,
   ok,
@@ -17,4 +15,4 @@ export {
   type Unwrapped,
   unwrap,
 } from './failure.js'
-export { type Registry, registry } from './registry.js'
+export { fail, type Registry, registry } from './registry.js'

@@ -1,3 +1,4 @@
+import { INVALID_ARGUMENT } from './definitions.js'
 import { ipamError } from './failure.js'
 
 /**
@@ -6,7 +7,7 @@ import { ipamError } from './failure.js'
  * @throws IpamError `INVALID_ARGUMENT`, always
  */
 export function refuse(of: string, argument: string, expected: string, got: unknown): never {
-  throw ipamError('INVALID_ARGUMENT', {
+  throw ipamError(INVALID_ARGUMENT, {
     function: of,
     argument,
     expected,
@@ -26,7 +27,7 @@ export function refuseIn(of: string, argument: string, expected: string, given: 
 /** The error that {@link refuseIn} throws. */
 export function wrongArgument(of: string, argument: string, expected: string, given: unknown, call?: string) {
   const context = { function: of, argument, expected, got: shown(given) }
-  return ipamError('INVALID_ARGUMENT', call === undefined ? context : { ...context, call })
+  return ipamError(INVALID_ARGUMENT, call === undefined ? context : { ...context, call })
 }
 
 /**

@@ -1,7 +1,6 @@
 import type { Model } from '../crd/meta/model.js'
 import { HAS_META, type KubeObject, type NameRef, nameKey, type ObjectRef } from '../crd/meta/object.js'
 import { check } from '../errors/check.js'
-import { describe } from '../errors/index.js'
 import type { Selection, TrimmedObject } from './selection.js'
 
 /** An object that can be read, or why it cannot. `object` is what the selection keeps of it. */
@@ -55,7 +54,7 @@ export function modelWatch<T extends KubeObject>(
     ...options,
     parse: (object) => {
       const read = model.safeParse(object)
-      return read.ok ? read : { ok: false, problem: describe(read.failure) }
+      return read.ok ? read : { ok: false, problem: read.failure.message }
     },
   }
 }

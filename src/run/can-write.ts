@@ -1,4 +1,5 @@
 import { formatRef } from '../crd/meta/object.js'
+import { STORE_WRITE_WITHHELD } from '../errors/definitions.js'
 import { failure } from '../errors/failure.js'
 import { refuse } from '../errors/refuse.js'
 import type { Effect } from '../plan/index.js'
@@ -16,7 +17,7 @@ export type CanWrite = () => boolean
 /** Why an effect is not sent. `undefined`: it may be sent. */
 export function withheld(effect: Effect, canWrite: CanWrite | undefined): StoreFailure | undefined {
   if (canWrite === undefined || canWrite()) return undefined
-  return failure('STORE_WRITE_WITHHELD', { operation: effect.kind, object: formatRef(refOfEffect(effect)) })
+  return failure(STORE_WRITE_WITHHELD, { operation: effect.kind, object: formatRef(refOfEffect(effect)) })
 }
 
 /** @throws IpamError `INVALID_ARGUMENT` */

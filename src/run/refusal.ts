@@ -1,5 +1,4 @@
 import { formatRef, refOf } from '../crd/meta/object.js'
-import { describe } from '../errors/index.js'
 import { plain } from '../errors/quote.js'
 import type { Refusal } from '../plan/effect.js'
 import type { Effect, EventEffect } from '../plan/index.js'
@@ -23,7 +22,7 @@ export function problemOf(failure: StoreFailure): string {
     case 'STORE_INVALID':
       return plain(`${failure.context.path}: ${failure.context.problem}`, MAX_TEXT)
     default:
-      return describe(failure)
+      return failure.message
   }
 }
 

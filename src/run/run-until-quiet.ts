@@ -1,5 +1,6 @@
 import { formatRef, kindKey } from '../crd/meta/object.js'
 import { check, type KindOf } from '../errors/check.js'
+import { RUN_LIMIT_EXCEEDED, STORE_IO } from '../errors/definitions.js'
 import { ipamError } from '../errors/failure.js'
 import { type Failure, IpamError } from '../errors/index.js'
 import { refuse } from '../errors/refuse.js'
@@ -265,7 +266,7 @@ class Run<O extends Outcome> {
         found.kind === 'went-back'
           ? `${found.how === 'older' ? 'an older' : 'again'} ${formatRef(found.ref)}`
           : `version ${resourceVersion} after ${reached}`
-      return ipamError('STORE_IO', { operation: `list of ${kind}`, problem: `restored to an earlier state: ${what}` })
+      return ipamError(STORE_IO, { operation: `list of ${kind}`, problem: `restored to an earlier state: ${what}` })
     }
     this.#reached.set(selection, resourceVersion)
     for (const change of found.changes) this.#show(change, { selection })
@@ -387,7 +388,7 @@ class Run<O extends Outcome> {
 
   #notQuiet(max: number, job: Job<O>) {
     const stillBusy = [job, ...this.#queues.flatMap((queue) => queue.peek(20))]
-    return ipamError('RUN_LIMIT_EXCEEDED', {
+    return ipamError(RUN_LIMIT_EXCEEDED, {
       limit: 'plans of one key',
       max,
       stillBusy: stillBusy.map(({ key }) => key),

@@ -1,4 +1,4 @@
-import { describe, type Failure, isIpamError, type Result } from 'ipam-kit/errors'
+import { type Failure, fail, isIpamError, type Result } from 'ipam-kit/errors'
 import { type Answer, type Answers, answerKeys, within } from './answer.js'
 
 /**
@@ -53,7 +53,7 @@ function measured<T>(call: () => Result<T>): {
   for (let run = 1; ; run++) {
     const startMs = performance.now()
     const result = caught(call)
-    const message = result.ok ? '' : describe(result.failure)
+    const message = result.ok ? '' : result.failure.message
     ms = Math.min(ms, performance.now() - startMs)
     if (run === RUNS) return { result, message, ms }
   }
@@ -65,7 +65,7 @@ export function caught<T>(call: () => Result<T>): Result<T> {
     return call()
   } catch (error) {
     if (!isIpamError(error)) throw error
-    return { ok: false, failure: { code: error.code, context: error.context } as Failure }
+    return { ok: false, failure: fail(error.code, error.context).failure }
   }
 }
 
@@ -77,7 +77,7 @@ function errorOf(failure: Failure, came: unknown): string {
   const type = came === null ? 'null' : Array.isArray(came) ? 'array' : typeof came
   const said = 'problem' in failure.context ? failure.context.problem : failure.context
   const namesIt = said === `not a text, but ${type}`
-  return namesIt ? 'typed, names the type that came' : describe(failure)
+  return namesIt ? 'typed, names the type that came' : failure.message
 }
 
 function suggestionOf(failure: Failure): string | null {

@@ -1,5 +1,5 @@
 import { type CniRequest, type CniRequestOptions, MAX_CNI_STDIN_BYTES, readCniRequest } from 'ipam-kit/cni'
-import { describe as describeFailure, isIpamError, unwrap } from 'ipam-kit/errors'
+import { isIpamError, unwrap } from 'ipam-kit/errors'
 import { describe, expect, test } from 'vitest'
 
 const ENV = {
@@ -26,7 +26,7 @@ const request = <C extends CniRequest['command']>(given: Given & { readonly comm
 
 const failureOf = (given: Given) => {
   const result = read(given)
-  return result.ok ? 'no failure' : `${result.failure.code}: ${describeFailure(result.failure)}`
+  return result.ok ? 'no failure' : `${result.failure.code}: ${result.failure.message}`
 }
 
 const gc = { CNI_COMMAND: 'GC', CNI_CONTAINERID: '', CNI_IFNAME: '', CNI_NETNS: '' }

@@ -7,7 +7,7 @@ import {
   formatCniResult,
   readCniResult,
 } from 'ipam-kit/cni'
-import { describe as describeFailure, isIpamError, unwrap } from 'ipam-kit/errors'
+import { isIpamError, unwrap } from 'ipam-kit/errors'
 import { describe, expect, test } from 'vitest'
 
 const v4 = { address: Prefix.parse('10.4.0.1/24'), gateway: Address.parse('10.4.0.254') }
@@ -18,7 +18,7 @@ const way6 = { dst: Prefix.parse('::/0') }
 const format = (version: CniVersion, result: CniResult) => unwrap(formatCniResult(version, result))
 const problemOf = (version: CniVersion, result: CniResult) => {
   const answer = formatCniResult(version, result)
-  return answer.ok ? undefined : describeFailure(answer.failure)
+  return answer.ok ? undefined : answer.failure.message
 }
 
 describe('the form of a result', () => {

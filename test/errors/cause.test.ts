@@ -1,8 +1,7 @@
-import { describe as describeFailure, type ErrorCode } from 'ipam-kit/errors'
+import { type ErrorCode, fail } from 'ipam-kit/errors'
 import { describe, expect, test } from 'vitest'
 import { errorText } from '../../src/errors/cause.js'
 import type { ErrorContexts } from '../../src/errors/codes.js'
-import { failure } from '../../src/errors/failure.js'
 
 const refused = 'connect ECONNREFUSED 127.0.0.1:6443'
 const url = 'https://127.0.0.1:6443/apis/ipam.cluster.x-k8s.io/v1beta2/namespaces/default/ipaddressclaims?limit=500'
@@ -21,7 +20,7 @@ const contexts: { readonly [C in ErrorCode]?: (problem: string) => ErrorContexts
 
 function sentence(code: ErrorCode, problem: string): string {
   const context = contexts[code]?.(problem) as ErrorContexts[ErrorCode]
-  return describeFailure(failure(code, context))
+  return fail(code, context).failure.message
 }
 
 describe.each(Object.keys(contexts) as ErrorCode[])('the sentence of %s', (code) => {

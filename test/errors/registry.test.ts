@@ -1,8 +1,8 @@
-import { describe as describeFailure, type ErrorCode, registry } from 'ipam-kit/errors'
+import { type ErrorCode, fail, registry } from 'ipam-kit/errors'
 import { describe, expect, test } from 'vitest'
 import type { ErrorContexts } from '../../src/errors/codes.js'
-import { failure } from '../../src/errors/failure.js'
-import { codes } from '../../src/errors/registry.js'
+
+const codes = Object.keys(registry) as ErrorCode[]
 
 // An example of every code and the sentence it makes. Codes are append-only: lines may be added
 // here, and never go or change their code.
@@ -157,7 +157,7 @@ describe.each(codes)('%s', (code) => {
   const { retry, conditionReason } = registry[code]
 
   test('makes its sentence: one line, without a full stop', () => {
-    const described = describeFailure(failure(code, context))
+    const described = fail(code, context).failure.message
     expect(described).toBe(sentence)
     expect(described).not.toMatch(/\n|\.$/)
   })
@@ -168,9 +168,9 @@ describe.each(codes)('%s', (code) => {
   })
 })
 
-test('the codes are those of the registry, and the list cannot be changed', () => {
+test('each code has an example, and is the code of its definition', () => {
   expect([...codes].sort()).toEqual(Object.keys(examples).sort())
-  expect(() => (codes as ErrorCode[]).push('INVALID_RANGE')).toThrow(TypeError)
+  for (const code of codes) expect(registry[code].code).toBe(code)
 })
 
 test('a code tells by its name when to try again', () => {

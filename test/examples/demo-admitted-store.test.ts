@@ -5,6 +5,7 @@ import type { MergePatch, Store } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
 import { describe, expect, test } from 'vitest'
 import { AdmittedStore } from '../../docs/examples/demo/admitted-store.js'
+import { STORE_IO } from '../../src/errors/definitions.js'
 import { failure } from '../../src/errors/failure.js'
 
 /** Kinds of the Kubernetes API itself are not in the demo. */
@@ -553,7 +554,7 @@ describe('a store that asks the rules', () => {
     const store = memoryStore({ now: () => 0, kinds })
     const away = {
       ok: false,
-      failure: failure('STORE_IO', { operation: 'get', problem: 'connection refused' }),
+      failure: failure(STORE_IO, { operation: 'get', problem: 'connection refused' }),
     } as const
     const { api } = world({ ...methodsOf(store), get: async () => away, list: async () => away })
     const inUse = pool('InClusterIPPool', addressPool)

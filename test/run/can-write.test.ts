@@ -164,10 +164,7 @@ describe('runKey', () => {
 
 test('settle does not create again', async () => {
   const effect: Effect = { kind: 'create', object: counter('a'), why: '' }
-  const failure = {
-    code: 'STORE_OUTCOME_UNKNOWN',
-    context: { operation: 'create', object: 'a', problem: 'cut' },
-  } as const
+  const failure = fail('STORE_OUTCOME_UNKNOWN', { operation: 'create', object: 'a', problem: 'cut' }).failure
   const settled = await settle(store, { effect, failure }, { canWrite: () => false })
   expect(settled).toMatchObject({ ok: false, failure: withheld })
   expect(sent).toEqual([])

@@ -105,7 +105,7 @@ describe('runUntilQuiet', () => {
 
   test('reports a refused plan and continues with the others', async () => {
     const store = await storeWith(counter('a'), counter('b'))
-    const failure = { code: 'STORE_INVALID', context: { object: 'Counter a', path: 'spec', problem: 'no' } } as const
+    const failure = fail('STORE_INVALID', { object: 'Counter a', path: 'spec', problem: 'no' }).failure
     const refusing: Store = storeOver(store, {
       patch: async (it, ...rest) => (it.name === 'a' ? { ok: false, failure } : store.patch(it, ...rest)),
     })
@@ -116,7 +116,7 @@ describe('runUntilQuiet', () => {
 
   test('forgets a refusal that has ended', async () => {
     const store = await storeWith(counter('a'))
-    const failure = { code: 'STORE_INVALID', context: { object: 'Counter a', path: 'spec', problem: 'no' } } as const
+    const failure = fail('STORE_INVALID', { object: 'Counter a', path: 'spec', problem: 'no' }).failure
     let refused = false
     const refusingOnce: Store = storeOver(store, {
       patch: async (it, body, options) => {
@@ -208,10 +208,7 @@ describe('runUntilQuiet', () => {
   test('plans a key whose create may or may not have been done again before any other', async () => {
     const store = await storeWith(counter('a'), counter('b'))
     let lost = false
-    const failure = {
-      code: 'STORE_OUTCOME_UNKNOWN',
-      context: { operation: 'patch', object: 'a', problem: 'reset' },
-    } as const
+    const failure = fail('STORE_OUTCOME_UNKNOWN', { operation: 'patch', object: 'a', problem: 'reset' }).failure
     const losing: Store = storeOver(store, {
       patch: async (...parameters) => {
         if (lost) return store.patch(...parameters)
@@ -262,7 +259,7 @@ describe('runUntilQuiet', () => {
   })
 
   test('rejects with the code of a store that cannot be listed', async () => {
-    const failure = { code: 'STORE_IO', context: { operation: 'list', problem: 'down' } } as const
+    const failure = fail('STORE_IO', { operation: 'list', problem: 'down' }).failure
     const broken: Store = storeOver(await storeWith(), { list: async () => ({ ok: false, failure }) })
     await expect(runUntilQuiet(broken, [new CountTo(1)], { now })).rejects.toSatisfy((error) =>
       isIpamError(error, 'STORE_IO'),

@@ -1,5 +1,5 @@
 import type { KubeObject } from 'ipam-kit/crd/meta'
-import { describe as sentence, unwrap } from 'ipam-kit/errors'
+import { unwrap } from 'ipam-kit/errors'
 import type { Store } from 'ipam-kit/store'
 import { beforeEach, describe, expect, it } from 'vitest'
 import {
@@ -118,7 +118,7 @@ describe('names and scope', () => {
     const missing = await store.get(ref('a\nb'))
     const refused = await store.create(pool('a\nb', { kind: 'K\n' }))
     for (const result of [missing, refused]) {
-      expect(result.ok ? '' : sentence(result.failure)).toMatch(/^[^\n]+$/)
+      expect(result.ok ? '' : result.failure.message).toMatch(/^[^\n]+$/)
     }
   })
 })

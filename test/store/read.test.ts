@@ -1,7 +1,7 @@
 import { IPAddressClaim } from 'ipam-kit/crd/cluster-api'
 import { InClusterIPPool } from 'ipam-kit/crd/in-cluster'
 import type { KubeObject } from 'ipam-kit/crd/meta'
-import { unwrap } from 'ipam-kit/errors'
+import { fail, unwrap } from 'ipam-kit/errors'
 import { read, readAll } from 'ipam-kit/store'
 import { memoryStore } from 'ipam-kit/store/memory'
 import { storeOver } from 'ipam-kit/testing'
@@ -68,7 +68,7 @@ test('all objects of a kind, or those that a query selects', async () => {
   expect(await names()).toEqual(['default/lab', 'default/red', 'other/lab'])
   expect(await names({ namespace: 'default', labels: { tier: 'red' } })).toEqual(['default/red'])
   const down = storeOver(store, {
-    list: async () => ({ ok: false, failure: { code: 'STORE_IO', context: { operation: 'list', problem: 'down' } } }),
+    list: async () => fail('STORE_IO', { operation: 'list', problem: 'down' }),
   })
   expect(await readAll(down, InClusterIPPool)).toMatchObject({ failure: { code: 'STORE_IO' } })
 })

@@ -2,7 +2,7 @@
 // What can be asked for, and what is answered: tsx docs/examples/blocks/requests.ts
 import { Address, Prefix } from 'ipam-kit/cidr'
 import { IPBlock, IPDomain, IPPool } from 'ipam-kit/crd/ipam-kit'
-import { describe, unwrap } from 'ipam-kit/errors'
+import { unwrap } from 'ipam-kit/errors'
 import { allocate, blocksOperator, KnownBlocks, release } from 'ipam-kit/provider/blocks'
 import { runTask, runUntilQuiet } from 'ipam-kit/run'
 import { memoryStore } from 'ipam-kit/store/memory'
@@ -41,7 +41,7 @@ async function ask(title: string, request: Omit<Parameters<typeof allocate>[0], 
   const uid = pod.replaceAll(' ', '-')
   const owner = { uid, name: `default/${uid}` }
   const ended = await runTask(allocate({ owner, ...request }, known), store, { now })
-  if (ended.kind !== 'done') throw new Error(describe(ended.failure))
+  if (ended.kind !== 'done') throw new Error(ended.failure.message)
   const { outcome } = ended
   const given = 'allocations' in outcome ? outcome.allocations : []
   const texts = given.map(({ prefix, count, address }) =>

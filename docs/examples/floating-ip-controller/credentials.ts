@@ -1,5 +1,4 @@
 import { type KindInfo, type KubeObject, type LabelSelector, matchesLabels } from 'ipam-kit/crd/meta'
-import { describe } from 'ipam-kit/errors'
 import type { ExternalResult } from 'ipam-kit/plan'
 import type { CloudIdentity } from 'ipam-kit/provider/openstack'
 import type { Store } from 'ipam-kit/store'
@@ -107,7 +106,7 @@ export class Credentials {
     place: { readonly namespace?: string; readonly name: string },
   ): Promise<ExternalResult<KubeObject>> {
     const found = await this.#options.store.get({ apiVersion, kind, ...place })
-    return found.ok ? found : notReady(describe(found.failure))
+    return found.ok ? found : notReady(found.failure.message)
   }
 }
 

@@ -1,7 +1,6 @@
 import { once } from 'node:events'
 import { hostname } from 'node:os'
 import { formatRef, type KindInfo } from 'ipam-kit/crd/meta'
-import { describe } from 'ipam-kit/errors'
 import { now, timers, uid } from 'ipam-kit/node'
 import type { Outcome, Planner } from 'ipam-kit/plan'
 import { ControllerMetrics, prometheusText } from 'ipam-kit/render'
@@ -194,7 +193,7 @@ class Run {
       renewDeadlineSeconds,
       retryPeriodSeconds,
       writeTimeoutSeconds,
-      onProblem: (failure) => problems.add(`lease: ${describe(failure)}`),
+      onProblem: (failure) => problems.add(`lease: ${failure.message}`),
     })
     void stopped.then(() => election.stop())
     if ((await election.run((term) => this.#lead(store, term))) === 'lost') process.exitCode = 1
@@ -212,7 +211,7 @@ class Run {
       now,
       uid,
       onProblem: (failure, about) =>
-        problems.add(`no event about ${formatRef(about)}: ${describe(failure)}`, [about.name]),
+        problems.add(`no event about ${formatRef(about)}: ${failure.message}`, [about.name]),
     })
     const { planners, figures, controller: more } = this.#work
     const metrics = this.#metrics

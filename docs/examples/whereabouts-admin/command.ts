@@ -1,5 +1,4 @@
 import type { KindInfo } from 'ipam-kit/crd/meta'
-import { describe } from 'ipam-kit/errors'
 import { explain, type Outcome, type Task } from 'ipam-kit/plan'
 import { runTask } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
@@ -64,7 +63,7 @@ export async function runShown<O extends Outcome>(
     },
   })
   if (result.kind === 'done') return { outcome: result.outcome }
-  print(describe(result.failure))
+  print(result.failure.message)
   const isSlow = result.kind === 'unsettled' || result.failure.code === 'STORE_CONFLICT'
   return { exit: isSlow ? 4 : 1 }
 }

@@ -1,7 +1,6 @@
 import type { IPPool } from 'ipam-kit/crd/ipam-kit'
 import type { KubeObject } from 'ipam-kit/crd/meta'
 import { ipamOfType, NetworkAttachmentDefinition, readNetworkConfig } from 'ipam-kit/crd/multinet'
-import { describe } from 'ipam-kit/errors'
 import { readWhereaboutsConfig, type WhereaboutsConfig } from 'ipam-kit/provider/whereabouts'
 import { BLOCK_IPAM_TYPE, poolsOf, readBlockNetwork } from 'ipam-kit/provider/whereabouts-blocks'
 
@@ -43,18 +42,18 @@ export function unreadIn({ problems }: Networks, skipped: readonly string[] = []
 
 function readDefinition(object: KubeObject): Omit<Network, 'definition'> | string | undefined {
   const definition = NetworkAttachmentDefinition.safeParse(object)
-  if (!definition.ok) return describe(definition.failure)
+  if (!definition.ok) return definition.failure.message
   const { config: text = '' } = definition.value.spec ?? {}
   if (text === '') return 'its configuration is in a file of the Nodes'
   const chain = readNetworkConfig(text)
-  if (!chain.ok) return describe(chain.failure)
+  if (!chain.ok) return chain.failure.message
   if (ipamOfType(chain.value, 'whereabouts').length > 0) {
     const read = readWhereaboutsConfig(text)
-    return read.ok ? networkOf('whereabouts', read.value) : describe(read.failure)
+    return read.ok ? networkOf('whereabouts', read.value) : read.failure.message
   }
   if (ipamOfType(chain.value, BLOCK_IPAM_TYPE).length === 0) return undefined
   const read = readBlockNetwork(text)
-  if (!read.ok) return describe(read.failure)
+  if (!read.ok) return read.failure.message
   // a network that names its pools has no range
   return read.value.pools.length > 0 ? undefined : networkOf(BLOCK_IPAM_TYPE, read.value.config)
 }

@@ -1,5 +1,4 @@
 import { formatRef, refOf } from 'ipam-kit/crd/meta'
-import { describe } from 'ipam-kit/errors'
 import type { Cluster } from './cluster.js'
 import type { Exit, Place } from './command.js'
 import { planOf } from './upgrade-plan.js'
@@ -20,7 +19,7 @@ export async function createTargets({ store, print }: Place, cluster: Cluster, p
     if (found.ok) continue
     const made = await store.create(object)
     if (!made.ok && made.failure.code !== 'STORE_ALREADY_EXISTS') {
-      print(describe(made.failure))
+      print(made.failure.message)
       return 1
     }
     created++

@@ -1,5 +1,7 @@
 import { assertBytes, isBytes, notBytes } from '../../cidr/internal.js'
-import { fail, type Result, unwrap } from '../../errors/index.js'
+import { MALFORMED_BYTES } from '../../errors/definitions.js'
+import { failWith } from '../../errors/failure.js'
+import { type Result, unwrap } from '../../errors/index.js'
 import { refuseIn } from '../../errors/refuse.js'
 import { firstDifference } from '../util/state-codec.js'
 import { Pool } from './pool.js'
@@ -56,7 +58,7 @@ export class AddressPool extends Pool {
 
   /** As {@link decode}, with the failure as a value. */
   static safeDecode(bytes: Uint8Array): Result<AddressPool, 'MALFORMED_BYTES'> {
-    if (!isBytes(bytes)) return fail('MALFORMED_BYTES', notBytes('a pool of addresses', bytes))
+    if (!isBytes(bytes)) return failWith(MALFORMED_BYTES, notBytes('a pool of addresses', bytes))
     const stored = decodePool(bytes)
     if (!stored.ok) return stored
     const pool = new AddressPool(stored.value.spec)

@@ -1,7 +1,9 @@
 import type { Address } from '../../cidr/index.js'
 import * as Addresses from '../../cidr/nouns/address.js'
 import * as Sets from '../../cidr/nouns/range-set.js'
-import { fail, isIpamError, type Result } from '../../errors/index.js'
+import { MALFORMED_BYTES } from '../../errors/definitions.js'
+import { failWith } from '../../errors/failure.js'
+import { isIpamError, type Result } from '../../errors/index.js'
 import { type Hold, ownerId } from '../request.js'
 import type { Strategy } from '../strategy.js'
 import { StateReader, StateWriter, TWICE } from '../util/state-codec.js'
@@ -79,19 +81,19 @@ export function decodePool(bytes: Uint8Array): Result<StoredPool, 'MALFORMED_BYT
   const releases = from.list((nth) => from.released(nth + 1))
   from.refuseTwins(holds, releases)
   if (from.rest().length > 0) from.refuse(from.position, 'more than a pool')
-  if (from.problem !== undefined) return fail('MALFORMED_BYTES', { what: WHAT, ...from.problem })
+  if (from.problem !== undefined) return failWith(MALFORMED_BYTES, { what: WHAT, ...from.problem })
   // the state of the random numbers replaces the seed
   const strategy = (kind === 'random' ? { kind, seed: 0 } : { kind }) as Strategy
   const options = { strategy, staticBand, cooldownSeconds, holdSeconds, preallocated }
   const spec: AddressPoolSpec = { ranges: Sets.union(available, kept), exclude: kept, ...options }
   const problem = problemOf(spec)
-  if (problem !== undefined) return fail('MALFORMED_BYTES', { what: WHAT, position: strategyAt, problem })
+  if (problem !== undefined) return failWith(MALFORMED_BYTES, { what: WHAT, position: strategyAt, problem })
   return { ok: true, value: { spec, snapshot: { nowMs, holds, releases, draws, behind }, sequence } }
 }
 
 /** The failure for bytes that can be read, but are not as `encode` writes the pool. */
 export function notAsWritten(position: number): Result<never, 'MALFORMED_BYTES'> {
-  return fail('MALFORMED_BYTES', { what: WHAT, position, problem: 'not as a pool is written' })
+  return failWith(MALFORMED_BYTES, { what: WHAT, position, problem: 'not as a pool is written' })
 }
 
 /** The problem of a spec that the constructor refuses. */

@@ -4,7 +4,9 @@ import * as Address from '../../cidr/nouns/address.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
 import * as Sets from '../../cidr/nouns/range-set.js'
 import { check } from '../../errors/check.js'
-import { fail, type Result, unwrap } from '../../errors/index.js'
+import { MALFORMED_BYTES } from '../../errors/definitions.js'
+import { failWith } from '../../errors/failure.js'
+import { type Result, unwrap } from '../../errors/index.js'
 import { refuseIn } from '../../errors/refuse.js'
 import { HoldsByOwner, inOrder } from '../pool/holds-by-owner.js'
 import { assertOwner, MOST_COUNTED, type Owner, ownerId } from '../request.js'
@@ -96,7 +98,7 @@ export class PrefixAllocator {
 
   /** As {@link decode}, with the failure as a value. */
   static safeDecode(bytes: Uint8Array): Result<PrefixAllocator, 'MALFORMED_BYTES'> {
-    if (!isBytes(bytes)) return fail('MALFORMED_BYTES', notBytes('an allocator of prefixes', bytes))
+    if (!isBytes(bytes)) return failWith(MALFORMED_BYTES, notBytes('an allocator of prefixes', bytes))
     const stored = decodePrefixes(bytes)
     if (!stored.ok) return stored
     const { spec, cursor, sequence, holds } = stored.value

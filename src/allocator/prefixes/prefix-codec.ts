@@ -1,7 +1,9 @@
 import type { Address, Prefix } from '../../cidr/index.js'
 import * as Addresses from '../../cidr/nouns/address.js'
 import * as Prefixes from '../../cidr/nouns/prefix.js'
-import { fail, isIpamError, type Result } from '../../errors/index.js'
+import { MALFORMED_BYTES } from '../../errors/definitions.js'
+import { failWith } from '../../errors/failure.js'
+import { isIpamError, type Result } from '../../errors/index.js'
 import { ownerId } from '../request.js'
 import { StateReader, StateWriter, TWICE } from '../util/state-codec.js'
 import type { PrefixHold } from './prefix-request.js'
@@ -64,16 +66,16 @@ export function decodePrefixes(
   const holds = from.list(() => from.hold(sequence))
   from.refuseTwins(holds)
   if (from.rest().length > 0) from.refuse(from.position, 'more than an allocator')
-  if (from.problem !== undefined) return fail('MALFORMED_BYTES', { what: WHAT, ...from.problem })
+  if (from.problem !== undefined) return failWith(MALFORMED_BYTES, { what: WHAT, ...from.problem })
   const spec: PrefixAllocatorSpec = { ranges, family, childLength, strategy: { kind: kind ?? 'lowest' } }
   const problem = problemOf(spec)
-  if (problem !== undefined) return fail('MALFORMED_BYTES', { what: WHAT, position: familyAt, problem })
+  if (problem !== undefined) return failWith(MALFORMED_BYTES, { what: WHAT, position: familyAt, problem })
   return { ok: true, value: { spec, cursor, sequence, holds } }
 }
 
 /** The failure for bytes that can be read, but are not as `encode` writes the allocator. */
 export function notAsWritten(position: number): Result<never, 'MALFORMED_BYTES'> {
-  return fail('MALFORMED_BYTES', { what: WHAT, position, problem: 'not as an allocator is written' })
+  return failWith(MALFORMED_BYTES, { what: WHAT, position, problem: 'not as an allocator is written' })
 }
 
 /** The problem of a spec that the constructor refuses. */

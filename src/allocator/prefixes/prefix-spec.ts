@@ -2,6 +2,7 @@ import type { Family } from '../../cidr/index.js'
 import * as Address from '../../cidr/nouns/address.js'
 import * as Sets from '../../cidr/nouns/range-set.js'
 import { check, type KindOf } from '../../errors/check.js'
+import { FAMILY_MISMATCH } from '../../errors/definitions.js'
 import { ipamError } from '../../errors/failure.js'
 import { refuseIn } from '../../errors/refuse.js'
 import { rangesOf } from '../ranges-given.js'
@@ -71,5 +72,5 @@ function familyOf({ v4, v6 }: RangeSet, wanted: Family | undefined): Family {
 }
 
 function refuseFamilies(left: string, right: string): never {
-  throw ipamError('FAMILY_MISMATCH', { left, right })
+  throw ipamError(FAMILY_MISMATCH, { left, right })
 }

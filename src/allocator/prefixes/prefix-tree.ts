@@ -4,6 +4,7 @@ import * as Address from '../../cidr/nouns/address.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
 import * as RangeSet from '../../cidr/nouns/range-set.js'
 import { check } from '../../errors/check.js'
+import { FAMILY_MISMATCH } from '../../errors/definitions.js'
 import { ipamError } from '../../errors/failure.js'
 import { STRIDE } from './leaf-blocks.js'
 import { PrefixBuddies } from './prefix-buddies.js'
@@ -67,7 +68,7 @@ export class PrefixTree {
     const first = prefixes[0]?.address
     const last = prefixes.at(-1)
     if (first !== undefined && last !== undefined && first.family !== last.address.family) {
-      throw ipamError('FAMILY_MISMATCH', { left: Address.format(first), right: Address.format(last.address) })
+      throw ipamError(FAMILY_MISMATCH, { left: Address.format(first), right: Address.format(last.address) })
     }
     this.family = first?.family ?? options.family ?? 6
     this.bits = Address.bitsOf(this.family)
@@ -205,7 +206,7 @@ export class PrefixTree {
   }
 
   #refuse(address: Address): never {
-    throw ipamError('FAMILY_MISMATCH', { left: `a tree of IPv${this.family}`, right: Address.format(address) })
+    throw ipamError(FAMILY_MISMATCH, { left: `a tree of IPv${this.family}`, right: Address.format(address) })
   }
 
   #assertLength(length: number): void {

@@ -1,6 +1,8 @@
 import { fromBase64, toBase64 } from '../../bytes/platform.js'
 import { ByteReader, ByteWriter, sealed } from '../../bytes/varints.js'
-import { fail, type Result } from '../../errors/index.js'
+import { MALFORMED_BYTES } from '../../errors/definitions.js'
+import { failWith } from '../../errors/failure.js'
+import type { Result } from '../../errors/index.js'
 import { popCount } from '../util/bits.js'
 import type { SlotRange } from './slots.js'
 
@@ -61,13 +63,13 @@ export function decodeBitmap(bytes: Uint8Array, maxSize: number): Result<StoredB
   if (form === BITS && reader.problem === undefined) {
     const stored = wordsOf(reader.rest(), size, reader.position)
     if (!stored.ok || shorterRanges(byteCount, stored.value.words) === undefined) return stored
-    return fail('MALFORMED_BYTES', { what: WHAT, position: 1, problem: LONGER })
+    return failWith(MALFORMED_BYTES, { what: WHAT, position: 1, problem: LONGER })
   }
   const isShorter = reader.rest().length < byteCount
   const ranges = readRanges(reader, size)
   if (reader.rest().length > 0) reader.refuse(reader.position, 'more than a bitmap')
   if (!isShorter || !mayBeShorter(ranges.length, byteCount)) reader.refuse(1, LONGER)
-  if (reader.problem !== undefined) return fail('MALFORMED_BYTES', { what: WHAT, ...reader.problem })
+  if (reader.problem !== undefined) return failWith(MALFORMED_BYTES, { what: WHAT, ...reader.problem })
   return { ok: true, value: { size, ranges } }
 }
 
@@ -81,12 +83,12 @@ export function bitmapFromBase64(size: number, text: string): Result<StoredBitma
   const length = Math.ceil(byteCount / 3) * 4
   if (text.length !== length) {
     const problem = `${text.length} characters of Base64, and ${size} slots need ${length}`
-    return fail('MALFORMED_BYTES', { what: WHAT, position: Math.min(text.length, length), problem })
+    return failWith(MALFORMED_BYTES, { what: WHAT, position: Math.min(text.length, length), problem })
   }
   const bytes = fromBase64(text)
   if (bytes?.length === byteCount) return wordsOf(bytes, size, 0)
   const position = wrongAt(text, Math.ceil((byteCount * 8) / 6))
-  return fail('MALFORMED_BYTES', { what: WHAT, position, problem: 'no digit of Base64' })
+  return failWith(MALFORMED_BYTES, { what: WHAT, position, problem: 'no digit of Base64' })
 }
 
 /** The position of the first wrong character of a Base64 text with `digits` digits and padding. */
@@ -102,11 +104,11 @@ function wordsOf(bytes: Uint8Array, size: number, offset: number): Result<Stored
   const byteCount = Math.ceil(size / 8)
   if (bytes.length !== byteCount) {
     const problem = `${bytes.length} bytes of bits, and ${size} slots need ${byteCount}`
-    return fail('MALFORMED_BYTES', { what: WHAT, position: offset + Math.min(bytes.length, byteCount), problem })
+    return failWith(MALFORMED_BYTES, { what: WHAT, position: offset + Math.min(bytes.length, byteCount), problem })
   }
   const rest = size & 7
   if (rest > 0 && bytes[byteCount - 1]! >>> rest !== 0) {
-    return fail('MALFORMED_BYTES', {
+    return failWith(MALFORMED_BYTES, {
       what: WHAT,
       position: offset + byteCount - 1,
       problem: 'bits behind the last slot',

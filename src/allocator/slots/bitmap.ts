@@ -1,6 +1,8 @@
 import { assertBytes, isBytes, notBytes } from '../../cidr/internal.js'
 import { check } from '../../errors/check.js'
-import { fail, type Result, unwrap } from '../../errors/index.js'
+import { MALFORMED_BYTES } from '../../errors/definitions.js'
+import { failWith } from '../../errors/failure.js'
+import { type Result, unwrap } from '../../errors/index.js'
 import { refuseIn, shown } from '../../errors/refuse.js'
 import {
   bitsBetween,
@@ -343,7 +345,7 @@ export class Bitmap implements Slots {
    * !result.ok && result.failure.context.problem // 'version 1, expected 2'
    */
   static safeDecode(bytes: Uint8Array): Result<Bitmap, 'MALFORMED_BYTES'> {
-    if (!isBytes(bytes)) return fail('MALFORMED_BYTES', notBytes('a bitmap', bytes))
+    if (!isBytes(bytes)) return failWith(MALFORMED_BYTES, notBytes('a bitmap', bytes))
     return restored(decodeBitmap(bytes, MAX_SIZE))
   }
 
@@ -386,7 +388,7 @@ export class Bitmap implements Slots {
   static safeFromBase64(size: number, text: string): Result<Bitmap, 'MALFORMED_BYTES'> {
     assertWithin('Bitmap.safeFromBase64', 'size', size, 0, MAX_SIZE)
     if (typeof text !== 'string') {
-      return fail('MALFORMED_BYTES', { what: 'a bitmap', position: 0, problem: `${shown(text)}, expected a text` })
+      return failWith(MALFORMED_BYTES, { what: 'a bitmap', position: 0, problem: `${shown(text)}, expected a text` })
     }
     return restored(bitmapFromBase64(size, text))
   }

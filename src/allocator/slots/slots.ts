@@ -1,4 +1,5 @@
 import { check, type KindOf } from '../../errors/check.js'
+import { INDEX_OUT_OF_RANGE } from '../../errors/definitions.js'
 import { ipamError } from '../../errors/failure.js'
 import { refuse, shown } from '../../errors/refuse.js'
 
@@ -73,7 +74,7 @@ export interface Slots {
 /** @throws IpamError `INDEX_OUT_OF_RANGE` unless `index` is a whole number from 0 to size - 1 */
 export function assertIndex(index: number, size: number): void {
   if (!Number.isInteger(index) || index < 0 || index >= size) {
-    throw ipamError('INDEX_OUT_OF_RANGE', { index: shown(index), size: String(size) })
+    throw ipamError(INDEX_OUT_OF_RANGE, { index: shown(index), size: String(size) })
   }
 }
 

@@ -1,4 +1,5 @@
 import { Address4 as Peer4, Address6 as Peer6 } from 'ip-address'
+import { INVARIANT_BROKEN } from '../../errors/definitions.js'
 import { ipamError } from '../../errors/failure.js'
 import { format, fromBigInt, parse } from '../nouns/address-core.js'
 import { format as formatPrefix, type Prefix } from '../nouns/prefix-core.js'
@@ -75,7 +76,7 @@ export function fromNat64(address: Address6, prefix: Prefix): Address4 {
 /** IPv4 text of the package, read as strictly as that of a caller. */
 function address4(text: string): Address4 {
   const address = parse(text)
-  if (address.family !== 4) throw ipamError('INVARIANT_BROKEN', { what: 'IPv6 in the place of IPv4' })
+  if (address.family !== 4) throw ipamError(INVARIANT_BROKEN, { what: 'IPv6 in the place of IPv4' })
   return address
 }
 
@@ -88,6 +89,6 @@ function ask<T>(what: string, question: () => T): T {
     return question()
   } catch {
     // its error stays here: it repeats its input, and may be made of HTML
-    throw ipamError('INVARIANT_BROKEN', { what: `ip-address does not read ${what}` })
+    throw ipamError(INVARIANT_BROKEN, { what: `ip-address does not read ${what}` })
   }
 }

@@ -1,3 +1,4 @@
+import { INVALID_ARGUMENT } from '../../errors/definitions.js'
 import { ipamError } from '../../errors/failure.js'
 import {
   assertPrefix as assertAnyPrefix,
@@ -69,7 +70,7 @@ function assertPrefix(of: string, prefix: Prefix): void {
   const { address, length } = prefix
   const isOfLength = length === 96 || (length >= 32 && length <= 64 && length % 8 === 0)
   if (address.family === 6 && isOfLength && !(length === 96 && hasReservedBits(address))) return
-  throw ipamError('INVALID_ARGUMENT', {
+  throw ipamError(INVALID_ARGUMENT, {
     function: of,
     argument: 'prefix',
     expected: 'an IPv6 prefix of 32, 40, 48, 56, 64 or 96 bits, bits 64 to 71 zero',

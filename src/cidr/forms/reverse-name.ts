@@ -1,4 +1,6 @@
-import { fail, type Result, unwrap } from '../../errors/index.js'
+import { MALFORMED_REVERSE_NAME } from '../../errors/definitions.js'
+import { failWith } from '../../errors/failure.js'
+import { type Result, unwrap } from '../../errors/index.js'
 import { refuse } from '../../errors/refuse.js'
 import { bitsOf } from '../nouns/address-core.js'
 import { reverseName } from '../nouns/address-forms.js'
@@ -37,9 +39,9 @@ export function parse(text: string): Prefix {
  * !result.ok && result.failure.context.problem // 'an octet with a leading zero'
  */
 export function safeParse(text: string): Result<Prefix, 'MALFORMED_REVERSE_NAME'> {
-  if (typeof text !== 'string') return fail('MALFORMED_REVERSE_NAME', notAText(text))
+  if (typeof text !== 'string') return failWith(MALFORMED_REVERSE_NAME, notAText(text))
   const scanned = scanReverseName(text)
-  if ('problem' in scanned) return fail('MALFORMED_REVERSE_NAME', { text, ...scanned })
+  if ('problem' in scanned) return failWith(MALFORMED_REVERSE_NAME, { text, ...scanned })
   return { ok: true, value: { address: addressOfName(scanned.full), length: scanned.length } }
 }
 

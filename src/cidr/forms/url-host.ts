@@ -1,4 +1,6 @@
-import { fail, type Result, unwrap } from '../../errors/index.js'
+import { MALFORMED_URL_HOST } from '../../errors/definitions.js'
+import { failWith } from '../../errors/failure.js'
+import { type Result, unwrap } from '../../errors/index.js'
 import { refuse } from '../../errors/refuse.js'
 import { format as formatAddress } from '../nouns/address-core.js'
 import type { Address } from '../nouns/types.js'
@@ -50,9 +52,9 @@ export function parse(text: string): UrlHost {
  * !result.ok && result.failure.context.name // 'api.example.com'
  */
 export function safeParse(text: string): Result<UrlHost, 'MALFORMED_URL_HOST'> {
-  if (typeof text !== 'string') return fail('MALFORMED_URL_HOST', notAText(text))
+  if (typeof text !== 'string') return failWith(MALFORMED_URL_HOST, notAText(text))
   const scanned = scanUrlHost(text)
-  return 'problem' in scanned ? fail('MALFORMED_URL_HOST', { text, ...scanned }) : { ok: true, value: scanned }
+  return 'problem' in scanned ? failWith(MALFORMED_URL_HOST, { text, ...scanned }) : { ok: true, value: scanned }
 }
 
 /**

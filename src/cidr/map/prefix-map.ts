@@ -1,3 +1,4 @@
+import { INVALID_ARGUMENT } from '../../errors/definitions.js'
 import { ipamError } from '../../errors/failure.js'
 import { maskWord, type Prefix } from '../nouns/prefix-core.js'
 import type { Address, Address4, Address6 } from '../nouns/types.js'
@@ -346,7 +347,7 @@ const CALLS: { readonly [A in keyof typeof EXPECTED]?: string } = {
 function invalid(of: string, argument: keyof typeof EXPECTED, given: unknown): never {
   const call = typeof given === 'string' ? CALLS[argument] : undefined
   const context = { function: of, argument, expected: EXPECTED[argument], got: partsOf(given) }
-  throw ipamError('INVALID_ARGUMENT', call === undefined ? context : { ...context, call })
+  throw ipamError(INVALID_ARGUMENT, call === undefined ? context : { ...context, call })
 }
 
 /**

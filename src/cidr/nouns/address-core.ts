@@ -1,5 +1,6 @@
-import { ipamError } from '../../errors/failure.js'
-import { type Failure, fail, type Result, unwrap } from '../../errors/index.js'
+import { ADDRESS_OUT_OF_RANGE, FAMILY_MISMATCH, MALFORMED_ADDRESS } from '../../errors/definitions.js'
+import { failWith, ipamError } from '../../errors/failure.js'
+import { type Failure, type Result, unwrap } from '../../errors/index.js'
 import { refuseIn } from '../../errors/refuse.js'
 import { assertAddress, assertFamily, assertText, assertWhole, isWord, notAText, shown } from '../text/checks.js'
 import { problems } from '../text/parse-errors.js'
@@ -43,7 +44,7 @@ export function safeParse(text: string, options?: TextOptions): Result<Address, 
     const address = readAddress(text, 0, text.length)
     if (address !== undefined) return { ok: true, value: address }
   }
-  return typeof text === 'string' ? addressOf(text, options) : fail('MALFORMED_ADDRESS', notAText(text))
+  return typeof text === 'string' ? addressOf(text, options) : failWith(MALFORMED_ADDRESS, notAText(text))
 }
 
 /**
@@ -255,7 +256,7 @@ export function add(address: Address, offset: bigint | number): Address {
 export function distance(from: Address, to: Address): bigint {
   assertAddress('Address.distance', 'from', from)
   assertAddress('Address.distance', 'to', to)
-  if (from.family !== to.family) throw ipamError('FAMILY_MISMATCH', { left: format(from), right: format(to) })
+  if (from.family !== to.family) throw ipamError(FAMILY_MISMATCH, { left: format(from), right: format(to) })
   return toBigInt(to) - toBigInt(from)
 }
 
@@ -291,7 +292,7 @@ function addNumber(address: Address, offset: number): Address {
 }
 
 function outOfRange(address: Address, offset: number | bigint) {
-  return ipamError('ADDRESS_OUT_OF_RANGE', { address: format(address), offset: shown(offset) })
+  return ipamError(ADDRESS_OUT_OF_RANGE, { address: format(address), offset: shown(offset) })
 }
 
 const WORDS = 2 ** 32

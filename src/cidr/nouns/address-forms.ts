@@ -1,3 +1,4 @@
+import { MALFORMED_BYTES } from '../../errors/definitions.js'
 import { ipamError } from '../../errors/failure.js'
 import { assertAddress, assertBytes, assertIPv4 } from '../text/checks.js'
 import { withoutMapping } from '../text/profile.js'
@@ -27,7 +28,7 @@ export function toBytes(address: Address): Uint8Array {
 export function fromBytes(bytes: Uint8Array): Address {
   assertBytes('Address.fromBytes', bytes)
   if (bytes.length !== 4 && bytes.length !== 16) {
-    throw ipamError('MALFORMED_BYTES', {
+    throw ipamError(MALFORMED_BYTES, {
       what: 'an address',
       position: Math.min(bytes.length, 16),
       problem: `${bytes.length} bytes, expected 4 or 16`,

@@ -1,4 +1,6 @@
-import { fail, type Result, unwrap } from '../../errors/index.js'
+import { MALFORMED_PREFIX } from '../../errors/definitions.js'
+import { failWith } from '../../errors/failure.js'
+import { type Result, unwrap } from '../../errors/index.js'
 import { refuseIn, wrongArgument } from '../../errors/refuse.js'
 import { assertAddress, assertLength, assertText, isAddress, isWord, notAText } from '../text/checks.js'
 import { flatText, writeCharacter, writeDotted, writeLength } from '../text/flat-text.js'
@@ -86,7 +88,7 @@ export function parse(text: string, options?: PrefixTextOptions): Prefix {
 export function safeParse(text: string, options?: PrefixTextOptions): Result<Prefix, 'MALFORMED_PREFIX'> {
   const prefix = typeof text === 'string' && isStrict(options) ? readPrefix(text) : undefined
   if (prefix !== undefined) return { ok: true, value: prefix }
-  return typeof text === 'string' ? prefixOf(text, options) : fail('MALFORMED_PREFIX', notAText(text))
+  return typeof text === 'string' ? prefixOf(text, options) : failWith(MALFORMED_PREFIX, notAText(text))
 }
 
 /**
@@ -242,7 +244,7 @@ export function prefixOf(text: string, options: PrefixTextOptions = {}): Result<
   const read = plainText(text, profile)
   const scanned = scanPrefix(read.text)
   const wrong = (position: number, problem: string, suggestion?: string) =>
-    fail('MALFORMED_PREFIX', { text, position, problem, ...(suggestion === undefined ? {} : { suggestion }) })
+    failWith(MALFORMED_PREFIX, { text, position, problem, ...(suggestion === undefined ? {} : { suggestion }) })
   if ('problem' in scanned) {
     // leading zeros are decimal in a field of Kubernetes, as far as it takes them
     const plain = isOfField ? scanPrefix(plainText(text, 'k8s-legacy-read').text) : scanned

@@ -1,3 +1,4 @@
+import { MALFORMED_BYTES } from '../../errors/definitions.js'
 import { ipamError } from '../../errors/failure.js'
 import { assertBytes, assertLength, toIndex } from '../text/checks.js'
 import * as Address from './address-core.js'
@@ -204,12 +205,12 @@ export function fromBytes(bytes: Uint8Array): Prefix {
   const what = 'a prefix'
   if (bytes.length !== 5 && bytes.length !== 17) {
     const problem = `${bytes.length} bytes, expected 5 or 17`
-    throw ipamError('MALFORMED_BYTES', { what, position: Math.min(bytes.length, 17), problem })
+    throw ipamError(MALFORMED_BYTES, { what, position: Math.min(bytes.length, 17), problem })
   }
   const family = bytes.length === 5 ? 4 : 6
   const length = bytes[0]!
   if (length > Address.bitsOf(family)) {
-    throw ipamError('MALFORMED_BYTES', { what, position: 0, problem: `a length of ${length}` })
+    throw ipamError(MALFORMED_BYTES, { what, position: 0, problem: `a length of ${length}` })
   }
   return { address: readBytes(bytes, 1, family), length }
 }

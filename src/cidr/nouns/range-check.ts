@@ -1,3 +1,4 @@
+import { FAMILY_MISMATCH, INVALID_RANGE } from '../../errors/definitions.js'
 import { ipamError } from '../../errors/failure.js'
 import { wrongArgument } from '../../errors/refuse.js'
 import { assertAddress } from '../text/checks.js'
@@ -12,10 +13,10 @@ export function assertEnds(of: string, first: Address.Address, last: Address.Add
   assertAddress(of, 'first', first)
   assertAddress(of, 'last', last)
   if (first.family !== last.family) {
-    throw ipamError('FAMILY_MISMATCH', { left: Address.format(first), right: Address.format(last) })
+    throw ipamError(FAMILY_MISMATCH, { left: Address.format(first), right: Address.format(last) })
   }
   if (Address.compare(first, last) > 0) {
-    throw ipamError('INVALID_RANGE', { first: Address.format(first), last: Address.format(last) })
+    throw ipamError(INVALID_RANGE, { first: Address.format(first), last: Address.format(last) })
   }
 }
 

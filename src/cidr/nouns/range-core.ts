@@ -1,4 +1,6 @@
-import { fail, type Result, unwrap } from '../../errors/index.js'
+import { MALFORMED_RANGE } from '../../errors/definitions.js'
+import { failWith } from '../../errors/failure.js'
+import { type Result, unwrap } from '../../errors/index.js'
 import { assertAddress, assertText, notAText } from '../text/checks.js'
 import { addressOf, knownOptions, oneOf, type TextOptions } from '../text/profile.js'
 import * as Address from './address-core.js'
@@ -76,7 +78,7 @@ export function parse(text: string, options: RangeTextOptions = {}): Range {
  */
 export function safeParse(text: string, options: RangeTextOptions = {}): Result<Range, 'MALFORMED_RANGE'> {
   assertRangeOptions('Range.parse', options)
-  if (typeof text !== 'string') return fail('MALFORMED_RANGE', notAText(text))
+  if (typeof text !== 'string') return failWith(MALFORMED_RANGE, notAText(text))
   const hyphen = hyphenOf(text, options)
   if (hyphen < 0) return malformed(text, -1 - hyphen, "no '-'")
   const first = addressOf(text.slice(0, endOfFirst(text, hyphen, options)), options)
@@ -121,7 +123,7 @@ export function safeParseInSubnet(
   options: RangeTextOptions = {},
 ): Result<SubnetRange, 'MALFORMED_RANGE'> {
   assertRangeOptions('Range.parse', options)
-  if (typeof text !== 'string') return fail('MALFORMED_RANGE', notAText(text))
+  if (typeof text !== 'string') return failWith(MALFORMED_RANGE, notAText(text))
   const hyphen = hyphenOf(text, options)
   if (hyphen < 0) return malformed(text, -1 - hyphen, "no '-'")
   const lastAt = startOfLast(text, hyphen, options)
@@ -238,7 +240,7 @@ function disorder(first: Address.Address, last: Address.Address): string | undef
 }
 
 function malformed(text: string, position: number, problem: string, suggestion?: string) {
-  return fail('MALFORMED_RANGE', { text, position, problem, ...(suggestion === undefined ? {} : { suggestion }) })
+  return failWith(MALFORMED_RANGE, { text, position, problem, ...(suggestion === undefined ? {} : { suggestion }) })
 }
 
 /** A range of which only the form of an end is wrong, in the accepted form. */

@@ -1,3 +1,4 @@
+import { MALFORMED_BYTES } from '../../errors/definitions.js'
 import { ipamError } from '../../errors/failure.js'
 import { blocks4, blocks6 } from '../set/decompose.js'
 import { assertBytes } from '../text/checks.js'
@@ -135,13 +136,13 @@ export function fromBytes(bytes: Uint8Array): Range {
   const what = 'a range'
   if (bytes.length !== 8 && bytes.length !== 32) {
     const problem = `${bytes.length} bytes, expected 8 or 32`
-    throw ipamError('MALFORMED_BYTES', { what, position: Math.min(bytes.length, 32), problem })
+    throw ipamError(MALFORMED_BYTES, { what, position: Math.min(bytes.length, 32), problem })
   }
   const family = bytes.length === 8 ? 4 : 6
   const half = bytes.length / 2
   const range: Range = { first: readBytes(bytes, 0, family), last: readBytes(bytes, half, family) }
   if (Address.compare(range.first, range.last) > 0) {
-    throw ipamError('MALFORMED_BYTES', { what, position: half, problem: 'the range ends before it begins' })
+    throw ipamError(MALFORMED_BYTES, { what, position: half, problem: 'the range ends before it begins' })
   }
   return range
 }

@@ -1,5 +1,7 @@
 import { ByteReader, ByteWriter } from '../../bytes/varints.js'
-import { fail, type Result, unwrap } from '../../errors/index.js'
+import { MALFORMED_BYTES } from '../../errors/definitions.js'
+import { failWith } from '../../errors/failure.js'
+import { type Result, unwrap } from '../../errors/index.js'
 import { assertBytes, isBytes, notBytes } from '../text/checks.js'
 import { assertSet, own, type RangeSet } from './range-set.js'
 import { none4, Ranges4 } from './ranges4.js'
@@ -50,11 +52,11 @@ export function decode(bytes: Uint8Array): RangeSet {
  * !result.ok && result.failure.context.problem // 'version 1, expected 2'
  */
 export function safeDecode(bytes: Uint8Array): Result<RangeSet, 'MALFORMED_BYTES'> {
-  if (!isBytes(bytes)) return fail('MALFORMED_BYTES', notBytes('a set of addresses', bytes))
+  if (!isBytes(bytes)) return failWith(MALFORMED_BYTES, notBytes('a set of addresses', bytes))
   const reader = new ByteReader(bytes, VERSION)
   const set = readSet(reader)
   if (reader.rest().length > 0) reader.refuse(reader.position, 'more than a set')
-  if (reader.problem !== undefined) return fail('MALFORMED_BYTES', { what: 'a set of addresses', ...reader.problem })
+  if (reader.problem !== undefined) return failWith(MALFORMED_BYTES, { what: 'a set of addresses', ...reader.problem })
   return { ok: true, value: set }
 }
 

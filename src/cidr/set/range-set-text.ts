@@ -1,4 +1,6 @@
-import { fail, type Result, unwrap } from '../../errors/index.js'
+import { MALFORMED_RANGE_SET_ENTRY } from '../../errors/definitions.js'
+import { failWith } from '../../errors/failure.js'
+import { type Result, unwrap } from '../../errors/index.js'
 import { refuseIn } from '../../errors/refuse.js'
 import * as Address from '../nouns/address-core.js'
 import * as Prefix from '../nouns/prefix-core.js'
@@ -45,7 +47,7 @@ export function safeParse(
   options: RangeSetTextOptions = {},
 ): Result<RangeSet, 'MALFORMED_RANGE_SET_ENTRY'> {
   if (!Array.isArray(entries)) {
-    return fail('MALFORMED_RANGE_SET_ENTRY', {
+    return failWith(MALFORMED_RANGE_SET_ENTRY, {
       text: shown(entries),
       position: 0,
       problem: 'not an array of texts',
@@ -59,12 +61,12 @@ export function safeParse(
     const text = entries[index]!
     if (typeof text !== 'string') {
       // parsed JSON may contain any value
-      return fail('MALFORMED_RANGE_SET_ENTRY', { ...notAText(text), index })
+      return failWith(MALFORMED_RANGE_SET_ENTRY, { ...notAText(text), index })
     }
     if (strict && addPlain(text, spans)) continue
     const entry = safeParseEntry(text, options)
     if (!entry.ok) {
-      return fail('MALFORMED_RANGE_SET_ENTRY', { ...entry.failure.context, text, index })
+      return failWith(MALFORMED_RANGE_SET_ENTRY, { ...entry.failure.context, text, index })
     }
     spans.addOrdered(entry.value.first, entry.value.last)
   }

@@ -1,3 +1,4 @@
+import { INDEX_OUT_OF_RANGE, INVALID_ARGUMENT, INVALID_PREFIX_LENGTH } from '../../errors/definitions.js'
 import { ipamError } from '../../errors/failure.js'
 import { kindOf, refuseIn, shown, wrongArgument } from '../../errors/refuse.js'
 import type { Address, Address4 } from '../nouns/types.js'
@@ -68,7 +69,7 @@ export function assertIPv4(of: string, argument: string, address: unknown): asse
   assertAddress(of, argument, address)
   if (address.family === 4) return
   const context = { function: of, argument, expected: 'an IPv4 address', got: 'an IPv6 address' }
-  throw ipamError('INVALID_ARGUMENT', context)
+  throw ipamError(INVALID_ARGUMENT, context)
 }
 
 export function notAnAddress(of: string, argument: string, given: unknown) {
@@ -106,7 +107,7 @@ export function tagOf(value: unknown): string {
  */
 export function assertLength(of: string, family: 4 | 6, length: number, min = 0, max = family === 4 ? 32 : 128): void {
   if (Number.isInteger(length) && length >= min && length <= max) return
-  if (typeof length === 'number') throw ipamError('INVALID_PREFIX_LENGTH', { length, ...(min > 0 ? { min } : {}), max })
+  if (typeof length === 'number') throw ipamError(INVALID_PREFIX_LENGTH, { length, ...(min > 0 ? { min } : {}), max })
   refuseIn(of, 'length', `a whole number from ${min} to ${max}`, length)
 }
 
@@ -118,6 +119,6 @@ export function assertLength(of: string, family: 4 | 6, length: number, min = 0,
 export function toIndex(of: string, index: bigint | number, size: bigint): bigint {
   assertWhole(of, 'index', index)
   const at = BigInt(index)
-  if (at < 0n || at >= size) throw ipamError('INDEX_OUT_OF_RANGE', { index: shown(index), size: String(size) })
+  if (at < 0n || at >= size) throw ipamError(INDEX_OUT_OF_RANGE, { index: shown(index), size: String(size) })
   return at
 }

@@ -1,3 +1,4 @@
+import { INVARIANT_BROKEN } from '../../errors/definitions.js'
 import { ipamError } from '../../errors/failure.js'
 
 /**
@@ -121,7 +122,7 @@ export function flatText(length: number): string {
     case 41: return String.fromCharCode(b[0]!, b[1]!, b[2]!, b[3]!, b[4]!, b[5]!, b[6]!, b[7]!, b[8]!, b[9]!, b[10]!, b[11]!, b[12]!, b[13]!, b[14]!, b[15]!, b[16]!, b[17]!, b[18]!, b[19]!, b[20]!, b[21]!, b[22]!, b[23]!, b[24]!, b[25]!, b[26]!, b[27]!, b[28]!, b[29]!, b[30]!, b[31]!, b[32]!, b[33]!, b[34]!, b[35]!, b[36]!, b[37]!, b[38]!, b[39]!, b[40]!)
     case 42: return String.fromCharCode(b[0]!, b[1]!, b[2]!, b[3]!, b[4]!, b[5]!, b[6]!, b[7]!, b[8]!, b[9]!, b[10]!, b[11]!, b[12]!, b[13]!, b[14]!, b[15]!, b[16]!, b[17]!, b[18]!, b[19]!, b[20]!, b[21]!, b[22]!, b[23]!, b[24]!, b[25]!, b[26]!, b[27]!, b[28]!, b[29]!, b[30]!, b[31]!, b[32]!, b[33]!, b[34]!, b[35]!, b[36]!, b[37]!, b[38]!, b[39]!, b[40]!, b[41]!)
     case 43: return String.fromCharCode(b[0]!, b[1]!, b[2]!, b[3]!, b[4]!, b[5]!, b[6]!, b[7]!, b[8]!, b[9]!, b[10]!, b[11]!, b[12]!, b[13]!, b[14]!, b[15]!, b[16]!, b[17]!, b[18]!, b[19]!, b[20]!, b[21]!, b[22]!, b[23]!, b[24]!, b[25]!, b[26]!, b[27]!, b[28]!, b[29]!, b[30]!, b[31]!, b[32]!, b[33]!, b[34]!, b[35]!, b[36]!, b[37]!, b[38]!, b[39]!, b[40]!, b[41]!, b[42]!)
-    default: throw ipamError('INVARIANT_BROKEN', { what: 'no flat text is that long' })
+    default: throw ipamError(INVARIANT_BROKEN, { what: 'no flat text is that long' })
   }
 }
 

@@ -1,4 +1,6 @@
-import { fail, type Result } from '../../errors/index.js'
+import { MALFORMED_ADDRESS } from '../../errors/definitions.js'
+import { failWith } from '../../errors/failure.js'
+import type { Result } from '../../errors/index.js'
 import { refuseIn } from '../../errors/refuse.js'
 import type { Address } from '../nouns/types.js'
 import { positionOf, problemOf } from './parse-errors.js'
@@ -97,7 +99,7 @@ export function addressOf(text: string, options: TextOptions = {}): Result<Addre
   const read = plainText(text, profile)
   const scanned = scanAddress(read.text, 0, read.text.length, zone)
   const wrong = (position: number, problem: string, suggestion?: string) =>
-    fail('MALFORMED_ADDRESS', { text, position, problem, ...(suggestion === undefined ? {} : { suggestion }) })
+    failWith(MALFORMED_ADDRESS, { text, position, problem, ...(suggestion === undefined ? {} : { suggestion }) })
   if (typeof scanned !== 'object') {
     const suggestion = isOfField ? withoutZeros(text, zone) : undefined
     return wrong(read.positionOf(positionOf(scanned)), problemOf(scanned).words, suggestion)

@@ -1,4 +1,6 @@
-import { fail, type Result, unwrap } from '../../errors/index.js'
+import { MALFORMED_ADDRESS } from '../../errors/definitions.js'
+import { failWith } from '../../errors/failure.js'
+import { type Result, unwrap } from '../../errors/index.js'
 import { refuseIn } from '../../errors/refuse.js'
 import type { Address } from '../nouns/types.js'
 import { assertAddress, assertText, notAText } from './checks.js'
@@ -36,10 +38,10 @@ export function parseZoned(text: string): ZonedAddress {
  * Address.safeParseZoned('10.0.0.1%eth0').ok // false
  */
 export function safeParseZoned(text: string): Result<ZonedAddress, 'MALFORMED_ADDRESS'> {
-  if (typeof text !== 'string') return fail('MALFORMED_ADDRESS', notAText(text))
+  if (typeof text !== 'string') return failWith(MALFORMED_ADDRESS, notAText(text))
   const scanned = scanAddress(text, 0, text.length, 'drop')
   if (typeof scanned !== 'object') {
-    return fail('MALFORMED_ADDRESS', { text, position: positionOf(scanned), problem: problemOf(scanned).words })
+    return failWith(MALFORMED_ADDRESS, { text, position: positionOf(scanned), problem: problemOf(scanned).words })
   }
   const percent = text.slice(0, ZONE_WITHIN).indexOf('%')
   return { ok: true, value: { address: scanned, zone: percent < 0 ? '' : text.slice(percent + 1) } }

@@ -1,5 +1,5 @@
 import * as Address from '../../cidr/nouns/address.js'
-import { describe, IpamError, type Result } from '../../errors/index.js'
+import { IpamError, type Result } from '../../errors/index.js'
 import {
   type Admission,
   type AdmissionRequest,
@@ -146,7 +146,7 @@ function admitConvertible(
   const comparing = oldObject === undefined ? '' : `failed to compare old and new ${model.info.kind} spec: `
   const problems = [oldObject ?? object, object].flatMap((each) => {
     const hub = hubOf(model, each)
-    return hub.ok ? [] : [`${comparing}${describe(hub.failure)}`]
+    return hub.ok ? [] : [`${comparing}${hub.failure.message}`]
   })
   const [problem] = problems
   if (problem === undefined) return allowed()
@@ -210,7 +210,7 @@ function claimErrors({ poolRef }: IPAddressSpec, lookup: ClaimLookup): readonly 
   ]
   if (lookup.kind === 'failed') return failed(lookup.problem)
   const claim = IPAddressClaim.safeParse(lookup.claim)
-  if (!claim.ok) return failed(describe(claim.failure))
+  if (!claim.ok) return failed(claim.failure.message)
   if (samePool(poolRef, claim.value.spec.poolRef)) return []
   const { name, kind, apiGroup } = poolRef
   const detail = 'the referenced pool is different from the pool referenced by the claim this address should fulfill'

@@ -5,7 +5,9 @@ import * as Prefix from '../../cidr/nouns/prefix.js'
 import * as Range from '../../cidr/nouns/range.js'
 import * as RangeSet from '../../cidr/nouns/range-set.js'
 import { check } from '../../errors/check.js'
-import { fail, type Result } from '../../errors/index.js'
+import { INVALID_POOL_SPEC } from '../../errors/definitions.js'
+import { failWith } from '../../errors/failure.js'
+import type { Result } from '../../errors/index.js'
 import type { IPAddressSpec } from '../cluster-api/ip-address.js'
 import { ADDRESS_SPEC, PREFIX_SPEC } from './kinds.js'
 import { DEFAULT_ALLOCATION_PREFIX_LENGTH } from './names.js'
@@ -199,7 +201,7 @@ export function inBothForms(range: Range.Range): readonly Range.Range[] {
 
 function strictly<S>({ space, problems }: SpaceReading<S>): Result<S, 'INVALID_POOL_SPEC'> {
   return space === undefined || problems.length > 0
-    ? fail('INVALID_POOL_SPEC', { problems })
+    ? failWith(INVALID_POOL_SPEC, { problems })
     : { ok: true, value: space }
 }
 

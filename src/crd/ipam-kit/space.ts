@@ -4,7 +4,9 @@ import * as Prefix from '../../cidr/nouns/prefix.js'
 import * as Range from '../../cidr/nouns/range.js'
 import * as RangeSet from '../../cidr/nouns/range-set.js'
 import { check, type KindOf } from '../../errors/check.js'
-import { fail, type Result } from '../../errors/index.js'
+import { INVALID_POOL_SPEC } from '../../errors/definitions.js'
+import { failWith } from '../../errors/failure.js'
+import type { Result } from '../../errors/index.js'
 import { type FieldError, formatFieldError, invalidField } from '../meta/field-error.js'
 import { isName } from './block-name.js'
 import type { FamilyGridPreferences } from './grid.js'
@@ -88,7 +90,7 @@ export function poolSpace(spec: IPPoolSpec, grids: PoolGrids = spec): Result<Poo
   const { space, errors } = readPoolSpace(spec, grids)
   return errors.length === 0
     ? { ok: true, value: space }
-    : fail('INVALID_POOL_SPEC', { problems: errors.map(formatFieldError) })
+    : failWith(INVALID_POOL_SPEC, { problems: errors.map(formatFieldError) })
 }
 
 /**

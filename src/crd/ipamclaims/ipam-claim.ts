@@ -2,7 +2,9 @@ import * as z from 'zod'
 import * as Address from '../../cidr/nouns/address.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
 import { check } from '../../errors/check.js'
-import { describe, fail, ok, type Result } from '../../errors/index.js'
+import { INVALID_OBJECT } from '../../errors/definitions.js'
+import { failWith } from '../../errors/failure.js'
+import { ok, type Result } from '../../errors/index.js'
 import { type CrdModel, defineCrdModel } from '../meta/crd-model.js'
 import { defined } from '../meta/json.js'
 import type { KubeObject } from '../meta/object.js'
@@ -186,7 +188,7 @@ export function requestedClaimAddresses(
   const issues = families.flatMap((family, index) =>
     families.indexOf(family) < index ? [{ path: `${path}[${index}]`, message: `a second IPv${family} address` }] : [],
   )
-  return issues.length === 0 ? read : fail('INVALID_OBJECT', { kind: 'IPAMClaim', name: claim.metadata.name, issues })
+  return issues.length === 0 ? read : failWith(INVALID_OBJECT, { kind: 'IPAMClaim', name: claim.metadata.name, issues })
 }
 
 function addressesOf(
@@ -198,7 +200,7 @@ function addressesOf(
   const issues = read.flatMap((each, index) =>
     typeof each === 'string' ? [{ path: `${path}[${index}]`, message: each }] : [],
   )
-  if (issues.length > 0) return fail('INVALID_OBJECT', { kind: 'IPAMClaim', name, issues })
+  if (issues.length > 0) return failWith(INVALID_OBJECT, { kind: 'IPAMClaim', name, issues })
   return ok(read as readonly ClaimAddress[])
 }
 
@@ -206,10 +208,10 @@ function addressesOf(
 function readAddress(text: string): ClaimAddress | string {
   if (text.includes('/')) {
     const prefix = Prefix.safeParse(text)
-    return prefix.ok ? { address: prefix.value.address, prefixLength: prefix.value.length } : describe(prefix.failure)
+    return prefix.ok ? { address: prefix.value.address, prefixLength: prefix.value.length } : prefix.failure.message
   }
   const address = Address.safeParse(text)
-  return address.ok ? { address: address.value } : describe(address.failure)
+  return address.ok ? { address: address.value } : address.failure.message
 }
 
 /**

@@ -1,5 +1,7 @@
 import { check, type KindOf } from '../../errors/check.js'
-import { fail, ok, type Result } from '../../errors/index.js'
+import { INVALID_CLAIM_NAME } from '../../errors/definitions.js'
+import { failWith } from '../../errors/failure.js'
+import { ok, type Result } from '../../errors/index.js'
 import { subdomainProblem } from '../meta/names.js'
 
 /** The only version. */
@@ -47,5 +49,5 @@ export function vmClaimName(parts: VMClaimNameParts): Result<string, 'INVALID_CL
   const runs = `${parts.vm}.${parts.network}`.toLowerCase().match(KEPT) ?? []
   const name = runs.join('.').slice(0, MAX_LENGTH)
   const problem = subdomainProblem(name)
-  return problem === undefined ? ok(name) : fail('INVALID_CLAIM_NAME', { name, problem })
+  return problem === undefined ? ok(name) : failWith(INVALID_CLAIM_NAME, { name, problem })
 }

@@ -1,4 +1,6 @@
-import { fail, type Result } from '../../errors/index.js'
+import { INVALID_CONVERSION } from '../../errors/definitions.js'
+import { failWith } from '../../errors/failure.js'
+import type { Result } from '../../errors/index.js'
 import { asObject, defined, type JsonObject, unlessEmpty } from './json.js'
 
 /**
@@ -14,7 +16,7 @@ export interface VersionConversion {
 
 /** The failure of a conversion, with its reason. */
 export function notConvertible(json: JsonObject, to: string, path: string, problem: string) {
-  return fail('INVALID_CONVERSION', { object: describeObject(json), to, path, problem })
+  return failWith(INVALID_CONVERSION, { object: describeObject(json), to, path, problem })
 }
 
 /** `Kind namespace/name` of a value that may be an object. */

@@ -1,6 +1,8 @@
 import type * as z from 'zod'
 import { check, type KindOf } from '../../errors/check.js'
-import { fail, type Result, unwrap } from '../../errors/index.js'
+import { OBJECT_KIND_MISMATCH } from '../../errors/definitions.js'
+import { failWith } from '../../errors/failure.js'
+import { type Result, unwrap } from '../../errors/index.js'
 import type { Conversion, VersionConversion } from './conversion.js'
 import type { FieldError } from './field-error.js'
 import { defineModel, knownObject, type Model, type ModelSpec } from './model.js'
@@ -165,7 +167,7 @@ export function defineCrdModel<T extends KubeObject>(spec: CrdModelSpec<T>): Crd
     const known = knownObject(json, info.kind, apiVersions)
     if (!known.ok) return known
     if (!apiVersions.includes(apiVersion)) {
-      return fail('OBJECT_KIND_MISMATCH', { expected: apiVersions.join(' or '), got: apiVersion })
+      return failWith(OBJECT_KIND_MISMATCH, { expected: apiVersions.join(' or '), got: apiVersion })
     }
     const { value } = known
     if (value.apiVersion === apiVersion) return { ok: true, value: value as unknown as KubeObject }

@@ -1,6 +1,8 @@
 import type * as z from 'zod'
 import { check } from '../../errors/check.js'
-import { describe, type Failure, fail, type Result, unwrap } from '../../errors/index.js'
+import { INVALID_OBJECT, OBJECT_KIND_MISMATCH } from '../../errors/definitions.js'
+import { failWith } from '../../errors/failure.js'
+import { type Failure, type Result, unwrap } from '../../errors/index.js'
 import { type Conversion, nameOf } from './conversion.js'
 import { type JsonObject, pathText, withoutNulls } from './json.js'
 import { groupOf, type KindInfo, type KubeObject } from './object.js'
@@ -80,7 +82,7 @@ export function defineModel<T extends KubeObject>(spec: ModelSpec<T>): Model<T> 
 function read<T extends KubeObject>(spec: ModelSpec<T>, reads: readonly string[], json: unknown): Reading<T> {
   const { info, schema } = spec
   const known = knownObject(json, info.kind, reads)
-  if (!known.ok) return refused(known.failure, [{ message: describe(known.failure) }])
+  if (!known.ok) return refused(known.failure, [{ message: known.failure.message }])
   const plain = withoutNulls(known.value)
   const convert = spec.converts?.[known.value.apiVersion]
   const stored = convert === undefined ? { ok: true as const, value: plain } : convert(plain)
@@ -101,7 +103,7 @@ function invalid(
   object: JsonObject,
   issues: Failure<'INVALID_OBJECT'>['context']['issues'],
 ): ReadFailure {
-  return fail('INVALID_OBJECT', { kind, name: nameOf(object), issues }).failure
+  return failWith(INVALID_OBJECT, { kind, name: nameOf(object), issues }).failure
 }
 
 function refused(failed: ReadFailure, issues: readonly StandardIssue[]): Reading<never> {
@@ -119,7 +121,7 @@ export function knownObject(
 ): Result<TypedJson, 'OBJECT_KIND_MISMATCH'> {
   if (isTyped(json) && json.kind === kind && apiVersions.includes(json.apiVersion)) return { ok: true, value: json }
   const got = isTyped(json) ? `${json.apiVersion} ${json.kind}` : describeJson(json)
-  return fail('OBJECT_KIND_MISMATCH', { expected: `${apiVersions.join(' or ')} ${kind}`, got })
+  return failWith(OBJECT_KIND_MISMATCH, { expected: `${apiVersions.join(' or ')} ${kind}`, got })
 }
 
 function isTyped(json: unknown): json is TypedJson {

@@ -1,7 +1,9 @@
 import * as z from 'zod'
 import type { Address } from '../../cidr/nouns/address.js'
 import { check } from '../../errors/check.js'
-import { fail, ok, type Result } from '../../errors/index.js'
+import { MALFORMED_NETWORK_SELECTION } from '../../errors/definitions.js'
+import { failWith } from '../../errors/failure.js'
+import { ok, type Result } from '../../errors/index.js'
 import type { JsonObject } from '../meta/json.js'
 import { labelProblem, subdomainProblem } from '../meta/names.js'
 import { NETWORKS_ANNOTATION } from './names.js'
@@ -86,7 +88,7 @@ function shortForm(annotation: string, namespace: string): SelectionResult {
     const start = position + (item.length - item.trimStart().length)
     const read = shortItem(item.trim())
     if (typeof read === 'string') {
-      return fail('MALFORMED_NETWORK_SELECTION', { text: annotation, position: start, problem: read })
+      return failWith(MALFORMED_NETWORK_SELECTION, { text: annotation, position: start, problem: read })
     }
     found.push({ ...NO_REQUESTS, ...read, namespace: read.namespace ?? namespace, stored: read })
     position += item.length + 1

@@ -1,7 +1,9 @@
 import * as z from 'zod'
 import * as Address from '../../cidr/nouns/address.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
-import { describe, fail, ok, type Result } from '../../errors/index.js'
+import { INVALID_OBJECT, MALFORMED_EMBEDDED_JSON } from '../../errors/definitions.js'
+import { failWith } from '../../errors/failure.js'
+import { ok, type Result } from '../../errors/index.js'
 import { type JsonObject, pathText, withoutNulls } from '../meta/json.js'
 
 /** An address of an interface, with the prefix length of its subnet where the text has one. */
@@ -25,11 +27,11 @@ const MAX_ISSUES = 100
  */
 export function readJson<T>(schema: z.ZodType<T>, text: string, what: string, name: string): TextResult<T> {
   const json = jsonOf(text)
-  if (json === undefined) return fail('MALFORMED_EMBEDDED_JSON', { what: `${what} ${name}`, text })
+  if (json === undefined) return failWith(MALFORMED_EMBEDDED_JSON, { what: `${what} ${name}`, text })
   const parsed = schema.safeParse(withoutNulls(json.value))
   if (parsed.success) return ok(parsed.data)
   const issues = parsed.error.issues.slice(0, MAX_ISSUES)
-  return fail('INVALID_OBJECT', {
+  return failWith(INVALID_OBJECT, {
     kind: what,
     name,
     issues: issues.map(({ path, message }) => ({ path: pathText(path), message })),
@@ -65,12 +67,12 @@ export const interfaceAddress: z.ZodType<InterfaceAddress> = z.string().transfor
   if (text.includes('/')) {
     const prefix = Prefix.safeParse(text)
     if (prefix.ok) return { address: prefix.value.address, prefixLength: prefix.value.length }
-    context.addIssue(describe(prefix.failure))
+    context.addIssue(prefix.failure.message)
     return z.NEVER
   }
   const address = Address.safeParse(text)
   if (address.ok) return { address: address.value }
-  context.addIssue(describe(address.failure))
+  context.addIssue(address.failure.message)
   return z.NEVER
 })
 

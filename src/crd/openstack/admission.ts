@@ -1,6 +1,5 @@
 import * as Address from '../../cidr/nouns/address.js'
 import type { Kind, KindOf } from '../../errors/check.js'
-import { describe } from '../../errors/index.js'
 import {
   type Admission,
   type AdmissionRequest,
@@ -87,7 +86,7 @@ function addressErrors(list: string, texts: readonly string[]): readonly FieldEr
   return texts.flatMap((text, index) => {
     const path = `${list}[${index}]`
     const parsed = Address.safeParse(text)
-    if (!parsed.ok) return [invalidField(path, text, `is not a valid IP address: ${describe(parsed.failure)}`)]
+    if (!parsed.ok) return [invalidField(path, text, `is not a valid IP address: ${parsed.failure.message}`)]
     const key = Address.format(Address.unmap(parsed.value))
     const first = places.get(key)
     if (first === undefined) {

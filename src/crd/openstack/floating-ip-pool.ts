@@ -1,4 +1,6 @@
-import { fail, ok, type Result } from '../../errors/index.js'
+import { INVALID_ARGUMENT } from '../../errors/definitions.js'
+import { failWith } from '../../errors/failure.js'
+import { ok, type Result } from '../../errors/index.js'
 import { type CrdModel, defineCrdModel } from '../meta/crd-model.js'
 import { type KubeObject, labelOf } from '../meta/object.js'
 import { readerOf } from '../meta/reader.js'
@@ -117,5 +119,5 @@ export function adoptByTagOf(pool: Pick<KubeObject, 'metadata'>): AnnotationResu
 }
 
 function unreadable(annotation: string, expected: string, got: unknown) {
-  return fail('INVALID_ARGUMENT', { argument: `metadata.annotations[${annotation}]`, expected, got: String(got) })
+  return failWith(INVALID_ARGUMENT, { argument: `metadata.annotations[${annotation}]`, expected, got: String(got) })
 }

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { describe, unwrap } from '../../errors/index.js'
+import { unwrap } from '../../errors/index.js'
 import { cause } from '../../errors/quote.js'
 import { describeObject } from '../meta/conversion.js'
 import type { CrdModel } from '../meta/crd-model.js'
@@ -78,7 +78,7 @@ function convertOne(
   const result = model.safeConvert(object, apiVersion)
   if (result.ok) return result
   const { failure } = result
-  const sentence = describe(failure)
+  const sentence = failure.message
   return {
     ok: false,
     problem: failure.code === 'INVALID_CONVERSION' ? sentence : `${describeObject(object)}: ${sentence}`,

@@ -1,5 +1,7 @@
 import * as z from 'zod'
-import { fail, type Result } from '../../errors/index.js'
+import { INVALID_OBJECT } from '../../errors/definitions.js'
+import { failWith } from '../../errors/failure.js'
+import type { Result } from '../../errors/index.js'
 import { pathText } from '../meta/json.js'
 import { knownObject } from '../meta/model.js'
 
@@ -20,5 +22,5 @@ export function requestOf<T>(
   const parsed = z.looseObject({ request }).safeParse(known.value)
   if (parsed.success) return { ok: true, value: parsed.data.request }
   const issues = parsed.error.issues.map((issue) => ({ path: pathText(issue.path), message: issue.message }))
-  return fail('INVALID_OBJECT', { kind, name: '', issues })
+  return failWith(INVALID_OBJECT, { kind, name: '', issues })
 }

@@ -1,7 +1,9 @@
 import { assertAddress } from '../../cidr/internal.js'
 import * as Address from '../../cidr/nouns/address.js'
 import { check, type KindOf } from '../../errors/check.js'
-import { fail, ok, type Result } from '../../errors/index.js'
+import { INVALID_OBJECT_NAME } from '../../errors/definitions.js'
+import { failWith } from '../../errors/failure.js'
+import { ok, type Result } from '../../errors/index.js'
 import { subdomainProblem } from '../meta/names.js'
 import { SHARED_LEASE } from './names.js'
 
@@ -191,7 +193,7 @@ function joined(...parts: readonly (string | undefined)[]): string {
 
 function checked(kind: string, name: string): NameResult {
   const problem = subdomainProblem(name)
-  return problem === undefined ? ok(name) : fail('INVALID_OBJECT_NAME', { kind, name, problem })
+  return problem === undefined ? ok(name) : failWith(INVALID_OBJECT_NAME, { kind, name, problem })
 }
 
 function addressPart(address: Address.Address): string {

@@ -2,7 +2,9 @@ import { assertAddress, assertPrefix } from '../../cidr/internal.js'
 import * as Address from '../../cidr/nouns/address.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
 import { check, type KindOf } from '../../errors/check.js'
-import { fail, ok, type Result } from '../../errors/index.js'
+import { INVALID_ROW_ADDRESS } from '../../errors/definitions.js'
+import { failWith } from '../../errors/failure.js'
+import { ok, type Result } from '../../errors/index.js'
 import { asObject, type JsonObject } from '../meta/json.js'
 import type { MergePatch } from '../meta/patch.js'
 import type { IPAllocation, IPPool } from './ip-pool.js'
@@ -216,7 +218,7 @@ export function rowKey(range: Prefix, address: Address.Address): Result<string, 
   assertPrefix('rowKey', 'range', range)
   assertAddress('rowKey', 'address', address)
   const none = (problem: string) =>
-    fail('INVALID_ROW_ADDRESS', { range: Prefix.format(range), address: Address.format(address), problem })
+    failWith(INVALID_ROW_ADDRESS, { range: Prefix.format(range), address: Address.format(address), problem })
   if (!Prefix.contains(range, address)) return none('it is outside of the range')
   const offset = Address.distance(range.address, address)
   if (offset < 0n) return none('it is below the address that the range is written with')

@@ -2,7 +2,6 @@ import { Cluster } from '../../crd/cluster-api/cluster.js'
 import { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import { IPAddressClaim } from '../../crd/cluster-api/ip-address-claim.js'
 import { formatRef, hasFinalizer, type KubeObject, refOf } from '../../crd/meta/object.js'
-import { describe } from '../../errors/index.js'
 import type { ParseResult } from '../../plan/cached-objects.js'
 import { modelWatch, type Watch } from '../../plan/index.js'
 import { salvage } from './address-object.js'
@@ -63,7 +62,7 @@ export function claimWatches(rules: ProviderRules): ClaimWatches {
 
 function parseClaim(object: KubeObject): ParseResult<IPAddressClaim> {
   const read = IPAddressClaim.safeParse(object)
-  if (!read.ok) return { ok: false, problem: describe(read.failure) }
+  if (!read.ok) return { ok: false, problem: read.failure.message }
   const { apiVersion } = IPAddressClaim.info
   if (object.apiVersion === apiVersion) return read
   // writes to a claim that is stored in an older version would be read back as something else
@@ -73,7 +72,7 @@ function parseClaim(object: KubeObject): ParseResult<IPAddressClaim> {
 function parseAddress(object: KubeObject, before: SeenAddress | undefined): ParseResult<SeenAddress> {
   const read = IPAddress.safeParse(object)
   const address = read.ok ? read.value : undefined
-  const problem = read.ok ? undefined : describe(read.failure)
+  const problem = read.ok ? undefined : read.failure.message
   if (address !== undefined && hasAddress(address)) {
     return { ok: true, value: { address, problem, held: [address], good: address } }
   }

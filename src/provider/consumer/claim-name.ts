@@ -1,6 +1,7 @@
 import { hashText } from '../../allocator/util/hashing.js'
 import { SUBDOMAIN_PATTERN } from '../../crd/meta/dns-names.js'
 import { check } from '../../errors/check.js'
+import { INVALID_CLAIM_NAME } from '../../errors/definitions.js'
 import { ipamError } from '../../errors/failure.js'
 import { refuse } from '../../errors/refuse.js'
 
@@ -45,7 +46,7 @@ const SUBDOMAIN = /* @__PURE__ */ new RegExp(SUBDOMAIN_PATTERN)
  */
 export function assertClaimName(name: string): void {
   const problem = nameProblem(name)
-  if (problem !== undefined) throw ipamError('INVALID_CLAIM_NAME', { name: String(name), problem })
+  if (problem !== undefined) throw ipamError(INVALID_CLAIM_NAME, { name: String(name), problem })
 }
 
 function nameProblem(name: unknown): string | undefined {

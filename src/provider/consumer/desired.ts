@@ -5,6 +5,7 @@ import { KIND_PATTERN, SUBDOMAIN_PATTERN } from '../../crd/meta/dns-names.js'
 import { asObject } from '../../crd/meta/json.js'
 import { formatRef, KUBE, type KubeObject, type OwnerReference, refOf } from '../../crd/meta/object.js'
 import { check, type KindOf } from '../../errors/check.js'
+import { CLAIM_NAME_CONFLICT, INVALID_ARGUMENT } from '../../errors/definitions.js'
 import { ipamError } from '../../errors/failure.js'
 import { type IpamError, isIpamError } from '../../errors/index.js'
 import { refuse } from '../../errors/refuse.js'
@@ -165,7 +166,7 @@ const POOL_FIELDS = [
 
 function invalidArgument(argument: string, expected: string, value: unknown): IpamError {
   const got = value === undefined || value === null ? 'none' : typeof value === 'string' ? value : JSON.stringify(value)
-  return ipamError('INVALID_ARGUMENT', { argument, expected, got })
+  return ipamError(INVALID_ARGUMENT, { argument, expected, got })
 }
 
 function desiredClaim(
@@ -244,5 +245,5 @@ function poolOf({ apiGroup, kind, name }: IPPoolReference, dialect: Dialect): IP
 
 function conflictOf(first: DesiredClaim, second: DesiredClaim): IpamError {
   const wanted = ({ deviceName, poolRef }: DesiredClaim) => `${formatRef(poolRef)} on device ${deviceName}`
-  return ipamError('CLAIM_NAME_CONFLICT', { name: first.name, first: wanted(first), second: wanted(second) })
+  return ipamError(CLAIM_NAME_CONFLICT, { name: first.name, first: wanted(first), second: wanted(second) })
 }

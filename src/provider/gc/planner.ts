@@ -1,6 +1,7 @@
 import type { StoreKind } from '../../crd/meta/model.js'
 import { infoOf, type KindInfo, kindKey } from '../../crd/meta/object.js'
 import { check, type KindOf } from '../../errors/check.js'
+import { INVALID_ARGUMENT } from '../../errors/definitions.js'
 import { ipamError } from '../../errors/failure.js'
 import { defineWithoutHoldings } from '../../plan/define-planner.js'
 import { byAge, type Delta, type Planner, type PlannerContext, type Watch } from '../../plan/index.js'
@@ -153,7 +154,7 @@ function isOfInterest(node: GraphNode | undefined): boolean {
 function readKinds(options: GcOptions): ReadonlyMap<string, KindInfo> {
   const kinds: unknown = options?.kinds
   const refuse = (expected: string, got: string) =>
-    ipamError('INVALID_ARGUMENT', { function: 'gcPlanner', argument: 'options.kinds', expected, got })
+    ipamError(INVALID_ARGUMENT, { function: 'gcPlanner', argument: 'options.kinds', expected, got })
   if (!Array.isArray(kinds) || kinds.length === 0) throw refuse('at least one kind', String(kinds))
   const known = new Map<string, KindInfo>()
   for (const kind of kinds as readonly StoreKind[]) {

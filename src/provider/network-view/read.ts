@@ -2,7 +2,6 @@ import type { Family } from '../../cidr/index.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
 import { nodeSubnets } from '../../crd/core/node-subnets.js'
 import type { ClusterCIDR } from '../../crd/node-ipam/cluster-cidr.js'
-import { describe } from '../../errors/index.js'
 import { quote } from '../../errors/quote.js'
 import type { Holding } from '../../plan/index.js'
 import type { NamedRanges, NetworkNode, ViewProblem } from './view.js'
@@ -38,7 +37,7 @@ function readPrefixes(about: string, field: string, texts: readonly string[], fa
   for (const text of texts.slice(0, MAX_PREFIXES)) {
     const read = typeof text === 'string' ? Prefix.safeParse(text, { profile: 'k8s-legacy-read' }) : undefined
     if (read?.ok !== true) {
-      const why = read === undefined ? `a ${typeof text} is no CIDR` : describe(read.failure)
+      const why = read === undefined ? `a ${typeof text} is no CIDR` : read.failure.message
       problems.push({ about, reason: 'MalformedCIDR', message: `${field}: ${why}` })
       continue
     }

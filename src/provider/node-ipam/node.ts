@@ -3,7 +3,6 @@ import { Node, nodeSubnets } from '../../crd/core/index.js'
 import { keepNode } from '../../crd/core/node-subnets.js'
 import { isDeleting, type Json, type KubeObject } from '../../crd/meta/object.js'
 import { sameJson } from '../../crd/meta/patch.js'
-import { describe } from '../../errors/index.js'
 import type { TrimmedWatch } from '../../plan/index.js'
 
 /** The fields of a Node that node IPAM reads. */
@@ -43,7 +42,7 @@ export const nodeWatch: TrimmedWatch<NodeFacts> = {
         metadata: { name, labels },
         subnets,
         problems: problems.map(({ message }) => message),
-        unreadable: read.ok ? undefined : describe(read.failure),
+        unreadable: read.ok ? undefined : read.failure.message,
         isBare: read.ok && (read.value.spec.podCIDR ?? '') === '' && (read.value.spec.podCIDRs ?? []).length === 0,
         isDeleting: isDeleting(source),
         source,

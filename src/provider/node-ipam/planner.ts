@@ -4,7 +4,6 @@ import { isDeleting } from '../../crd/meta/object.js'
 import type { ClusterCIDRSpec } from '../../crd/node-ipam/cluster-cidr.js'
 import { ClusterCIDR } from '../../crd/node-ipam/index.js'
 import { check, type KindOf } from '../../errors/check.js'
-import { describe } from '../../errors/index.js'
 import type { DefinedPlanner } from '../../plan/define-planner.js'
 import type { Holder } from '../../plan/holdings.js'
 import { definePlanner, type Watch } from '../../plan/index.js'
@@ -71,7 +70,7 @@ const rangeWatch: Watch<RangeFacts> = {
   ...ClusterCIDR.info,
   parse(object) {
     const parsed = ClusterCIDR.safeParse(object)
-    const read = parsed.ok ? readRange(parsed.value) : ({ ok: false, problem: describe(parsed.failure) } as const)
+    const read = parsed.ok ? readRange(parsed.value) : ({ ok: false, problem: parsed.failure.message } as const)
     return { ok: true, value: { object, read, prefixes: rangePrefixes(object) } }
   },
   indexes: { ending: (_, object) => (isDeleting(object) ? ['yes'] : []) },

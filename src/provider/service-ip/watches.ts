@@ -5,7 +5,6 @@ import { isDeleting, type KubeObject, labelOf, nameKey } from '../../crd/meta/ob
 import { IPAddress } from '../../crd/networking/ip-address.js'
 import { MANAGED_BY_LABEL, SERVICE_ALLOCATOR } from '../../crd/networking/names.js'
 import { ServiceCIDR } from '../../crd/networking/service-cidr.js'
-import { describe } from '../../errors/index.js'
 import { modelWatch, type Watch } from '../../plan/index.js'
 import { plannerKeys } from '../../plan/planner-keys.js'
 
@@ -59,7 +58,7 @@ function seenAddress(object: KubeObject): SeenAddress {
     service,
     parent: service === undefined ? parentText(parentRef) : KEYS.format('Service', service),
     isManaged: labelOf(labels, MANAGED_BY_LABEL) === SERVICE_ALLOCATOR,
-    problem: read.ok ? undefined : describe(read.failure),
+    problem: read.ok ? undefined : read.failure.message,
   }
 }
 

@@ -12,7 +12,6 @@ import {
 } from '../../crd/webhook/index.js'
 import { errorText } from '../../errors/cause.js'
 import { check, type KindOf } from '../../errors/check.js'
-import { describe } from '../../errors/index.js'
 import { plain } from '../../errors/quote.js'
 import { lookupsOf, type ReviewLookups, type ReviewReader } from './lookups.js'
 import { objectsOf, type ReviewOptions, type ReviewRule, type Rule, ruleOptions, rules } from './rules.js'
@@ -120,7 +119,7 @@ async function answerAdmission(
 ): Promise<AdmissionReview> {
   try {
     const read = safeParseAdmissionReview(review)
-    if (!read.ok) return refused(subject, 400, describe(read.failure))
+    if (!read.ok) return refused(subject, 400, read.failure.message)
     const request = read.value
     const found = rulesFor(request, options.rules ?? [])
     if ('problem' in found) return refused(subject, 400, found.problem)

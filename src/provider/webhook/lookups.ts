@@ -1,5 +1,6 @@
 import type { KubeObject, NameRef } from '../../crd/meta/object.js'
 import { formatRef } from '../../crd/meta/object.js'
+import { STORE_IO } from '../../errors/definitions.js'
 import { ipamError } from '../../errors/failure.js'
 import { unwrap } from '../../errors/index.js'
 import { refuse } from '../../errors/refuse.js'
@@ -87,10 +88,10 @@ function readAs<T>(watch: Watch<T>, object: KubeObject): T {
   const read = watch.parse(object, undefined)
   if (read.ok) return read.value
   const name = formatRef({ kind: object.kind, ...object.metadata })
-  throw ipamError('STORE_IO', { operation: `read ${name}`, problem: read.problem })
+  throw ipamError(STORE_IO, { operation: `read ${name}`, problem: read.problem })
 }
 
 function unknown({ kind }: { readonly kind: string }): never {
   const problem = 'the cache does not know all objects of the kind: a running controller has to watch them'
-  throw ipamError('STORE_IO', { operation: `look up ${kind}`, problem })
+  throw ipamError(STORE_IO, { operation: `look up ${kind}`, problem })
 }

@@ -23,7 +23,6 @@ import type { ImmutabilityOptions } from '../../crd/openstack/admission.js'
 import * as OpenStack from '../../crd/openstack/index.js'
 import type { AdmissionRequest } from '../../crd/webhook/index.js'
 import { errorText } from '../../errors/cause.js'
-import { describe } from '../../errors/index.js'
 import { modelWatch, type Watch } from '../../plan/index.js'
 import { poolOfAddress } from '../claims/references.js'
 import { addressIn } from '../claims/salvage.js'
@@ -165,7 +164,7 @@ function ruleOf<T extends KubeObject>(model: Model<T>, judge: Judge<T>): Rule {
       const after = model.safeParse(request.object)
       const unread = request.operation === 'UPDATE' && before && admitUnread(request, before, after)
       if (unread) return unread
-      if (!after.ok) return badRequest(describe(after.failure))
+      if (!after.ok) return badRequest(after.failure.message)
       const object = after.value
       const asked: AskedAdmission<T> =
         oldObject === undefined ? { operation: 'CREATE', object } : { operation: 'UPDATE', object, oldObject }
@@ -202,7 +201,7 @@ function admitUnread(
   const rest = ({ metadata: _, ...fields }: KubeObject) => JSON.stringify(fields)
   const isSame = !before.ok && rest(object) === rest(oldObject)
   if (!isSame && !isSettled(object, oldObject)) return undefined
-  return allowed(after.ok ? [] : [describe(after.failure)])
+  return allowed(after.ok ? [] : [after.failure.message])
 }
 
 /**
@@ -225,7 +224,7 @@ function poolRule(model: Model<InCluster.InClusterPool>): Rule {
       const before = request.operation === 'UPDATE' ? model.safeParse(request.oldObject) : undefined
       const unread = request.operation === 'UPDATE' && before && admitUnread(request, before, after)
       if (unread) return unread
-      if (!after.ok) return badRequest(describe(after.failure))
+      if (!after.ok) return badRequest(after.failure.message)
       const object = after.value
       if (before === undefined) return InCluster.admitInClusterPool({ operation: 'CREATE', object }, options.inCluster)
       // a pool that cannot be read may have had any address

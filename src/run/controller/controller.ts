@@ -1,5 +1,6 @@
 import { type KindInfo, kindKey, objectKey, refOf } from '../../crd/meta/object.js'
 import { check, type Kind } from '../../errors/check.js'
+import { INVALID_ARGUMENT } from '../../errors/definitions.js'
 import { ipamError } from '../../errors/failure.js'
 import { refuseIn } from '../../errors/refuse.js'
 import {
@@ -278,7 +279,7 @@ export class Controller<O extends Outcome = Outcome> {
    */
   async run(): Promise<void> {
     if (this.#state !== 'new') {
-      throw ipamError('INVALID_ARGUMENT', {
+      throw ipamError(INVALID_ARGUMENT, {
         argument: 'run',
         expected: 'one call',
         got: `a call of one that is ${this.#state}`,

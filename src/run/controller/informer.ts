@@ -1,4 +1,5 @@
 import { formatRef, type KubeObject, refOf } from '../../crd/meta/object.js'
+import { STORE_IO } from '../../errors/definitions.js'
 import { failure, ipamError } from '../../errors/failure.js'
 import type { Change, ObjectCache, Selection } from '../../plan/index.js'
 import { type ApplyOptions, isOlderVersion } from '../../plan/object-cache.js'
@@ -174,7 +175,7 @@ export class Informer {
         if (this.#isStopped) return undefined
         // no store may do so: such a store must not be called without a pause
         if (next.done === true)
-          return this.#fail(failure('STORE_IO', { operation: 'watch', problem: 'the watch has ended' }))
+          return this.#fail(failure(STORE_IO, { operation: 'watch', problem: 'the watch has ended' }))
         const event = next.value
         if (event.type === 'ERROR') {
           const isGone = event.failure.code === 'STORE_VERSION_GONE'
@@ -209,7 +210,7 @@ export class Informer {
   }
 
   #restored(what: string) {
-    return ipamError('STORE_IO', {
+    return ipamError(STORE_IO, {
       operation: `list of ${this.#selection.kind}`,
       problem: `restored to an earlier state: ${what}`,
     })

@@ -1,7 +1,7 @@
 import { readNameKey } from '../../crd/meta/object.js'
 import { errorText } from '../../errors/cause.js'
 import { check, type KindOf } from '../../errors/check.js'
-import { describe, type Failure } from '../../errors/index.js'
+import type { Failure } from '../../errors/index.js'
 import { refuse, refuseIn } from '../../errors/refuse.js'
 import type { ControllerProblem } from './controller.js'
 import type { Timers } from './timers.js'
@@ -145,7 +145,7 @@ const KINDS = 'informer, thrown, stalled, failed or unsettled'
 function lineOf(problem: ControllerProblem): string {
   switch (problem.kind) {
     case 'informer':
-      return `${problem.of.kind} cannot be watched: ${describe(problem.failure as Failure)}`
+      return `${problem.of.kind} cannot be watched: ${(problem.failure as Failure).message}`
     case 'thrown': {
       const { key, error } = problem
       return `${key}: ${stackOf(error) ?? errorText(error)}`
@@ -159,7 +159,7 @@ function lineOf(problem: ControllerProblem): string {
     }
     case 'failed':
     case 'unsettled':
-      return `${problem.key}: ${problem.kind}: ${describe(problem.failure as Failure)}`
+      return `${problem.key}: ${problem.kind}: ${(problem.failure as Failure).message}`
     default:
       return refuseIn('ProblemLog.report', 'problem.kind', KINDS, (problem as { readonly kind: unknown }).kind)
   }

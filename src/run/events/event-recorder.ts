@@ -1,6 +1,7 @@
 import { type KindInfo, type KubeObject, type ObjectRef, REF } from '../../crd/meta/object.js'
 import { errorText } from '../../errors/cause.js'
 import { check, isObject, type KindOf } from '../../errors/check.js'
+import { STORE_IO } from '../../errors/definitions.js'
 import { failure } from '../../errors/failure.js'
 import { cut } from '../../errors/quote.js'
 import { refuseIn, shown } from '../../errors/refuse.js'
@@ -279,7 +280,7 @@ function failureOf(answer: unknown): StoreFailure | undefined {
 }
 
 function ioFailure(problem: string): StoreFailure {
-  return failure('STORE_IO', { operation: 'write of an Event', problem })
+  return failure(STORE_IO, { operation: 'write of an Event', problem })
 }
 
 /**

@@ -1,5 +1,6 @@
 import { formatRef, type Json, type ObjectRef, objectKey } from '../../crd/meta/object.js'
 import { check, type KindOf } from '../../errors/check.js'
+import { STORE_CONFLICT } from '../../errors/definitions.js'
 import { failure } from '../../errors/failure.js'
 import { refuse } from '../../errors/refuse.js'
 import { type AbsentEffect, type AnyCall, type ExternalEffect, PLAN } from '../../plan/effect.js'
@@ -233,7 +234,7 @@ async function look({ ref, uid, uidAnnotation }: AbsentEffect, store: Store): Pr
   if (uid !== undefined && metadata.uid !== uid && alias !== uid) return { change: confirmedAbsence(ref, uid) }
   const expected = uid === undefined ? 'no object' : `no object with uid ${uid}`
   const context = { object: formatRef(ref), expected, actual: 'that one' }
-  return { failure: failure('STORE_CONFLICT', context) }
+  return { failure: failure(STORE_CONFLICT, context) }
 }
 
 function confirmedAbsence(ref: ObjectRef, uid: string | undefined): Change {

@@ -1,6 +1,8 @@
 import { formatRef, isDeleting, type Json, type KubeObject, refOf } from '../../crd/meta/object.js'
 import { readPointer, sameJson } from '../../crd/meta/patch.js'
-import { fail, type Result } from '../../errors/index.js'
+import { STORE_CONFLICT } from '../../errors/definitions.js'
+import { failWith } from '../../errors/failure.js'
+import type { Result } from '../../errors/index.js'
 import type { PatchEffect } from '../../plan/effect.js'
 import { compilePatch, failedGuard, fieldGuardsOf, isJsonPatch } from '../../plan/field-guards.js'
 import type { Change } from '../../plan/index.js'
@@ -39,7 +41,7 @@ async function sendGuarded(
   const read = await store.get(ref)
   if (!read.ok) return read
   const failed = failedGuard(effect, read.value)
-  if (failed !== undefined) return fail('STORE_CONFLICT', { object: formatRef(ref), ...failed })
+  if (failed !== undefined) return failWith(STORE_CONFLICT, { object: formatRef(ref), ...failed })
   if (precondition.resourceVersion !== undefined) return patched
   const notSent = withheld(effect, canWrite)
   if (notSent !== undefined) return { ok: false, failure: notSent }

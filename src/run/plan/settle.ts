@@ -29,7 +29,7 @@ export class UnsettledError extends IpamError {
 
   /** @param failure why the outcome could not be read */
   constructor(failure: StoreFailure, unsettled: Unsettled) {
-    super({ ...unsettled?.failure, cause: new IpamError(failure as Failure) } as Failure)
+    super(unsettled?.failure as Failure, new IpamError(failure as Failure))
     this.unsettled = unsettled
   }
 }

@@ -1,7 +1,7 @@
 import type { ObjectRef } from '../../crd/meta/object.js'
 import { check, type KindOf } from '../../errors/check.js'
+import { RUN_LIMIT_EXCEEDED } from '../../errors/definitions.js'
 import { ipamError } from '../../errors/failure.js'
-import { describe } from '../../errors/index.js'
 import { refuse } from '../../errors/refuse.js'
 import type { Change, Effect, EventEffect, Outcome, Step, Task } from '../../plan/index.js'
 import type { TaskQuery } from '../../plan/task.js'
@@ -162,7 +162,7 @@ class TaskRun<O extends Outcome> {
       onStep?.(step)
       if (steps >= maxSteps) {
         const stillBusy = [step.kind === 'write' ? step.plan.outcome.message : step.kind]
-        throw ipamError('RUN_LIMIT_EXCEEDED', { limit: 'steps', max: maxSteps, stillBusy })
+        throw ipamError(RUN_LIMIT_EXCEEDED, { limit: 'steps', max: maxSteps, stillBusy })
       }
       if (step.kind === 'done') return { kind: 'done', outcome: step.outcome, requests: this.#requests }
       const ended = await this.#do(step)
@@ -240,7 +240,7 @@ class TaskRun<O extends Outcome> {
     const { code } = failure
     // the write was not sent, and no other one may be sent
     if (code === 'STORE_WRITE_WITHHELD') return false
-    return this.#task.refused?.({ effect, code, message: describe(failure) }) === true
+    return this.#task.refused?.({ effect, code, message: failure.message }) === true
   }
 
   async #list(query: TaskQuery): Promise<StoreFailure | undefined> {

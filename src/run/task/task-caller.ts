@@ -1,5 +1,4 @@
 import { check, type KindOf } from '../../errors/check.js'
-import { describe } from '../../errors/index.js'
 import type { CallGroup, CallTasks } from '../../plan/call-tasks.js'
 import type { Change, ExternalResult, Outcome } from '../../plan/index.js'
 import type { Store } from '../../store/index.js'
@@ -109,6 +108,6 @@ const NOT_REFUSED: ReadonlySet<string> = new Set(['STORE_CONFLICT', 'STORE_OUTCO
 function failureOf({ failure }: Exclude<TaskResult, { readonly kind: 'done' }>): ExternalResult<never> {
   // a race with other writers ends soon; a write that the store refuses is repeated with back-off
   const isRace = NOT_REFUSED.has(failure.code)
-  const message = isRace ? describe(failure) : `could not write the allocation: ${problemOf(failure)}`
+  const message = isRace ? failure.message : `could not write the allocation: ${problemOf(failure)}`
   return { ok: false, failure: { message, retryable: true, retryAfterSeconds: isRace ? 1 : undefined } }
 }

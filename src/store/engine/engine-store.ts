@@ -1,8 +1,16 @@
 import type { KubeObject } from '../../crd/meta/object.js'
 import { errorText } from '../../errors/cause.js'
 import { check, type KindOf } from '../../errors/check.js'
-import { failure } from '../../errors/failure.js'
-import { fail, ok, type Result } from '../../errors/index.js'
+import {
+  STORE_CONFLICT,
+  STORE_INVALID,
+  STORE_IO,
+  STORE_OBJECT_TOO_LARGE,
+  STORE_OUTCOME_UNKNOWN,
+  STORE_VERSION_GONE,
+} from '../../errors/definitions.js'
+import { failure, failWith } from '../../errors/failure.js'
+import { ok, type Result } from '../../errors/index.js'
 import { assertObject } from '../rules/arguments.js'
 import type { StoredObject } from '../rules/draft.js'
 import {
@@ -97,7 +105,7 @@ class Documents implements Keeper {
 
   watch(selection: Selection, resourceVersion: string | undefined): AsyncIterable<WatchEvent> {
     if (resourceVersion !== undefined && !/^(0|[1-9]\d{0,18})$/.test(resourceVersion)) {
-      return failedWatch(failure('STORE_VERSION_GONE', { resourceVersion, oldest: '0' }))
+      return failedWatch(failure(STORE_VERSION_GONE, { resourceVersion, oldest: '0' }))
     }
     const { matches, isWhole } = selection
     const scope = this.#scopeOf(selection)
@@ -105,7 +113,7 @@ class Documents implements Keeper {
       follow: (stop) => this.#engine.follow(scope, resourceVersion, stop),
       matches,
       isWhole,
-      failureOf: (error) => failure('STORE_IO', this.#trouble('watch', error), error),
+      failureOf: (error) => failure(STORE_IO, this.#trouble('watch', error), error),
       resourceVersion,
     })
   }
@@ -155,7 +163,7 @@ class Documents implements Keeper {
       isSure = true
     }
     const context = { object: intent.shown, expected: 'an object at rest', actual: `${MAX_ATTEMPTS} changes in a row` }
-    return fail('STORE_CONFLICT', context)
+    return failWith(STORE_CONFLICT, context)
   }
 
   /** One attempt, on what was found. */
@@ -179,15 +187,15 @@ class Documents implements Keeper {
           return 'stale'
         case 'too-large': {
           const { sizeBytes, maxBytes } = commit
-          return fail('STORE_OBJECT_TOO_LARGE', { object: shown, sizeBytes, maxBytes })
+          return failWith(STORE_OBJECT_TOO_LARGE, { object: shown, sizeBytes, maxBytes })
         }
         case 'invalid':
-          return fail('STORE_INVALID', { object: shown, path: 'document', problem: commit.problem }, commit.cause)
+          return failWith(STORE_INVALID, { object: shown, path: 'document', problem: commit.problem }, commit.cause)
         case 'refused':
-          return fail('STORE_IO', { operation: this.#named(operation), problem: commit.problem }, commit.cause)
+          return failWith(STORE_IO, { operation: this.#named(operation), problem: commit.problem }, commit.cause)
       }
     } catch (error) {
-      return fail('STORE_OUTCOME_UNKNOWN', { ...this.#trouble(operation, error), object: shown }, error)
+      return failWith(STORE_OUTCOME_UNKNOWN, { ...this.#trouble(operation, error), object: shown }, error)
     }
   }
 
@@ -203,7 +211,7 @@ class Documents implements Keeper {
     try {
       return await read()
     } catch (error) {
-      return fail('STORE_IO', this.#trouble(operation, error), error)
+      return failWith(STORE_IO, this.#trouble(operation, error), error)
     }
   }
 

@@ -1,3 +1,4 @@
+import { STORE_VERSION_GONE } from '../../errors/definitions.js'
 import { failure } from '../../errors/failure.js'
 import { END, eventOf, type Matcher, type Step } from '../rules/selectors.js'
 import type { StoreFailure, WatchEvent } from '../store.js'
@@ -118,7 +119,7 @@ export class EngineWatch implements AsyncIterableIterator<WatchEvent, undefined>
         return { type: 'BOOKMARK', resourceVersion: event.revision }
       case 'gone': {
         const { resourceVersion = '0' } = this.#source
-        return { type: 'ERROR', failure: failure('STORE_VERSION_GONE', { resourceVersion, oldest: event.oldest }) }
+        return { type: 'ERROR', failure: failure(STORE_VERSION_GONE, { resourceVersion, oldest: event.oldest }) }
       }
       case 'change': {
         const { revision, before, after } = event

@@ -1,4 +1,14 @@
 import { causeText, errorText } from '../../errors/cause.js'
+import {
+  STORE_ALREADY_EXISTS,
+  STORE_CONFLICT,
+  STORE_INVALID,
+  STORE_IO,
+  STORE_NOT_FOUND,
+  STORE_OBJECT_TOO_LARGE,
+  STORE_OUTCOME_UNKNOWN,
+  STORE_VERSION_GONE,
+} from '../../errors/definitions.js'
 import { failure } from '../../errors/failure.js'
 import { problemOfCauses } from '../rules/causes.js'
 import { NEVER_CONNECTED } from '../rules/unsent.js'
@@ -45,8 +55,8 @@ function toldFailure(code: number, status: Status, asked: Asked): StoreFailure |
       return notFound(status, asked)
     case 409:
       return status.reason === 'AlreadyExists'
-        ? failure('STORE_ALREADY_EXISTS', { object: asked.shown })
-        : failure('STORE_CONFLICT', conflictContext(status, asked))
+        ? failure(STORE_ALREADY_EXISTS, { object: asked.shown })
+        : failure(STORE_CONFLICT, conflictContext(status, asked))
     case 410:
       return asked.from === undefined ? undefined : gone(asked.from, status.message)
     case 500:
@@ -72,7 +82,7 @@ function isDenied(code: number, { message }: Status): boolean {
 function notFound({ name, kind, reason }: Status, { shown }: Asked): StoreFailure | undefined {
   if (reason !== 'NotFound' || name === undefined) return undefined
   const isAboutNamespace = kind === 'namespaces' && !shown.startsWith('Namespace ')
-  return failure('STORE_NOT_FOUND', { object: isAboutNamespace ? `Namespace ${name}` : shown })
+  return failure(STORE_NOT_FOUND, { object: isAboutNamespace ? `Namespace ${name}` : shown })
 }
 
 /**
@@ -83,12 +93,11 @@ function brokenRefusal(status: Status, asked: Asked): StoreFailure | undefined {
   const { message } = status
   if (/request is too large|message larger than max/.test(message)) return tooLarge(asked)
   // of a version that no object has
-  if (message.startsWith('strconv.ParseUint: parsing '))
-    return failure('STORE_CONFLICT', conflictContext(status, asked))
+  if (message.startsWith('strconv.ParseUint: parsing ')) return failure(STORE_CONFLICT, conflictContext(status, asked))
   // of what a patch has left
   const [, lost] = /^Internal error occurred: Object '(apiVersion|Kind)' is missing /.exec(message) ?? []
   if (lost !== undefined)
-    return failure('STORE_INVALID', { object: asked.shown, path: lost.replace('K', 'k'), problem: 'is missing' })
+    return failure(STORE_INVALID, { object: asked.shown, path: lost.replace('K', 'k'), problem: 'is missing' })
   const isBeforeWrite = /^Internal error occurred: failed calling webhook /.test(message)
   return isBeforeWrite ? notDone(asked, `500: ${causeText(message)}`) : undefined
 }
@@ -105,27 +114,27 @@ export function failureOfError(error: unknown, asked: Asked): StoreFailure {
  */
 export function gone(resourceVersion: string, message = ''): StoreFailure {
   const [, oldest = '0'] = /\((\d{1,20})\)\s*$/.exec(message) ?? []
-  return failure('STORE_VERSION_GONE', { resourceVersion, oldest })
+  return failure(STORE_VERSION_GONE, { resourceVersion, oldest })
 }
 
 function invalid({ message, causes }: Status, { shown }: Asked): StoreFailure {
-  return failure('STORE_INVALID', { object: shown, ...problemOfCauses(causes, message || 'is refused') })
+  return failure(STORE_INVALID, { object: shown, ...problemOfCauses(causes, message || 'is refused') })
 }
 
 /** How large an object would have become is not known: at least larger than it may be. */
 function tooLarge({ shown, sizeBytes, maxBytes }: Asked): StoreFailure {
-  return failure('STORE_OBJECT_TOO_LARGE', { object: shown, sizeBytes: Math.max(sizeBytes, maxBytes + 1), maxBytes })
+  return failure(STORE_OBJECT_TOO_LARGE, { object: shown, sizeBytes: Math.max(sizeBytes, maxBytes + 1), maxBytes })
 }
 
 export function notDone({ operation }: Asked, problem: string, cause?: unknown): StoreFailure {
-  return failure('STORE_IO', { operation: `${operation} (kubernetes)`, problem }, cause)
+  return failure(STORE_IO, { operation: `${operation} (kubernetes)`, problem }, cause)
 }
 
 /** The result of a write is not known. Reads have no effect. */
 export function lost(asked: Asked, problem: string, cause?: unknown): StoreFailure {
   if (!WRITES.has(asked.operation)) return notDone(asked, problem, cause)
   const context = { operation: `${asked.operation} (kubernetes)`, object: asked.shown, problem }
-  return failure('STORE_OUTCOME_UNKNOWN', context, cause)
+  return failure(STORE_OUTCOME_UNKNOWN, context, cause)
 }
 
 const WRITES: ReadonlySet<string> = new Set(['create', 'update', 'patch', 'delete'])

@@ -1,7 +1,9 @@
 import type { StoreKind } from '../../crd/meta/model.js'
 import type { KubeObject, ObjectRef } from '../../crd/meta/object.js'
 import { check, type KindOf } from '../../errors/check.js'
-import { fail, ok, type Result } from '../../errors/index.js'
+import { STORE_CONFLICT, STORE_NOT_FOUND } from '../../errors/definitions.js'
+import { failWith } from '../../errors/failure.js'
+import { ok, type Result } from '../../errors/index.js'
 import { quote } from '../../errors/quote.js'
 import {
   assertDeleteOptions,
@@ -309,7 +311,7 @@ class KubernetesStore implements Store {
     const problem = scopeProblem(rules, namespace) ?? subresourceProblem(rules, subresource)
     if (problem !== undefined) return invalid(shown, problem)
     if (nameProblem(name) !== undefined || namespaceProblem(namespace) !== undefined) {
-      return fail('STORE_NOT_FOUND', { object: shown })
+      return failWith(STORE_NOT_FOUND, { object: shown })
     }
     const place = namespace === undefined ? { apiVersion, kind, name } : { apiVersion, kind, namespace, name }
     return ok({ ref: place, resource: resource.value, shown })
@@ -379,7 +381,7 @@ class KubernetesStore implements Store {
     const read = await this.#read(target)
     if (!read.ok) return read
     const otherwise = { object: target.shown, expected: formatConditions(conditions), actual: 'another one' }
-    return conflict(read.value, conditions, target.shown) ?? fail('STORE_CONFLICT', otherwise)
+    return conflict(read.value, conditions, target.shown) ?? failWith(STORE_CONFLICT, otherwise)
   }
 
   /**

@@ -1,6 +1,8 @@
 import { utf8Length } from '../../bytes/utf8.js'
 import type { KubeObject } from '../../crd/meta/object.js'
-import { fail, ok, type Result } from '../../errors/index.js'
+import { STORE_OBJECT_TOO_LARGE } from '../../errors/definitions.js'
+import { failWith } from '../../errors/failure.js'
+import { ok, type Result } from '../../errors/index.js'
 import type { JsonObject } from '../rules/json.js'
 import type { StoreErrorCode, StoreResult } from '../store.js'
 import { type Answer, isSuccess, readAnswer, readObject } from './answers.js'
@@ -36,7 +38,7 @@ export class Requests {
     const sizeBytes = text === undefined ? 0 : utf8Length(text)
     const asked = { ...about, sizeBytes, maxBytes: this.#maxBytes }
     if (sizeBytes > this.#maxBytes) {
-      return fail('STORE_OBJECT_TOO_LARGE', { object: about.shown, sizeBytes, maxBytes: this.#maxBytes })
+      return failWith(STORE_OBJECT_TOO_LARGE, { object: about.shown, sizeBytes, maxBytes: this.#maxBytes })
     }
     const headers = { accept: 'application/json', ...(text === undefined ? {} : { 'content-type': contentType }) }
     try {

@@ -1,7 +1,9 @@
 import type { StoreKind } from '../../crd/meta/model.js'
 import { apiVersionProblem, kindProblem, subdomainProblem } from '../../crd/meta/names.js'
 import { infoOf, kindKey } from '../../crd/meta/object.js'
-import { fail, ok, type Result } from '../../errors/index.js'
+import { STORE_INVALID } from '../../errors/definitions.js'
+import { failWith } from '../../errors/failure.js'
+import { ok, type Result } from '../../errors/index.js'
 import { assertText, mistake } from '../rules/arguments.js'
 import { isArray, isObject, type JsonObject } from '../rules/json.js'
 import { type KindName, type KindRules, KnownKinds } from '../rules/kind-rules.js'
@@ -52,9 +54,9 @@ export class Resources {
    */
   async find({ apiVersion, kind }: KindName, object: string): Promise<Result<Resource, StoreErrorCode>> {
     const badVersion = apiVersionProblem(apiVersion)
-    if (badVersion !== undefined) return fail('STORE_INVALID', { object, path: 'apiVersion', problem: badVersion })
+    if (badVersion !== undefined) return failWith(STORE_INVALID, { object, path: 'apiVersion', problem: badVersion })
     const badKind = kindProblem(kind)
-    if (badKind !== undefined) return fail('STORE_INVALID', { object, path: 'kind', problem: badKind })
+    if (badKind !== undefined) return failWith(STORE_INVALID, { object, path: 'kind', problem: badKind })
     const plural = this.#plurals.get(kindKey({ apiVersion, kind }))
     if (plural !== undefined) {
       return ok({ apiVersion, kind, plural, rules: this.#rules.rulesOf({ apiVersion, kind }), isListed: true })

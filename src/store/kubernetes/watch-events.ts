@@ -1,4 +1,5 @@
 import { errorText } from '../../errors/cause.js'
+import { STORE_INVALID, STORE_IO } from '../../errors/definitions.js'
 import { failure } from '../../errors/failure.js'
 import type { StoreFailure, WatchEvent } from '../store.js'
 import { readObject, readStatus } from './answers.js'
@@ -70,8 +71,8 @@ function refusal(code: number, message: string, { shown, version }: WatchPlace):
   return {
     kind: 'refused',
     failure: isInvalid
-      ? failure('STORE_INVALID', { object: shown, path: 'query', problem })
-      : failure('STORE_IO', { operation: 'watch (kubernetes)', problem }),
+      ? failure(STORE_INVALID, { object: shown, path: 'query', problem })
+      : failure(STORE_IO, { operation: 'watch (kubernetes)', problem }),
   }
 }
 

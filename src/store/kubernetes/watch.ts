@@ -1,6 +1,7 @@
 import { errorText } from '../../errors/cause.js'
+import { STORE_IO } from '../../errors/definitions.js'
 import { failure } from '../../errors/failure.js'
-import { describe, type Result } from '../../errors/index.js'
+import type { Result } from '../../errors/index.js'
 import { END, type Step } from '../rules/selectors.js'
 import type { StoreErrorCode, StoreFailure, WatchEvent } from '../store.js'
 import type { KubernetesClient, KubernetesWatchConnection } from './client.js'
@@ -143,7 +144,7 @@ export class KubernetesWatch implements AsyncIterableIterator<WatchEvent, undefi
       if (this.#isEnded) return undefined
       const now = await this.#source.version(selection)
       if (now.ok) return isAfter(this.#version, now.value) ? gone(this.#version) : undefined
-      problem = describe(now.failure)
+      problem = now.failure.message
     }
     return brokenFailure(`${MAX_FAILURES} failures in a row, the last: ${problem}`)
   }
@@ -229,5 +230,5 @@ export class KubernetesWatch implements AsyncIterableIterator<WatchEvent, undefi
 }
 
 function brokenFailure(problem: string): StoreFailure {
-  return failure('STORE_IO', { operation: 'watch (kubernetes)', problem })
+  return failure(STORE_IO, { operation: 'watch (kubernetes)', problem })
 }

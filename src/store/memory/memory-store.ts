@@ -1,5 +1,6 @@
 import { type KubeObject, kindKey } from '../../crd/meta/object.js'
 import { check, type KindOf } from '../../errors/check.js'
+import { STORE_VERSION_GONE } from '../../errors/definitions.js'
 import { failure } from '../../errors/failure.js'
 import { ok, type Result } from '../../errors/index.js'
 import { assertFunction, assertInteger, within } from '../rules/arguments.js'
@@ -135,7 +136,7 @@ class Memory implements Keeper {
     const oldest = Math.max(0, this.#version - this.#historyLimit)
     const version = readVersion(resourceVersion)
     if (version === undefined || version < oldest || version > this.#version) {
-      return failedWatch(failure('STORE_VERSION_GONE', { resourceVersion, oldest: String(oldest) }))
+      return failedWatch(failure(STORE_VERSION_GONE, { resourceVersion, oldest: String(oldest) }))
     }
     return new Watcher(chain, matches, { now, at: { place: chain.after(version), bookmark: this.#version } })
   }

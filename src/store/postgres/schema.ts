@@ -1,5 +1,6 @@
 import { errorText } from '../../errors/cause.js'
 import { check, type KindOf } from '../../errors/check.js'
+import { INVALID_ARGUMENT } from '../../errors/definitions.js'
 import { ipamError } from '../../errors/failure.js'
 import { type ColumnTypes, type Migration, migrations, migrationsTable } from '../sql/migrations.js'
 import type { PostgresClient } from './client.js'
@@ -61,7 +62,7 @@ export async function migratePostgres(client: PostgresClient, options: SchemaOpt
       if (LACKS_CHARACTERS.has(code)) {
         const expected = 'a database with the encoding UTF8'
         const context = { function: 'migratePostgres', argument: 'client', expected, got: errorText(error) }
-        throw ipamError('INVALID_ARGUMENT', context)
+        throw ipamError(INVALID_ARGUMENT, context)
       }
       if (!MADE_BY_OTHERS.has(code) || attempt === MAX_ATTEMPTS) throw error
     }

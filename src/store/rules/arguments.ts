@@ -1,4 +1,5 @@
 import type { ObjectRef } from '../../crd/meta/object.js'
+import { INVALID_ARGUMENT } from '../../errors/definitions.js'
 import { ipamError, isIpamError } from '../../errors/failure.js'
 import { wrongArgument } from '../../errors/refuse.js'
 import type { DeleteOptions, ListOptions, ListQuery, Preconditions, WatchOptions, WriteOptions } from '../store.js'
@@ -129,6 +130,6 @@ export function within<T>(of: string, make: () => T): T {
     return make()
   } catch (error) {
     if (!isIpamError(error, 'INVALID_ARGUMENT') || (error.context.function ?? OF) !== OF) throw error
-    throw ipamError('INVALID_ARGUMENT', { ...error.context, function: of })
+    throw ipamError(INVALID_ARGUMENT, { ...error.context, function: of })
   }
 }

@@ -1,5 +1,7 @@
 import type { Json } from '../../crd/meta/object.js'
-import { fail, ok, type Result } from '../../errors/index.js'
+import { STORE_INVALID, STORE_OBJECT_TOO_LARGE } from '../../errors/definitions.js'
+import { failWith } from '../../errors/failure.js'
+import { ok, type Result } from '../../errors/index.js'
 import type { Preconditions, StoreErrorCode } from '../store.js'
 import { mistake } from './arguments.js'
 import { isObject, type JsonObject, type Problem, toJson } from './json.js'
@@ -19,7 +21,7 @@ export interface Input {
 export function readJson({ argument, value, shown }: Input, maxBytes: number): Result<Json & object, StoreErrorCode> {
   const read = toJson(value, maxBytes)
   if (read.kind === 'too-large') {
-    return fail('STORE_OBJECT_TOO_LARGE', { object: shown(), sizeBytes: read.bytes, maxBytes })
+    return failWith(STORE_OBJECT_TOO_LARGE, { object: shown(), sizeBytes: read.bytes, maxBytes })
   }
   if (read.kind === 'refused') return invalid(shown(), read.at, read.cause)
   if (typeof read.value !== 'object' || read.value === null) throw mistake(argument, 'an object', read.value)
@@ -44,5 +46,5 @@ export function conditionsIn({ metadata }: JsonObject): Preconditions {
 }
 
 export function invalid(object: string, { path, problem }: Problem, cause?: unknown): Result<never, StoreErrorCode> {
-  return fail('STORE_INVALID', { object, path, problem }, cause)
+  return failWith(STORE_INVALID, { object, path, problem }, cause)
 }

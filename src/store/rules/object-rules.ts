@@ -2,7 +2,9 @@ import { utf8Length } from '../../bytes/utf8.js'
 import type { StoreKind } from '../../crd/meta/model.js'
 import { formatRef, groupOf, type KubeObject, type ObjectRef } from '../../crd/meta/object.js'
 import { mergePatch } from '../../crd/meta/patch.js'
-import { fail, ok, type Result } from '../../errors/index.js'
+import { STORE_ALREADY_EXISTS, STORE_NOT_FOUND, STORE_OBJECT_TOO_LARGE } from '../../errors/definitions.js'
+import { failWith } from '../../errors/failure.js'
+import { ok, type Result } from '../../errors/index.js'
 import type {
   DeleteOptions,
   JsonPatch,
@@ -155,7 +157,7 @@ export class ObjectRules {
 
   /** The failure to find what {@link place} has found a place for. */
   notFound(place: ObjectPlace): Failed {
-    return fail('STORE_NOT_FOUND', { object: formatName(place) })
+    return failWith(STORE_NOT_FOUND, { object: formatName(place) })
   }
 
   select(query: ListQuery): Result<Selection, StoreErrorCode> {
@@ -181,7 +183,7 @@ export class ObjectRules {
     const uid = this.#uid()
     if (typeof uid !== 'string' || uid === '') throw mistake('options.uid', 'a function that gives a text', uid)
     const apply: Intent['apply'] = (before, resourceVersion) => {
-      if (before !== undefined) return fail('STORE_ALREADY_EXISTS', { object: shown })
+      if (before !== undefined) return failWith(STORE_ALREADY_EXISTS, { object: shown })
       const after = created(draft, rules, { uid, creationTimestamp, resourceVersion })
       return this.#refusal(undefined, after, rules, shown) ?? ok({ after, answer: after })
     }
@@ -201,7 +203,7 @@ export class ObjectRules {
       scopeProblem(rules, draft.namespace) ?? subresourceProblem(rules, subresource) ?? updateProblem(draft)
     if (problem !== undefined) return invalid(shown, problem)
     const apply: Intent['apply'] = (before, resourceVersion) => {
-      if (before === undefined) return fail('STORE_NOT_FOUND', { object: shown })
+      if (before === undefined) return failWith(STORE_NOT_FOUND, { object: shown })
       return this.#checked(before, updated(before, draft, { rules, subresource, resourceVersion, shown }), rules, shown)
     }
     return ok({ place: placeOf(draft), shown, apply })
@@ -224,7 +226,7 @@ export class ObjectRules {
     const { apply: patched, conditions } = read.value
     const rules = this.#kinds.rulesOf(ref)
     const apply: Intent['apply'] = (before, resourceVersion) => {
-      if (before === undefined) return fail('STORE_NOT_FOUND', { object: shown })
+      if (before === undefined) return failWith(STORE_NOT_FOUND, { object: shown })
       const stale = conflict(before, { uid, resourceVersion: seen }, shown) ?? conflict(before, conditions, shown)
       if (stale !== undefined) return stale
       const problem = subresourceProblem(rules, subresource)
@@ -247,7 +249,7 @@ export class ObjectRules {
     if (!placed.ok) return placed
     const shown = formatName(ref)
     const apply: Intent['apply'] = (before, resourceVersion) => {
-      if (before === undefined) return fail('STORE_NOT_FOUND', { object: shown })
+      if (before === undefined) return failWith(STORE_NOT_FOUND, { object: shown })
       const stale = conflict(before, { uid, resourceVersion: seen }, shown)
       return stale ?? ok(deleted(before, { propagation, resourceVersion, deletionTimestamp }))
     }
@@ -300,7 +302,7 @@ export class ObjectRules {
     const maxBytes = this.maxObjectBytes
     // mostly there is no need to count
     const sizeBytes = mostBytes(asJson(object)) <= maxBytes ? 0 : utf8Length(JSON.stringify(object))
-    return sizeBytes <= maxBytes ? undefined : fail('STORE_OBJECT_TOO_LARGE', { object: shown, sizeBytes, maxBytes })
+    return sizeBytes <= maxBytes ? undefined : failWith(STORE_OBJECT_TOO_LARGE, { object: shown, sizeBytes, maxBytes })
   }
 
   #timestamp(): string {

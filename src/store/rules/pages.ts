@@ -1,6 +1,8 @@
 import { isObjectName, labelProblem } from '../../crd/meta/names.js'
 import type { KubeObject } from '../../crd/meta/object.js'
-import { fail, ok, type Result } from '../../errors/index.js'
+import { STORE_INVALID } from '../../errors/definitions.js'
+import { failWith } from '../../errors/failure.js'
+import { ok, type Result } from '../../errors/index.js'
 import type { ListOptions, StoreErrorCode } from '../store.js'
 import { assertListOptions } from './arguments.js'
 
@@ -27,7 +29,7 @@ export function readPage(options: ListOptions): Result<Page, StoreErrorCode> {
   const [, version, namespace, name] = /^v1:(\d{1,20}):([^/]*)\/(.+)$/s.exec(token) ?? []
   const isPlace = name !== undefined && isObjectName(name) && (namespace === '' || !labelProblem(namespace!))
   if (!isPlace) {
-    return fail('STORE_INVALID', { object: 'list', path: 'continue', problem: 'is not a token of this store' })
+    return failWith(STORE_INVALID, { object: 'list', path: 'continue', problem: 'is not a token of this store' })
   }
   return ok({ limit, version, after: { namespace: namespace!, name } })
 }

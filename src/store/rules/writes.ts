@@ -1,6 +1,8 @@
 import type { Json, KubeObject } from '../../crd/meta/object.js'
 import { sameJson } from '../../crd/meta/patch.js'
-import { fail, ok, type Result } from '../../errors/index.js'
+import { STORE_CONFLICT, STORE_INVALID } from '../../errors/definitions.js'
+import { failWith } from '../../errors/failure.js'
+import { ok, type Result } from '../../errors/index.js'
 import { quote } from '../../errors/quote.js'
 import type { Preconditions, Propagation, StoreErrorCode, Subresource } from '../store.js'
 import { asJson, type Draft, type StoredMeta, type StoredObject } from './draft.js'
@@ -66,7 +68,7 @@ export function updated(before: StoredObject, draft: Draft, context: UpdateConte
     return ok(rewritten(before, withStatus(asJson(before), draft.json.status), context))
   }
   const problem = metadataProblem(draft.metadata) ?? deletionProblem(before, draft)
-  if (problem !== undefined) return fail('STORE_INVALID', { object: context.shown, ...problem })
+  if (problem !== undefined) return failWith(STORE_INVALID, { object: context.shown, ...problem })
   const object = context.rules.statusSubresource ? withStatus(draft.json, asJson(before).status) : draft.json
   return ok(rewritten(before, { ...object, metadata: { ...draft.metadata, ...serverFields(before) } }, context))
 }
@@ -136,7 +138,7 @@ export function conflict(
     const wanted = conditions[field]
     if (wanted === undefined || wanted === metadata[field]) continue
     const actual = quote(metadata[field] ?? '')
-    return fail('STORE_CONFLICT', { object, expected: `${field} ${quote(wanted)}`, actual })
+    return failWith(STORE_CONFLICT, { object, expected: `${field} ${quote(wanted)}`, actual })
   }
   return undefined
 }
@@ -171,7 +173,7 @@ function staleness(before: StoredObject, draft: Draft, shown: string): Result<ne
   const problem = updateProblem(draft)
   return problem === undefined
     ? conflict(before, { resourceVersion }, shown)
-    : fail('STORE_INVALID', { object: shown, ...problem })
+    : failWith(STORE_INVALID, { object: shown, ...problem })
 }
 
 /**

@@ -1,4 +1,5 @@
 import { check, type KindOf } from '../../errors/check.js'
+import { STORE_IO } from '../../errors/definitions.js'
 import { ipamError } from '../../errors/failure.js'
 import { type ColumnTypes, type Migration, migrations, migrationsTable } from '../sql/migrations.js'
 import { textOf } from '../sql/statement.js'
@@ -59,7 +60,7 @@ function migrate(connection: Connection, options: TableOptions): void {
   const newest = steps.at(-1)!.version
   if (reached > newest) {
     const problem = `the tables are of version ${reached}, and only ${newest} is known`
-    throw ipamError('STORE_IO', { operation: 'migrate (sqlite)', problem })
+    throw ipamError(STORE_IO, { operation: 'migrate (sqlite)', problem })
   }
   for (const { version, sql } of steps.filter((step) => step.version > reached)) {
     connection.exec(sql)

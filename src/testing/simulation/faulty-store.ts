@@ -1,5 +1,13 @@
 import { formatRef, type KubeObject, type ObjectRef, refOf } from '../../crd/meta/object.js'
-import { fail, type Result } from '../../errors/index.js'
+import {
+  STORE_ALREADY_EXISTS,
+  STORE_CONFLICT,
+  STORE_INVALID,
+  STORE_IO,
+  STORE_OUTCOME_UNKNOWN,
+} from '../../errors/definitions.js'
+import { failWith } from '../../errors/failure.js'
+import type { Result } from '../../errors/index.js'
 import type { Store, StoreErrorCode } from '../../store/index.js'
 import { SimulatedCrash } from '../crashing-store.js'
 import { storeOver } from '../store-over.js'
@@ -167,16 +175,16 @@ export function faultyStore(
       case 'crash-before':
         throw new SimulatedCrash(`crashed before ${label}`)
       case 'conflict':
-        return fail('STORE_CONFLICT', { object: label, expected: 'luck', actual: 'none' })
+        return failWith(STORE_CONFLICT, { object: label, expected: 'luck', actual: 'none' })
       case 'down':
-        return fail('STORE_IO', { operation: label, problem: 'down' })
+        return failWith(STORE_IO, { operation: label, problem: 'down' })
       case 'refused':
-        return fail('STORE_INVALID', { object: label, path: 'spec', problem: 'a webhook denies it' })
+        return failWith(STORE_INVALID, { object: label, path: 'spec', problem: 'a webhook denies it' })
       case 'late-call':
         network.delay({ actor, object: object ?? '', label, arrive: async () => void (await done(action, true, knew)) })
-        return fail('STORE_OUTCOME_UNKNOWN', { operation: label, object: label, problem: 'timed out' })
+        return failWith(STORE_OUTCOME_UNKNOWN, { operation: label, object: label, problem: 'timed out' })
       case 'lost-call':
-        return fail('STORE_OUTCOME_UNKNOWN', { operation: label, object: label, problem: 'timed out' })
+        return failWith(STORE_OUTCOME_UNKNOWN, { operation: label, object: label, problem: 'timed out' })
       case 'stand-still':
         source.stands?.()
         for (let left = source.dice.pick(STANDING); left > 0; left--) await scheduler.turn(actor, `${label}: stands`)
@@ -186,7 +194,7 @@ export function faultyStore(
     const answer = await done(action, object !== undefined, knew, fault === 'stand-still')
     if (fault === 'crash-after') throw new SimulatedCrash(`crashed after ${label}`)
     if (fault === 'lost-answer') {
-      return fail('STORE_OUTCOME_UNKNOWN', { operation: label, object: label, problem: 'timed out' })
+      return failWith(STORE_OUTCOME_UNKNOWN, { operation: label, object: label, problem: 'timed out' })
     }
     await scheduler.turn(actor, `${label}: ${answer.ok ? 'ok' : answer.failure.code}`)
     if (source.isDead()) throw new SimulatedCrash(`was dead after ${label}`)
@@ -209,7 +217,7 @@ export function faultyStore(
       }),
     create: async (object) => {
       const name = formatRef(refOf(object))
-      if (unsure.delete(name)) return fail('STORE_ALREADY_EXISTS', { object: name })
+      if (unsure.delete(name)) return failWith(STORE_ALREADY_EXISTS, { object: name })
       const created = await write('create', refOf(object), () => store.create(object))
       const isUnsure = !created.ok && created.failure.code === 'STORE_OUTCOME_UNKNOWN'
       if (isUnsure && source.settlesByReading) unsure.add(name)

@@ -1,6 +1,5 @@
 import type { KindInfo } from '../../crd/meta/object.js'
 import { check } from '../../errors/check.js'
-import { describe } from '../../errors/index.js'
 import { refuse } from '../../errors/refuse.js'
 import type { Change, EventEffect, Planner } from '../../plan/index.js'
 import { objectLocks, runUntilQuiet } from '../../run/index.js'
@@ -302,7 +301,7 @@ class Simulation {
     const external = system.externalOf?.(planner, this.#truth.store, { now, locks: objectLocks() }) ?? system.external
     const fresh = await runUntilQuiet(this.#truth.store, [planner], { now, external })
     if (fresh.written > 0) this.#problems.push(`at rest: a fresh planner still wrote ${fresh.written} objects`)
-    for (const { key, failure } of fresh.failures) this.#problems.push(`at rest: ${key}: ${describe(failure)}`)
+    for (const { key, failure } of fresh.failures) this.#problems.push(`at rest: ${key}: ${failure.message}`)
   }
 
   /**

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { Cluster, IPAddress, IPAddressClaim, PAUSED_ANNOTATION } from 'ipam-kit/crd/cluster-api'
 import { poolModels } from 'ipam-kit/crd/in-cluster'
 import { groupOf, type KubeObject, type ObjectRef, type OwnerReference } from 'ipam-kit/crd/meta'
-import { describe, unwrap } from 'ipam-kit/errors'
+import { unwrap } from 'ipam-kit/errors'
 import { inCluster, poolRefOf } from 'ipam-kit/provider/in-cluster'
 import { runUntilQuiet } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
@@ -267,7 +267,7 @@ class World {
   async look(): Promise<Snapshot> {
     const { failures, outcomes } = await runUntilQuiet(this.#store, [inCluster()], { now: () => this.#nowMs })
     const [first] = failures
-    if (first !== undefined) throw new Error(`${first.key}: ${describe(first.failure)}`)
+    if (first !== undefined) throw new Error(`${first.key}: ${first.failure.message}`)
     const reasons = [...outcomes.values()].flatMap((outcome) => {
       if (outcome.kind === 'paused') return [`${outcome.by} paused`]
       return outcome.kind === 'waiting' && outcome.reason === 'ClusterNotFound' ? ['cluster not found'] : []

@@ -2,7 +2,6 @@ import { isDeepStrictEqual } from 'node:util'
 import { IPAddress, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
 import { GlobalInClusterIPPool, InClusterIPPool } from 'ipam-kit/crd/in-cluster'
 import { type CrdModel, groupOf, type KubeObject } from 'ipam-kit/crd/meta'
-import { describe } from 'ipam-kit/errors'
 import * as z from 'zod'
 import { type Answer, answerKeys, type GivenCase, isRecord, refusedWith, unsupported } from '../answer.js'
 import { readInput } from '../read-input.js'
@@ -55,7 +54,7 @@ function convertedAs(model: CrdModel<KubeObject>, input: Input, expect: unknown)
   }
   const there = model.safeConvert(object, last)
   const result = there.ok && back ? model.safeConvert(there.value, first) : there
-  if (!result.ok) return refusedWith(expect, describe(result.failure))
+  if (!result.ok) return refusedWith(expect, result.failure.message)
   return answerKeys(expect, answersOf(result.value))
 }
 

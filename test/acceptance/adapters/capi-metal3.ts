@@ -2,7 +2,6 @@ import { AddressPool, type AllocationOutcome, explainRefusal, type Strategy, typ
 import { Address, Range, RangeSet } from 'ipam-kit/cidr'
 import type { Admission } from 'ipam-kit/crd/meta'
 import { admitMetal3IPPool, IPPool } from 'ipam-kit/crd/metal3'
-import { describe } from 'ipam-kit/errors'
 import * as z from 'zod'
 import { admissionAnswers } from '../admission.js'
 import { type Answer, answerKeys, type GivenCase, isRecord, refusedWith, unsupported } from '../answer.js'
@@ -124,7 +123,7 @@ function addOffset({ ip, offset, end }: Input<'addOffset'>, expect: unknown): An
 /** The address of a call, or why there is none. */
 function addressAnswer(expect: unknown, call: () => Address | string): Answer {
   const found = caught(() => ({ ok: true, value: call() }))
-  if (!found.ok) return refusedWith(expect, describe(found.failure))
+  if (!found.ok) return refusedWith(expect, found.failure.message)
   const { value } = found
   if (typeof value === 'string') return refusedWith(expect, value)
   return answerKeys(expect, { address: () => Address.format(value), error: () => false })
@@ -170,7 +169,7 @@ function allocate({ spec, claim, inUse }: Input<'allocate'>, expect: unknown): A
     const ranges = rangesOf(entry)
     if (typeof ranges === 'string') continue
     const pool = caught(() => ({ ok: true, value: new AddressPool({ ranges, strategy, preallocated }) }))
-    if (!pool.ok) return failed(expect, describe(pool.failure))
+    if (!pool.ok) return failed(expect, pool.failure.message)
     for (const { address, uid } of held) if (pool.value.hasAddress(address)) pool.value.occupy(address, { uid })
     const outcome = pool.value.allocate({ owner: { uid: claim.name }, stickyKey: claim.name, want })
     if ('addresses' in outcome) return given(outcome.address, [entry, spec], expect)

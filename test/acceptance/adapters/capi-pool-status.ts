@@ -1,7 +1,7 @@
 import { Cluster, IPAddress, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
 import { type InClusterPool, poolModels } from 'ipam-kit/crd/in-cluster'
 import { type Model, type ObjectRef, refOf } from 'ipam-kit/crd/meta'
-import { describe, unwrap } from 'ipam-kit/errors'
+import { unwrap } from 'ipam-kit/errors'
 import { inCluster } from 'ipam-kit/provider/in-cluster'
 import { runUntilQuiet } from 'ipam-kit/run'
 import { memoryStore } from 'ipam-kit/store/memory'
@@ -44,7 +44,7 @@ async function statusOf(
   const run = async () => {
     const { failures } = await runUntilQuiet(store, [inCluster()], { now })
     const [first] = failures
-    if (first !== undefined) throw new Error(`${first.key}: ${describe(first.failure)}`)
+    if (first !== undefined) throw new Error(`${first.key}: ${first.failure.message}`)
   }
 
   const model = poolModels.find((candidate) => candidate.info.kind === input.kind) as Model<InClusterPool>

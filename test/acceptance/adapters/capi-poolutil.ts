@@ -8,7 +8,7 @@ import {
   prefixOf,
   prefixSpace,
 } from 'ipam-kit/crd/in-cluster'
-import { describe, unwrap } from 'ipam-kit/errors'
+import { unwrap } from 'ipam-kit/errors'
 import { PoolLedger } from 'ipam-kit/provider/in-cluster'
 import * as z from 'zod'
 import { type Answer, type Answers, answerKeys, type GivenCase, refused, those, unsupported } from '../answer.js'
@@ -70,9 +70,9 @@ export function capiPoolutil({ input, expect }: GivenCase): Answer {
 
 function addressPool(input: Input<'poolSpecToSet' | 'poolSpecToSet+findFree'>, expect: unknown): Answer {
   const pool = InClusterIPPool.safeParse(poolOf(InClusterIPPool.info, input.spec))
-  if (!pool.ok) return refused(expect, describe(pool.failure))
+  if (!pool.ok) return refused(expect, pool.failure.message)
   const space = addressSpace(pool.value.spec)
-  if (!space.ok) return refused(expect, describe(space.failure))
+  if (!space.ok) return refused(expect, space.failure.message)
   const ledger = PoolLedger.build(pool.value, input.inUse.flatMap(textsOf).map(ipAddressOf))
   const found = ledger.next()?.address
   return answerKeys(expect, {
@@ -85,7 +85,7 @@ function addressPool(input: Input<'poolSpecToSet' | 'poolSpecToSet+findFree'>, e
 
 function addresses(input: Input<'addressesToSet' | 'count'>, expect: unknown): Answer {
   const set = RangeSet.safeParse(input.addresses, { zone: 'drop' })
-  if (!set.ok) return refused(expect, describe(set.failure))
+  if (!set.ok) return refused(expect, set.failure.message)
   return answerKeys(expect, { ...setAnswers(set.value), error: () => false })
 }
 
@@ -95,11 +95,11 @@ function addressParses(input: Input<'addressParses'>, expect: unknown): Answer {
 
 function findFree(input: Input<'findFree'>, expect: unknown): Answer {
   const ranges = RangeSet.safeParse(input.pool, { zone: 'drop' })
-  if (!ranges.ok) return refused(expect, describe(ranges.failure))
+  if (!ranges.ok) return refused(expect, ranges.failure.message)
   const held = input.inUse.flatMap(textsOf)
   for (const { address } of held) {
     const read = Address.safeParse(address, { zone: 'drop' })
-    if (!read.ok) return refused(expect, describe(read.failure))
+    if (!read.ok) return refused(expect, read.failure.message)
   }
   // of a bare set all addresses are given
   const spec = {
@@ -195,9 +195,9 @@ type Space = Extract<ReturnType<typeof prefixSpace>, { readonly ok: true }>['val
  */
 function prefixSpaceOf(input: { readonly spec?: unknown; readonly config?: unknown }): Space | string {
   const pool = InClusterPrefixPool.safeParse(poolOf(InClusterPrefixPool.info, input.config ?? input.spec))
-  if (!pool.ok) return describe(pool.failure)
+  if (!pool.ok) return pool.failure.message
   const space = prefixSpace(pool.value.spec)
-  return space.ok ? space.value : describe(space.failure)
+  return space.ok ? space.value : space.failure.message
 }
 
 /**

@@ -1,5 +1,5 @@
 import { Address, Prefix, RangeSet } from 'ipam-kit/cidr'
-import { describe, type Failure, isIpamError } from 'ipam-kit/errors'
+import { type Failure, isIpamError } from 'ipam-kit/errors'
 import * as z from 'zod'
 import { type Answer, type Answers, answerKeys, type GivenCase, isRecord, refusedWith, unsupported } from '../answer.js'
 import { type ChildCounts, ChildSet, OutOfRange } from '../child-set.js'
@@ -317,7 +317,7 @@ function wordsOf(error: unknown): string | undefined {
   if (!isIpamError(error)) return undefined
   return error.code === 'INDEX_OUT_OF_RANGE' || error.code === 'FAMILY_MISMATCH'
     ? 'outOfRange'
-    : describe({ code: error.code, context: error.context } as Failure)
+    : ({ code: error.code, context: error.context } as Failure).message
 }
 
 class NoneRemaining extends Error {}

@@ -1,7 +1,7 @@
 import { Address, type Family, Prefix, Range } from 'ipam-kit/cidr'
 import { Service } from 'ipam-kit/crd/core'
 import { IPAddress, ServiceCIDR } from 'ipam-kit/crd/networking'
-import { describe, type Failure, isIpamError, unwrap } from 'ipam-kit/errors'
+import { type Failure, fail, isIpamError, unwrap } from 'ipam-kit/errors'
 import { serviceIPs } from 'ipam-kit/provider/service-ip'
 import { runUntilQuiet } from 'ipam-kit/run'
 import { memoryStore } from 'ipam-kit/store/memory'
@@ -82,7 +82,7 @@ export async function nodeipamServiceIpallocator({ input, expect }: GivenCase): 
     if (error instanceof RangeRefused) return refusedWith(expect, error.message)
     if (error instanceof StepFailed) return answered({ stepFailed: error.message })
     if (!isIpamError(error)) throw error
-    return refusedWith(expect, describe({ code: error.code, context: error.context } as Failure))
+    return refusedWith(expect, ({ code: error.code, context: error.context } as Failure).message)
   }
 }
 
@@ -222,7 +222,7 @@ async function againstStore(
   const store = storeOver(memory, {
     create: async () => {
       calls++
-      return { ok: false, failure: { code: 'STORE_IO', context: { operation: 'create', problem } } }
+      return { ok: false, failure: fail('STORE_IO', { operation: 'create', problem }).failure }
     },
   })
   for (const [nth, prefix] of prefixes.entries()) {
@@ -235,7 +235,7 @@ async function againstStore(
   }
   const { failures } = await runUntilQuiet(store, [serviceIPs({ seed: 1 })], { now: () => 0 })
   const [failed] = failures.map(({ failure }) => failure)
-  const error = failed?.code === 'STORE_IO' ? failed.context.problem : failed && describe(failed)
+  const error = failed?.code === 'STORE_IO' ? failed.context.problem : failed?.message
   const { items } = unwrap(await memory.list(IPAddress.info))
   return answerKeys(expect, { error: () => error ?? false, storeCalls: () => calls, used: () => items.length })
 }

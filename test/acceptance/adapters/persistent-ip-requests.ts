@@ -1,5 +1,4 @@
 import { Address, Prefix } from 'ipam-kit/cidr'
-import { describe } from 'ipam-kit/errors'
 import { readNetwork, requestedAddresses } from 'ipam-kit/provider/persistent-ip'
 import * as z from 'zod'
 import { type Answer, answered, answerKeys, type GivenCase, isRecord, unsupported } from '../answer.js'
@@ -28,7 +27,7 @@ export function persistentIpRequests({ input, expect }: GivenCase): Answer {
   }
   const config = JSON.stringify({ name: 'net', subnets: data.subnets })
   const network = readNetwork({ metadata: { name: 'net', namespace: 'a' }, spec: { config } })
-  if (!network.ok) return failed(expect, describe(network.failure))
+  if (!network.ok) return failed(expect, network.failure.message)
   const subnets = network.value.subnets.map(({ prefix }) => prefix)
   if (data.op === 'separateSubnetsByFamily') {
     const of = (family: 4 | 6) => subnets.filter(({ address }) => address.family === family)
@@ -40,7 +39,7 @@ export function persistentIpRequests({ input, expect }: GivenCase): Answer {
     })
   }
   const read = requestedAddresses({ annotation: data.addressesAnnotation, network: data.interface, subnets })
-  if (!read.ok) return failed(expect, describe(read.failure))
+  if (!read.ok) return failed(expect, read.failure.message)
   const ips = read.value.map(({ address, prefixLength = 0 }) => Prefix.of(address, prefixLength))
   return answerKeys(expect, { error: () => null, errorContains: () => null, ips: (asked) => spelled(ips, asked) })
 }

@@ -1,7 +1,7 @@
 import { AddressPool } from 'ipam-kit/allocator'
 import { Address, Prefix, Range, RangeSet, specialPurposeRegistry } from 'ipam-kit/cidr'
 import { InClusterIPPool } from 'ipam-kit/crd/in-cluster'
-import { describe, isIpamError, ok, type Result, unwrap } from 'ipam-kit/errors'
+import { isIpamError, ok, type Result, unwrap } from 'ipam-kit/errors'
 import { svgMap } from 'ipam-kit/render'
 import { memoryStore } from 'ipam-kit/store/memory'
 import * as z from 'zod'
@@ -324,7 +324,7 @@ function errorText(input: Given, expect: unknown): Answer {
     readRange(given, input),
     RangeSet.safeParse([given]),
   ]
-  const sentences = results.flatMap((result) => (result.ok ? [] : [describe(result.failure)]))
+  const sentences = results.flatMap((result) => (result.ok ? [] : [result.failure.message]))
   return answerKeys(expect, {
     ok: () => sentences.length > 0,
     errorTextMaxLength: (asked) => within(asked, Math.max(0, ...sentences.map((sentence) => sentence.length))),

@@ -1,6 +1,6 @@
 import { Address, Prefix } from 'ipam-kit/cidr'
 import { IPPool, OverlappingRangeIPReservation, poolName, readRows, rowKey } from 'ipam-kit/crd/whereabouts'
-import { unwrap } from 'ipam-kit/errors'
+import { fail, unwrap } from 'ipam-kit/errors'
 import { type AddOutcome, add, type DelOutcome, del, readWhereaboutsConfig } from 'ipam-kit/provider/whereabouts'
 import { runTask } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
@@ -148,10 +148,7 @@ class World {
   failsPools = false
 
   constructor() {
-    const failure = {
-      code: 'STORE_IO',
-      context: { operation: 'write', problem: 'the pool cannot be written' },
-    } as const
+    const failure = fail('STORE_IO', { operation: 'write', problem: 'the pool cannot be written' }).failure
     this.#store = storeOver(this.#memory, {
       create: async (object) =>
         this.failsPools && object.kind === 'IPPool' ? { ok: false, failure } : this.#memory.create(object),

@@ -1,5 +1,4 @@
 import { Address, Prefix } from 'ipam-kit/cidr'
-import { describe } from 'ipam-kit/errors'
 import { readWhereaboutsConfig, type WhereaboutsConfig } from 'ipam-kit/provider/whereabouts'
 import * as z from 'zod'
 import { type Answer, answerKeys, type GivenCase, refusedWith, unsupported } from '../answer.js'
@@ -28,7 +27,7 @@ export function whereaboutsConfig({ input, expect }: GivenCase): Answer {
   const { ipam = { type: 'whereabouts' }, conf, conflist, raw, cniVersion, args, flatFile } = known.data
   const given = raw ?? conflist ?? conf ?? { cniVersion, name: 'net', type: 'macvlan', ipam }
   const read = readWhereaboutsConfig(given, { rules: 'upstream', flatFile, args })
-  if (!read.ok) return refusedWith(expect, describe(read.failure))
+  if (!read.ok) return refusedWith(expect, read.failure.message)
   const config = read.value
   return answerKeys(expect, {
     ranges: (asked) => rangesOf(config, asked),

@@ -1,5 +1,5 @@
 import { Address, Prefix } from 'ipam-kit/cidr'
-import { describe, type Failure, isIpamError, unwrap } from 'ipam-kit/errors'
+import { type Failure, isIpamError, unwrap } from 'ipam-kit/errors'
 import { allocatableRange, chooseAddress, parseNodeSliceSize } from 'ipam-kit/provider/whereabouts'
 import * as z from 'zod'
 import { type Answer, type Answers, answerKeys, type GivenCase, refusedWith, unsupported } from '../answer.js'
@@ -158,9 +158,9 @@ function upstreamWords(failure: Failure): string {
     case 'INVALID_PREFIX_LENGTH':
       return failure.context.length < (failure.context.min ?? 0)
         ? 'subnetMaskSize must be greater or equal than netMaskSize'
-        : describe(failure)
+        : failure.message
     default:
-      return describe(failure)
+      return failure.message
   }
 }
 

@@ -1,6 +1,6 @@
 import { confusableAddresses } from 'ipam-kit/allocator'
 import { Address, Prefix, Range, RangeSet } from 'ipam-kit/cidr'
-import { describe, isIpamError } from 'ipam-kit/errors'
+import { isIpamError } from 'ipam-kit/errors'
 import { memoryStore } from 'ipam-kit/store/memory'
 import * as z from 'zod'
 import {
@@ -228,10 +228,7 @@ async function named(names: readonly string[], expect: unknown): Promise<Answer>
     const created = await store.create({ apiVersion: 'metallb.io/v1beta1', kind: 'IPAddressPool', metadata })
     if (created.ok) continue
     const again = created.failure.code === 'STORE_ALREADY_EXISTS'
-    return refusedWith(
-      expect,
-      again ? `duplicate definition of pool ${JSON.stringify(name)}` : describe(created.failure),
-    )
+    return refusedWith(expect, again ? `duplicate definition of pool ${JSON.stringify(name)}` : created.failure.message)
   }
   return answerKeys(expect, { ok: () => true, error: () => false })
 }

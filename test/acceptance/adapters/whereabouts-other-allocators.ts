@@ -1,5 +1,5 @@
 import { Address, Prefix, RangeSet } from 'ipam-kit/cidr'
-import { describe, type Failure, isIpamError } from 'ipam-kit/errors'
+import { type Failure, isIpamError } from 'ipam-kit/errors'
 import { memoryStore } from 'ipam-kit/store/memory'
 import * as z from 'zod'
 import {
@@ -69,7 +69,7 @@ export function whereaboutsOtherAllocators({ input, expect }: GivenCase): Answer
     return known(nodesSchema, withReports(input), (asked) => nodesAnswer(asked, expect))
   } catch (error) {
     if (!isIpamError(error)) throw error
-    return refusedWith(expect, describe({ code: error.code, context: error.context } as Failure))
+    return refusedWith(expect, ({ code: error.code, context: error.context } as Failure).message)
   }
 }
 
@@ -195,7 +195,7 @@ async function deleted({ delete: name, pools }: z.output<typeof deleteSchema>, e
   const gone = await store.delete({ apiVersion, kind, name })
   if (gone.ok) return answerKeys(expect, problemAnswers([]))
   const isUnknown = gone.failure.code === 'STORE_NOT_FOUND'
-  const cause = isUnknown ? `pool ${JSON.stringify(name)} requested for deletion doesn't exist` : describe(gone.failure)
+  const cause = isUnknown ? `pool ${JSON.stringify(name)} requested for deletion doesn't exist` : gone.failure.message
   return answerKeys(expect, problemAnswers([{ cause, text: cause }]))
 }
 

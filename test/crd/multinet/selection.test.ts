@@ -1,11 +1,10 @@
 import { Address } from 'ipam-kit/cidr'
 import { readNetworkSelection } from 'ipam-kit/crd/multinet'
-import { describe as describeFailure } from 'ipam-kit/errors'
 import { describe, expect, test } from 'vitest'
 
 const read = (annotation: string) => {
   const result = readNetworkSelection(annotation, 'default')
-  if (!result.ok) throw new Error(describeFailure(result.failure))
+  if (!result.ok) throw new Error(result.failure.message)
   return result.value
 }
 const failure = (annotation: string) => {

@@ -1,6 +1,7 @@
 import { IPAddress, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
 import { InClusterIPPool, InClusterPrefixPool } from 'ipam-kit/crd/in-cluster'
 import type { KubeObject } from 'ipam-kit/crd/meta'
+import { fail } from 'ipam-kit/errors'
 import { inCluster, PoolLedger, planClaim } from 'ipam-kit/provider/in-cluster'
 import { runPlan, runUntilQuiet } from 'ipam-kit/run'
 import { storeOver } from 'ipam-kit/testing'
@@ -284,10 +285,7 @@ test('an IPAddress that names no maker stays, and its claim of another pool says
 test('a create whose outcome is unknown, and that is done later, leads to no duplicate', async () => {
   const world = new World()
   await world.create(pool(['10.0.0.5-10.0.0.7']), claim('a'), claim('b'))
-  const failure = {
-    code: 'STORE_OUTCOME_UNKNOWN',
-    context: { operation: 'create', object: 'a', problem: 'reset' },
-  } as const
+  const failure = fail('STORE_OUTCOME_UNKNOWN', { operation: 'create', object: 'a', problem: 'reset' }).failure
   let late: KubeObject | undefined
   const losing = storeOver(world.store, {
     create: async (object) => {
@@ -305,11 +303,8 @@ test('a create whose outcome is unknown, and that is done later, leads to no dup
 })
 
 describe('after a create whose outcome is unknown', () => {
-  const unknown = {
-    code: 'STORE_OUTCOME_UNKNOWN',
-    context: { operation: 'create', object: 'a', problem: 'reset' },
-  } as const
-  const down = { code: 'STORE_IO', context: { operation: 'any', problem: 'down' } } as const
+  const unknown = fail('STORE_OUTCOME_UNKNOWN', { operation: 'create', object: 'a', problem: 'reset' }).failure
+  const down = fail('STORE_IO', { operation: 'any', problem: 'down' }).failure
 
   /**
    * The first create of an address is done, and its answer is lost; the next `outage` requests

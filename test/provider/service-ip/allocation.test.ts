@@ -154,7 +154,7 @@ describe('a Service without an address', () => {
           const parent = IPAddress.is(object) ? IPAddress.parse(object).spec.parentRef.name : undefined
           if (parent !== 'bad') return below.create(object)
           calls++
-          const failure = { code: 'STORE_IO', context: { operation: 'create', problem: 'no' } } as const
+          const failure = fail('STORE_IO', { operation: 'create', problem: 'no' }).failure
           return { ok: false, failure }
         },
       }),

@@ -5,6 +5,7 @@ import { ObjectCache } from 'ipam-kit/plan'
 import { answerReview, type ReviewReader, reviewedKinds } from 'ipam-kit/provider/webhook'
 import { memoryStore } from 'ipam-kit/store/memory'
 import { describe, expect, test } from 'vitest'
+import { STORE_IO } from '../../../src/errors/definitions.js'
 import { failure } from '../../../src/errors/failure.js'
 
 type Answer<K> = Extract<Awaited<ReturnType<typeof answerReview>>, { readonly kind: K }>
@@ -174,7 +175,7 @@ describe.each(READERS)('with %s', (_, readerWith) => {
 })
 
 describe('what cannot be looked up', () => {
-  const problem = { ok: false, failure: failure('STORE_IO', { operation: 'get', problem: 'refused' }) } as const
+  const problem = { ok: false, failure: failure(STORE_IO, { operation: 'get', problem: 'refused' }) } as const
   const failing = { get: async () => problem, list: async () => problem }
   const throwing = {
     get: () => Promise.reject(new Error('boom')),

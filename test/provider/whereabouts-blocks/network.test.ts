@@ -1,6 +1,6 @@
 import { RangeSet } from 'ipam-kit/cidr'
 import { IPPool, poolSpace } from 'ipam-kit/crd/ipam-kit'
-import { describe as describeFailure, unwrap } from 'ipam-kit/errors'
+import { unwrap } from 'ipam-kit/errors'
 import { readWhereaboutsConfig } from 'ipam-kit/provider/whereabouts'
 import { type BlockNetwork, poolsOf, readBlockNetwork } from 'ipam-kit/provider/whereabouts-blocks'
 import { describe, expect, test } from 'vitest'
@@ -42,7 +42,7 @@ describe('the IPAM type', () => {
       'ipam.type: expected ipam-kit, got whereabouts',
     ])
     const refused = readWhereaboutsConfig(network('ipam-kit'), { rules: 'upstream' })
-    expect(!refused.ok && describeFailure(refused.failure)).toBe(upstreamBinary(network('ipam-kit')))
+    expect(!refused.ok && refused.failure.message).toBe(upstreamBinary(network('ipam-kit')))
   })
 
   test('no datastore makes a network of whereabouts one on blocks', () => {

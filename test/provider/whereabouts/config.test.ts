@@ -1,6 +1,6 @@
 import { Address, Prefix } from 'ipam-kit/cidr'
 import { readCniRequest } from 'ipam-kit/cni'
-import { describe as describeFailure, unwrap } from 'ipam-kit/errors'
+import { unwrap } from 'ipam-kit/errors'
 import { type ReadConfigOptions, readWhereaboutsConfig } from 'ipam-kit/provider/whereabouts'
 import { describe, expect, test } from 'vitest'
 import { readJson } from '../../../src/cni/json.js'
@@ -28,7 +28,7 @@ const pathsOf = (ipam: object, options?: ReadConfigOptions) =>
 
 function textOf(input: string | object, options: ReadConfigOptions = {}): string {
   const result = readWhereaboutsConfig(input, { rules: 'upstream', ...options })
-  return result.ok ? 'accepted' : describeFailure(result.failure)
+  return result.ok ? 'accepted' : result.failure.message
 }
 
 describe('a configuration', () => {
@@ -173,7 +173,7 @@ describe('bad input', () => {
     const message = 'the name "name" stands twice in one object (at position 72)'
     expect(issuesOf(input)).toEqual([`input: ${message}`])
     const cni = readCniRequest({ env: { CNI_COMMAND: 'STATUS' }, stdin: input })
-    expect(cni.ok ? '' : describeFailure(cni.failure)).toContain(message)
+    expect(cni.ok ? '' : cni.failure.message).toContain(message)
     expect(issuesOf(input, { use: 'release' })).toEqual([])
     expect(issuesOf('{"ipam":{"type":"whereabouts"}}', { flatFile: members })).toEqual([
       'flatFile: the name "name" stands twice in one object (at position 12)',

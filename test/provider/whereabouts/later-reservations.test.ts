@@ -1,4 +1,5 @@
 import { OverlappingRangeIPReservation } from 'ipam-kit/crd/whereabouts'
+import { fail } from 'ipam-kit/errors'
 import type { Store } from 'ipam-kit/store'
 import { storeOver } from 'ipam-kit/testing'
 import { expect, test } from 'vitest'
@@ -23,7 +24,7 @@ function withLostAnswer(world: World): Store {
       isLost = true
       await world.create(reservation('10.0.0.1', 'p1'))
       const context = { operation: 'delete', object: ref.name, problem: 'timeout' }
-      return { ok: false, failure: { code: 'STORE_OUTCOME_UNKNOWN', context } }
+      return fail('STORE_OUTCOME_UNKNOWN', context)
     },
   })
 }

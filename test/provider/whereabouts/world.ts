@@ -2,7 +2,7 @@ import { Address, Prefix } from 'ipam-kit/cidr'
 import { Pod } from 'ipam-kit/crd/core'
 import type { KubeObject } from 'ipam-kit/crd/meta'
 import { IPPool, NodeSlicePool, OverlappingRangeIPReservation, readRows } from 'ipam-kit/crd/whereabouts'
-import { type IpamError, unwrap } from 'ipam-kit/errors'
+import { fail, type IpamError, unwrap } from 'ipam-kit/errors'
 import {
   type AddOptions,
   add,
@@ -157,8 +157,7 @@ export class World {
     const seen = <T>(request: string, send: () => Promise<T>): Promise<T> => {
       this.requests.push(request)
       if (!this.refuse(request)) return send()
-      const failure = { code: 'STORE_IO', context: { operation: request, problem: 'forbidden' } }
-      return Promise.resolve({ ok: false, failure } as T)
+      return Promise.resolve(fail('STORE_IO', { operation: request, problem: 'forbidden' }) as T)
     }
     return storeOver(this.store, {
       get: (ref) => seen(`get ${ref.kind} ${ref.name}`, () => this.store.get(ref)),

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { fileURLToPath } from 'node:url'
 import { IPPool } from 'ipam-kit/crd/ipam-kit'
-import { describe, unwrap } from 'ipam-kit/errors'
+import { unwrap } from 'ipam-kit/errors'
 import { blocksOperator } from 'ipam-kit/provider/blocks'
 import { Controller } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
@@ -179,7 +179,7 @@ async function endPool(store: Store): Promise<undefined> {
   await waitFor(
     async () => {
       const pool = await store.get({ apiVersion, kind, name: POOL })
-      if (!pool.ok && pool.failure.code !== 'STORE_NOT_FOUND') throw new Error(describe(pool.failure))
+      if (!pool.ok && pool.failure.code !== 'STORE_NOT_FOUND') throw new Error(pool.failure.message)
       return (!pool.ok && (await blocks(store)).length === 0) || undefined
     },
     { seconds: PATIENCE_SECONDS, else: 'the pool and its blocks stay' },

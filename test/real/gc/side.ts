@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { KindInfo, KubeObject, ObjectRef, OwnerReference } from '../../../src/crd/meta/object.js'
-import { describe, type Result } from '../../../src/errors/index.js'
+import type { Result } from '../../../src/errors/index.js'
 import type { Store } from '../../../src/store/index.js'
 import type { Propagation } from '../../../src/store/store.js'
 
@@ -108,7 +108,7 @@ export class Side {
 }
 
 function done<T>(answer: Result<T>): T {
-  if (!answer.ok) throw new Error(describe(answer.failure))
+  if (!answer.ok) throw new Error(answer.failure.message)
   return answer.value
 }
 

@@ -1,3 +1,4 @@
+import { fail } from 'ipam-kit/errors'
 import { type ControllerProblem, ProblemLog } from 'ipam-kit/run'
 import { expect, test } from 'vitest'
 import { VirtualTimers } from './virtual-timers.js'
@@ -42,7 +43,7 @@ test('a problem of a controller is one line, of a kind without its names', () =>
   const timers = new VirtualTimers()
   const lines: string[] = []
   const { report } = new ProblemLog({ timers, log: (line) => lines.push(line) })
-  const failure = { code: 'STORE_IO', context: { operation: 'patch', problem: 'down' } } as const
+  const failure = fail('STORE_IO', { operation: 'patch', problem: 'down' }).failure
   const of = { apiVersion: 'v1', kind: 'Node', plural: 'nodes', namespaced: false, statusSubresource: true }
   const stalled = { kind: 'stalled', planner: 'p', keys: 3, forMs: 61_000, plans: 12 } as const
   const problems: readonly ControllerProblem[] = [

@@ -1,4 +1,4 @@
-import { unwrap } from 'ipam-kit/errors'
+import { fail, unwrap } from 'ipam-kit/errors'
 import type { EventEffect } from 'ipam-kit/plan'
 import { EVENT, EventRecorder } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
@@ -137,7 +137,7 @@ test('an Event that cannot be written is reported once, and the next one begins 
       isDown
         ? Promise.resolve({
             ok: false,
-            failure: { code: 'STORE_IO', context: { operation: 'create', problem: 'down' } },
+            failure: fail('STORE_IO', { operation: 'create', problem: 'down' }).failure,
           })
         : world.store.create(object),
   })

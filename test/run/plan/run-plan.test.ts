@@ -1,5 +1,5 @@
 import type { KubeObject, ObjectRef } from 'ipam-kit/crd/meta'
-import { unwrap } from 'ipam-kit/errors'
+import { fail, unwrap } from 'ipam-kit/errors'
 import { type Change, type Effect, type EventEffect, guard, type Plan } from 'ipam-kit/plan'
 import { runPlan } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
@@ -243,10 +243,7 @@ describe('runPlan', () => {
 
   test('takes a write whose outcome is not known as a conflict: it has to be read again', async () => {
     const { store } = await stored()
-    const failure = {
-      code: 'STORE_OUTCOME_UNKNOWN',
-      context: { operation: 'patch', object: 'x', problem: 'reset' },
-    } as const
+    const failure = fail('STORE_OUTCOME_UNKNOWN', { operation: 'patch', object: 'x', problem: 'reset' }).failure
     const lossy: Store = storeOver(store, { patch: async () => ({ ok: false, failure }) })
     expect(await runPlan(plan(patch({ spec: {} })), lossy)).toMatchObject({ kind: 'conflict', failure })
   })
@@ -349,7 +346,7 @@ describe('runPlan', () => {
 
     test('nor where the store does not answer', async () => {
       const { store } = await stored()
-      const failure = { code: 'STORE_IO', context: { operation: 'get', problem: 'down' } } as const
+      const failure = fail('STORE_IO', { operation: 'get', problem: 'down' }).failure
       const down = storeOver(store, { get: async () => ({ ok: false, failure }) })
       expect(await runPlan(plan(absent('u'), next), down)).toMatchObject({ kind: 'failed', failure, changes: [] })
       expect((await store.get(nextRef)).ok).toBe(false)

@@ -1,7 +1,6 @@
 import { Address } from 'ipam-kit/cidr'
 import { Meta } from 'ipam-kit/crd'
 import { IPPool } from 'ipam-kit/crd/ipam-kit'
-import { describe } from 'ipam-kit/errors'
 import { sleep } from 'ipam-kit/node'
 import { blocksOperator } from 'ipam-kit/provider/blocks'
 import { type RunTaskOptions, runUntilQuiet } from 'ipam-kit/run'
@@ -75,7 +74,7 @@ class Run {
       if ('applied' in outcome) all.push(outcome.applied)
       else {
         const { failure } = outcome
-        const reason = failure.code === 'STORE_INVALID' ? reasonIn(failure) : describe(failure)
+        const reason = failure.code === 'STORE_INVALID' ? reasonIn(failure) : failure.message
         this.#surprises.push(`${name} refused: ${reason}`)
       }
     }
@@ -92,7 +91,7 @@ class Run {
     screen.progress.clear()
     for (const { key, failure } of failures) {
       const [kind = '', name = ''] = key.split(' ')
-      if (isOurs({ kind, name })) this.#surprises.push(`${key}: ${describe(failure)}`)
+      if (isOurs({ kind, name })) this.#surprises.push(`${key}: ${failure.message}`)
     }
     return store
   }

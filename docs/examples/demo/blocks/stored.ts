@@ -1,7 +1,7 @@
 import { Address, Prefix } from 'ipam-kit/cidr'
 import type { Meta } from 'ipam-kit/crd'
 import { IPBlock, IPPool } from 'ipam-kit/crd/ipam-kit'
-import { describe, unwrap } from 'ipam-kit/errors'
+import { unwrap } from 'ipam-kit/errors'
 import type { Store } from 'ipam-kit/store'
 import { isOurs } from './cast.js'
 
@@ -42,7 +42,7 @@ async function readAll<T extends Meta.KubeObject>(store: Store, model: Meta.Mode
     if (!isOurs({ kind, name })) return []
     const read = model.safeParse(object)
     if (read.ok) return [read.value]
-    unfit.push(`${kind} ${name}: ${describe(read.failure)}`)
+    unfit.push(`${kind} ${name}: ${read.failure.message}`)
     return []
   })
 }

@@ -1,5 +1,4 @@
 import { Meta } from 'ipam-kit/crd'
-import { describe } from 'ipam-kit/errors'
 import type { StoreFailure } from 'ipam-kit/store'
 import { reasonIn } from '../admitted-store.js'
 import { type Applied, apply } from '../apply.js'
@@ -72,7 +71,7 @@ async function admitOne(
   const object = asNew(value, model.info)
   const name = nameOf(object, kind)
   const read = model.safeParse(object)
-  if (!read.ok) return [refused(where, name, describe(read.failure))]
+  if (!read.ok) return [refused(where, name, read.failure.message)]
   const first = taken.get(name)
   if (first !== undefined) return [refused(where, name, `there is one of this name already, from ${first.where}`)]
   const outcome = await apply(read.value, model, cluster)
@@ -119,7 +118,7 @@ export function reasonOf(failure: StoreFailure): string {
   const [, namespace] =
     failure.code === 'STORE_NOT_FOUND' ? (/^Namespace (.*)$/.exec(failure.context.object) ?? []) : []
   if (namespace !== undefined) return `there is no namespace ${namespace}: kubectl create namespace ${namespace}`
-  return failure.code === 'STORE_INVALID' ? reasonIn(failure) : describe(failure)
+  return failure.code === 'STORE_INVALID' ? reasonIn(failure) : failure.message
 }
 
 function refused(where: string, object: string | undefined, reason: string): Finding {

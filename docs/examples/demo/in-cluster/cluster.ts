@@ -1,5 +1,5 @@
 import { Meta } from 'ipam-kit/crd'
-import { describe, unwrap } from 'ipam-kit/errors'
+import { unwrap } from 'ipam-kit/errors'
 import { type InClusterOutcome, inCluster } from 'ipam-kit/provider/in-cluster'
 import { type Progress, type RunFailure, runUntilQuiet } from 'ipam-kit/run'
 import type { StoreResult } from 'ipam-kit/store'
@@ -139,7 +139,7 @@ export class Cluster {
   #read<T extends Meta.KubeObject>(model: Meta.Model<T>, object: Meta.KubeObject): T | undefined {
     const read = model.safeParse(object)
     if (read.ok) return read.value
-    this.#unfit.set(Meta.formatRef(Meta.refOf(object)), describe(read.failure))
+    this.#unfit.set(Meta.formatRef(Meta.refOf(object)), read.failure.message)
     return undefined
   }
 }

@@ -1,6 +1,5 @@
 import { relative } from 'node:path'
 import { Meta } from 'ipam-kit/crd'
-import { describe } from 'ipam-kit/errors'
 import type { Applied } from '../apply.js'
 import { formatProgress } from '../progress.js'
 import type { Scenario, Stage } from '../scenario.js'
@@ -80,7 +79,7 @@ class Run {
     this.#written += settled.written
     this.#releasesInSeconds = settled.releasesInSeconds ?? null
     for (const { key, failure } of settled.failures) {
-      this.#findings.push({ action: 'failed', where: key, reason: describe(failure) })
+      this.#findings.push({ action: 'failed', where: key, reason: failure.message })
     }
     return settled
   }

@@ -1,6 +1,6 @@
 import type { Meta } from 'ipam-kit/crd'
 import { IPPool, OverlappingRangeIPReservation } from 'ipam-kit/crd/whereabouts'
-import { describe, unwrap } from 'ipam-kit/errors'
+import { unwrap } from 'ipam-kit/errors'
 import type { Outcome, Task } from 'ipam-kit/plan'
 import { blocksOperator } from 'ipam-kit/provider/blocks'
 import {
@@ -52,7 +52,7 @@ export class Upgrade {
       const task = TASKS[name] as NonNullable<(typeof TASKS)[string]>
       const result = await runTask(task({ pool: POOL, networks: [config], to }), store, { now: () => clock.nowMs })
       const { kind: ended, message } =
-        result.kind === 'done' ? result.outcome : { kind: result.kind, message: describe(result.failure) }
+        result.kind === 'done' ? result.outcome : { kind: result.kind, message: result.failure.message }
       this.#told.push(`${name}: ${message}`)
       if (ended !== kind) this.surprises.push(`${name}: ${ended}: ${message}`)
     }

@@ -1,7 +1,6 @@
 import { Address } from 'ipam-kit/cidr'
 import type { Meta } from 'ipam-kit/crd'
 import { OverlappingRangeIPReservation } from 'ipam-kit/crd/whereabouts'
-import { describe } from 'ipam-kit/errors'
 import type { Outcome, Task } from 'ipam-kit/plan'
 import { add, del, type InterfaceRequest } from 'ipam-kit/provider/whereabouts'
 import { blockAdd, blockDel, dualAdd, dualDel } from 'ipam-kit/provider/whereabouts-blocks'
@@ -70,7 +69,7 @@ export class Writer {
     this.calls++
     const result = await runTask(task, store, this.#options)
     if (result.kind === 'done') return result.outcome
-    this.surprises.push(`${this.node}: ${describe(result.failure)}`)
+    this.surprises.push(`${this.node}: ${result.failure.message}`)
     return undefined
   }
 

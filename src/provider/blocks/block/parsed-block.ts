@@ -3,7 +3,6 @@ import { blockName, isName } from '../../../crd/ipam-kit/block-name.js'
 import { IPBlock, type IPBlockRow } from '../../../crd/ipam-kit/ip-block.js'
 import { UNIT_PATTERN } from '../../../crd/ipam-kit/names.js'
 import { formatRef, type KubeObject, refOf } from '../../../crd/meta/object.js'
-import { describe } from '../../../errors/index.js'
 import type { ParseResult } from '../../../plan/cached-objects.js'
 import { blockSize } from './grid.js'
 
@@ -65,7 +64,7 @@ export class ParsedBlock {
 
   static parse(object: KubeObject): ParseResult<ParsedBlock> {
     const read = IPBlock.safeParse(object)
-    if (!read.ok) return { ok: false, problem: describe(read.failure) }
+    if (!read.ok) return { ok: false, problem: read.failure.message }
     const { cidr, domain, allocationPrefixLength } = read.value.spec
     const refuse = (what: string) => ({ ok: false, problem: `${formatRef(refOf(object))}: ${what}` }) as const
     const prefix = Prefix.safeParse(cidr)

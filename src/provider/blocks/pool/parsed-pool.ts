@@ -2,7 +2,9 @@ import { IPPool, type IPPoolFamilyStatus } from '../../../crd/ipam-kit/ip-pool.j
 import { type PoolReading, type PoolSpace, readPoolSpace } from '../../../crd/ipam-kit/space.js'
 import { formatFieldError } from '../../../crd/meta/field-error.js'
 import type { KubeObject } from '../../../crd/meta/object.js'
-import { describe, fail, type Result } from '../../../errors/index.js'
+import { INVALID_POOL_SPEC } from '../../../errors/definitions.js'
+import { failWith } from '../../../errors/failure.js'
+import type { Result } from '../../../errors/index.js'
 import type { ParseResult } from '../../../plan/cached-objects.js'
 
 /** A parsed version of a pool. Immutable. */
@@ -29,7 +31,7 @@ export class ParsedPool {
    */
   get space(): Result<PoolSpace, 'INVALID_POOL_SPEC'> {
     const { space, isUnsafe } = this.#read()
-    this.#space ??= isUnsafe ? fail('INVALID_POOL_SPEC', { problems: this.problems }) : { ok: true, value: space }
+    this.#space ??= isUnsafe ? failWith(INVALID_POOL_SPEC, { problems: this.problems }) : { ok: true, value: space }
     return this.#space
   }
 
@@ -51,7 +53,7 @@ export function readPool(object: KubeObject, before?: ParsedPool): ParseResult<P
   const read = IPPool.safeParse(object)
   return read.ok
     ? { ok: true, value: new ParsedPool(read.value, before) }
-    : { ok: false, problem: describe(read.failure) }
+    : { ok: false, problem: read.failure.message }
 }
 
 function gridOf(of: IPPoolFamilyStatus | undefined): readonly number[] | undefined {

@@ -3,7 +3,6 @@ import { parseBlockName } from '../../../crd/ipam-kit/block-name.js'
 import { IPBlock } from '../../../crd/ipam-kit/ip-block.js'
 import { handleName, IPHandle } from '../../../crd/ipam-kit/ip-handle.js'
 import { type ObjectRef, refOf } from '../../../crd/meta/object.js'
-import { describe } from '../../../errors/index.js'
 import { type Change, type Effect, patchObject, type Step } from '../../../plan/index.js'
 import { ParsedBlock } from '../block/parsed-block.js'
 import type { Known, KnownBlocks, PlacedRow } from './known-blocks.js'
@@ -60,7 +59,7 @@ export class OwnerHandle {
       return
     }
     const read = IPHandle.safeParse(change.object)
-    if (!read.ok) this.#known = { unreadable: describe(read.failure) }
+    if (!read.ok) this.#known = { unreadable: read.failure.message }
     else if (read.value.spec.uid !== this.#uid) this.#known = { unreadable: `${ref.name} is of another owner` }
     else this.#known = read.value
   }

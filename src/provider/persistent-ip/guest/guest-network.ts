@@ -4,7 +4,6 @@ import type { IPAddress } from '../../../crd/cluster-api/ip-address.js'
 import { claimAddresses, type IPAMClaim } from '../../../crd/ipamclaims/index.js'
 import { nameKey } from '../../../crd/meta/object.js'
 import { check, type KindOf } from '../../../errors/check.js'
-import { describe } from '../../../errors/index.js'
 import { quote } from '../../../errors/quote.js'
 import { refuse } from '../../../errors/refuse.js'
 import { type DeviceSettings, deviceConfig } from '../../consumer/device-config.js'
@@ -165,7 +164,7 @@ function addressesOf({ claim, settings: { definition } }: GuestInterface): reado
     return { reason: 'NetworkMismatch', message }
   }
   const read = claimAddresses(claim)
-  if (!read.ok) return { reason: 'InvalidClaim', message: describe(read.failure) }
+  if (!read.ok) return { reason: 'InvalidClaim', message: read.failure.message }
   if (read.value.length === 0) return { reason: 'NoAddresses', message: `${what} has no addresses yet` }
   const addresses = read.value.map((one) => withLength(one, definition))
   const settings = deviceConfig({ index: 0 }, asAddresses(claim, addresses, []))

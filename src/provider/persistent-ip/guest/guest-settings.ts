@@ -2,7 +2,9 @@ import * as Address from '../../../cidr/nouns/address.js'
 import * as Prefix from '../../../cidr/nouns/prefix.js'
 import { asMap, type CniJson, memberOf, wordFor } from '../../../cni/json.js'
 import type { NetworkAttachmentDefinition } from '../../../crd/multinet/index.js'
-import { fail, ok, type Result } from '../../../errors/index.js'
+import { INVALID_NETWORK } from '../../../errors/definitions.js'
+import { failWith } from '../../../errors/failure.js'
+import { ok, type Result } from '../../../errors/index.js'
 import { quote } from '../../../errors/quote.js'
 import { type NetworkDefinition, OVN_PLUGIN } from '../network/definition.js'
 import { pluginConfig, readNetwork } from '../network/read-network.js'
@@ -66,7 +68,7 @@ export function readGuestSettings(
     searchDomains: texts.list(dns, 'search'),
   }
   const [problem] = texts.problems
-  return problem === undefined ? ok(settings) : fail('INVALID_NETWORK', { network: definition.nad, ...problem })
+  return problem === undefined ? ok(settings) : failWith(INVALID_NETWORK, { network: definition.nad, ...problem })
 }
 
 /** Reads members, and collects what is wrong with them. */

@@ -1,7 +1,9 @@
 import { asMap, type CniJson, memberOf, readJson, wordFor } from '../../../cni/json.js'
 import type { NetworkAttachmentDefinition } from '../../../crd/multinet/index.js'
 import { check, type KindOf } from '../../../errors/check.js'
-import { fail, ok, type Result } from '../../../errors/index.js'
+import { INVALID_NETWORK } from '../../../errors/definitions.js'
+import { failWith } from '../../../errors/failure.js'
+import { ok, type Result } from '../../../errors/index.js'
 import { type NetworkDefinition, type NetworkFields, type NetworkProblem, OVN_PLUGIN } from './definition.js'
 import { networkBy } from './rules.js'
 
@@ -46,7 +48,7 @@ export function readNetwork(
 }
 
 export function resultOf(network: string, read: NetworkDefinition | NetworkProblem): NetworkResult {
-  return 'rule' in read ? fail('INVALID_NETWORK', { network, ...read }) : ok(read)
+  return 'rule' in read ? failWith(INVALID_NETWORK, { network, ...read }) : ok(read)
 }
 
 function fieldsOf(nad: string, text: string, isOvnAlone: boolean): NetworkFields | NetworkProblem {

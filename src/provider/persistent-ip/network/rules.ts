@@ -1,5 +1,4 @@
 import * as Prefix from '../../../cidr/nouns/prefix.js'
-import { describe } from '../../../errors/index.js'
 import {
   DEFAULT_NETWORK,
   DHCP,
@@ -185,7 +184,7 @@ function readSubnet(text: string, isDivided: boolean): NetworkSubnet | NetworkPr
     return { rule: 'subnets', problem: `CIDR ${JSON.stringify(text)} not properly formatted` }
   }
   const read = Prefix.safeParse(cidr)
-  if (!read.ok) return { rule: 'subnets', problem: describe(read.failure) }
+  if (!read.ok) return { rule: 'subnets', problem: read.failure.message }
   const prefix = Prefix.masked(read.value)
   if (!isDivided) return { prefix }
   const { family } = prefix.address

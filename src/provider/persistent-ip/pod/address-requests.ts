@@ -4,7 +4,9 @@ import { asMap, memberOf, readJson, wordFor } from '../../../cni/json.js'
 import { ADDRESSES_ANNOTATION } from '../../../crd/kubevirt/index.js'
 import type { InterfaceAddress } from '../../../crd/multinet/index.js'
 import { check, type KindOf } from '../../../errors/check.js'
-import { fail, ok, type Result } from '../../../errors/index.js'
+import { INVALID_OBJECT, MALFORMED_EMBEDDED_JSON } from '../../../errors/definitions.js'
+import { failWith } from '../../../errors/failure.js'
+import { ok, type Result } from '../../../errors/index.js'
 
 /** What an interface of a virtual machine asks for. */
 export interface AddressRequest {
@@ -40,7 +42,7 @@ export function requestedAddresses(
   if (annotation === undefined) return ok([])
   const { value, problem } = readJson(annotation)
   if (problem !== undefined) {
-    return fail('MALFORMED_EMBEDDED_JSON', { what: `annotation ${ADDRESSES_ANNOTATION}`, text: annotation })
+    return failWith(MALFORMED_EMBEDDED_JSON, { what: `annotation ${ADDRESSES_ANNOTATION}`, text: annotation })
   }
   const map = asMap(value)
   if (map === undefined) return wrong(network, `expected an object, got ${wordFor(value)}`)
@@ -68,5 +70,5 @@ function addressFor(asked: unknown, subnets: readonly Prefix[]): InterfaceAddres
 }
 
 function wrong(path: string, message: string) {
-  return fail('INVALID_OBJECT', { kind: 'annotation', name: ADDRESSES_ANNOTATION, issues: [{ path, message }] })
+  return failWith(INVALID_OBJECT, { kind: 'annotation', name: ADDRESSES_ANNOTATION, issues: [{ path, message }] })
 }

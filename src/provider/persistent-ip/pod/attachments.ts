@@ -8,7 +8,9 @@ import {
   readNetworkSelection,
 } from '../../../crd/multinet/index.js'
 import { check, type KindOf } from '../../../errors/check.js'
-import { fail, ok, type Result } from '../../../errors/index.js'
+import { INVALID_OBJECT } from '../../../errors/definitions.js'
+import { failWith } from '../../../errors/failure.js'
+import { ok, type Result } from '../../../errors/index.js'
 import type { Network } from '../network/agreement.js'
 import { DEFAULT_NETWORK } from '../network/definition.js'
 
@@ -229,5 +231,5 @@ function nadOf({ namespace, name }: NetworkSelection): string {
 
 function wrong({ metadata: { name } }: PodMeta, annotation: string | undefined, message: string) {
   const path = annotation === undefined ? 'metadata.namespace' : `metadata.annotations[${annotation}]`
-  return fail('INVALID_OBJECT', { kind: 'Pod', name, issues: [{ path, message }] })
+  return failWith(INVALID_OBJECT, { kind: 'Pod', name, issues: [{ path, message }] })
 }

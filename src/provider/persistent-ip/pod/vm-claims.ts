@@ -3,7 +3,9 @@ import type { VirtualMachineInstance, VMInterface } from '../../../crd/kubevirt/
 import type { ObjectMeta } from '../../../crd/meta/object.js'
 import type { NetworkAttachmentDefinition } from '../../../crd/multinet/index.js'
 import { check, type KindOf } from '../../../errors/check.js'
-import { fail, type Result } from '../../../errors/index.js'
+import { CLAIM_NAME_CONFLICT } from '../../../errors/definitions.js'
+import { failWith } from '../../../errors/failure.js'
+import type { Result } from '../../../errors/index.js'
 import type { NetworkDefinition } from '../network/definition.js'
 import { readNetwork } from '../network/read-network.js'
 
@@ -159,7 +161,7 @@ function nameFor(vm: string, network: string, owners: Map<string, string>): VMCl
   const name = vmClaimName({ vm, network })
   if (!name.ok) return name
   const first = owners.get(name.value)
-  if (first !== undefined) return fail('CLAIM_NAME_CONFLICT', { name: name.value, first, second: network })
+  if (first !== undefined) return failWith(CLAIM_NAME_CONFLICT, { name: name.value, first, second: network })
   owners.set(name.value, network)
   return name
 }

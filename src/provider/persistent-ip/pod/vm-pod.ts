@@ -15,7 +15,6 @@ import {
   readNetworkSelection,
 } from '../../../crd/multinet/index.js'
 import { check, type KindOf } from '../../../errors/check.js'
-import { describe } from '../../../errors/index.js'
 import { DEFAULT_NETWORK } from '../network/definition.js'
 import { requestedAddresses } from './address-requests.js'
 import { namedElements, sharedInterfaces } from './named-elements.js'
@@ -100,7 +99,7 @@ export function admitVMPod(request: VMPodRequest, objects: VMPodObjects, options
   if (typeof domain !== 'string') return unchanged('not a VM')
   const selection = readNetworkSelection(annotations[NETWORKS_ANNOTATION] ?? '', namespace)
   if (!selection.ok) {
-    return refused(400, 'failed to parse pod network selection elements', [describe(selection.failure)])
+    return refused(400, 'failed to parse pod network selection elements', [selection.failure.message])
   }
   const elements = selection.value
   if (elements.length === 0 && primaryIn(namespace, objects).definition === undefined) {
@@ -120,8 +119,8 @@ export function admitVMPod(request: VMPodRequest, objects: VMPodObjects, options
   const warnings = [
     ...sharedInterfaces(elements),
     ...missing.map((nad) => `NetworkAttachmentDefinition ${nad} does not exist`),
-    ...unreadable.map((failure) => describe(failure)),
-    ...claims.flatMap((claim) => (claim.name.ok ? [] : [describe(claim.name.failure)])),
+    ...unreadable.map((failure) => failure.message),
+    ...claims.flatMap((claim) => (claim.name.ok ? [] : [claim.name.failure.message])),
   ]
   const text = withClaims(elements, claims)
   const own = primaryAnnotations(request, instance, claims, options)
@@ -194,8 +193,8 @@ function primaryAnnotations(
   const subnets = definition.subnets.map(({ prefix }) => prefix)
   const annotation = instance.metadata.annotations?.[ADDRESSES_ANNOTATION]
   const asked = requestedAddresses({ annotation, network, subnets })
-  if (!asked.ok) return { code: 500, message: describe(asked.failure) }
-  if (!claim.ok) return { code: 500, message: describe(claim.failure) }
+  if (!asked.ok) return { code: 500, message: asked.failure.message }
+  if (!claim.ok) return { code: 500, message: claim.failure.message }
   const ips = asked.value.map(({ address, prefixLength }) => `${Address.format(address)}/${prefixLength}`)
   const { macAddress = '' } = nic
   const element = {

@@ -13,7 +13,6 @@ import {
 } from '../../../crd/multinet/index.js'
 import { errorText } from '../../../errors/cause.js'
 import { check, type KindOf } from '../../../errors/check.js'
-import { describe } from '../../../errors/index.js'
 import type { ReviewLookups, ReviewRule } from '../../webhook/index.js'
 import { readNetwork } from '../network/read-network.js'
 import { CLAIM_TEMPLATE_ANNOTATION, PERSISTENT_IPS_LABEL } from '../workload/claim-owner.js'
@@ -98,7 +97,7 @@ async function namedClaims(
   const selection = readNetworkSelection(annotations[NETWORKS_ANNOTATION] ?? '', namespace)
   if (!selection.ok) {
     const message = 'failed to parse pod network selection elements'
-    return { allowed: false, code: 400, message, errors: [], warnings: [describe(selection.failure)] }
+    return { allowed: false, code: 400, message, errors: [], warnings: [selection.failure.message] }
   }
   const { objects } = await lookups.by(DEFINITIONS, 'namespace', namespace, namespace)
   const warnings = [...sharedInterfaces(selection.value)]
@@ -165,7 +164,7 @@ function claimName(
 ): string | undefined {
   const read = nad && readNetwork(nad)
   if (read === undefined) return warned(warnings, `NetworkAttachmentDefinition ${network} does not exist`)
-  if (!read.ok) return warned(warnings, describe(read.failure))
+  if (!read.ok) return warned(warnings, read.failure.message)
   if (read.value.claims !== 'honoured') return undefined
   const parts: { readonly [part: string]: string } = { pod: pod ?? '', network, interface: nic }
   const claim = template.replaceAll(/\{(pod|network|interface)\}/g, (_, part: string) => parts[part] ?? '')

@@ -6,7 +6,6 @@ import { claimAddresses, type IPAMClaim, requestedClaimAddresses } from '../../.
 import { isDeleting } from '../../../crd/meta/object.js'
 import type { InterfaceAddress } from '../../../crd/multinet/index.js'
 import { check } from '../../../errors/check.js'
-import { describe } from '../../../errors/index.js'
 import type { NetworkDefinition } from '../network/definition.js'
 import { familiesOf, type NetworkSpace, networkSpace, ofFamily, withLength } from './space.js'
 
@@ -151,7 +150,7 @@ export function claimPlan(situation: ClaimSituation): ClaimPlan {
     return refusedAll(situation, 'NetworkMismatch', message)
   }
   const read = claimAddresses(claim)
-  if (!read.ok) return failed(situation, 'InternalError', describe(read.failure))
+  if (!read.ok) return failed(situation, 'InternalError', read.failure.message)
   const view = { ...situation, space: networkSpace(network) }
   return read.value.length > 0 ? kept(read.value, view) : chosen(view)
 }
@@ -213,7 +212,7 @@ function chosen(view: View): ClaimPlan {
     return { ...left, refused }
   }
   const requested = requestedClaimAddresses(claim)
-  if (!requested.ok) return failed(view, 'InternalError', describe(requested.failure))
+  if (!requested.ok) return failed(view, 'InternalError', requested.failure.message)
   const wanted = [asking.map(({ addresses }) => addresses), [requested.value], asking.map(({ requests }) => requests)]
     .flat()
     .find((addresses) => addresses.length > 0)

@@ -1,6 +1,5 @@
 import { nameKey } from '../../../crd/meta/object.js'
 import type { PodNetwork } from '../../../crd/multinet/index.js'
-import { describe } from '../../../errors/index.js'
 import { type Network, networkOfDefinitions } from '../network/agreement.js'
 import { type PodAttachment, type PodAttachmentOptions, podAttachments } from '../pod/attachments.js'
 import { networksOf, type ServedDefinition, type ServedPod, type ServingCache } from './watches.js'
@@ -53,7 +52,7 @@ export function interfacesOf(
     const network = networkNamed(name, cache)
     if (network === undefined || !isAllocatedHere(network)) return []
     const read = podAttachments(pod, network, { staticRequests, defaultNetworkNamespace, primary })
-    if (!read.ok) problems.push(describe(read.failure))
+    if (!read.ok) problems.push(read.failure.message)
     return (read.ok ? read.value.attachments : []).flatMap((attachment) => {
       const other = network.disagreeing.find(({ nad }) => nad === attachment.nad)
       if (other !== undefined) {

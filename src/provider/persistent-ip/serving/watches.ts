@@ -13,7 +13,7 @@ import {
   readNetworkSelection,
   readPodNetworks,
 } from '../../../crd/multinet/index.js'
-import { describe, ok, unwrap } from '../../../errors/index.js'
+import { ok, unwrap } from '../../../errors/index.js'
 import {
   type CachedObjects,
   modelWatch,
@@ -55,7 +55,7 @@ export function servedDefinitionWatch(): Watch<ServedDefinition> {
       const nad = model.parse(object, undefined)
       if (!nad.ok) return nad
       const read = readNetwork(nad.value)
-      if (!read.ok) return { ok: false, problem: describe(read.failure) }
+      if (!read.ok) return { ok: false, problem: read.failure.message }
       return { ok: true, value: { definition: read.value, createdAt: object.metadata.creationTimestamp } }
     },
     indexes: {
@@ -152,14 +152,14 @@ function only(keys: readonly string[], texts: { readonly [key: string]: string }
 
 function readPod(object: KubeObject): ParseResult<ServedPod> {
   const read = Pod.safeParse(object)
-  if (!read.ok) return { ok: false, problem: describe(read.failure) }
+  if (!read.ok) return { ok: false, problem: read.failure.message }
   const { namespace = '', annotations = {} } = object.metadata
   const selection = readNetworkSelection(annotations[NETWORKS_ANNOTATION] ?? '', namespace)
   const primary = readNetworkSelection(annotations[DEFAULT_NETWORK_ANNOTATION] ?? '', namespace)
-  if (!selection.ok) return { ok: false, problem: describe(selection.failure) }
-  if (!primary.ok) return { ok: false, problem: describe(primary.failure) }
+  if (!selection.ok) return { ok: false, problem: selection.failure.message }
+  if (!primary.ok) return { ok: false, problem: primary.failure.message }
   const networks = readNetworks(annotations)
-  if (!networks.ok) return { ok: false, problem: describe(networks.failure) }
+  if (!networks.ok) return { ok: false, problem: networks.failure.message }
   const own = primary.value[0]?.ipamClaimReference ?? annotations[PRIMARY_CLAIM_ANNOTATION]
   const claims = [...selection.value.map(({ ipamClaimReference }) => ipamClaimReference), own]
   return {

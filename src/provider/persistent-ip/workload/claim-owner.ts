@@ -1,7 +1,9 @@
 import { subdomainProblem } from '../../../crd/meta/names.js'
 import { groupOf, type KindInfo } from '../../../crd/meta/object.js'
 import { check } from '../../../errors/check.js'
-import { fail, ok, type Result } from '../../../errors/index.js'
+import { INVALID_OBJECT } from '../../../errors/definitions.js'
+import { failWith } from '../../../errors/failure.js'
+import { ok, type Result } from '../../../errors/index.js'
 
 /**
  * Annotation of a Pod: the owners of the claims that it names, as `StatefulSet.apps/web`. Several
@@ -77,5 +79,5 @@ export function ownerName(kind: Pick<KindInfo, 'apiVersion' | 'kind'>, name: str
 
 function wrong(message: string) {
   const issues = [{ path: CLAIM_OWNER_ANNOTATION, message }]
-  return fail('INVALID_OBJECT', { kind: 'annotation', name: CLAIM_OWNER_ANNOTATION, issues })
+  return failWith(INVALID_OBJECT, { kind: 'annotation', name: CLAIM_OWNER_ANNOTATION, issues })
 }

@@ -1,7 +1,6 @@
 import type { VirtualMachine, VirtualMachineInstance } from '../../../crd/kubevirt/index.js'
 import { type KubeObject, readNameKey } from '../../../crd/meta/object.js'
 import type { NetworkAttachmentDefinition } from '../../../crd/multinet/index.js'
-import { describe } from '../../../errors/index.js'
 import type { CachedObjects, EventCause, Plan, PlanTime, SentEvents } from '../../../plan/index.js'
 import { type VMClaimOptions, type VMClaims, type VMDefinitions, vmClaims } from '../pod/vm-claims.js'
 import { type ClaimEffects, type ClaimWaits, claimEffects } from './claim-effects.js'
@@ -101,7 +100,7 @@ function claimsOf(name: string, wanted: VMClaims | undefined, { claims }: Machin
 function problemsOf(wanted: VMClaims | undefined): readonly string[] {
   const { missing = [], unreadable = [] } = wanted ?? {}
   const absent = missing.map((nad) => `NetworkAttachmentDefinition ${nad} does not exist`)
-  return [...new Set([...absent, ...unreadable.map((failure) => describe(failure))])]
+  return [...new Set([...absent, ...unreadable.map((failure) => failure.message)])]
 }
 
 function causesOf(steps: readonly ClaimStep[], waitsFor: readonly string[]): readonly EventCause[] {

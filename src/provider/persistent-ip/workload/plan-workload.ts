@@ -7,7 +7,7 @@ import {
   readNameKey,
 } from '../../../crd/meta/object.js'
 import type { NetworkAttachmentDefinition } from '../../../crd/multinet/index.js'
-import { describe, ok } from '../../../errors/index.js'
+import { ok } from '../../../errors/index.js'
 import type { CachedObjects, Plan, PlanTime, SentEvents, TrimmedObject } from '../../../plan/index.js'
 import { readNetwork } from '../network/read-network.js'
 import { primaryIn } from '../pod/vm-claims.js'
@@ -117,7 +117,7 @@ function networkOf(
       : undefined
   const found = nad === undefined ? undefined : definitions.get(nad)
   const read = found && readNetwork(found)
-  if (read?.ok === false) return { problem: describe(read.failure) }
+  if (read?.ok === false) return { problem: read.failure.message }
   const definition = read?.value ?? primary?.definition
   const what =
     nad === undefined

@@ -13,7 +13,6 @@ import {
   type OwnerReference,
 } from '../../../crd/meta/object.js'
 import { check, isObject, type Kind } from '../../../errors/check.js'
-import { describe } from '../../../errors/index.js'
 import type { VMClaim, VMClaims } from '../pod/vm-claims.js'
 import { CLAIM_OWNER_FINALIZER } from './claim-owner.js'
 import type { ClaimProof, ClaimRefusal, ClaimStep } from './claim-step.js'
@@ -178,7 +177,7 @@ function viewOf({ wanted, ...situation }: VMClaimSituation, phase: VMPhase): Vie
     if (!claim.name.ok) {
       const { code } = claim.name.failure
       const reason = code === 'CLAIM_NAME_CONFLICT' ? 'NameConflict' : 'InvalidName'
-      unnamed.push(refused(claim.network, reason, describe(claim.name.failure)))
+      unnamed.push(refused(claim.network, reason, claim.name.failure.message))
     } else if (labelProblem !== undefined) {
       unnamed.push(refused(claim.name.value, 'InvalidName', `the label ${VM_LABEL} cannot be ${name}: ${labelProblem}`))
     } else named.set(claim.name.value, claim as NamedClaim)

@@ -12,7 +12,7 @@ import {
   refOf,
 } from '../../../crd/meta/object.js'
 import { check, isObject, type Kind } from '../../../errors/check.js'
-import { describe, type Result } from '../../../errors/index.js'
+import type { Result } from '../../../errors/index.js'
 import { CLAIM_OWNER_ANNOTATION, CLAIM_OWNER_FINALIZER } from './claim-owner.js'
 import type { ClaimRefusal, ClaimStep } from './claim-step.js'
 
@@ -137,7 +137,7 @@ type Accepted = { readonly reference: ClaimReference; readonly owners: readonly 
 function accepted(reference: ClaimReference, { name }: WorkloadClaimSituation): Accepted | ClaimStep {
   const { owners, network } = reference
   const refuse = (reason: ClaimRefusal, message: string) => refused(reference, name, reason, message)
-  if (!owners.ok) return refuse('InvalidOwner', describe(owners.failure))
+  if (!owners.ok) return refuse('InvalidOwner', owners.failure.message)
   const missing = owners.value.find(({ object }) => object === undefined)
   if (missing !== undefined) return refuse('OwnerNotFound', `${formatRef(missing.ref)} does not exist`)
   const objects = owners.value.flatMap(({ object }) => (object === undefined ? [] : [object]))

@@ -1,7 +1,8 @@
 import { isName } from '../../../crd/ipam-kit/block-name.js'
 import { check, type KindOf } from '../../../errors/check.js'
+import { INVALID_IPAM_CONFIG } from '../../../errors/definitions.js'
+import { failWith } from '../../../errors/failure.js'
 import type { Result } from '../../../errors/index.js'
-import { fail } from '../../../errors/index.js'
 import { quote } from '../../../errors/quote.js'
 import { refuse } from '../../../errors/refuse.js'
 import { type IpamDialect, type ReadConfigOptions, readIpamConfig } from '../../whereabouts/config/config.js'
@@ -61,7 +62,7 @@ export function readBlockNetwork(
   if (!read.ok) return read
   const network: BlockNetwork = read.value
   const issues = options.use === 'release' ? [] : issuesOf(network)
-  return issues.length === 0 ? { ok: true, value: network } : fail('INVALID_IPAM_CONFIG', { issues })
+  return issues.length === 0 ? { ok: true, value: network } : failWith(INVALID_IPAM_CONFIG, { issues })
 }
 
 const DIALECT: IpamDialect = { type: BLOCK_IPAM_TYPE, pools: readPools }

@@ -1,6 +1,8 @@
 import type { IPPool } from '../../../crd/ipam-kit/ip-pool.js'
 import { check, type KindOf } from '../../../errors/check.js'
-import { fail, type Result } from '../../../errors/index.js'
+import { INVALID_IPAM_CONFIG } from '../../../errors/definitions.js'
+import { failWith } from '../../../errors/failure.js'
+import type { Result } from '../../../errors/index.js'
 import type { BlockNetwork } from './network.js'
 import { NETWORK } from './network-kind.js'
 import { ipPoolOfRange, rangePoolsOf } from './range-pool.js'
@@ -47,7 +49,7 @@ export function poolsOf(
   const issues = pools.flatMap(({ problem }, index) =>
     problem === undefined ? [] : [{ path: `ranges[${index}]`, message: problem }],
   )
-  if (issues.length > 0) return fail('INVALID_IPAM_CONFIG', { issues })
+  if (issues.length > 0) return failWith(INVALID_IPAM_CONFIG, { issues })
   const { namespace } = options
   return {
     ok: true,

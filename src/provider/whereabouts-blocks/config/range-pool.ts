@@ -6,7 +6,6 @@ import { isName } from '../../../crd/ipam-kit/block-name.js'
 import type { IPPool, IPPoolSpec } from '../../../crd/ipam-kit/ip-pool.js'
 import { API_VERSION, MAX_BLOCK_SIZE, MAX_NAME_LENGTH } from '../../../crd/ipam-kit/names.js'
 import { poolSpace } from '../../../crd/ipam-kit/space.js'
-import { describe } from '../../../errors/index.js'
 import { allocatableRange, rangeSpace } from '../../whereabouts/choose/space.js'
 import { parseNodeSliceSize } from '../../whereabouts/config/node-slice-size.js'
 import type { WhereaboutsConfig, WhereaboutsRange } from '../../whereabouts/config/types.js'
@@ -86,7 +85,7 @@ function problemOf(
   if (nodeSliceSize !== undefined && pool.sliceLength === undefined) return 'node_slice_size is not a prefix length'
   const { spec } = ipPoolOfRange(pool)
   const read = poolSpace(spec)
-  return read.ok ? undefined : describe(read.failure)
+  return read.ok ? undefined : read.failure.message
 }
 
 /** An IPPool of IPv6 may have a link-local gateway. */

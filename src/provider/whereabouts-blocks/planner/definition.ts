@@ -1,7 +1,6 @@
 import { asObject } from '../../../crd/meta/json.js'
 import type { KubeObject } from '../../../crd/meta/object.js'
 import { NetworkAttachmentDefinition } from '../../../crd/multinet/index.js'
-import { describe } from '../../../errors/index.js'
 import type { Watch } from '../../../plan/index.js'
 import { BLOCK_IPAM_TYPE, readBlockNetwork } from '../config/network.js'
 import { type RangePool, rangePoolsOf } from '../config/range-pool.js'
@@ -44,7 +43,7 @@ function readDefinition(object: KubeObject): BlockDefinition {
   // a text that is no JSON may be of any type
   const isUnclear = issues.some(({ path }) => path === 'input') && !text.includes(`"${BLOCK_IPAM_TYPE}"`)
   if (isOther || isUnclear) return { kind: 'ignored', object }
-  return { kind: 'invalid', object, problem: describe(read.failure) }
+  return { kind: 'invalid', object, problem: read.failure.message }
 }
 
 /** The path of a configuration without IPAM. */

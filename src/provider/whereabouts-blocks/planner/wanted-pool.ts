@@ -2,7 +2,6 @@ import * as Address from '../../../cidr/nouns/address.js'
 import * as RangeSet from '../../../cidr/nouns/range-set.js'
 import type { IPPool } from '../../../crd/ipam-kit/ip-pool.js'
 import { poolSpace } from '../../../crd/ipam-kit/space.js'
-import { describe } from '../../../errors/index.js'
 import { ipPoolOfRange, type RangePool } from '../config/range-pool.js'
 import type { NetworkDefinition } from './definition.js'
 
@@ -31,7 +30,7 @@ export function wantedPool(name: string, users: readonly NetworkDefinition[], is
   const merged = { ...first, excludes: union('excludes'), statics: kept, gateway }
   const pool = ipPoolOfRange(merged, isNamespaced ? namespaces : undefined)
   const read = poolSpace(pool.spec)
-  return read.ok ? { kind: 'pool', pool } : { kind: 'problem', problem: describe(read.failure) }
+  return read.ok ? { kind: 'pool', pool } : { kind: 'problem', problem: read.failure.message }
 }
 
 /** Whether a pool that serves both gives less than one of them alone would. */

@@ -1,6 +1,8 @@
 import { memberOf, readJson, wordFor } from '../../../cni/json.js'
 import { check, type KindOf } from '../../../errors/check.js'
-import { fail, type Result } from '../../../errors/index.js'
+import { INVALID_IPAM_CONFIG } from '../../../errors/definitions.js'
+import { failWith } from '../../../errors/failure.js'
+import type { Result } from '../../../errors/index.js'
 import { quote } from '../../../errors/quote.js'
 import { refuse } from '../../../errors/refuse.js'
 import { readClaim } from './claim.js'
@@ -99,7 +101,7 @@ export function readIpamConfig(
   const issues = new ConfigIssues(!isUpstream && options.use !== 'release')
   const reading = new ConfigReader(issues, options, dialect).read(input)
   if (reading !== undefined && issues.all.length === 0) return { ok: true, value: reading }
-  return fail('INVALID_IPAM_CONFIG', { issues: issues.all, ...(isUpstream && { text: issues.text }) })
+  return failWith(INVALID_IPAM_CONFIG, { issues: issues.all, ...(isUpstream && { text: issues.text }) })
 }
 
 class ConfigReader {

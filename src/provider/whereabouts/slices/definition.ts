@@ -4,7 +4,6 @@ import { asObject } from '../../../crd/meta/json.js'
 import type { KubeObject } from '../../../crd/meta/object.js'
 import { NetworkAttachmentDefinition } from '../../../crd/multinet/index.js'
 import { nodeSliceName } from '../../../crd/whereabouts/index.js'
-import { describe } from '../../../errors/index.js'
 import type { Watch } from '../../../plan/index.js'
 import { rangeSpace } from '../choose/space.js'
 import { readWhereaboutsConfig } from '../config/config.js'
@@ -102,19 +101,19 @@ function readDefinition(object: KubeObject): DefinitionFacts {
     const { issues } = read.failure.context
     const isOther = issues.some(({ path }) => path === 'ipam' || path === 'ipam.type' || path === 'plugins')
     const isConcerned = !isOther && (issues.some(({ path }) => path === 'input') || text.includes('"node_slice_size"'))
-    return isConcerned ? invalid(describe(read.failure)) : { kind: 'ignored', object }
+    return isConcerned ? invalid(read.failure.message) : { kind: 'ignored', object }
   }
   const { nodeSliceSize: sliceSize, networkName = '', name = '', ranges } = read.value
   if (sliceSize === undefined) return { kind: 'ignored', object }
   const slicePool = nodeSliceName({ name, networkName })
-  if (!slicePool.ok) return invalid(describe(slicePool.failure))
+  if (!slicePool.ok) return invalid(slicePool.failure.message)
   const [first, ...others] = ranges
   if (first === undefined) return invalid('it has no range', slicePool.value)
   if (others.length > 0)
     return invalid(`a NodeSlicePool divides one range, and it has ${ranges.length}`, slicePool.value)
   const { prefix: range } = first
   const slices = slicesOf(range, sliceSize)
-  if (!slices.ok) return invalid(describe(slices.failure), slicePool.value)
+  if (!slices.ok) return invalid(slices.failure.message, slicePool.value)
   const space = rangeSpace(first, read.value.gateway === undefined ? [] : [read.value.gateway])
   if (space.kind === 'badExclude') return invalid(`exclude ${space.exclude} cannot be read`, slicePool.value)
   if (space.kind === 'tooSmall' || space.isEmpty) return invalid('no address of the range is usable', slicePool.value)

@@ -3,7 +3,9 @@ import * as Address from '../../../cidr/nouns/address.js'
 import * as Prefix from '../../../cidr/nouns/prefix.js'
 import * as RangeSet from '../../../cidr/nouns/range-set.js'
 import { check } from '../../../errors/check.js'
-import { fail, ok, type Result } from '../../../errors/index.js'
+import { INVALID_SLICE_SIZE } from '../../../errors/definitions.js'
+import { failWith } from '../../../errors/failure.js'
+import { ok, type Result } from '../../../errors/index.js'
 import { parseNodeSliceSize } from '../config/node-slice-size.js'
 
 type Prefix = Prefix.Prefix
@@ -37,7 +39,7 @@ export function readSliceSize(range: Prefix, sliceSize: string): Result<number, 
   assertPrefix('readSliceSize', 'range', range)
   check('readSliceSize', 'sliceSize', sliceSize, 'text')
 
-  const none = (problem: string) => fail('INVALID_SLICE_SIZE', { sliceSize, range: Prefix.format(range), problem })
+  const none = (problem: string) => failWith(INVALID_SLICE_SIZE, { sliceSize, range: Prefix.format(range), problem })
   const length = parseNodeSliceSize(sliceSize)
   if (length === undefined) return none('not a prefix length such as /26 or 26')
   const bits = Address.bitsOf(range.address.family)

@@ -5,7 +5,6 @@ import type { KubeObject } from '../../../crd/meta/object.js'
 import { kindKey } from '../../../crd/meta/object.js'
 import { NetworkAttachmentDefinition } from '../../../crd/multinet/index.js'
 import { IPPool, type NodeSliceAllocation, NodeSlicePool, poolNamePrefix } from '../../../crd/whereabouts/index.js'
-import { describe } from '../../../errors/index.js'
 import type { TrimmedWatch, Watch } from '../../../plan/index.js'
 import type { RowFacts, SliceNode, SlicePoolFacts } from './context.js'
 
@@ -31,7 +30,7 @@ export function slicePoolWatch(namespace: string): Watch<SlicePoolFacts> {
     namespace,
     parse(object, before) {
       const read = NodeSlicePool.safeParse(object)
-      if (!read.ok) return { ok: false, problem: describe(read.failure) }
+      if (!read.ok) return { ok: false, problem: read.failure.message }
       const { metadata, spec, status } = read.value
       const range = Prefix.safeParse(spec.range)
       const isMarked = metadata.annotations?.[MANAGED_ANNOTATION] === MANAGED
@@ -77,7 +76,7 @@ export function rowWatch(namespace: string): TrimmedWatch<RowFacts> {
     parse({ metadata: { name }, spec }, before) {
       const { range: text, allocations } = asObject(spec) ?? {}
       const parsed = Prefix.safeParse(typeof text === 'string' ? text : '')
-      if (!parsed.ok) return { ok: false, problem: `spec.range: ${describe(parsed.failure)}` }
+      if (!parsed.ok) return { ok: false, problem: `spec.range: ${parsed.failure.message}` }
       const hasRows = Object.keys(asObject(allocations) ?? {}).length > 0
       const range = Prefix.masked(parsed.value)
       if (before?.hasRows === hasRows && Prefix.equals(before.range, range)) return { ok: true, value: before }

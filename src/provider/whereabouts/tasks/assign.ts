@@ -2,7 +2,6 @@ import * as Address from '../../../cidr/nouns/address.js'
 import * as Prefix from '../../../cidr/nouns/prefix.js'
 import * as RangeSet from '../../../cidr/nouns/range-set.js'
 import { type PoolRow, rowKey } from '../../../crd/whereabouts/index.js'
-import { describe } from '../../../errors/index.js'
 import { chooseAddress } from '../choose/choose-address.js'
 import { type RowOwner, rowsToReuse, type Stickiness } from '../choose/owner.js'
 import { allocatableRange, rangeSpace } from '../choose/space.js'
@@ -196,7 +195,7 @@ class Chooser {
     if (choice.kind === 'exhausted' || choice.kind === 'taken') return choice
     if (choice.kind !== 'chosen') return { kind: 'refused', message: choice.message }
     const key = rowKey(base, choice.address)
-    if (!key.ok) return { kind: asked === undefined ? 'exhausted' : 'refused', message: describe(key.failure) }
+    if (!key.ok) return { kind: asked === undefined ? 'exhausted' : 'refused', message: key.failure.message }
     return { kind: 'made', assignment: { place: this.#place, pool, address: choice.address, key: key.value, gateway } }
   }
 }

@@ -3,7 +3,6 @@ import { claimAddresses, IPAMClaim } from '../../../crd/ipamclaims/index.js'
 import { isDeleting, type KubeObject, type ObjectRef } from '../../../crd/meta/object.js'
 import { type PoolRow, WHEREABOUTS_GROUP } from '../../../crd/whereabouts/index.js'
 import { check } from '../../../errors/check.js'
-import { describe } from '../../../errors/index.js'
 import type { ConfiguredClaim } from '../config/types.js'
 
 /** Annotation of a reservation: the uid of the claim that holds the address. */
@@ -130,9 +129,9 @@ export function ownerOfRow({ namespace, name, uid, kind }: RowClaim): ClaimReadi
 /** @returns the problem of an object that cannot be read */
 export function readClaimObject(ref: ObjectRef, object: KubeObject): ClaimReading | string {
   const read = IPAMClaim.safeParse(object)
-  if (!read.ok) return describe(read.failure)
+  if (!read.ok) return read.failure.message
   const addresses = claimAddresses(read.value)
-  if (!addresses.ok) return describe(addresses.failure)
+  if (!addresses.ok) return addresses.failure.message
   const { metadata, spec, status } = read.value
   return {
     object: read.value,

@@ -1,6 +1,5 @@
 import { IPAMClaim } from '../../../crd/ipamclaims/index.js'
 import { formatRef, isDeleting, type KindInfo, type KubeObject, type ObjectRef } from '../../../crd/meta/object.js'
-import { describe } from '../../../errors/index.js'
 import { CLAIM_OWNER_ANNOTATION, readClaimOwners } from '../../persistent-ip/workload/claim-owner.js'
 import type { TaskObjects } from './objects.js'
 import type { AddOutcome } from './outcome.js'
@@ -33,7 +32,7 @@ export function makeClaim(
   const annotation = pod.metadata.annotations?.[CLAIM_OWNER_ANNOTATION]
   if (annotation === undefined) return problem(`Pod ${podref} has no annotation ${CLAIM_OWNER_ANNOTATION}`)
   const named = readClaimOwners(annotation, kinds)
-  if (!named.ok) return problem(describe(named.failure))
+  if (!named.ok) return problem(named.failure.message)
   if (isDeleting(pod)) return problem(`Pod ${podref} is being deleted`)
   const refs = named.value.map(({ kind: { apiVersion, kind }, name }) => ({ apiVersion, kind, namespace, name }))
   const ownerStep = objects.read(refs, 'whether the owners of the claim exist')

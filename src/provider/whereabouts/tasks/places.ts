@@ -2,7 +2,6 @@ import * as Address from '../../../cidr/nouns/address.js'
 import * as Prefix from '../../../cidr/nouns/prefix.js'
 import type { ObjectRef } from '../../../crd/meta/object.js'
 import { IPPool, NodeSlicePool, nodeSliceName, poolName } from '../../../crd/whereabouts/index.js'
-import { describe } from '../../../errors/index.js'
 import type { Step } from '../../../plan/index.js'
 import { allocatableRange } from '../choose/space.js'
 import type { WhereaboutsRange } from '../config/types.js'
@@ -65,7 +64,7 @@ function placeAt(
   },
 ): Made {
   const name = poolName({ range: text, ...parts })
-  if (!name.ok) return { kind: 'refused', message: describe(name.failure) }
+  if (!name.ok) return { kind: 'refused', message: name.failure.message }
   return {
     range,
     isEmpty: range.isEmpty ?? false,
@@ -80,7 +79,7 @@ function slicesOf(request: NetworkRequest, objects: TaskObjects): Places {
   const namespace = request.namespace || DEFAULT_NAMESPACE
   const { name = '', networkName, ranges } = config
   const slicePool = nodeSliceName({ name, networkName })
-  if (!slicePool.ok) return { kind: 'refused', message: describe(slicePool.failure), places: [] }
+  if (!slicePool.ok) return { kind: 'refused', message: slicePool.failure.message, places: [] }
   if (nodeName === undefined || nodeName === '') {
     return { kind: 'refused', message: 'node slices need the name of the Node', places: [] }
   }

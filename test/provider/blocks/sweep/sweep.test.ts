@@ -1,6 +1,6 @@
 import { IPBlock, IPHandle, IPPool } from 'ipam-kit/crd/ipam-kit'
 import type { KindInfo, KubeObject } from 'ipam-kit/crd/meta'
-import { unwrap } from 'ipam-kit/errors'
+import { fail, unwrap } from 'ipam-kit/errors'
 import type { Plan, Planner } from 'ipam-kit/plan'
 import { allocate, blocksSweep, KnownBlocks, release } from 'ipam-kit/provider/blocks'
 import { runPlan, runTask } from 'ipam-kit/run'
@@ -196,10 +196,7 @@ describe('rows', () => {
     expect(await work(FIRST)).toBe('waiting')
     nowMs += GRACE_S * 1000
     // a namespace that the sweep has no right to read
-    const failure = {
-      code: 'STORE_INVALID',
-      context: { object: 'Pod ns/a', path: 'metadata.name', problem: 'no' },
-    } as const
+    const failure = fail('STORE_INVALID', { object: 'Pod ns/a', path: 'metadata.name', problem: 'no' }).failure
     const refusing = storeOver(store, {
       get: async (ref) => (ref.name === 'a' ? { ok: false, failure } : store.get(ref)),
     })

@@ -1,7 +1,6 @@
 import { Pod, StatefulSet } from 'ipam-kit/crd/core'
 import { IPAMClaim } from 'ipam-kit/crd/ipamclaims'
 import { VirtualMachine } from 'ipam-kit/crd/kubevirt'
-import { describe as textOf } from 'ipam-kit/errors'
 import {
   persistentClaims,
   readClaimOwners,
@@ -239,7 +238,7 @@ describe('the annotation with owners', () => {
     [Array.from({ length: 9 }, (_, each) => `StatefulSet.apps/w${each}`).join(), '9 owners'],
   ])('%j', (annotation, expected) => {
     const read = readClaimOwners(annotation, KINDS)
-    const got = read.ok ? read.value.map(({ name }) => name).join(' ') : textOf(read.failure)
+    const got = read.ok ? read.value.map(({ name }) => name).join(' ') : read.failure.message
     expect(got).toContain(expected)
   })
 })

@@ -1,5 +1,4 @@
 import type { KubeObject } from 'ipam-kit/crd/meta'
-import { describe } from 'ipam-kit/errors'
 import type { ExternalCall, Outcome, Planner } from 'ipam-kit/plan'
 import { Controller, type ControllerProblem, LeaderElection, type LeaderTerm } from 'ipam-kit/run'
 import type { Store } from 'ipam-kit/store'
@@ -188,7 +187,7 @@ export class Process {
       renewDeadlineSeconds: RENEW_SECONDS,
       retryPeriodSeconds: RETRY_SECONDS,
       writeTimeoutSeconds: STORE_SECONDS,
-      onProblem: (failure) => this.#world.trace.step(this.name, `Lease: ${describe(failure)}`),
+      onProblem: (failure) => this.#world.trace.step(this.name, `Lease: ${failure.message}`),
     })
     this.#stop = () => election.stop()
     if (this.#isStopping) election.stop()
@@ -228,7 +227,7 @@ export class Process {
     if (problem.kind === 'thrown') this.#world.thrown(this, problem.error)
     else if (problem.kind !== 'stalled') {
       const about = 'key' in problem ? problem.key : problem.of.kind
-      this.#world.trace.step(this.name, `${problem.kind} ${about}: ${describe(problem.failure)}`)
+      this.#world.trace.step(this.name, `${problem.kind} ${about}: ${problem.failure.message}`)
     }
   }
 
