@@ -1,66 +1,60 @@
-// What a webhook answers to an API server: docs/guides/webhooks.md shows this file, and what it
-// prints.
-import { IPAddressClaim } from 'ipam-kit/crd/cluster-api'
-import { admitIPPool, IPPool } from 'ipam-kit/crd/ipam-kit'
-import { crdManifest } from 'ipam-kit/crd/manifest'
-import { formatFieldError } from 'ipam-kit/crd/meta'
-import { admitClusterCIDR, ClusterCIDR } from 'ipam-kit/crd/node-ipam'
+#!/usr/bin/env node
+// The webhook of Cluster API's claims and addresses and of in-cluster pools, over HTTPS: an API
+// server posts reviews, and gets their answers.
+//
+//   KUBECONFIG=... tsx webhook.ts --certificates FOLDER [--port 9443]
+//
+// FOLDER has tls.crt and tls.key, as a Secret of cert-manager has them. What rules look up, such as
+// the addresses of a pool, is read from the cluster, through @kubernetes/client-node. Any number of
+// processes may serve it. It ends on SIGTERM and SIGINT; with status 2 for wrong flags.
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { createServer } from 'node:https'
+import { join } from 'node:path'
+import { IPAddress, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
+import { poolModels } from 'ipam-kit/crd/in-cluster'
 import { answerReview } from 'ipam-kit/provider/webhook'
-import { memoryStore } from 'ipam-kit/store/memory'
+import { openStore } from './open-store.js'
+import { FlagError, isWhole, numberOf, parseFlags } from './program/flags.js'
+import { reviewListener } from './program/reviews.js'
 
-const store = memoryStore({ now: Date.now })
-const answer = (body: unknown) => answerReview(body, store)
+// kinds that the cluster must have: those that its webhook configuration registers
+const kinds = [IPAddressClaim, IPAddress, ...poolModels].map((model) => model.info)
 
-const group = 'ipam.cluster.x-k8s.io'
-const review = (operation: string, object: object, oldObject: object | null) => ({
-  apiVersion: 'admission.k8s.io/v1',
-  kind: 'AdmissionReview',
-  request: {
-    uid: '705ab4f5',
-    kind: { group, version: 'v1beta2', kind: 'IPAddressClaim' },
-    name: 'web-0',
-    namespace: 'lab',
-    operation,
-    object,
-    oldObject,
-  },
-})
-const claim = (pool: string) => ({
-  apiVersion: `${group}/v1beta2`,
-  kind: 'IPAddressClaim',
-  metadata: { name: 'web-0', namespace: 'lab' },
-  spec: { clusterName: 'c1', poolRef: { apiGroup: group, kind: 'InClusterIPPool', name: pool } },
-})
-print(await answer(review('UPDATE', claim('red'), claim('blue'))))
+const FLAGS = {
+  certificates: { type: 'string', default: '/certificates', about: 'the folder of `tls.crt` and `tls.key`' },
+  port: { type: 'string', default: '9443', about: 'the port, on all interfaces' },
+} as const
 
-const conversion = {
-  apiVersion: 'apiextensions.k8s.io/v1',
-  kind: 'ConversionReview',
-  request: { uid: '9e2c71aa', desiredAPIVersion: `${group}/v1alpha1`, objects: [claim('blue')] },
+try {
+  const values = parseFlags(FLAGS, process.argv.slice(2))
+  const port = numberOf(values, 'port', 'a port from 1 to 65535', (n) => isWhole(n, 1, 65_535))
+  const certificate = certificateIn(values.certificates)
+  const cluster = { engine: 'kubernetes', place: '' } as const
+  const { store, close } = await openStore(cluster, { kinds, load: (name) => import(name) })
+  const server = createServer(
+    certificate,
+    reviewListener((review) => answerReview(review, store)),
+  )
+  server.listen(port)
+  await once(server, 'listening')
+  console.log(`answers reviews on port ${port}`)
+  await Promise.race([once(process, 'SIGTERM'), once(process, 'SIGINT')])
+  server.close()
+  server.closeIdleConnections()
+  await once(server, 'close')
+  await close()
+} catch (error) {
+  console.error((error as Error).message)
+  process.exitCode = error instanceof FlagError ? 2 : 1
 }
-print(await answer(conversion))
 
-const service = { namespace: 'ipam-system', name: 'webhook', path: '/convert' }
-const manifest = crdManifest(IPAddressClaim, { conversion: { service } })
-print(manifest.spec.conversion)
-
-const wrong = { ...claim('blue'), spec: { clusterName: '', poolRef: { apiGroup: group, kind: 'InClusterIPPool' } } }
-for (const error of IPAddressClaim.validate(wrong)) console.log(formatFieldError(error))
-
-const spec = { subnets: [{ cidr: '10.0.0.0/24', gateway: '10.0.1.1' }] }
-const pool = IPPool.parse({ apiVersion: IPPool.info.apiVersion, kind: 'IPPool', metadata: { name: 'blue' }, spec })
-const admission = admitIPPool({ operation: 'CREATE', object: pool, others: [] })
-if (!admission.allowed) console.log(admission.message)
-
-const rack = ClusterCIDR.parse({
-  apiVersion: ClusterCIDR.info.apiVersion,
-  kind: 'ClusterCIDR',
-  metadata: { name: 'rack' },
-  spec: { perNodeHostBits: 8, ipv6: 'fd00:1:1::/64' },
-})
-const forUpstream = admitClusterCIDR({ operation: 'CREATE', object: rack }, { maxIPv6SubnetBits: 16 })
-if (!forUpstream.allowed) console.log(forUpstream.message)
-
-function print(value: unknown): void {
-  console.log(JSON.stringify(value, undefined, 2))
+/** @throws FlagError */
+function certificateIn(folder: string): { readonly cert: string; readonly key: string } {
+  try {
+    const [cert = '', key = ''] = ['tls.crt', 'tls.key'].map((name) => readFileSync(join(folder, name), 'utf8'))
+    return { cert, key }
+  } catch (error) {
+    throw new FlagError(`--certificates (${folder}): ${(error as Error).message}`)
+  }
 }

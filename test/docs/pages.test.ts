@@ -134,7 +134,7 @@ test.each([
   ['whereabouts', ['whereabouts']],
   ['persistent-ips', ['persistent-ip-pods', 'persistent-ip-guest', 'persistent-ip-blocks']],
   ['network-view', ['network-view']],
-  ['webhooks', ['webhook']],
+  ['webhooks', ['webhook-answers']],
   ['write-a-provider', ['write-a-provider']],
   ['blocks', ['blocks/main', 'blocks/requests']],
   ['blocks-claims', ['blocks/claims']],

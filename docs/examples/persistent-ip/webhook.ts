@@ -1,6 +1,5 @@
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import type { IncomingMessage } from 'node:http'
 import { createServer, type Server } from 'node:https'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -10,6 +9,7 @@ import { answerReview } from 'ipam-kit/provider/webhook'
 import { Controller } from 'ipam-kit/run'
 import { FlagError } from '../program/flags.js'
 import type { ServiceParts } from '../program/program.js'
+import { reviewListener } from '../program/reviews.js'
 import type { WebhookWork } from './flags.js'
 
 export interface WebhookOptions extends ServiceParts, WebhookWork {
@@ -18,8 +18,6 @@ export interface WebhookOptions extends ServiceParts, WebhookWork {
 }
 
 const RENEWAL_MS = 10_000
-/** The largest body that is read, in bytes: a review has two versions of an object. */
-const MOST_BYTES = 8_388_608
 
 /**
  * Serves the webhook that names claims in Pods, over HTTPS. Each process serves it, also while
@@ -33,12 +31,10 @@ export function serveWebhook(parts: WebhookOptions): () => Promise<void> {
   const controller =
     watches.length === 0 ? undefined : new Controller({ ...{ store, timers, onProblem }, planners: [knowing(watches)] })
   const certificate = new RenewedCertificate(parts)
-  const server = createServer(certificate.read(), async (request, response) => {
-    const body = await bodyOf(request)
-    if (body === undefined) return void response.writeHead(400).end()
-    const answer = await answerReview(body, controller?.objects ?? store, { rules })
-    response.setHeader('content-type', 'application/json').end(JSON.stringify(answer))
-  })
+  const server = createServer(
+    certificate.read(),
+    reviewListener((review) => answerReview(review, controller?.objects ?? store, { rules })),
+  )
   const run = controller?.run()
   const ended = new AbortController()
   const listens = listen(server, port, async () => {
@@ -111,19 +107,5 @@ class RenewedCertificate {
     } catch (error) {
       this.#log(`the certificate of the webhook stays: ${(error as Error).message}`)
     }
-  }
-}
-
-/** @returns `undefined` for what is no JSON, too large, or cut off */
-async function bodyOf(request: IncomingMessage): Promise<unknown> {
-  let text = ''
-  try {
-    for await (const part of request.setEncoding('utf8')) {
-      text += part
-      if (text.length > MOST_BYTES) return undefined
-    }
-    return JSON.parse(text)
-  } catch {
-    return undefined
   }
 }
