@@ -1,16 +1,18 @@
 import { CloudFigures } from '../docs/examples/floating-ip-controller/figures.js'
-import { PoolFigures } from '../docs/examples/in-cluster-controller/figures.js'
 import { SubnetFigures } from '../docs/examples/node-ipam-controller/figures.js'
 import { FLAGS as NODE_FLAGS, planOf } from '../docs/examples/node-ipam-controller/flags.js'
 import { ClaimFigures } from '../docs/examples/persistent-ip/figures.js'
 import { parseFlags } from '../docs/examples/program/flags.js'
 import { nodeIPAM } from '../src/provider/node-ipam/index.js'
-import { ControllerMetrics, type Metric } from '../src/render/index.js'
+import { ControllerMetrics, type Metric, poolMetrics } from '../src/render/index.js'
 import type { ControllerResult } from '../src/run/index.js'
 
 /** A key that was planned. */
 const planned = (key: string, outcome: object): ControllerResult =>
   ({ key, kind: 'done', outcome, tookMs: 1 }) as unknown as ControllerResult
+
+/** What a planner reports of one pool. */
+const usage = () => [{ pool: 'InClusterIPPool office/printers', family: 4 as const, total: 1n, free: 0n, used: 1n }]
 
 /** The metrics of each controller, with a sample of each. */
 export function controllerMetrics(): readonly Metric[] {
@@ -18,14 +20,8 @@ export function controllerMetrics(): readonly Metric[] {
   metrics.onResult(planned('key', { kind: 'done', message: '' }))
   metrics.onProblem({ kind: 'failed' })
   const load = { waiting: 0, running: 0, calling: 0, unsettled: 0 } as never
-  return metrics.metrics({ load, queues: [{ planner: 'in-cluster', waiting: 0, oldestMs: 0 } as never] })
-}
-
-/** The metrics of the in-cluster controller beside them. */
-export function inClusterMetrics(): readonly Metric[] {
-  const figures = new PoolFigures()
-  figures.observe(planned('InClusterIPPool office/printers', { kind: 'ready', free: 0, used: 0, message: '' }))
-  return figures.metrics()
+  const queues = [{ planner: 'in-cluster', waiting: 0, oldestMs: 0 } as never]
+  return [...metrics.metrics({ load, queues }), ...poolMetrics([{ usage }])]
 }
 
 /** The metrics of the node IPAM controller beside them, with the names that given flags add. */

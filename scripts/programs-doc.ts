@@ -13,13 +13,7 @@ import { FLAGS as WHEREABOUTS_FLAGS } from '../docs/examples/whereabouts-control
 import type { Metric } from '../src/render/index.js'
 import { type Kinds, outcomeTables, problemKinds } from './program-outcomes.js'
 import { REASONS, type ReasonTable } from './program-reasons.js'
-import {
-  controllerMetrics,
-  floatingIPMetrics,
-  inClusterMetrics,
-  nodeIPAMMetrics,
-  persistentIPMetrics,
-} from './program-samples.js'
+import { controllerMetrics, floatingIPMetrics, nodeIPAMMetrics, persistentIPMetrics } from './program-samples.js'
 
 /** Flags under one heading. */
 interface FlagSection {
@@ -106,7 +100,6 @@ async function metricSections(): Promise<readonly string[]> {
   const parity = (...flags: readonly string[]) => nodeIPAMMetrics(...flags).filter(({ name }) => !names.has(name))
   const sections: readonly (readonly [title: string, metrics: readonly Metric[]])[] = [
     ['Each controller', controllerMetrics()],
-    ['In-cluster controller', inClusterMetrics()],
     ['Floating IP controller', await floatingIPMetrics()],
     ['Node IPAM controller', own],
     ['Node IPAM controller with `--order upstream`', parity('--order', 'upstream')],
@@ -116,7 +109,7 @@ async function metricSections(): Promise<readonly string[]> {
   return [
     '## Metrics',
     '',
-    '`ControllerMetrics` of `ipam-kit/render` gives those of each controller; the programs add the others. A process that does not lead reports no queues.',
+    '`ControllerMetrics` and `poolMetrics` of `ipam-kit/render` give those of each controller; the programs add the others. A process that does not lead reports no queues and no pools.',
     '',
     ...sections.flatMap(([title, metrics]) => [`### Metrics: ${title}`, '', ...metricTable(metrics), '']),
   ]

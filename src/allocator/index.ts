@@ -17,6 +17,7 @@ export type {
   LedgerOptions,
   LedgerQuery,
   LedgerSpec,
+  LedgerUsage,
   Random,
 } from './ledger/entry.js'
 export { Ledger } from './ledger/ledger.js'

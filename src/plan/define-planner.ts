@@ -16,6 +16,7 @@ import {
   noHoldings,
   ObservedHoldings,
   type OpenHoldings,
+  type PoolUsage,
   returned,
 } from './holdings.js'
 import { type Applied, ObjectCache } from './object-cache.js'
@@ -107,6 +108,8 @@ export interface PlannerDefinition<O extends Outcome, W extends Watches, S> {
    * out side by side. Left out: there are no ledgers, and `entries` reads the objects.
    */
   readonly ledger?: ((pool: string) => Ledger<Holder>) | undefined
+  /** {@link Planner.usage}. Left out: how much of each ledger is in use. */
+  readonly usage?: ((context: PlannerContext<W, S>) => readonly PoolUsage[]) | undefined
   readonly wakes: Wakes<W, S>
   /**
    * The keys to plan again when the holders of extents have changed: other holders, what waits for
@@ -144,6 +147,7 @@ const DEFINITION: KindOf<PlannerDefinition<Outcome, Watches, unknown>> = {
   state: 'function?',
   holds: ['record?', 'function?'],
   ledger: 'function?',
+  usage: 'function?',
   wakes: ['record', 'function'],
   moved: 'function?',
   plan: 'function',
@@ -169,6 +173,7 @@ export interface DefinedPlanner<O extends Outcome, W extends Watches, S> extends
    * The holders of all extents, in the order of their ledgers and extents. O(n log n).
    */
   entries(): readonly LedgerEntry<Holder>[]
+  usage(): readonly PoolUsage[]
   share(objects: ObjectCache): void
   wakes(applied: Applied): readonly string[]
   complete(selection: Selection): void
@@ -316,6 +321,10 @@ class PlannerOf<O extends Outcome, W extends Watches, S> implements DefinedPlann
 
   entries(): readonly LedgerEntry<Holder>[] {
     return this.#holdings.entries()
+  }
+
+  usage(): readonly PoolUsage[] {
+    return this.#definition.usage?.(this.context) ?? this.#holdings.usage()
   }
 
   plan(key: string, time: PlanTime): Plan<O> | undefined {

@@ -1,4 +1,4 @@
-import type { HoldReason, Ledger, LedgerEntry, LedgerHolder } from '../allocator/index.js'
+import type { HoldReason, Ledger, LedgerEntry, LedgerHolder, LedgerUsage } from '../allocator/index.js'
 import type { Prefix } from '../cidr/index.js'
 import { compare, contains, equals } from '../cidr/nouns/prefix.js'
 import { type Json, type KubeObject, kindKey, nameKey, type ObjectRef, refOf } from '../crd/meta/object.js'
@@ -45,6 +45,12 @@ export interface Holder
     Partial<Omit<Holding, 'key' | 'prefix' | 'reason' | 'sinceMs' | 'untilMs'>> {
   readonly object?: ObjectRef | undefined
   readonly uid?: string | undefined
+}
+
+/** How much of a pool is in use, of one family. */
+export interface PoolUsage extends LedgerUsage {
+  /** The name of the pool: `InClusterIPPool default/lab`, or that of a network. */
+  readonly pool: string
 }
 
 /** An extent of a ledger. */
@@ -112,6 +118,7 @@ export type OpenHoldings = (watches: ReadonlyMap<string, HeldObjects>) => Pick<O
 export const noHoldings: OpenHoldings = () => ({
   ledger: noLedger,
   entries: () => [],
+  usage: () => [],
   forget: () => undefined,
   pending: () => 0,
   refresh: () => undefined,
@@ -160,6 +167,8 @@ export interface Holdings {
   ledger(pool?: string): Ledger<Holder>
   /** All holders but `foreign` ones, by ledger, then as {@link Ledger.entries}. O(n log n). */
   entries(): readonly LedgerEntry<Holder>[]
+  /** How much of each ledger is in use. O(ledgers): no entry is read. */
+  usage(): readonly PoolUsage[]
   /** Forgets the ledger of a pool that does not exist, if it has no entries. O(entries). */
   forget(pool: string): void
   /** How many extents of a pool running plans are about to write for it. O(running plans). */
@@ -240,6 +249,10 @@ export class ObservedHoldings implements Holdings {
       }),
     )
     return entries.filter(({ reason }) => reason !== 'foreign').sort(inOrder)
+  }
+
+  usage(): readonly PoolUsage[] {
+    return [...this.#ledgers].flatMap(([pool, ledger]) => ledger.usage().map((usage) => ({ ...usage, pool })))
   }
 
   forget(pool: string): void {

@@ -62,7 +62,7 @@ export {
   type Refusal,
   removeFinalizer,
 } from './effect.js'
-export type { Extent, Holder, Holding, Holdings, Moved } from './holdings.js'
+export type { Extent, Holder, Holding, Holdings, Moved, PoolUsage } from './holdings.js'
 export {
   type Applied as AppliedChange,
   type ApplyOptions,

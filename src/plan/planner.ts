@@ -2,7 +2,7 @@ import type { LedgerEntry } from '../allocator/index.js'
 import type { Json } from '../crd/meta/object.js'
 import type { Change } from './change.js'
 import type { AnyCall, ExternalCall, Refusal } from './effect.js'
-import type { Holder } from './holdings.js'
+import type { Holder, PoolUsage } from './holdings.js'
 import type { Applied, ObjectCache } from './object-cache.js'
 import type { Outcome, Plan } from './plan.js'
 import type { Selection } from './selection.js'
@@ -164,6 +164,11 @@ export interface Planner<O extends Outcome = Outcome> {
    * that are being carried out. Ledger by ledger, in the order of extents. O(n log n).
    */
   entries?(): readonly LedgerEntry<Holder>[]
+  /**
+   * How much of each pool is in use, for a planner whose objects hold any extents. The counts are
+   * kept: O(pools), unless the planner says otherwise. `poolMetrics` of `ipam-kit/render` reads it.
+   */
+  usage?(): readonly PoolUsage[]
   /** Whether this key aggregates other keys. It is planned when no other key waits. */
   isAggregate(key: string): boolean
   /**

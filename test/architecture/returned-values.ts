@@ -247,6 +247,7 @@ export const specimens: Readonly<Record<string, Specimen>> = {
     conflicts: (it) => it.conflicts(),
     next: (it) => it.next({ for: 'd' }),
     counts: (it) => it.counts(),
+    usage: (it) => it.usage(),
   }),
   ObjectCache: specimen(objectCache, {
     clock: (it) => it.clock,

@@ -1,17 +1,9 @@
 import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { unwrap } from 'ipam-kit/errors'
-import { inCluster } from 'ipam-kit/provider/in-cluster'
-import { prometheusText } from 'ipam-kit/render'
-import { Controller } from 'ipam-kit/run'
-import { memoryStore } from 'ipam-kit/store/memory'
 import { describe, expect, test } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
-import { PoolFigures } from '../../docs/examples/in-cluster-controller/figures.js'
 import { COMMON_FLAGS, FlagError, parseFlags, readSettings } from '../../docs/examples/program/flags.js'
-import { claim, claimRef, kinds, pool, poolRef } from '../provider/in-cluster/world.js'
-import { VirtualTimers } from '../run/controller/virtual-timers.js'
 import { isDeep } from '../setup/depth.js'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -74,52 +66,6 @@ describe('the flags of the in-cluster controller', () => {
       ),
     })
   })
-})
-
-test('the metrics tell of the pools that give addresses, and of no other', async () => {
-  const timers = new VirtualTimers()
-  const store = memoryStore({ now: () => timers.now(), kinds })
-  const figures = new PoolFigures()
-  const problems: unknown[] = []
-  const controller = new Controller({
-    store,
-    planners: [inCluster()],
-    timers,
-    onProblem: (problem) => problems.push(problem),
-    onResult: (result) => figures.observe(result),
-  })
-  const running = controller.run()
-  const told = async () => {
-    await timers.pass(2000)
-    return prometheusText(figures.metrics())
-      .split('\n')
-      .filter((line) => line.startsWith('ipam_pool_'))
-  }
-  const counts = (name: string, free: number, used: number) => [
-    `ipam_pool_free{pool="InClusterIPPool default/${name}"} ${free}`,
-    `ipam_pool_used{pool="InClusterIPPool default/${name}"} ${used}`,
-  ]
-  const spec = (addresses: readonly string[]) => store.patch(poolRef(), { spec: { addresses } })
-
-  await store.create(pool(['10.0.0.5-10.0.0.6']))
-  await store.create(claim('a'))
-  expect(await told()).toEqual(counts('pool', 1, 1))
-  unwrap(await spec(['garbage']))
-  expect(await told()).toEqual([])
-  unwrap(await spec(['10.0.0.5-10.0.0.8']))
-  expect(await told()).toEqual(counts('pool', 3, 1))
-  // on its way out it gives nothing
-  unwrap(await store.delete(poolRef()))
-  expect(await told()).toEqual([])
-  unwrap(await store.delete(claimRef('a')))
-  unwrap(await store.create(pool(['10.0.0.9'], {}, 'other')))
-  expect(await told()).toEqual(counts('other', 1, 0))
-  unwrap(await store.patch({ ...poolRef(), name: 'other' }, { metadata: { finalizers: null } }))
-  unwrap(await store.delete({ ...poolRef(), name: 'other' }))
-  expect(await told()).toEqual([])
-  controller.stop()
-  await running
-  expect(problems).toEqual([])
 })
 
 describe('the manifests of the in-cluster controller', () => {

@@ -7,7 +7,7 @@ import { crdManifest } from 'ipam-kit/crd/manifest'
 import { ClusterCIDR } from 'ipam-kit/crd/node-ipam'
 import { unwrap } from 'ipam-kit/errors'
 import { type NodeIPAMOutcome, nodeIPAM } from 'ipam-kit/provider/node-ipam'
-import { prometheusText } from 'ipam-kit/render'
+import { poolMetrics, prometheusText } from 'ipam-kit/render'
 import { Controller } from 'ipam-kit/run'
 import { memoryStore } from 'ipam-kit/store/memory'
 import { describe, expect, test } from 'vitest'
@@ -154,7 +154,7 @@ async function running(parity: Parity | undefined) {
   const ended = controller.run()
   const told = async (start: string) => {
     await timers.pass(2000)
-    return prometheusText(figures.metrics())
+    return prometheusText([...poolMetrics([planner]), ...figures.metrics()])
       .split('\n')
       .filter((line) => line.startsWith(start))
   }
@@ -170,9 +170,12 @@ describe('the metrics of the node IPAM controller', () => {
     const { store, told, stop } = await running(undefined)
     for (let n = 3; n <= 10; n++) unwrap(await store.create(node(`n${n}`)))
     // outcomes are in the order in which they came first
+    expect(await told('ipam_pool')).toEqual([
+      'ipam_pool_total{pool="ClusterCIDR a",family="IPv4"} 8',
+      'ipam_pool_used{pool="ClusterCIDR a",family="IPv4"} 8',
+      'ipam_pool_free{pool="ClusterCIDR a",family="IPv4"} 0',
+    ])
     expect((await told('ipam_node')).sort()).toEqual([
-      'ipam_node_subnets_used{range="a",cidr="10.0.0.0/21"} 8',
-      'ipam_node_subnets{range="a",cidr="10.0.0.0/21"} 8',
       'ipam_nodes{outcome="ready"} 8',
       'ipam_nodes{outcome="waiting"} 2',
     ])
@@ -180,7 +183,7 @@ describe('the metrics of the node IPAM controller', () => {
     unwrap(await store.delete({ apiVersion: 'v1', kind: 'Node', name: 'n10' }))
     unwrap(await store.delete({ apiVersion: 'v1', kind: 'Node', name: 'n2' }))
     unwrap(await store.delete({ ...range('a', {}), name: 'a' }))
-    expect(await told('ipam_node_subnets_used')).toEqual(['ipam_node_subnets_used{range="a",cidr="10.0.0.0/21"} 7'])
+    expect(await told('ipam_pool')).toEqual(['ipam_pool_used{pool="ClusterCIDR a",family="IPv4"} 7'])
     expect(await told('ipam_cluster_cidrs')).toEqual(['ipam_cluster_cidrs{outcome="blocked"} 1'])
     expect(await told('node_ipam_controller')).toEqual([])
     await stop()

@@ -19,7 +19,6 @@ import { inClusterBlocks } from 'ipam-kit/provider/in-cluster-blocks'
 import { taskCaller } from 'ipam-kit/run'
 import { FlagError, isWhole, numberOf } from '../program/flags.js'
 import { runProgram } from '../program/program.js'
-import { PoolFigures } from './figures.js'
 import { FLAGS } from './flags.js'
 
 await runProgram({
@@ -33,8 +32,7 @@ await runProgram({
     }
     const graceSeconds = numberOf(values, 'sweep-after', 'seconds, 1 to 86400', (n) => isWhole(n, 1, 86_400))
     const emptySeconds = numberOf(values, 'empty-after', 'seconds, 0 to 86400', (n) => isWhole(n, 0, 86_400))
-    const figures = new PoolFigures()
-    if (ledger === 'objects') return { planners: [inCluster()], figures }
+    if (ledger === 'objects') return { planners: [inCluster()] }
     const blocks = inClusterBlocks()
     return {
       planners: [
@@ -42,7 +40,6 @@ await runProgram({
         blocksOperator({ emptySeconds }),
         blocksSweep({ owners: [IPAddressClaim.info], graceSeconds }),
       ],
-      figures,
       controller: ({ store, canWrite, identity }) => ({
         external: taskCaller({ store, tasks: blocks.tasks, now, canWrite }),
         identity,

@@ -21,8 +21,8 @@ interface Space extends SubnetSpace {
 }
 
 /**
- * Which subnets are given, and what becomes of Nodes and ranges. In parity mode also under the
- * names of the component that this one replaces.
+ * What becomes of Nodes and ranges. In parity mode also which subnets are given, under the names of
+ * the component that this one replaces.
  */
 export class SubnetFigures implements Figures {
   readonly #planner: Pick<NodeIPAMPlanner, 'context'>
@@ -47,19 +47,15 @@ export class SubnetFigures implements Figures {
   }
 
   metrics(): readonly Metric[] {
-    const spaces = this.#open().map((space) => ({ ...space, ...this.#usage(space) }))
-    const own = (value: 'total' | 'used') =>
-      spaces.map((space) => ({
-        labels: { range: space.range, cidr: Prefix.format(space.prefix) },
-        value: Number(space[value]),
-      }))
     return [
-      gauge('ipam_node_subnets', 'Subnets of a range, in use or not', own('total')),
-      gauge('ipam_node_subnets_used', 'Subnets of a range of which at least a part is in use', own('used')),
       gauge('ipam_nodes', 'Nodes by what their last plan came to', this.#outcomes.of('Node ')),
       gauge('ipam_cluster_cidrs', 'ClusterCIDRs by what their last plan came to', this.#outcomes.of('ClusterCIDR ')),
-      ...(this.#parity === undefined ? [] : upstreamMetrics(spaces, this.#parity)),
+      ...(this.#parity === undefined ? [] : upstreamMetrics(this.#measured(), this.#parity)),
     ]
+  }
+
+  #measured(): readonly Measured[] {
+    return this.#open().map((space) => ({ ...space, ...this.#usage(space) }))
   }
 
   #count(name: string, outcome: NodeIPAMOutcome | undefined): void {

@@ -3,7 +3,7 @@ import { hostname } from 'node:os'
 import { formatRef, type KindInfo } from 'ipam-kit/crd/meta'
 import { now, timers, uid } from 'ipam-kit/node'
 import type { Outcome, Planner } from 'ipam-kit/plan'
-import { ControllerMetrics, prometheusText } from 'ipam-kit/render'
+import { ControllerMetrics, poolMetrics, prometheusText } from 'ipam-kit/render'
 import {
   Controller,
   type ControllerOptions,
@@ -171,7 +171,10 @@ class Run {
   }
 
   #metricsText(): string {
-    return prometheusText([...this.#metrics.metrics(this.#controller), ...(this.#work.figures?.metrics() ?? [])])
+    const { planners, figures } = this.#work
+    // what a planner knows is true while it is shown changes
+    const pools = this.#controller === undefined ? [] : poolMetrics(planners)
+    return prometheusText([...this.#metrics.metrics(this.#controller), ...pools, ...(figures?.metrics() ?? [])])
   }
 
   #open(): Promise<OpenStore> {

@@ -94,6 +94,20 @@ export interface LedgerQuery {
  */
 export type Random = () => number
 
+/** How much of a ledger is in use, of one family. */
+export interface LedgerUsage {
+  readonly family: Family
+  /** Units of the space, in use or not. `undefined`: the space has none of this family. */
+  readonly total: bigint | undefined
+  /**
+   * Units that overlap no extent that is held, kept, in cooldown or foreign. `undefined`: the space
+   * has none of this family.
+   */
+  readonly free: bigint | undefined
+  /** Distinct extents that are held, in the space or not. */
+  readonly used: bigint
+}
+
 /** The numbers of units, and of entries for each reason. */
 export interface LedgerCounts extends Readonly<Record<HoldReason, number>> {
   /** Units of the space, in use or not. */

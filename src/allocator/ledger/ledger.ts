@@ -24,6 +24,7 @@ import type {
   LedgerOptions,
   LedgerQuery,
   LedgerSpec,
+  LedgerUsage,
 } from './entry.js'
 import { randomUnit, type Units, unitsOf } from './random.js'
 
@@ -85,6 +86,8 @@ export class Ledger<H extends LedgerHolder = LedgerHolder> {
   /** Held entries that overlap one of another holder. */
   readonly #conflicts = new Set<LedgerEntry<H>>()
   readonly #onConflict: LedgerOptions<H>['onConflict']
+  /** The number of distinct extents that are held. */
+  readonly #used = { 4: 0, 6: 0 }
   readonly #counts = { held: 0, pending: 0, kept: 0, cooldown: 0, former: 0, foreign: 0, outOfRange: 0 }
 
   constructor(spec: LedgerSpec, options: LedgerOptions<H> = {}) {
@@ -144,8 +147,7 @@ export class Ledger<H extends LedgerHolder = LedgerHolder> {
     const holder = Object.isFrozen(entry.holder) ? entry.holder : Object.freeze({ ...entry.holder })
     const own: LedgerEntry<H> = Object.freeze({ prefix, reason, holder, sinceMs, untilMs })
     this.delete(id)
-    if (reason === 'held') this.#meetOthers(own)
-    if (this.#isOnlyOutOfRange(own)) this.#counts.outOfRange++
+    if (reason === 'held' && this.#meetOthers(own)) this.#countExtent(prefix, 1)
     this.#entries.set(id, own)
     this.#byExtent.add(prefix, own)
     this.#occupy(own)
@@ -168,7 +170,7 @@ export class Ledger<H extends LedgerHolder = LedgerHolder> {
     this.#byExtent.delete(prefix, entry)
     for (const tree of this.#treesOf(entry)) tree.release(prefix)
     this.#counts[reason]--
-    if (this.#isOnlyOutOfRange(entry)) this.#counts.outOfRange--
+    if (reason === 'held' && this.#heldAt(prefix).length === 0) this.#countExtent(prefix, -1)
     if (reason === 'kept' || reason === 'former') this.#own.delete(holder.key, entry)
     this.#former.delete(entry)
     if (this.#inCooldown.delete(entry)) this.#expiring.remove(entry)
@@ -288,6 +290,19 @@ export class Ledger<H extends LedgerHolder = LedgerHolder> {
     return { ...this.#counts, total, free }
   }
 
+  /**
+   * How much is in use, of each family of the space or of a held extent, IPv4 first. O(length of a
+   * unit).
+   */
+  usage(): readonly LedgerUsage[] {
+    return FAMILIES.flatMap((family): readonly LedgerUsage[] => {
+      const free = this.#free.find((each) => each.family === family)
+      const used = BigInt(this.#used[family])
+      if (free === undefined) return used === 0n ? [] : [{ family, total: undefined, free: undefined, used }]
+      return [{ family, total: free.units.count, free: free.counted.countFree(free.length), used }]
+    })
+  }
+
   /** A unit that is kept for a holder, else its last one. */
   #nextOwn(key: string, query: LedgerQuery): Prefix | undefined {
     const own = this.#own.get(key)
@@ -348,13 +363,10 @@ export class Ledger<H extends LedgerHolder = LedgerHolder> {
     return UNCOUNTED.has(reason) ? [free.open] : [free.open, free.counted]
   }
 
-  /**
-   * Whether an entry that is not recorded, or not any more, is held out of the space, and no other
-   * one holds exactly its extent.
-   */
-  #isOnlyOutOfRange({ prefix, reason }: LedgerEntry<H>): boolean {
-    if (reason !== 'held' || RangeSet.contains(this.#space, prefix)) return false
-    return this.#heldAt(prefix).length === 0
+  /** Counts an extent whose first held entry is recorded, or whose last one is not any more. */
+  #countExtent(prefix: Prefix, by: 1 | -1): void {
+    this.#used[prefix.address.family] += by
+    if (!RangeSet.contains(this.#space, prefix)) this.#counts.outOfRange += by
   }
 
   /** A held entry of exactly this extent, and one of another holder. */
@@ -366,17 +378,20 @@ export class Ledger<H extends LedgerHolder = LedgerHolder> {
   /**
    * Updates the conflicts before an entry is recorded. Either all held entries of an extent are in
    * conflict, or none. O(extents that overlap it).
+   *
+   * @returns whether the entry is the first held one of its extent
    */
-  #meetOthers(entry: LedgerEntry<H>): void {
+  #meetOthers(entry: LedgerEntry<H>): boolean {
     const [same, other] = this.#heldAt(entry.prefix)
     // what overlaps the extent is in conflict with one of two holders of it, or with its only one
     if (other !== undefined || same?.holder.key === entry.holder.key) {
       this.#setConflicts(entry, this.#conflicts.has(same as LedgerEntry<H>))
-      return
+      return false
     }
     const others = [...this.#around(entry.prefix)].filter((value) => hasOther(value, entry))
     for (const value of others) this.#setConflicts(value, true)
     if (others.length > 0) this.#setConflicts(entry, true)
+    return same === undefined
   }
 
   /** Updates the conflicts after an entry was removed. O(extents that overlap it). */

@@ -1,4 +1,4 @@
-import type { Ledger } from '../../allocator/index.js'
+import type { Ledger, LedgerUsage } from '../../allocator/index.js'
 import type { Prefix, RangeSet } from '../../cidr/index.js'
 import type { Address } from '../../cidr/nouns/address.js'
 import type { NotReadyReason } from '../../claim/state.js'
@@ -266,6 +266,11 @@ export interface ClaimLedger<P extends KubeObject> {
    * may have addresses in common with all.
    */
   readonly domain?: string | null | undefined
+  /**
+   * How much of the pool is in use, without a look at each entry. Left out: what the ledger of the
+   * holdings counts.
+   */
+  usage?(): readonly LedgerUsage[]
   /** Sets the pool. `undefined`: it does not exist, or cannot be read, and `problems` says why. */
   setPool(pool: P | undefined, problems?: readonly string[]): void
   /** Whether this is the ledger of that pool. */

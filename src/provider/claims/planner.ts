@@ -8,7 +8,7 @@ import { refuse } from '../../errors/refuse.js'
 import { Calls, type KnownCall } from '../../plan/calls.js'
 import type { PlannerContext, Watches } from '../../plan/define-planner.js'
 import type { Refusal } from '../../plan/effect.js'
-import type { Holder } from '../../plan/holdings.js'
+import type { Holder, PoolUsage } from '../../plan/holdings.js'
 import {
   type CallResult,
   type Delta,
@@ -47,6 +47,7 @@ export interface Provider<P extends KubeObject, L extends ClaimLedger<P>, R exte
   share(objects: ObjectCache): void
   wakes(applied: Applied): readonly string[]
   entries(): readonly LedgerEntry<Holder>[]
+  usage(): readonly PoolUsage[]
   /** The ledger of a pool, as its plans read it. Callers must not change it. */
   ledgerOf(pool: ObjectRef): L
   /**
@@ -85,6 +86,7 @@ export function defineProvider<
     state: (objects, _, floor) =>
       new ClaimWork(rules, new ClaimObjects(rules, { ...common, pools }, objects), calls, floor),
     ledger: () => new Ledger({ space: empty }),
+    usage: ({ state }) => state.pools.usage(),
     holds: {
       addresses: (entry, { state }) => state.pools.heldByAddress(entry),
       ...(rules.overlaps &&

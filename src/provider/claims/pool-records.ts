@@ -4,7 +4,7 @@ import type { IPAddress } from '../../crd/cluster-api/ip-address.js'
 import { formatRef, isDeleting, type KubeObject, nameKey, type ObjectRef, refOf } from '../../crd/meta/object.js'
 import { check } from '../../errors/check.js'
 import { refuse } from '../../errors/refuse.js'
-import type { Holding, Holdings, Moved } from '../../plan/holdings.js'
+import type { Holding, Holdings, Moved, PoolUsage } from '../../plan/holdings.js'
 import { byAge, type Parsed } from '../../plan/index.js'
 import { ClaimsByAge } from './claims-by-age.js'
 import type { ClaimLedger, HeldFields, PoolHoldings } from './definition.js'
@@ -97,6 +97,19 @@ export class PoolRecords {
       this.#records.delete(key)
       this.#holdings.forget(key)
     }
+  }
+
+  /**
+   * How much of each pool is in use. A pool that does not exist, or is being deleted, gives
+   * nothing: it has no total. O(pools).
+   */
+  usage(): readonly PoolUsage[] {
+    return [...this.#records].flatMap(([pool, { ledger }]) => {
+      const object = this.#objects.poolEntry(pool)?.object
+      const isGiving = object !== undefined && !isDeleting(object)
+      const usages = ledger.usage?.() ?? ledger.holdings.ledger.usage()
+      return usages.map((usage) => ({ ...usage, ...(isGiving ? {} : { total: undefined, free: undefined }), pool }))
+    })
   }
 
   /** What an IPAddress holds of its pool, and for other pools that avoid it. */

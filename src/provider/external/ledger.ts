@@ -1,3 +1,4 @@
+import type { LedgerUsage } from '../../allocator/index.js'
 import * as Address from '../../cidr/nouns/address.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
 import { empty, fromPrefixes, type RangeSet } from '../../cidr/nouns/range-set.js'
@@ -147,6 +148,21 @@ export class ExternalLedger<P extends KubeObject> extends AddressLedger<P> {
   get distinct(): number {
     const shared = this.ledger.conflicts().filter(({ reason }) => reason === 'held')
     return this.size - shared.length + new Set(shared.map(({ prefix }) => Prefix.format(prefix))).size
+  }
+
+  /**
+   * The addresses of claims, and the free ones of the last list that was compared with the status.
+   * O(free addresses)
+   */
+  usage(): readonly LedgerUsage[] {
+    const { isKnown = false, available = [] } = this.report ?? {}
+    const held = this.ledger.usage()
+    return ([4, 6] as const).flatMap((family) => {
+      const used = held.find((usage) => usage.family === family)?.used ?? 0n
+      const free = BigInt(available.filter((text) => text.includes(':') === (family === 6)).length)
+      if (used + free === 0n) return []
+      return [{ family, used, ...(isKnown ? { total: used + free, free } : { total: undefined, free: undefined }) }]
+    })
   }
 
   /** The addresses of the IPAddress objects of the pool. O(n) */

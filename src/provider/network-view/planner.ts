@@ -199,6 +199,8 @@ export function networkViewPlanner(options: NetworkViewOptions = {}): NetworkVie
       ...eachSource(({ role }) => rangesOf(role)),
     },
     ledger: newLedger,
+    // the ranges are those of other systems
+    usage: () => [],
     wakes: {
       nodes: woken,
       clusterCIDRs: woken,

@@ -19,6 +19,7 @@ import { NODE_RANGE, type NodeRange, rangePrefixes, readRange } from './range.js
 import type { RangeOrder } from './rank.js'
 import { serviceWatch } from './service-range.js'
 import { heldByNode, heldByService, SERVICE_RANGES } from './subnets.js'
+import { usageOf } from './usage.js'
 import { networkWatch, wakesOfMoved, wakesOfNetwork, wakesOfNode, wakesOfRange, wakesOfService } from './wakes.js'
 
 export interface NodeIPAMOptions {
@@ -119,6 +120,7 @@ export function nodeIPAM(options: NodeIPAMOptions = {}): NodeIPAMPlanner {
       return { order, range, serviceCIDRs, cursors, waiting: new Set(), refused: new Set(), ranges: undefined }
     },
     holds: { nodes: heldByNode, services: heldByService },
+    usage: usageOf,
     ledger: () =>
       new Ledger({ space: EVERYTHING }, { onConflict: (entry) => changed.delete(entry) || changed.add(entry) }),
     moved(moved, context) {

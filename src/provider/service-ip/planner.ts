@@ -88,6 +88,8 @@ export function serviceIPs(options: ServiceIPOptions): ServiceIPPlanner {
     state: () => newState(graceSeconds),
     ledger: () => new Ledger({ space: RangeSet.empty }),
     holds: { services: heldByService, addresses: heldByAddress },
+    // one ledger has the addresses of all ServiceCIDRs
+    usage: ({ holdings }) => holdings.usage().map((usage) => ({ ...usage, pool: 'services' })),
     moved: wakesOfMoved,
     wakes: {
       services({ ref }, { cache }) {

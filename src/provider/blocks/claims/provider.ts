@@ -22,6 +22,7 @@ import {
   type Plan,
   type Planner,
   type PlanTime,
+  type PoolUsage,
   type Selection,
   type Task,
   type Watch,
@@ -72,6 +73,8 @@ export interface BlockProvider<
   readonly known: KnownBlocks
   /** The IPAddress objects of claims. The rows of blocks are those of `blocksOperator`. */
   entries(): readonly LedgerEntry<Holder>[]
+  /** The addresses of IPAddress objects. The rows of blocks are those of `blocksOperator`. */
+  usage(): readonly PoolUsage[]
   /** The ledger of a pool, as its plans read it. Callers must not change it. */
   ledgerOf(pool: ObjectRef): L
 }
@@ -168,6 +171,10 @@ class BlockClaimProvider<P extends KubeObject, L extends ClaimLedger<P>, R exten
 
   entries(): readonly LedgerEntry<Holder>[] {
     return this.#provider.entries()
+  }
+
+  usage(): readonly PoolUsage[] {
+    return this.#provider.usage()
   }
 
   ledgerOf(pool: ObjectRef): L {

@@ -1,5 +1,6 @@
 import { check, type KindOf } from '../../../errors/check.js'
 import { refuse } from '../../../errors/refuse.js'
+import type { PoolUsage } from '../../../plan/holdings.js'
 import { definePlanner, type Plan, type Planner, type PlanTime } from '../../../plan/index.js'
 import { ParsedBlock } from '../block/parsed-block.js'
 import { PoolView } from '../pool/pool-view.js'
@@ -10,8 +11,8 @@ import { DomainBlocks } from './domain-blocks.js'
 import { EmptyBlocks } from './empty-blocks.js'
 import { heldByBlock } from './held.js'
 import type { OperatorOutcome } from './outcome.js'
-import { planPool } from './pool.js'
-import { PoolUsages } from './usage.js'
+import { planPool, poolUsage } from './pool.js'
+import { PoolUsages, type UnitUsage } from './usage.js'
 import {
   type Context,
   KEYS,
@@ -39,8 +40,11 @@ export interface BlocksOperatorOptions {
   readonly terminationGraceSeconds?: number | undefined
 }
 
-/** The operator as a planner. `entries` are the rows of all blocks. */
-export type BlocksOperator = Planner<OperatorOutcome> & Required<Pick<Planner<OperatorOutcome>, 'entries'>>
+/**
+ * The operator as a planner. `entries` are the rows of all blocks. `usage` counts the units of each
+ * pool. O(pools + blocks that have changed since the last plan of their pools).
+ */
+export type BlocksOperator = Planner<OperatorOutcome> & Required<Pick<Planner<OperatorOutcome>, 'entries' | 'usage'>>
 
 const BLOCKS_OPERATOR_OPTIONS: KindOf<BlocksOperatorOptions> = {
   emptySeconds: 'number?',
@@ -68,6 +72,7 @@ export function blocksOperator(options: BlocksOperatorOptions = {}): BlocksOpera
     name: 'blocks',
     watches,
     holds: { blocks: heldByBlock },
+    usage: usageOf,
     state: (cache, before) => ({
       known: new KnownBlocks({ isComplete: true }, cache),
       usages: new Map(),
@@ -114,20 +119,33 @@ function planPoolOf(
   const { domain } = view.object.spec
   const found = cache.domains.entry(domain)
   const blocks = new DomainBlocks(cache.blocks, domain)
-  const memo = state.usages.get(name) ?? new PoolUsages()
-  state.usages.set(name, memo)
   return planPool(
     {
       view,
       domain: found?.ok === true ? found.value : undefined,
       unreadable: found?.ok === false ? found.problem : undefined,
-      usage: memo.at(view, cache.blocks, time.nowMs),
+      usage: unitUsage(view, { cache, state }, time.nowMs),
       blocks,
       overlapping: overlapping(view, cache),
       terminationGraceSeconds,
     },
     time,
   )
+}
+
+/** The usage at a time, of which the counts of the last plan are kept. */
+function unitUsage(view: PoolView, { cache, state }: Pick<Context, 'cache' | 'state'>, nowMs: number): UnitUsage {
+  const { name } = view.object.metadata
+  const memo = state.usages.get(name) ?? new PoolUsages()
+  state.usages.set(name, memo)
+  return memo.at(view, cache.blocks, nowMs)
+}
+
+function usageOf({ cache, state }: Context): readonly PoolUsage[] {
+  return [...state.known.pools()].flatMap((view) => {
+    const domain = cache.domains.get(view.object.spec.domain)
+    return poolUsage({ view, domain, usage: unitUsage(view, { cache, state }, state.nowMs) })
+  })
 }
 
 function planBlockOf(

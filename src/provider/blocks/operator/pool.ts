@@ -3,9 +3,10 @@ import { findCondition, poolReady } from '../../../claim/index.js'
 import type { IPDomain } from '../../../crd/ipam-kit/ip-domain.js'
 import type { IPPool, IPPoolFamilyStatus, IPPoolStatus } from '../../../crd/ipam-kit/ip-pool.js'
 import { BLOCKS_FINALIZER } from '../../../crd/ipam-kit/names.js'
-import { hasFinalizer, isDeleting } from '../../../crd/meta/object.js'
+import { formatRef, hasFinalizer, isDeleting, refOf } from '../../../crd/meta/object.js'
 import { listed } from '../../../errors/listed.js'
 import { list, plain } from '../../../errors/quote.js'
+import type { PoolUsage } from '../../../plan/holdings.js'
 import {
   addFinalizer,
   type Effect,
@@ -22,7 +23,7 @@ import { hasFamily, type PoolView } from '../pool/pool-view.js'
 import { domainFor, domainProblem, gridConflict, newGridConflict } from './domain.js'
 import type { DomainBlocks } from './domain-blocks.js'
 import type { OperatorOutcome } from './outcome.js'
-import type { PoolUsage } from './usage.js'
+import type { UnitUsage } from './usage.js'
 
 /** The input of a plan for a pool. */
 export interface PoolInput {
@@ -31,7 +32,7 @@ export interface PoolInput {
   readonly domain: IPDomain | undefined
   /** Why the domain cannot be read; `undefined` if it can. */
   readonly unreadable: string | undefined
-  readonly usage: PoolUsage
+  readonly usage: UnitUsage
   /** The blocks of the domain. */
   readonly blocks: DomainBlocks
   /** The pools of the domain that have addresses in common with this one. */
@@ -100,8 +101,20 @@ function messageOf(input: PoolInput): string {
   return parts.join(', ')
 }
 
+/** How much of a pool is in use. One that is not accepted, or is being deleted, gives nothing. */
+export function poolUsage(input: Pick<PoolInput, 'view' | 'domain' | 'usage'>): readonly PoolUsage[] {
+  const { view, domain, usage } = input
+  const pool = view.object
+  const isGiving = pool.status?.domainUID === domain?.metadata.uid && !isDeleting(pool)
+  return gridsOf(input).map((grid) => {
+    const { total, free, allocated } = usage.counts(grid)
+    const capacity = isGiving ? { total, free } : { total: undefined, free: undefined }
+    return { pool: formatRef(refOf(pool)), family: grid.family, used: allocated, ...capacity }
+  })
+}
+
 /** The grids of the families of a pool, by its domain. */
-function gridsOf({ view, domain }: PoolInput): readonly Grid[] {
+function gridsOf({ view, domain }: Pick<PoolInput, 'view' | 'domain'>): readonly Grid[] {
   if (domain === undefined) return []
   const grids = [
     { family: 4 as const, ...onlyGrid(domain.spec.ipv4) },

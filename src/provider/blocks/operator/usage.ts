@@ -63,7 +63,7 @@ export class PoolUsages {
   }
 
   /** The usage at a time. O(blocks that have changed, and blocks in which units wait). */
-  at(pool: PoolView, blocks: CachedObjects<ParsedBlock>, nowMs: number): PoolUsage {
+  at(pool: PoolView, blocks: CachedObjects<ParsedBlock>, nowMs: number): UnitUsage {
     let names: Iterable<string>
     if (pool.space !== this.#space || this.#changed === undefined) {
       this.#space = pool.space
@@ -78,7 +78,7 @@ export class PoolUsages {
     }
     for (const name of names) this.#set(name, this.#usageOf(name, pool, blocks, nowMs))
     this.#changed = new Set()
-    return new PoolUsage(pool, this.#sums, this.#due.firstMs)
+    return new UnitUsage(pool, this.#sums, this.#due.firstMs)
   }
 
   #usageOf(name: string, pool: PoolView, blocks: CachedObjects<ParsedBlock>, nowMs: number): Usage | undefined {
@@ -110,7 +110,7 @@ function noSums(): { readonly 4: Sums; readonly 6: Sums } {
 }
 
 /** The usage of a pool in its blocks, at the moment of a plan. */
-export class PoolUsage {
+export class UnitUsage {
   readonly #pool: PoolView
   readonly #sums: { readonly 4: Sums; readonly 6: Sums }
   /** When the next waiting address is free, in milliseconds since 1970; `undefined`: none waits. */

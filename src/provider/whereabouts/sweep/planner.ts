@@ -1,4 +1,5 @@
 import type { Address } from '../../../cidr/nouns/address.js'
+import { formatRef, refOf } from '../../../crd/meta/object.js'
 import {
   type IPPool,
   NodeSlicePool,
@@ -124,6 +125,15 @@ export function whereaboutsSweep(options: WhereaboutsSweepOptions = {}): Planner
         refusals: new Map(),
       }
     },
+    // which part of its range a pool gives is in configurations, which no planner reads
+    usage: ({ state }) =>
+      Array.from(state.pools, ({ object, read }) => ({
+        pool: formatRef(refOf(object)),
+        family: object.spec.range.includes(':') ? (6 as const) : (4 as const),
+        total: undefined,
+        free: undefined,
+        used: BigInt(new Set(read.rows.map(({ address }) => textOf(address))).size),
+      })),
     wakes: {
       pools: (delta, { state }) => [KEYS.format('pool', delta.ref), ...keysAtRows(delta, state)],
       reservations: (delta, { state }) => [
