@@ -5,7 +5,7 @@ import { delimiter, join } from 'node:path'
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome']
 const INSTALL_SECONDS = 600
-const PAGE_SECONDS = 300
+const PAGE_SECONDS = 600
 const HELP = `no Chromium: none of ${NAMES.join(', ')} is on the PATH. Install one (Debian: apt-get install chromium), or name it in $CHROMIUM`
 
 /**

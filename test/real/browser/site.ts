@@ -76,12 +76,15 @@ function newest(path: string): number {
   return Math.max(...names.map((name) => statSync(join(path, name))).map((each) => (each.isFile() ? each.mtimeMs : 0)))
 }
 
-/** Pages, style sheets and pictures by the path of their URL. */
+/** Pages without their scripts, style sheets and pictures, by the path of their URL. */
 function filesOf(folder: string): Readonly<Record<string, string>> {
   const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) =>
     /\.(?:html|css|svg)$/.test(name),
   )
   return Object.fromEntries(
-    names.map((name) => [encodeURI(`/${name.split(sep).join('/')}`), readFileSync(join(folder, name), 'utf8')]),
+    names.map((name) => [
+      encodeURI(`/${name.split(sep).join('/')}`),
+      readFileSync(join(folder, name), 'utf8').replace(/<script\b[^>]*>[\s\S]*?<\/script>/g, ''),
+    ]),
   )
 }

@@ -1,5 +1,5 @@
 // Loads pages of the site in frames that are as wide as a telephone or a screen, and tells which of
-// them are wider than that. Their scripts do not run.
+// them are wider than that.
 
 /** A page that has to be scrolled sideways. */
 export interface Wide {
@@ -26,16 +26,13 @@ async function measureAll(): Promise<void> {
   try {
     const { pages, widths } = (await (await fetch('/sizes.json')).json()) as Sizes
     const wide: Wide[] = []
-    for (const width of widths) {
-      const left = [...pages]
-      const measureNext = async (frame: HTMLIFrameElement) => {
-        for (let page = left.pop(); page !== undefined; page = left.pop()) {
-          const found = await measured(frame, page, width)
-          if (found !== undefined) wide.push(found)
-        }
+    const left = [...pages]
+    const measureNext = async (frame: HTMLIFrameElement) => {
+      for (let page = left.pop(); page !== undefined; page = left.pop()) {
+        wide.push(...(await measured(frame, page, widths)))
       }
-      await Promise.all(Array.from({ length: FRAMES }, () => measureNext(frameOf(width))))
     }
+    await Promise.all(Array.from({ length: FRAMES }, () => measureNext(newFrame())))
     place.textContent = encodeURIComponent(JSON.stringify(wide))
     place.dataset.status = 'done'
   } catch (error) {
@@ -43,30 +40,32 @@ async function measureAll(): Promise<void> {
   }
 }
 
-function frameOf(width: number): HTMLIFrameElement {
+function newFrame(): HTMLIFrameElement {
   const frame = document.createElement('iframe')
-  frame.setAttribute('sandbox', 'allow-same-origin')
-  frame.style.cssText = `width: ${width}px; height: 800px; border: 0`
+  frame.style.cssText = 'height: 800px; border: 0'
   document.body.append(frame)
   return frame
 }
 
-async function measured(frame: HTMLIFrameElement, page: string, width: number): Promise<Wide | undefined> {
+async function measured(frame: HTMLIFrameElement, page: string, widths: readonly number[]): Promise<Wide[]> {
   await new Promise<void>((resolve) => {
     frame.addEventListener('load', () => resolve(), { once: true })
     frame.src = page
   })
   const { documentElement: html, body } = frame.contentDocument!
   if (body.childElementCount === 0) throw new Error(`${page} is empty`)
-  const needs = html.scrollWidth
-  return needs <= width ? undefined : { page, width, needs, element: widest(body, needs) }
+  return widths.flatMap((width) => {
+    frame.style.width = `${width}px`
+    const needs = html.scrollWidth
+    return needs <= width ? [] : [{ page, width, needs, element: widest(body, needs) }]
+  })
 }
 
+/** The innermost element that reaches that far. */
 function widest(body: HTMLElement, needs: number): string {
-  const found = Array.from(body.querySelectorAll('*'))
-    .filter((each) => each.getBoundingClientRect().right >= needs - 1)
-    .at(-1)
-  return found === undefined
-    ? 'none'
-    : `${found.tagName.toLowerCase()}.${found.className}: ${found.textContent?.slice(0, 60)}`
+  const reaches = (each: Element) => each.getBoundingClientRect().right >= needs - 1
+  const found = Array.from(body.querySelectorAll('*')).find(
+    (each) => reaches(each) && !Array.from(each.children).some(reaches),
+  )
+  return found === undefined ? 'none' : `${found.tagName}.${found.className}: ${found.textContent?.slice(0, 60)}`
 }
