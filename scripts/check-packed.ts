@@ -2,7 +2,7 @@
 // programs of its README run there by the commands of its quick start and print what they say, and
 // TypeScript accepts them. First programs of its examples print there what they print in this
 // checkout. Every link of its pages leads to a file of the package.
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -94,8 +94,19 @@ function problemsOfExamples(dir: string): string[] {
   })
 }
 
+/** What `npm publish` says before it sends: all but the fields that package.json leaves to the owner. */
+function problemsOfPublication(): string[] {
+  const { status, stderr } = spawnSync('npm', ['publish', '--dry-run', '--ignore-scripts', '--offline'], {
+    cwd: root,
+    encoding: 'utf8',
+  })
+  const corrected = /auto-corrected|npm error/.test(stderr)
+  return status === 0 && !corrected ? [] : [`npm publish --dry-run ends with ${status}\n${stderr.slice(-2000)}`]
+}
+
 const problems = withPackage(
   (dir) => [
+    ...problemsOfPublication(),
     ...problemsOfPages(join(dir, 'node_modules/ipam-kit')),
     ...runPrograms(dir, [[process.execPath]]),
     ...problemsOfTypes(dir),
