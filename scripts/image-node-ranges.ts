@@ -31,7 +31,10 @@ export async function nodeRanges(): Promise<string> {
     const inUse = RangeSet.fromPrefixes(entries.map(({ prefix }) => prefix))
     const labels = entries.map(({ prefix, holder }) => ({ range: Range.fromPrefix(prefix), text: nameOf(holder.key) }))
     maps.push(
-      svgMap({ addresses, available: addresses, inUse }, { title: `${count} Nodes in ${RANGE}`, columns: 64, maxRows: 4, labels }),
+      svgMap(
+        { addresses, available: addresses, inUse },
+        { title: `${count} Nodes in ${RANGE}`, columns: 64, maxRows: 4, labels },
+      ),
     )
   }
   return stackedMaps({ title: 'A range of Nodes that fills: 3, 9 and 16 Nodes', maps })

@@ -1,4 +1,5 @@
 // Parts of pictures: colours for light and dark pages, text, boxes and arrows.
+import { escapeXml } from '../src/render/xml.js'
 
 /** A colour on a light page and on a dark one. */
 const COLOURS = {
@@ -23,13 +24,9 @@ export function stroke(colour: Colour): string {
   return `stroke="${COLOURS[colour][0]}"`
 }
 
-export function escape(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
-}
-
 /** One line of text at its baseline. */
 export function text(x: number, y: number, words: string, attributes = fill('ink')): string {
-  return `<text ${attributes} x="${x}" y="${y}">${escape(words)}</text>`
+  return `<text ${attributes} x="${x}" y="${y}">${escapeXml(words)}</text>`
 }
 
 interface BoxAt {
@@ -84,8 +81,8 @@ export function picture({ title, description, width, height, lines }: Picture): 
   const font = 'font-family="system-ui, sans-serif" font-size="13"'
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" role="img" aria-labelledby="t d" ${font}>`,
-    `  <title id="t">${escape(title)}</title>`,
-    `  <desc id="d">${escape(description)}</desc>`,
+    `  <title id="t">${escapeXml(title)}</title>`,
+    `  <desc id="d">${escapeXml(description)}</desc>`,
     '  <style>',
     '    @media (prefers-color-scheme: dark) {',
     ...rules,
@@ -118,7 +115,7 @@ export function stackedMaps({ title, maps }: { readonly title: string; readonly 
   const size = `viewBox="0 0 ${width} ${y - GAP}"`
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" class="ipam-map" role="img" aria-labelledby="t d" ${size}>`,
-    `<title id="t">${escape(title)}</title>`,
+    `<title id="t">${escapeXml(title)}</title>`,
     `<desc id="d">${parts.map(({ description }) => description).join(' ')}</desc>`,
     parts[0]!.styles,
     `<rect class="paper" width="${width}" height="${y - GAP}" fill="#ffffff"/>`,

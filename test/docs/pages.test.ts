@@ -127,6 +127,7 @@ test('docs/guides/write-a-provider.md shows a whole program as it is', () => {
 test.each([
   ['cidr', ['cidr']],
   ['allocators', ['allocators']],
+  ['maps-and-metrics', ['maps-and-metrics']],
   ['consumer', ['consumer']],
   ['in-cluster', ['in-cluster-blocks']],
   ['node-ipam', ['node-ipam']],
