@@ -1,7 +1,7 @@
 // After a build: the package installs into the folder of `npm init -y` without a network. The
 // programs of its README run there by the commands of its quick start and print what they say, and
 // TypeScript accepts them. First programs of its examples print there what they print in this
-// checkout. Every link of its pages leads to a file of the package.
+// checkout, and so does its demo. Every link of its pages leads to a file of the package.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -104,6 +104,36 @@ function problemsOfPublication(): string[] {
   return status === 0 && !corrected ? [] : [`npm publish --dry-run ends with ${status}\n${stderr.slice(-2000)}`]
 }
 
+/** What the demo needs beside the package. */
+const DEMO_TOOLS = ['tsx', 'yaml']
+const DEMO = 'docs/examples/demo/main.ts'
+
+/** Runs of the demo: on its own manifests, on a file of the caller, and of a scenario without any. */
+const DEMO_RUNS = [
+  [],
+  ['-f', 'own.yaml', '--delete', 'IPAddressClaim/office/printer-2'],
+  ['--scenario', 'floating-ip'],
+] as const
+
+/** The demo prints what it prints in this checkout; its own manifests are in the package. */
+function problemsOfDemo(dir: string): string[] {
+  const own = 'docs/examples/manifests/05-runs-dry.yaml'
+  writeFileSync(join(dir, 'own.yaml'), readFileSync(join(root, own), 'utf8'))
+  return DEMO_RUNS.flatMap((args) => {
+    const command = `npx tsx node_modules/ipam-kit/${DEMO} ${args.join(' ')}`.trimEnd()
+    try {
+      const output = outputOf(dir, [join(dir, 'node_modules/.bin/tsx'), `node_modules/ipam-kit/${DEMO}`, ...args])
+      const here = args.map((arg) => (arg === 'own.yaml' ? own : arg))
+      const expected = outputOf(root, [process.execPath, '--import', 'tsx', DEMO, ...here])
+      const isSame = output.replaceAll('node_modules/ipam-kit/docs/', 'docs/') === expected
+      return isSame && output !== '' ? [] : [`${command} prints\n${output}and in the checkout\n${expected}`]
+    } catch (error) {
+      const { message, stdout = '' } = error as { readonly message: string; readonly stdout?: string }
+      return [`${command}: ${message}\n${stdout}`]
+    }
+  })
+}
+
 const problems = withPackage(
   (dir) => [
     ...problemsOfPublication(),
@@ -112,9 +142,10 @@ const problems = withPackage(
     ...problemsOfTypes(dir),
     ...problemsOfQuickStart(dir),
     ...problemsOfExamples(dir),
+    ...problemsOfDemo(dir),
   ],
-  TOOLS,
+  [...TOOLS, ...DEMO_TOOLS.filter((tool) => !TOOLS.includes(tool))],
 )
 for (const problem of problems) console.error(problem)
 if (problems.length > 0) process.exit(1)
-console.log(`packed: installs, its programs and ${FIRST.length} examples run, its links lead somewhere`)
+console.log(`packed: installs, its programs, ${FIRST.length} examples and its demo run, its links lead somewhere`)

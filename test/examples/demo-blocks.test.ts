@@ -102,7 +102,7 @@ describe('three writers at once', () => {
   let first: ReturnType<typeof demo> | undefined
   /** The first run in memory. */
   function once() {
-    first ??= demo()
+    first ??= demo(['-v'])
     return first
   }
 
@@ -114,8 +114,8 @@ describe('three writers at once', () => {
   })
 
   test('look the same every time, also from a process of their own', async () => {
-    if (!isDeep) return expect(await demo()).toEqual(await once())
-    const command = ['--import', 'tsx', 'docs/examples/demo/main.ts', '--scenario', 'blocks']
+    if (!isDeep) return expect(await demo(['-v'])).toEqual(await once())
+    const command = ['--import', 'tsx', 'docs/examples/demo/main.ts', '--scenario', 'blocks', '-v']
     const ended = await new Promise((resolve) => {
       execFile(process.execPath, command, { cwd: root }, (error, out, err) => {
         resolve({ status: error === null ? 0 : Number(error.code), out, err })
@@ -154,7 +154,7 @@ describe('in a store that lasts', () => {
   test('a second run has nothing to do', async () => {
     const first = await demo(KEPT)
     expect(first.out).toMatch(
-      /\nStore postgres:\/\/host\/db\n {2}pools: 3 created, 0 changed, 0 unchanged\n {2}writers and operator: \d+ writes\n\nThis is what the scenario is meant to come to\.\n$/,
+      /\nStore postgres:\/\/host\/db\n {2}pools: 3 created, 0 changed, 0 unchanged\n {2}writers and operator: \d+ writes\n\nThis is what the scenario is meant to come to\.\n\n-v shows .*\n$/,
     )
     expect([first.status, first.err]).toEqual([0, ''])
     const second = await demo(KEPT)
@@ -186,7 +186,10 @@ describe('in a store that lasts', () => {
 
   test('others may have addresses of the pools too', async () => {
     unwrap(await (await stored()).create(blockOf('10.0.0.0/28', { 5: {}, 9: {} })))
-    const { checks, out } = await resultOf(...KEPT).then(async (result) => ({ ...result, ...(await demo(KEPT)) }))
+    const { checks, out } = await resultOf(...KEPT).then(async (result) => ({
+      ...result,
+      ...(await demo(['-v', ...KEPT])),
+    }))
     expect(failedIn(checks)).toEqual({})
     expect(out).toMatch(/^ {2}demo +10\.0\.0\.0\/28 .* [.1-3]{5}x[.1-3]{3}x[.1-3]{6}$/m)
   })
@@ -348,7 +351,7 @@ describe('the checks', () => {
 test.each([
   [
     ['--scenario', 'nope'],
-    '--scenario takes in-cluster, blocks, node-ipam, floating-ip, whereabouts, persistent-ip, not "nope"',
+    '--scenario takes in-cluster, blocks, node-ipam, floating-ip, whereabouts, persistent-ip, services, network-view, own-provider, not "nope"',
   ],
   [['-f', 'docs/examples/manifests'], '-f and --delete are for manifests: --scenario blocks takes none'],
   [['--delete', 'IPAddress/web-0'], '-f and --delete are for manifests'],

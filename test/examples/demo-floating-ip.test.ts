@@ -6,7 +6,7 @@ import { runScenario } from './run-scenario.js'
 const demo = (...args: readonly string[]) => runScenario('floating-ip', args)
 
 test('machines, the pool and the cloud come to what they are meant to', async () => {
-  const { status, out, err } = await demo()
+  const { status, out, err } = await demo('-v')
   expect(err).toBe('')
   await expect(out).toMatchFileSnapshot('__snapshots__/demo-floating-ip.txt')
   expect(status).toBe(0)

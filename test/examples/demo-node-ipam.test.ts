@@ -8,7 +8,7 @@ import { runScenario } from './run-scenario.js'
 const demo = (...args: readonly string[]) => runScenario('node-ipam', args)
 
 test('Nodes and ranges come to what they are meant to', async () => {
-  const { status, out, err } = await demo()
+  const { status, out, err } = await demo('-v')
   expect(err).toBe('')
   await expect(out).toMatchFileSnapshot('__snapshots__/demo-node-ipam.txt')
   expect(status).toBe(0)

@@ -7,7 +7,7 @@ import { runScenario } from './run-scenario.js'
 const demo = (...args: readonly string[]) => runScenario('persistent-ip', args)
 
 test('the machines keep their addresses, and nothing is left', async () => {
-  const { status, out, err } = await demo()
+  const { status, out, err } = await demo('-v')
   expect(err).toBe('')
   await expect(out).toMatchFileSnapshot('__snapshots__/demo-persistent-ip.txt')
   expect(status).toBe(0)

@@ -84,7 +84,7 @@ describe('the examples of the project', () => {
     const first = await demo(['--store', 'pglite:x'])
     expect(first.out).toContain('16 claims: 13 bound, 1 pending, 1 error, 1 ignored\n')
     expect(first.out).toMatch(
-      /\nStore pglite:x\n {2}manifests: 24 created, 0 changed, 0 unchanged\n {2}provider: \d\d writes\n\nThis is what the examples are meant to come to\.\n$/,
+      /\nStore pglite:x\n {2}manifests: 24 created, 0 changed, 0 unchanged\n {2}provider: \d\d writes\n\nThis is what the examples are meant to come to\.\n\n-v shows .*\n$/,
     )
     expect([first.status, first.err]).toEqual([0, ''])
     const second = await demo(['--store', 'pglite:x'])

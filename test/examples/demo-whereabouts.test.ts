@@ -6,7 +6,7 @@ import { runScenario } from './run-scenario.js'
 const demo = (...args: readonly string[]) => runScenario('whereabouts', args)
 
 test('rows and reservations are repaired after crashes', async () => {
-  const { status, out, err } = await demo()
+  const { status, out, err } = await demo('-v')
   expect(err).toBe('')
   await expect(out).toMatchFileSnapshot('__snapshots__/demo-whereabouts.txt')
   expect(status).toBe(0)

@@ -103,7 +103,7 @@ function addressesOf({ claims }: Result): string[] {
 
 describe('the examples of the project', () => {
   test('come to what they are meant to', async () => {
-    const { status, out, err } = await demo([], { in: root })
+    const { status, out, err } = await demo(['-v'], { in: root })
     expect(err).toBe('')
     await expect(out).toMatchFileSnapshot('__snapshots__/demo.txt')
     expect(status).toBe(0)
@@ -210,7 +210,7 @@ describe('claims', () => {
 
   test('of prefix pools get prefixes', async () => {
     const prefixes = pool('nodes', { prefixes: ['2001:db8::/62'], gateway: 'fe80::1' }, 'InClusterPrefixPool')
-    const { status, out } = await demoOf([claim('node-0', 'InClusterPrefixPool/nodes'), prefixes])
+    const { status, out } = await demoOf([claim('node-0', 'InClusterPrefixPool/nodes'), prefixes], '-v')
     expect(out).toMatch(/node-0 .* Bound +AddressAllocated +2001:db8:: +64 +fe80::1$/m)
     expect(out).toContain(
       'InClusterPrefixPool default/nodes\n  PREFIX         HOLDER\n  2001:db8::/64  default/node-0\n',
@@ -345,7 +345,7 @@ describe('what is not taken in', () => {
     expect(out).toContain('<stdin>:1:1: Excessive alias count indicates a resource exhaustion attack')
     const deep = await demoOf(`a: ${'['.repeat(20_000)}\n---\n${JSON.stringify(lab)}\n`)
     expect(deep.out).toMatch(/<stdin>:1:\d+: nested too deeply/)
-    expect(deep.out).toContain('InClusterIPPool default/lab')
+    expect(deep.out).toMatch(/InClusterIPPool +default\/lab/)
   })
 
   test('files that are not there or cannot be read, and folders without manifests', async () => {
@@ -358,7 +358,7 @@ describe('what is not taken in', () => {
     expect(out).toContain('  missing.yaml: no such file or directory\n')
     expect(out).toContain('  empty: no *.yaml, *.yml or *.json file in this folder\n')
     expect(out).toMatch(/^ {2}odd\/loop\.yaml: too many symbolic links/m)
-    expect(out).toContain('InClusterIPPool default/lab')
+    expect(out).toMatch(/InClusterIPPool +default\/lab/)
     expect(status).toBe(2)
   })
 
@@ -549,7 +549,18 @@ describe('output', () => {
   test('is documented', async () => {
     const { status, out, err } = await demo(['--help'])
     expect(out).toMatch(/^Usage: .*(.|\n)*Exit status(.|\n)* 2 {3}wrong usage/)
-    for (const option of ['--scenario', '-f', '--delete', '-o', '--all', '--progress', '-h', '--help'])
+    for (const option of [
+      '--scenario',
+      '-f',
+      '--delete',
+      '-o',
+      '-v',
+      '--verbose',
+      '--all',
+      '--progress',
+      '-h',
+      '--help',
+    ])
       expect(out).toContain(option)
     expect([status, err]).toEqual([0, ''])
     expect(Math.max(...out.split('\n').map((line) => line.length))).toBeLessThanOrEqual(120)
@@ -593,13 +604,21 @@ describe('thousands of claims', () => {
 
   test('are bound, with progress', async () => {
     await write('claims.json', JSON.stringify(listOf([...pools, ...claims])))
-    const { status, out, err } = await demo(['-f', 'claims.json', '--progress'])
+    const { status, out, err } = await demo(['-f', 'claims.json', '-v', '--progress'])
     expect(out).toContain(`${count} claims: ${count} bound, 0 pending, 0 error, 0 ignored`)
     expect(out).toContain(`  ... and ${count - 50} more: --all shows them\n`)
     expect(out.match(/^ {2}default +claim-/gm)).toHaveLength(50)
     expect(err).toMatch(/\r\d+ planned, \d+ written, \d+ waiting/)
     expect(err).toMatch(/\r +\r$/)
     expect(status).toBe(0)
+  })
+
+  test('are 10 without -v', async () => {
+    const { out } = await demoOf([...pools, ...claims.slice(0, 12)])
+    expect(out.match(/^ {2}default +claim-/gm)).toHaveLength(10)
+    expect(out).toContain('  ... and 2 more: --all shows them\n')
+    expect(out).not.toContain('Map: ')
+    expect(out.trimEnd().split('\n').at(-1)).toBe('-v shows a map of each pool, and more rows of long tables.')
   })
 
   test('are all there with --all', async () => {

@@ -9,6 +9,8 @@ export interface Io {
   readonly err: (text: string) => void
   /** Whether `err` is a terminal. */
   readonly isTerminal: boolean
+  /** Whether `out` is a terminal that shows colours. Default: no. */
+  readonly takesColour?: boolean
   /** Loads the client of a store. Default: from the packages of this project. */
   readonly load?: Load
 }

@@ -1,3 +1,4 @@
+import { takesColour } from './colour.js'
 import { runDemo } from './run.js'
 
 // A pipe that is closed early, as by `head`, is no failure.
@@ -14,6 +15,7 @@ process.exitCode = await runDemo(process.argv.slice(2), {
   out: (text) => process.stdout.write(text),
   err: (text) => process.stderr.write(text),
   isTerminal: process.stderr.isTTY,
+  takesColour: takesColour(process.stdout, process.env),
 })
 
 // A server that does not answer, and is no longer waited for, must not keep the process: its

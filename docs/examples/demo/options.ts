@@ -17,13 +17,24 @@ export interface Options {
   readonly files: readonly string[]
   readonly deletions: readonly Meta.ObjectRef[]
   readonly format: Format
+  /** Print the long form: maps, events and further tables. */
+  readonly isVerbose: boolean
   /** Print every row of long tables. */
   readonly all: boolean
   /** Show progress also where standard error is no terminal. */
   readonly progress: boolean
 }
 
-export type ScenarioName = 'in-cluster' | 'blocks' | 'node-ipam' | 'floating-ip' | 'whereabouts' | 'persistent-ip'
+export type ScenarioName =
+  | 'in-cluster'
+  | 'blocks'
+  | 'node-ipam'
+  | 'floating-ip'
+  | 'whereabouts'
+  | 'persistent-ip'
+  | 'services'
+  | 'network-view'
+  | 'own-provider'
 
 export type Format = 'table' | 'json' | 'yaml'
 
@@ -34,14 +45,15 @@ export type Parsed =
 
 export const usage =
   'Usage: npm run demo -- [--scenario NAME] [-f FILE|DIR|-]... [--delete KIND/[NAMESPACE/]NAME]... [--store STORE]\n' +
-  '                       [-o table|json|yaml] [--all] [--progress] [-h]\n'
+  '                       [-o table|json|yaml] [-v] [--all] [--progress] [-h]\n'
 
 export const help = `${usage}
 Shows what this library does, on a store, and whether it came out right. Without --store nothing outside this process is
 touched.
 
       --scenario NAME         in-cluster (default), blocks, node-ipam, floating-ip,
-                              whereabouts or persistent-ip, see below.
+                              whereabouts, persistent-ip, services, network-view or
+                              own-provider, see below.
   -f, --filename FILE|DIR|-   Manifests: a YAML or JSON file, the *.yaml, *.yml and *.json of a folder (sorted, not
                               recursive), or standard input. Repeatable. Default: the examples of the project, with
                               a deletion that lets a pool that ran dry recover.
@@ -51,7 +63,9 @@ touched.
       --store STORE           Where the objects are kept, see below. Default: memory.
   -o, --output FORMAT         table (default), json or yaml. The last two write one document to standard output, and
                               everything else to standard error.
-      --all                   Print all rows. Default: the first 50 of each table.
+  -v, --verbose               Print the long form, with maps, events, all checks and further tables. Default: the main
+                              table of each step, or the first 10 rows of each table.
+      --all                   Print all rows. Default: the first 10 of each table, with -v the first 50.
       --progress              Show progress even if standard error is no terminal.
   -h, --help                  This text.
 
@@ -85,6 +99,18 @@ Scenarios
                               of other workloads are refused. After each step it shows claims, Pods and a map of the
                               network. In memory only, as Pods belong to their cluster. It takes no manifests. The
                               document has the fields steps and checks.
+  services                    Services get cluster IPs of a ServiceCIDR until it is full. A larger one is added, and the
+                              first one is deleted. IPAddresses that are missing or not needed are repaired. After each
+                              step it shows Services and their IPAddresses. In memory only, as Services belong to their
+                              cluster. It takes no manifests. The document has the fields steps and checks.
+  network-view                The ranges of Pods are published before their first use and until their last: one is
+                              proposed, accepted, used and deleted. After each step it shows the published ranges. In
+                              memory only, as Nodes belong to their cluster. It takes no manifests. The document has the
+                              fields steps and checks.
+  own-provider                A provider of three functions serves claims from an IPAM product, which fails. Claims
+                              wait, and are bound when it answers; a released address is given again. After each step
+                              it shows the claims. The product is a fake one in memory, and so is the store. It takes
+                              no manifests. The document has the fields steps and checks.
 In a store other than memory the document has the field store too.
 
 Stores
@@ -140,6 +166,9 @@ const scenarios: readonly string[] = [
   'floating-ip',
   'whereabouts',
   'persistent-ip',
+  'services',
+  'network-view',
+  'own-provider',
 ] satisfies readonly ScenarioName[]
 /** Those that take no other store, and what they do. */
 const IN_MEMORY: { readonly [S in ScenarioName]?: string } = {
@@ -147,6 +176,9 @@ const IN_MEMORY: { readonly [S in ScenarioName]?: string } = {
   'floating-ip': 'its cloud is a fake one',
   whereabouts: 'it makes and deletes Pods',
   'persistent-ip': 'it makes and deletes Pods',
+  services: 'it makes and deletes Services',
+  'network-view': 'it makes and deletes Nodes',
+  'own-provider': 'its IPAM product is a fake one',
 }
 const formats: readonly string[] = ['table', 'json', 'yaml'] satisfies readonly Format[]
 
@@ -155,7 +187,7 @@ export function parseOptions(args: readonly string[]): Parsed {
   if (typeof read === 'string') return mistake(read)
   if (read.help) return { kind: 'help' }
 
-  const { scenario, filename: files, output: format, all, progress } = read
+  const { scenario, filename: files, output: format, all, progress, verbose: isVerbose } = read
   if (!isScenario(scenario)) return mistake(`--scenario takes ${scenarios.join(', ')}, not ${JSON.stringify(scenario)}`)
   if (scenario !== 'in-cluster' && files.length + read.delete.length > 0) {
     return mistake(`-f and --delete are for manifests: --scenario ${scenario} takes none`)
@@ -177,7 +209,7 @@ export function parseOptions(args: readonly string[]): Parsed {
   }
   return {
     kind: 'run',
-    options: { scenario, store: store.address, files, deletions, format, all, progress },
+    options: { scenario, store: store.address, files, deletions, format, all, progress, isVerbose },
   }
 }
 
@@ -198,7 +230,17 @@ export const FLAGS = {
   },
   store: { type: 'string', default: 'memory', about: 'where the objects are kept' },
   output: { type: 'string', short: 'o', default: 'table', about: '`table`, `json` or `yaml`' },
-  all: { type: 'boolean', default: false, about: 'prints all rows. Off: the first 50 of each table' },
+  verbose: {
+    type: 'boolean',
+    short: 'v',
+    default: false,
+    about: 'prints the long form, with maps, events, all checks and further tables',
+  },
+  all: {
+    type: 'boolean',
+    default: false,
+    about: 'prints all rows. Off: the first 10 of each table, and 50 with `-v`',
+  },
   progress: { type: 'boolean', default: false, about: 'shows progress also if standard error is no terminal' },
   help: { type: 'boolean', short: 'h', default: false, about: 'prints all options, scenarios and stores' },
 } satisfies FlagOptions

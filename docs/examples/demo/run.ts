@@ -15,11 +15,14 @@ import { realClock, VirtualClock } from './clock.js'
 import { floatingIPScenario } from './floating-ip/scenario.js'
 import { inClusterScenario } from './in-cluster/scenario.js'
 import type { Io } from './io.js'
+import { networkViewScenario } from './network-view/scenario.js'
 import { nodeIPAMScenario } from './node-ipam/scenario.js'
 import { help, type Options, parseOptions, type ScenarioName, usage } from './options.js'
+import { ownProviderScenario } from './own-provider/scenario.js'
 import { persistentIPScenario } from './persistent-ip/scenario.js'
 import type { Scenario, Stage } from './scenario.js'
 import { Screen } from './screen.js'
+import { servicesScenario } from './services/scenario.js'
 import { printable } from './text.js'
 import { whereaboutsScenario } from './whereabouts/scenario.js'
 
@@ -30,6 +33,9 @@ const SCENARIOS: { readonly [name in ScenarioName]: Scenario } = {
   'floating-ip': floatingIPScenario,
   whereabouts: whereaboutsScenario,
   'persistent-ip': persistentIPScenario,
+  services: servicesScenario,
+  'network-view': networkViewScenario,
+  'own-provider': ownProviderScenario,
 }
 
 /** The demo: arguments in, exit status out. */

@@ -3,6 +3,16 @@ import { table } from 'ipam-kit/render'
 /** How many rows of each table are printed at most. */
 export type RowLimit = number
 
+/** The limit of the long form. */
+export const LONG: RowLimit = 50
+
+/** How much of a scenario is printed. */
+export interface Detail {
+  readonly limit: RowLimit
+  /** Prints maps, events and further tables. */
+  readonly isVerbose: boolean
+}
+
 /**
  * One line for a terminal: what others wrote into an object can neither move its cursor nor forge a
  * line.

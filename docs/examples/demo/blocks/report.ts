@@ -1,7 +1,8 @@
 import { Address, Prefix } from 'ipam-kit/cidr'
 import type { IPBlock, IPPool } from 'ipam-kit/crd/ipam-kit'
 import type { Applied } from '../apply.js'
-import { cell, joinSections, limited, lines, printable, type RowLimit, section } from '../text.js'
+import { formatRules } from '../checks.js'
+import { cell, type Detail, joinSections, LONG, limited, lines, printable, section } from '../text.js'
 import { casts } from './cast.js'
 import type { Check } from './checks.js'
 import { isBound, rowsOf, type Stored, type StoredRow, textOf } from './stored.js'
@@ -24,27 +25,33 @@ export interface Work {
   readonly written: number
 }
 
-export function formatReport({ writers, stored, checks }: Outcome, limit: RowLimit): string {
+export function formatReport({ writers, stored, checks }: Outcome, detail: Detail): string {
+  const { limit, isVerbose } = detail
   const writerRows = writers.map((writer) => Object.values(writerFields(writer)).map(cell))
   const ownerRows = ownersIn(stored).map((owner) => Object.values(owner).map(cell))
-  const blockRows = stored.blocks.map((block) => {
-    const { domain, cidr, pool } = block.spec
-    return [domain, cidr, pool, sharesOf(block), mapOf(block)].map(cell)
-  })
   return joinSections([
     section(
       'Writers, all at once',
       limited(['WRITER', 'ADD', 'DEL', 'READS', 'WRITES', 'CONFLICTS'], writerRows, limit),
     ),
     section('Owners', limited(['OWNER', 'WRITER', 'POOL', 'IPV4', 'IPV6'], ownerRows, limit)),
-    section('Blocks', limited(['DOMAIN', 'BLOCK', 'MADE FOR', 'GIVEN', 'MAP'], blockRows, limit)),
-    `Map: ${casts.map(({ writer }, index) => `${index + 1} given by ${writer}`).join('  ')}  x by others  . not given`,
+    isVerbose ? formatBlocks(stored, detail) : '',
     section('Pools', limited(POOL_HEADER, stored.pools.flatMap(poolRows), limit)),
-    section('Conditions', lines(stored.pools.flatMap(conditionsOf), limit)),
-    section(
-      'Checks',
-      checks.map(({ rule, wrong }) => `${wrong.length === 0 ? 'ok    ' : 'FAILED'}  ${rule}`).join('\n'),
-    ),
+    isVerbose ? section('Conditions', lines(stored.pools.flatMap(conditionsOf), limit)) : '',
+    formatRules(checks, detail),
+  ])
+}
+
+/** Each block with its map, and what the characters mean. */
+function formatBlocks({ blocks }: Stored, { limit }: Detail): string {
+  const rows = blocks.map((block) => {
+    const { domain, cidr, pool } = block.spec
+    return [domain, cidr, pool, sharesOf(block), mapOf(block)].map(cell)
+  })
+  const givers = casts.map(({ writer }, index) => `${index + 1} given by ${writer}`)
+  return joinSections([
+    section('Blocks', limited(['DOMAIN', 'BLOCK', 'MADE FOR', 'GIVEN', 'MAP'], rows, limit)),
+    `Map: ${givers.join('  ')}  x by others  . not given`,
   ])
 }
 
@@ -77,10 +84,10 @@ export function formatWork(work: Work): string {
   return section(`Store ${printable(name)}`, joinSections(body, '\n'))
 }
 
-export function formatVerdict(checks: readonly Check[], limit: RowLimit): string {
+export function formatVerdict(checks: readonly Check[], { limit }: Detail): string {
   const failed = checks.filter(({ wrong }) => wrong.length > 0)
   if (failed.length === 0) return 'This is what the scenario is meant to come to.'
-  const parts = failed.map(({ rule, wrong }) => section(`Not so: ${rule}`, lines(wrong, limit)))
+  const parts = failed.map(({ rule, wrong }) => section(`Not so: ${rule}`, lines(wrong, Math.max(limit, LONG))))
   return section('Not what is expected of the scenario:', parts.join('\n'))
 }
 

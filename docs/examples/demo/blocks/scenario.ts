@@ -119,9 +119,10 @@ class Run {
     const work = lasting === undefined ? undefined : { store: lasting, ...done }
     if (this.#warnings.length > 0) screen.tell(section('Warnings', lines(this.#warnings, screen.limit)))
     if (screen.wantsDocument) screen.document(documentOf(outcome, work))
-    else screen.tell(formatReport(outcome, screen.limit))
+    else screen.tell(formatReport(outcome, screen))
     if (work !== undefined) screen.tell(formatWork(work))
-    screen.tell(formatVerdict(outcome.checks, screen.limit))
+    screen.tell(formatVerdict(outcome.checks, screen))
+    screen.hint('each block with its map, the conditions of pools, and each check')
   }
 }
 

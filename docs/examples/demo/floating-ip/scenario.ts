@@ -58,13 +58,14 @@ class Run {
       await this.#go(step)
       const now = await snapshot(store, this.#cloud, { title: step.title, callsBefore })
       snapshots.push(now)
-      if (!screen.wantsDocument) screen.tell(formatStep(now, screen.limit))
+      if (!screen.wantsDocument) screen.tell(formatStep(now, screen))
     }
     this.#planners = start()
     const { written } = await this.#settle()
     const checks = [...checksOf(snapshots, this.#cloud, written), ...expectationsOf(snapshots)]
     if (screen.wantsDocument) screen.document(documentOf(snapshots, checks))
-    screen.tell(formatChecks(checks, screen.limit))
+    screen.tell(formatChecks(checks, screen))
+    screen.hint('the pool, the cloud and the calls to it, why machines wait, and each check')
     return checks.every(({ wrong }) => wrong.length === 0) ? 0 : 1
   }
 

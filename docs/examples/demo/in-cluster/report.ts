@@ -1,18 +1,19 @@
 import { Prefix, RangeSet } from 'ipam-kit/cidr'
 import { InCluster, Meta } from 'ipam-kit/crd'
 import { asciiMap, asciiMapLegend } from 'ipam-kit/render'
-import { cell, joinSections, limited, lines, printable, type RowLimit, section, tail } from '../text.js'
+import { cell, type Detail, joinSections, limited, lines, printable, type RowLimit, section, tail } from '../text.js'
 import type { Deletion } from './deletion.js'
 import { type Finding, formatFinding } from './finding.js'
 import { type ClaimView, countPhases, type PoolView, type Snapshot } from './snapshot.js'
 
 /** The state of everything as text for people. */
-export function formatReport({ claims, pools }: Snapshot, findings: readonly Finding[], limit: RowLimit): string {
+export function formatReport({ claims, pools }: Snapshot, findings: readonly Finding[], detail: Detail): string {
+  const { limit, isVerbose } = detail
   return joinSections([
     section('Claims', claims.length === 0 ? 'none' : claimTable(claims, limit)),
     formatNotes(claims, limit),
     section('Pools', pools.length === 0 ? 'none' : poolTable(pools, limit)),
-    ...maps(pools, limit),
+    ...(isVerbose ? maps(pools, limit) : []),
     formatFindings(findings, limit),
     formatSummary(claims),
   ])

@@ -58,7 +58,9 @@ class Run {
     const wanted = isExamples && lasting === undefined ? examples.deletions : deletions
     const state = await this.#delete(wanted, await snapshot(this.#cluster))
     this.#report(state)
-    return isExamples ? this.#compare(state) : this.#status(state)
+    const status = isExamples ? this.#compare(state) : this.#status(state)
+    this.#stage.screen.hint('a map of each pool, and more rows of long tables')
+    return status
   }
 
   async #load(files: readonly string[]): Promise<void> {
@@ -119,7 +121,7 @@ class Run {
       if (told !== '') screen.tell(told)
       screen.document(documentOf(state, this.#findings, work))
     } else {
-      screen.tell(formatReport(state, this.#findings, screen.limit))
+      screen.tell(formatReport(state, this.#findings, screen))
     }
     if (work !== undefined) screen.tell(formatWork(work, screen.limit))
   }

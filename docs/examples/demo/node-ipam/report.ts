@@ -2,30 +2,32 @@ import { Prefix, RangeSet } from 'ipam-kit/cidr'
 import type { NetworkRange } from 'ipam-kit/provider/network-view'
 import { asciiMap } from 'ipam-kit/render'
 import type { Check } from '../checks.js'
-import { cell, joinSections, limited, lines, type RowLimit, section } from '../text.js'
+import { cell, type Detail, joinSections, limited, lines, section } from '../text.js'
 import type { NodeView, RangeView, Snapshot } from './snapshot.js'
 
 /** A step as text for people. */
-export function formatStep({ title, events, nodes, ranges, view }: Snapshot, limit: RowLimit): string {
-  const nodeRows = nodes.map((node) => Object.values(nodeFields(node)).map(cell))
+export function formatStep(seen: Snapshot, detail: Detail): string {
+  const nodeRows = seen.nodes.map((node) => Object.values(nodeFields(node)).map(cell))
+  const nodes = limited(['NODE', 'IPV4', 'IPV6', 'RANGE', 'STATE'], nodeRows, detail.limit)
+  return section(seen.title, joinSections([nodes, ...(detail.isVerbose ? detailsOf(seen, detail) : [])]))
+}
+
+/** Ranges, their maps, the network view, and Events. */
+function detailsOf({ events, ranges, view }: Snapshot, { limit }: Detail): readonly string[] {
   const rangeRows = ranges.map((range) => Object.values(rangeFields(range)).map(cell))
   const viewRows = viewFields(view).map((family) => Object.values(family).map((value) => cell(value || null)))
   const told = events.map(
     ({ about, type, reason, message }) => `${type} ${about.kind} ${about.name} ${reason}: ${message}`,
   )
-  return section(
-    title,
-    joinSections([
-      limited(['NODE', 'IPV4', 'IPV6', 'RANGE', 'STATE'], nodeRows, limit),
-      limited(['RANGE', 'IPV4', 'IPV6', 'SUBNETS', 'IN USE', 'STATE'], rangeRows, limit),
-      ...ranges.map(mapOf),
-      section(
-        'Network view',
-        limited(['FAMILY', 'KNOWN', 'ACTIVE', 'TERMINATING', 'NODES', 'IN ONE PREFIX', 'ADDS'], viewRows, limit),
-      ),
-      told.length === 0 ? '' : section('Events', lines(told, limit)),
-    ]),
-  )
+  return [
+    limited(['RANGE', 'IPV4', 'IPV6', 'SUBNETS', 'IN USE', 'STATE'], rangeRows, limit),
+    ...ranges.map(mapOf),
+    section(
+      'Network view',
+      limited(['FAMILY', 'KNOWN', 'ACTIVE', 'TERMINATING', 'NODES', 'IN ONE PREFIX', 'ADDS'], viewRows, limit),
+    ),
+    told.length === 0 ? '' : section('Events', lines(told, limit)),
+  ]
 }
 
 /** The same for programs: always with all rows. */

@@ -17,6 +17,8 @@ export const nodeIPAMScenario: Scenario = {
     tellSteps(stage, {
       ...{ steps, snapshot, formatStep, checksOf, documentOf },
       planners: [nodeIPAM()],
+      hasMaps: true,
+      more: 'ranges with their maps, the network view, Events and each check',
       act: (step) => act(stage, step),
     }),
 }

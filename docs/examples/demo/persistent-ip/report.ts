@@ -2,25 +2,26 @@ import { Prefix, RangeSet } from 'ipam-kit/cidr'
 import { networkSpace } from 'ipam-kit/provider/persistent-ip'
 import { asciiMap } from 'ipam-kit/render'
 import type { Check } from '../checks.js'
-import { cell, joinSections, limited, lines, type RowLimit, section } from '../text.js'
+import { cell, type Detail, joinSections, limited, lines, section } from '../text.js'
 import { network } from './objects.js'
 import type { ClaimView, PodView, Snapshot } from './snapshot.js'
 
 /** A step as text for people. */
-export function formatStep({ title, claims, pods, events }: Snapshot, limit: RowLimit): string {
-  const claimRows = claims.map((claim) => Object.values(claimFields(claim)).map(cell))
+export function formatStep(seen: Snapshot, detail: Detail): string {
+  const rows = seen.claims.map((claim) => Object.values(claimFields(claim)).map(cell))
+  const header = ['CLAIM', 'OWNER', 'ADDRESS', 'POD', 'STATE']
+  const claims = rows.length === 0 ? 'There is no claim.' : limited(header, rows, detail.limit)
+  return section(seen.title, joinSections([claims, ...(detail.isVerbose ? detailsOf(seen, detail) : [])]))
+}
+
+/** Pods, the map of the network, and Events. */
+function detailsOf({ claims, pods, events }: Snapshot, { limit }: Detail): readonly string[] {
   const podRows = pods.map((pod) => Object.values(podFields(pod)).map(cell))
-  return section(
-    title,
-    joinSections([
-      claims.length === 0
-        ? 'There is no claim.'
-        : limited(['CLAIM', 'OWNER', 'ADDRESS', 'POD', 'STATE'], claimRows, limit),
-      pods.length === 0 ? 'There is no Pod.' : limited(['POD', 'CLAIM', 'ADDRESS'], podRows, limit),
-      section(`Map of ${network.name}`, mapOf({ claims, pods })),
-      events.length === 0 ? '' : section('Events', lines(events, limit)),
-    ]),
-  )
+  return [
+    pods.length === 0 ? 'There is no Pod.' : limited(['POD', 'CLAIM', 'ADDRESS'], podRows, limit),
+    section(`Map of ${network.name}`, mapOf({ claims, pods })),
+    events.length === 0 ? '' : section('Events', lines(events, limit)),
+  ]
 }
 
 /** The same for programs: always with all rows. */

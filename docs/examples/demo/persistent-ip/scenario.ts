@@ -18,7 +18,8 @@ export const persistentIPScenario: Scenario = {
     const cluster = new Cluster(stage.store, stage.clock)
     await cluster.define()
     const act = (step: Step) => step.act(cluster)
-    return tellSteps(stage, { steps, planners, act, snapshot, formatStep, checksOf, documentOf })
+    const more = 'Pods, the map of the network, Events and each check'
+    return tellSteps(stage, { steps, planners, act, snapshot, formatStep, hasMaps: true, more, checksOf, documentOf })
   },
 }
 

@@ -1,10 +1,11 @@
 import type { Check } from '../checks.js'
-import { cell, joinSections, limited, lines, type RowLimit, section } from '../text.js'
+import { cell, type Detail, joinSections, limited, lines, type RowLimit, section } from '../text.js'
 import type { AddressView, Snapshot } from './snapshot.js'
 import type { Writer } from './writer.js'
 
 /** A step as text for people. */
-export function formatStep({ title, addresses, events, upgrade, pods }: Snapshot, limit: RowLimit): string {
+export function formatStep({ title, addresses, events, upgrade, pods }: Snapshot, detail: Detail): string {
+  const { limit, isVerbose } = detail
   const rows = addresses.map((view) => {
     const blocks = view.block === undefined ? [] : [view.block]
     return [view.address, view.row, view.reservation, ...blocks, stateOf(view, pods)].map(cell)
@@ -14,8 +15,8 @@ export function formatStep({ title, addresses, events, upgrade, pods }: Snapshot
     title,
     joinSections([
       addresses.length === 0 ? 'No address is in use.' : limited(header, rows, limit),
-      upgrade === undefined || upgrade.length === 0 ? '' : section('Upgrade', lines(upgrade, limit)),
-      events.length === 0 ? '' : section('Events', lines(events, limit)),
+      !isVerbose || upgrade === undefined || upgrade.length === 0 ? '' : section('Upgrade', lines(upgrade, limit)),
+      !isVerbose || events.length === 0 ? '' : section('Events', lines(events, limit)),
     ]),
   )
 }

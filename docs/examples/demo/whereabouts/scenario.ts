@@ -67,7 +67,9 @@ class Run {
     const surprises = [...this.#writers, this.#upgrade].flatMap((each) => each.surprises)
     const checks = checksOf({ snapshots: this.#snapshots, surprises, again: written })
     if (screen.wantsDocument) screen.document(documentOf(this.#snapshots, this.#writers, checks))
-    screen.tell(`${formatWriters(this.#writers, screen.limit)}\n\n${formatChecks(checks, screen.limit)}`)
+    if (screen.isVerbose) screen.tell(formatWriters(this.#writers, screen.limit))
+    screen.tell(formatChecks(checks, screen))
+    screen.hint('how the tasks of an upgrade end, Events, the work of each writer, and each check')
     return checks.every(({ wrong }) => wrong.length === 0) ? 0 : 1
   }
 
@@ -154,7 +156,7 @@ class Run {
     const upgrade = this.#isUpgraded ? this.#upgrade.told() : undefined
     const now = await snapshot(store, this.#writers, { title, events, upgrade })
     this.#snapshots.push(now)
-    if (!screen.wantsDocument) screen.tell(formatStep(now, screen.limit))
+    if (!screen.wantsDocument) screen.tell(formatStep(now, screen))
   }
 
   async #settle() {
