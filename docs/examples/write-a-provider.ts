@@ -1,5 +1,5 @@
-// A provider of Cluster API for an IPAM product: docs/guides/write-a-provider.md shows this file,
-// and what it prints.
+// A provider of Cluster API for an IPAM product: docs/guides/write-a-provider.md explains it, and
+// shows what it prints.
 import { Address, Prefix } from 'ipam-kit/cidr'
 import { IPAddress, IPAddressClaim } from 'ipam-kit/crd/cluster-api'
 import { defineModel, objectMetaSchema } from 'ipam-kit/crd/meta'

@@ -120,10 +120,6 @@ describe('output of the demo', () => {
   })
 })
 
-test('docs/guides/write-a-provider.md shows a whole program as it is', () => {
-  expect(blocks('docs/guides/write-a-provider.md', 'ts')[0]).toBe(read('docs/examples/write-a-provider.ts'))
-})
-
 test.each([
   ['cidr', ['cidr']],
   ['allocators', ['allocators']],
