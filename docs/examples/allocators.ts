@@ -13,7 +13,7 @@ import { asciiMap } from 'ipam-kit/render'
 
 // A pool of a prefix, without its network and broadcast address. Owners differ by their uid.
 const ranges = ['10.20.0.0/27']
-const pool = new AddressPool({ ranges, gateway: Address.parse('10.20.0.1') })
+const pool = new AddressPool({ ranges, gateway: '10.20.0.1' })
 const first = pool.allocate({ owner: { uid: 'uid-1', key: 'default/web-0' } })
 if (first.kind === 'allocated') console.log(Address.format(first.address), first.delta.holds[0]?.sequence)
 console.log(pool.allocate({ owner: { uid: 'uid-1' } }).kind)

@@ -9,9 +9,13 @@
 export interface ErrorContexts {
   /**
    * `text` is not an IP address; `position` is a UTF-16 offset into it. `suggestion` is there where
-   * only the form is wrong.
+   * only the form is wrong, `function` and `argument` where a function took the text as an option.
    */
-  readonly MALFORMED_ADDRESS: MalformedText & { readonly suggestion?: string }
+  readonly MALFORMED_ADDRESS: MalformedText & {
+    readonly suggestion?: string
+    readonly function?: string
+    readonly argument?: string
+  }
   /**
    * `text` is not an address with a prefix length. `suggestion` is there where only the form is
    * wrong.
@@ -23,10 +27,18 @@ export interface ErrorContexts {
    */
   readonly MALFORMED_RANGE: MalformedText & { readonly suggestion?: string }
   /**
-   * `text` is neither an address, nor a range, nor a CIDR. `suggestion` is there where only the
-   * form is wrong.
+   * `text` is neither an address, nor a range, nor a CIDR. `index` is its place in a list of
+   * several. `others` are the next wrong entries of the list, up to 9, and `more` is the number of
+   * the rest. `suggestion`, `function` and `argument` are as in `MALFORMED_ADDRESS`.
    */
-  readonly MALFORMED_RANGE_SET_ENTRY: MalformedText & { readonly index: number; readonly suggestion?: string }
+  readonly MALFORMED_RANGE_SET_ENTRY: MalformedText & {
+    readonly index?: number
+    readonly suggestion?: string
+    readonly others?: readonly (MalformedText & { readonly index?: number; readonly suggestion?: string })[]
+    readonly more?: number
+    readonly function?: string
+    readonly argument?: string
+  }
   /** `text` is not the name of an address or a zone in reverse DNS. */
   readonly MALFORMED_REVERSE_NAME: MalformedText
   /**

@@ -1,4 +1,5 @@
-import type { ErrorDefinition } from './codes.js'
+import type { ErrorDefinition, MalformedText } from './codes.js'
+import { hintOf } from './hints.js'
 import { cause, list, plain, quote } from './quote.js'
 
 // One constant for each code, so that a bundle has only the definitions of the failures that its
@@ -7,30 +8,33 @@ import { cause, list, plain, quote } from './quote.js'
 export const MALFORMED_ADDRESS: ErrorDefinition<'MALFORMED_ADDRESS'> = {
   code: 'MALFORMED_ADDRESS',
   template: (c) =>
-    `not an IP address: ${quote(c.text)}: ${c.problem} (at position ${c.position})${instead(c.suggestion)}`,
+    `${given(c)}not an IP address: ${quote(c.text)}: ${c.problem} (at position ${c.position})${instead(c, eitherForm)}`,
   retry: 'never',
   conditionReason: 'InvalidAddress',
 }
 
 export const MALFORMED_PREFIX: ErrorDefinition<'MALFORMED_PREFIX'> = {
   code: 'MALFORMED_PREFIX',
-  template: (c) => `not a CIDR: ${quote(c.text)}: ${c.problem} (at position ${c.position})${instead(c.suggestion)}`,
+  template: (c) => `not a CIDR: ${quote(c.text)}: ${c.problem} (at position ${c.position})${instead(c, cidr)}`,
   retry: 'never',
   conditionReason: 'InvalidPrefix',
 }
 
 export const MALFORMED_RANGE: ErrorDefinition<'MALFORMED_RANGE'> = {
   code: 'MALFORMED_RANGE',
-  template: (c) =>
-    `not an address range: ${quote(c.text)}: ${c.problem} (at position ${c.position})${instead(c.suggestion)}`,
+  template: (c) => `not an address range: ${quote(c.text)}: ${c.problem} (at position ${c.position})${instead(c)}`,
   retry: 'never',
   conditionReason: 'InvalidRange',
 }
 
 export const MALFORMED_RANGE_SET_ENTRY: ErrorDefinition<'MALFORMED_RANGE_SET_ENTRY'> = {
   code: 'MALFORMED_RANGE_SET_ENTRY',
-  template: (c) =>
-    `entry ${c.index} is not an address, range or CIDR: ${quote(c.text)}: ${c.problem} (at position ${c.position})${instead(c.suggestion)}`,
+  template: (c) => {
+    const { index, others = [], more } = c
+    const first = `${given(c)}${index === undefined ? '' : `entry ${index} is `}not an address, range or CIDR: ${entry(c)}`
+    const all = [first, ...others.map((other) => `entry ${other.index}: ${entry(other)}`)]
+    return `${all.join('; ')}${more === undefined ? '' : `; and ${more} more`}`
+  },
   retry: 'never',
   conditionReason: 'InvalidRange',
 }
@@ -324,7 +328,28 @@ function first(call: string | undefined): string {
   return call === undefined ? '' : `: call ${plain(call)} first`
 }
 
+/** The argument that a text was given for, as the beginning of a message. */
+function given(c: { readonly function?: string; readonly argument?: string }): string {
+  return c.argument === undefined ? '' : `${plain(c.function ?? '')}: argument ${plain(c.argument)}: `
+}
+
+/** What is wrong with an entry of a list. */
+function entry(c: MalformedText & { readonly suggestion?: string }): string {
+  return `${quote(c.text)}: ${c.problem} (at position ${c.position})${instead(c, cidr)}`
+}
+
 /** What to write instead, as the end of a sentence. */
-function instead(suggestion: string | undefined): string {
-  return suggestion === undefined ? '' : `: write ${quote(suggestion)}`
+function instead(
+  { text, suggestion }: { readonly text: string; readonly suggestion?: string },
+  masked?: (address: string, length: number) => string,
+): string {
+  return suggestion === undefined ? hintOf(text, masked) : `: write ${quote(suggestion)}`
+}
+
+function cidr(address: string, length: number): string {
+  return `"${address}/${length}"`
+}
+
+function eitherForm(address: string, length: number): string {
+  return `"${address}", or read ${cidr(address, length)} as a CIDR`
 }

@@ -5,7 +5,13 @@
  *
  * @module ipam-kit/errors
  */
-export type { ErrorCode, ErrorContexts, ErrorDefinition, MalformedText, RetryClass } from './codes.js'
+export type {
+  ErrorCode,
+  ErrorContexts,
+  ErrorDefinition,
+  MalformedText,
+  RetryClass,
+} from './codes.js'
 export {
   type Failure,
   IpamError,

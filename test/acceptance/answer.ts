@@ -1,4 +1,4 @@
-import { type Failure, isIpamError } from 'ipam-kit/errors'
+import { isIpamError } from 'ipam-kit/errors'
 
 /**
  * What an adapter is given of a case: neither its id nor its name, so that none can be treated on
@@ -54,7 +54,7 @@ export function refusalsAnswered(adapter: Adapter): Adapter {
       return await adapter(given)
     } catch (error) {
       if (!isIpamError(error)) throw error
-      return refusedWith(given.expect, ({ code: error.code, context: error.context } as Failure).message)
+      return refusedWith(given.expect, error.message)
     }
   }
 }

@@ -360,7 +360,7 @@ export class CapoPool {
     const store = storeOver(this.#store, {
       create: (object: KubeObject) => {
         if (hasFault && isAddress(object))
-          return Promise.resolve(fail('STORE_INVALID', { object: 'IPAddress', problem: 'fails' } as never))
+          return Promise.resolve(fail('STORE_INVALID', { object: 'IPAddress', path: '', problem: 'fails' }))
         note(`create ${object.kind}`, object.kind)
         const { name } = object.metadata
         const wasBound = this.#given.claims.some((claim) => claim.name === name && claim.addressRef)

@@ -1,10 +1,10 @@
-import { assertAddress, frozenSet, type ReserveRule } from '../../cidr/internal.js'
+import { frozenSet, type ReserveRule } from '../../cidr/internal.js'
 import * as Address from '../../cidr/nouns/address.js'
 import * as Prefix from '../../cidr/nouns/prefix.js'
 import * as RangeSet from '../../cidr/nouns/range-set.js'
 import { check, type KindOf, type Test } from '../../errors/check.js'
 import { refuse } from '../../errors/refuse.js'
-import { isTexts, rangesOf } from '../ranges-given.js'
+import { addressOf, isTexts, rangesOf } from '../ranges-given.js'
 import { assertWithin } from '../slots/slots.js'
 import type { Strategy } from '../strategy.js'
 import { type ReserveRuleName, reservedAddresses } from './reserved.js'
@@ -28,8 +28,11 @@ export interface AddressPoolSpec {
   readonly exclude?: RangeSet | readonly string[] | undefined
   /** Addresses that are not for hosts, such as those of `reservedAddresses`. As `exclude`. */
   readonly reserved?: RangeSet | readonly string[] | undefined
-  /** The router. The pool never gives it out. It may lie outside of the ranges. */
-  readonly gateway?: Address | undefined
+  /**
+   * The router, also as a text: `10.0.0.1`. The pool never gives it out. It may lie outside of the
+   * ranges.
+   */
+  readonly gateway?: Address | string | undefined
   /** Which free address comes next. Default `lowest`. */
   readonly strategy?: Strategy | undefined
   /**
@@ -49,9 +52,9 @@ export interface AddressPoolSpec {
   readonly holdSeconds?: number | undefined
   /**
    * Addresses that are reserved for a sticky key: at most one of each family for a key. A `Map`, or
-   * a list that can be read twice.
+   * a list that can be read twice. An address can be a text.
    */
-  readonly preallocated?: Iterable<readonly [stickyKey: string, address: Address]> | undefined
+  readonly preallocated?: Iterable<readonly [stickyKey: string, address: Address | string]> | undefined
 }
 
 /** A spec with its defaults and the values that follow from it. */
@@ -86,7 +89,7 @@ const SPEC: KindOf<AddressPoolSpec> = {
   reserve: 'any?',
   exclude: 'any?',
   reserved: 'any?',
-  gateway: 'object?',
+  gateway: 'any?',
   strategy: [
     'by?',
     'kind',
@@ -105,9 +108,10 @@ const SPEC: KindOf<AddressPoolSpec> = {
 }
 
 /**
- * @throws IpamError `MALFORMED_RANGE_SET_ENTRY` for a text that is not a range; `INVALID_ARGUMENT`
- *   for ranges that are neither a set nor texts, an unknown strategy, a seed that is not a whole
- *   number, seconds or a band below 0, and an address that is preallocated twice
+ * @throws IpamError `MALFORMED_RANGE_SET_ENTRY` for a text that is not a range; `MALFORMED_ADDRESS`
+ *   for a text that is not an address; `INVALID_ARGUMENT` for ranges that are neither a set nor
+ *   texts, an unknown strategy, a seed that is not a whole number, seconds or a band below 0, and
+ *   an address that is preallocated twice
  */
 export function planOf(spec: AddressPoolSpec): PoolPlan {
   check(OF, 'spec', spec, SPEC)
@@ -131,12 +135,11 @@ export function planOf(spec: AddressPoolSpec): PoolPlan {
 /** The addresses of a pool, and those of them that it gives out. */
 function addressesOf({ ranges, reserve, exclude, reserved, gateway }: AddressPoolSpec) {
   const set = rangesOf(OF, 'ranges', ranges)
-  if (gateway !== undefined) assertAddress(OF, 'gateway', gateway)
   const kept = [
     edgesOf(ranges, reserve),
     exclude === undefined ? RangeSet.empty : rangesOf(OF, 'exclude', exclude),
     reserved === undefined ? RangeSet.empty : rangesOf(OF, 'reserved', reserved),
-    gateway === undefined ? RangeSet.empty : RangeSet.fromAddresses([gateway]),
+    gateway === undefined ? RangeSet.empty : RangeSet.fromAddresses([addressOf(OF, 'gateway', gateway)]),
   ]
   return { ranges: set, available: kept.reduce((left, one) => RangeSet.subtract(left, one), set) }
 }
@@ -163,9 +166,9 @@ function preallocatedIn(spec: AddressPoolSpec): Pick<PoolPlan, 'preallocated' | 
   const preallocatedTo = new Map<number | string, string>()
   for (const pair of spec.preallocated ?? []) {
     if (!Array.isArray(pair)) refuse(OF, 'preallocated', 'pairs of a sticky key and an address', pair)
-    const [stickyKey, address] = pair as readonly [string, Address]
+    const [stickyKey, given] = pair as readonly [string, Address | string]
     check(OF, 'preallocated[][0]', stickyKey, 'text')
-    assertAddress(OF, 'preallocated[][1]', address)
+    const address = addressOf(OF, `preallocated[${stickyKey}]`, given)
     const own = preallocated.get(stickyKey) ?? []
     const other = preallocatedTo.get(Address.key(address))
     if (other !== undefined || own.some(({ family }) => family === address.family)) {

@@ -1,6 +1,6 @@
 import { MALFORMED_RANGE_SET_ENTRY } from '../../errors/definitions.js'
 import { failWith } from '../../errors/failure.js'
-import { type Result, unwrap } from '../../errors/index.js'
+import { type MalformedText, type Result, unwrap } from '../../errors/index.js'
 import { refuseIn } from '../../errors/refuse.js'
 import * as Address from '../nouns/address-core.js'
 import * as Prefix from '../nouns/prefix-core.js'
@@ -25,7 +25,7 @@ export type RangeSetTextOptions = Range.RangeTextOptions
  *
  * The texts of {@link format} are parsed as the same set: they are the JSON form of a set.
  *
- * @throws IpamError `MALFORMED_RANGE_SET_ENTRY` for the first entry that is none of them;
+ * @throws IpamError `MALFORMED_RANGE_SET_ENTRY` with every entry that is none of them, up to 10;
  * `INVALID_ARGUMENT` if `entries` is not an array
  * @example
  * RangeSet.format(RangeSet.parse(['10.0.0.4/30', '10.0.0.8', '10.0.0.2'])) // ['10.0.0.2-10.0.0.2', '10.0.0.4-10.0.0.8']
@@ -47,31 +47,44 @@ export function safeParse(
   options: RangeSetTextOptions = {},
 ): Result<RangeSet, 'MALFORMED_RANGE_SET_ENTRY'> {
   if (!Array.isArray(entries)) {
-    return failWith(MALFORMED_RANGE_SET_ENTRY, {
-      text: shown(entries),
-      position: 0,
-      problem: 'not an array of texts',
-      index: 0,
-    })
+    return failWith(MALFORMED_RANGE_SET_ENTRY, { text: shown(entries), position: 0, problem: 'not an array of texts' })
   }
   Range.assertRangeOptions('RangeSet.parse', options)
   const spans = new Spans(entries)
   const strict = options.profile === undefined || options.profile === 'strict'
   for (let index = 0; index < entries.length; index++) {
     const text = entries[index]!
-    if (typeof text !== 'string') {
-      // parsed JSON may contain any value
-      return failWith(MALFORMED_RANGE_SET_ENTRY, { ...notAText(text), index })
-    }
-    if (strict && addPlain(text, spans)) continue
+    // parsed JSON may contain any value
+    if (strict && typeof text === 'string' && addPlain(text, spans)) continue
     const entry = safeParseEntry(text, options)
-    if (!entry.ok) {
-      return failWith(MALFORMED_RANGE_SET_ENTRY, { ...entry.failure.context, text, index })
-    }
+    if (!entry.ok) return failWith(MALFORMED_RANGE_SET_ENTRY, faultsFrom(index, entries, options))
     spans.addOrdered(entry.value.first, entry.value.last)
   }
   return { ok: true, value: spans.take() }
 }
+
+/** The wrong entries of a list from `start` on: the first {@link MAX_NAMED}, and a count. */
+function faultsFrom(start: number, entries: readonly string[], options: RangeSetTextOptions) {
+  const faults: Fault[] = []
+  let more = 0
+  for (let index = start; index < entries.length; index++) {
+    const text = entries[index]!
+    const entry = safeParseEntry(text, options)
+    if (entry.ok) continue
+    if (faults.length === MAX_NAMED) more++
+    else {
+      const fault = typeof text === 'string' ? { ...entry.failure.context, text } : notAText(text)
+      faults.push(entries.length === 1 ? fault : { ...fault, index })
+    }
+  }
+  const [first, ...others] = faults as [Fault, ...Fault[]]
+  return { ...first, ...(others.length > 0 && { others }), ...(more > 0 && { more }) }
+}
+
+type Fault = MalformedText & { readonly index?: number; readonly suggestion?: string }
+
+/** The maximum number of entries that a failure names. */
+const MAX_NAMED = 10
 
 /** Adds a CIDR or an address in strict form. False for anything else, well-formed or not. */
 function addPlain(text: string, spans: Spans): boolean {

@@ -3,6 +3,8 @@ import * as RangeSet from '../../cidr/nouns/range-set.js'
 import { InClusterIPPool } from '../../crd/in-cluster/pools.js'
 import { KUBE, type KubeObject } from '../../crd/meta/object.js'
 import { check } from '../../errors/check.js'
+import { MALFORMED_RANGE_SET_ENTRY } from '../../errors/definitions.js'
+import { ipamError } from '../../errors/failure.js'
 import { refuse } from '../../errors/refuse.js'
 
 /** Annotation of a pool of Proxmox: the metric of the route to its gateway. */
@@ -103,7 +105,12 @@ export function gatewayMetricOf(pool: KubeObject): number | undefined {
 
 /** @throws IpamError `INVALID_ARGUMENT`, `MALFORMED_RANGE_SET_ENTRY` */
 function familyOf(addresses: readonly string[]): Family {
-  const [family, other] = new Set(RangeSet.ranges(RangeSet.parse(addresses)).map(({ first }) => first.family))
+  const read = RangeSet.safeParse(addresses)
+  if (!read.ok) {
+    const context = { ...read.failure.context, function: 'clusterPool', argument: 'addresses' }
+    throw ipamError(MALFORMED_RANGE_SET_ENTRY, context)
+  }
+  const [family, other] = new Set(RangeSet.ranges(read.value).map(({ first }) => first.family))
   if (family !== undefined && other === undefined) return family
   refuse('clusterPool', 'addresses', 'addresses of one family', family === undefined ? 'none' : 'both families')
 }

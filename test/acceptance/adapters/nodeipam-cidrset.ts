@@ -1,5 +1,5 @@
 import { Address, Prefix, RangeSet } from 'ipam-kit/cidr'
-import { type Failure, isIpamError } from 'ipam-kit/errors'
+import { isIpamError } from 'ipam-kit/errors'
 import * as z from 'zod'
 import { type Answer, type Answers, answerKeys, type GivenCase, isRecord, refusedWith, unsupported } from '../answer.js'
 import { type ChildCounts, ChildSet, OutOfRange } from '../child-set.js'
@@ -315,9 +315,7 @@ function wordsOf(error: unknown): string | undefined {
   if (error instanceof NoneRemaining) return 'noneRemaining'
   if (error instanceof OutOfRange) return 'outOfRange'
   if (!isIpamError(error)) return undefined
-  return error.code === 'INDEX_OUT_OF_RANGE' || error.code === 'FAMILY_MISMATCH'
-    ? 'outOfRange'
-    : ({ code: error.code, context: error.context } as Failure).message
+  return error.code === 'INDEX_OUT_OF_RANGE' || error.code === 'FAMILY_MISMATCH' ? 'outOfRange' : error.message
 }
 
 class NoneRemaining extends Error {}

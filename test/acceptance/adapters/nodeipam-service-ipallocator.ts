@@ -1,7 +1,7 @@
 import { Address, type Family, Prefix, Range } from 'ipam-kit/cidr'
 import { Service } from 'ipam-kit/crd/core'
 import { IPAddress, ServiceCIDR } from 'ipam-kit/crd/networking'
-import { type Failure, fail, isIpamError, unwrap } from 'ipam-kit/errors'
+import { fail, isIpamError, unwrap } from 'ipam-kit/errors'
 import { serviceIPs } from 'ipam-kit/provider/service-ip'
 import { runUntilQuiet } from 'ipam-kit/run'
 import { memoryStore } from 'ipam-kit/store/memory'
@@ -82,7 +82,7 @@ export async function nodeipamServiceIpallocator({ input, expect }: GivenCase): 
     if (error instanceof RangeRefused) return refusedWith(expect, error.message)
     if (error instanceof StepFailed) return answered({ stepFailed: error.message })
     if (!isIpamError(error)) throw error
-    return refusedWith(expect, ({ code: error.code, context: error.context } as Failure).message)
+    return refusedWith(expect, error.message)
   }
 }
 

@@ -1,5 +1,5 @@
 import { Address, Prefix, RangeSet } from 'ipam-kit/cidr'
-import { type Failure, isIpamError } from 'ipam-kit/errors'
+import { isIpamError } from 'ipam-kit/errors'
 import * as z from 'zod'
 import { type Answer, type Answers, answerKeys, type GivenCase, isRecord, refusedWith, unsupported } from '../answer.js'
 import { inAskedOrder } from '../asked-order.js'
@@ -80,7 +80,7 @@ export function persistentAllocators({ input, expect }: GivenCase): Answer {
 
 /** What the library says of an input that it refuses; `undefined` of any other exception. */
 function sentenceOf(error: unknown): string | undefined {
-  return isIpamError(error) ? ({ code: error.code, context: error.context } as Failure).message : undefined
+  return isIpamError(error) ? error.message : undefined
 }
 
 function answerTo(input: z.output<typeof inputSchema>, expect: unknown): Answer {

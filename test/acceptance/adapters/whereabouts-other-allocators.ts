@@ -1,5 +1,5 @@
 import { Address, Prefix, RangeSet } from 'ipam-kit/cidr'
-import { type Failure, isIpamError } from 'ipam-kit/errors'
+import { isIpamError } from 'ipam-kit/errors'
 import { memoryStore } from 'ipam-kit/store/memory'
 import * as z from 'zod'
 import {
@@ -69,7 +69,7 @@ export function whereaboutsOtherAllocators({ input, expect }: GivenCase): Answer
     return known(nodesSchema, withReports(input), (asked) => nodesAnswer(asked, expect))
   } catch (error) {
     if (!isIpamError(error)) throw error
-    return refusedWith(expect, ({ code: error.code, context: error.context } as Failure).message)
+    return refusedWith(expect, error.message)
   }
 }
 

@@ -55,7 +55,7 @@ export class PoolModel {
 
   resize(spec: AddressPoolSpec): void {
     this.#spec = spec
-    const kept = [spec.exclude, spec.reserved, spec.gateway && RangeSet.fromAddresses([spec.gateway])]
+    const kept = [spec.exclude, spec.reserved, spec.gateway && RangeSet.fromAddresses([addressOf(spec.gateway)])]
     const isKept = (address: Address) => kept.some((set) => set && RangeSet.contains(setOf(set), address))
     this.#addresses = [...RangeSet.addresses(setOf(spec.ranges))]
       .filter((address) => !isKept(address))
@@ -199,7 +199,7 @@ export class PoolModel {
   }
 
   #preallocated(): (readonly [key: string, address: string])[] {
-    return [...(this.#spec.preallocated ?? [])].map(([key, address]) => [key, Address.format(address)])
+    return [...(this.#spec.preallocated ?? [])].map(([key, address]) => [key, Address.format(addressOf(address))])
   }
 
   #isInCooldown(address: string): boolean {
@@ -306,6 +306,12 @@ export class PoolModel {
 }
 
 /** The model is given sets, and reserves nothing. */
+/** The model takes no texts. */
+function addressOf(given: Address | string): Address {
+  if (typeof given === 'string') throw new Error('a model of addresses')
+  return given
+}
+
 function setOf(given: AddressPoolSpec['ranges']): RangeSet {
   if ('v4' in given) return given
   throw new Error('a model of a set')

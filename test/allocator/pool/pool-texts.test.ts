@@ -50,6 +50,41 @@ describe('a pool of ranges as texts', () => {
     expect(() => new PrefixAllocator({ ranges: [''], childLength: 64 })).toThrow(refused)
   })
 
+  test('the gateway and preallocated addresses can be texts', () => {
+    const pool = new AddressPool({ ranges: ['10.0.0.0/29'], gateway: '10.0.0.1', preallocated: [['a', '10.0.0.3']] })
+    const next = () => pool.allocate({ owner: { uid: 'x' }, want: { kind: 'any' } })
+    expect(next()).toMatchObject({ kind: 'allocated', address: Address.parse('10.0.0.2') })
+    expect(pool.counts()).toMatchObject({ total: 5n, reserved: 3n })
+  })
+
+  test.each([
+    [
+      { ranges: ['10.0.0.0/24', '10.0.1.0/33'] },
+      'AddressPool: argument ranges: entry 1 is not an address, range or CIDR: ',
+    ],
+    [
+      { ranges: ['10.0.0.0/24'], exclude: ['banana'] },
+      'AddressPool: argument exclude: not an address, range or CIDR: ',
+    ],
+    [{ ranges: [], reserved: ['banana'] }, 'AddressPool: argument reserved: not an address, range or CIDR: '],
+    [
+      { ranges: [], gateway: '10.0.0.256' },
+      'AddressPool: argument gateway: not an IP address: "10.0.0.256": IPv4 field has value >255 (at position 7)',
+    ],
+    [{ ranges: [], gateway: 'gw.example.com' }, 'AddressPool: argument gateway: not an IP address: "gw.example.com"'],
+    [
+      { ranges: [], preallocated: [['a', 'banana']] as const },
+      'AddressPool: argument preallocated[a]: not an IP address: ',
+    ],
+  ])('the message of a wrong text names its argument: %j', (spec, message) => {
+    expect(() => new AddressPool(spec)).toThrow(message)
+  })
+
+  test('an allocator of prefixes names its argument', () => {
+    const spec = { ranges: ['fd00::/48', 'banana'], childLength: 64 }
+    expect(() => new PrefixAllocator(spec)).toThrow('PrefixAllocator: argument ranges: entry 1 is not ')
+  })
+
   test('a set does not tell which prefixes it was made of', () => {
     const spec = { ranges: RangeSet.parse(['10.0.0.0/30']) }
     expect(available({ ...spec, reserve: 'none' })).toEqual(['10.0.0.0-10.0.0.3'])

@@ -51,16 +51,16 @@ describe('parse makes one set of addresses, ranges and CIDRs', () => {
   })
 })
 
-describe('the first entry that is none of them is named', () => {
+describe('the first wrong entry is named, with its index in a list of several', () => {
   test.each<[entries: string[], index: number, position: number, problem: string]>([
     [[''], 0, 0, 'unable to parse IP'],
-    [['10.0.0.1', '10.0.0.256', 'x'], 1, 7, 'IPv4 field has value >255'],
+    [['10.0.0.1', '10.0.0.256', '::'], 1, 7, 'IPv4 field has value >255'],
     [['10.0.0.0/33'], 0, 9, 'prefix length out of range'],
     [['10.0.0.1', 'fd00::/64', '10.0.0.5-10.0.0.1'], 2, 9, 'the range ends before it begins'],
     [['10.0.0.0/24-10.0.1.0/24'], 0, 8, 'unexpected character'],
     [['10.0.0.1,10.0.0.2'], 0, 8, 'unexpected character'],
   ])('%j', (entries, index, position, problem) => {
-    const context = { text: entries[index], index, position, problem }
+    const context = { text: entries[index], ...(entries.length > 1 && { index }), position, problem }
     const failure = { code: 'MALFORMED_RANGE_SET_ENTRY', context }
     expect(RangeSet.safeParse(entries)).toEqual({ ok: false, failure })
     expect(() => RangeSet.parse(entries)).toThrow(expect.objectContaining(failure))
