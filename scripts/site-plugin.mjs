@@ -60,9 +60,24 @@ function addPages(app, project) {
   const path = `${root}docs/README.md`
   const sections = lists.slice(lists.indexOf('\n## '))
   const { content } = app.converter.parseRawComment(new MinimalSourceFile(sections, path), project.files)
-  project.readme.push({ kind: 'text', text: '\n' }, ...content)
+  project.readme = withoutPaths(project.readme).flatMap((part) => (part === LISTS ? content : [part]))
   project.files.registerReflectionPath(path, project)
   for (const entry of readdirSync(`${root}docs/examples`, { withFileTypes: true })) addExample(project, entry)
+}
+
+/** Stands where the lists of guides and references belong. */
+const LISTS = { kind: 'text', text: '' }
+
+/** The README with {@link LISTS} for its section about the files of the package. */
+function withoutPaths(readme) {
+  const heading = '\n## Documentation\n'
+  const next = '\n## The demo\n'
+  const [first, last] = [heading, next].map((text) => readme.findIndex((part) => part.text.includes(text)))
+  if (first === -1 || last === -1) throw new Error(`README.md has no ${heading.trim()} before ${next.trim()}`)
+  const [before] = readme[first].text.split(heading)
+  const [, after] = readme[last].text.split(next)
+  const text = (text) => ({ kind: 'text', text })
+  return [...readme.slice(0, first), text(before), LISTS, text(`${next}${after}`), ...readme.slice(last + 1)]
 }
 
 /** The page of an example: what its first comment says, then each of its files. */
