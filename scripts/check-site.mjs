@@ -47,13 +47,15 @@ for (const name of names.filter((name) => name.startsWith('modules/') && name.sp
 
 /** What readers search for, and the page that is among the first three answers. */
 const SEARCHES = {
-  sticky: 'Allocators',
-  cooldown: 'Allocators',
-  'allocate address': 'Allocators',
+  sticky: 'Allocate addresses',
+  cooldown: 'Allocate addresses',
+  'allocate address': 'Allocate addresses',
   persist: 'Addresses that stay with a virtual machine',
   'dry run': 'Run the in-cluster controller',
   webhook: 'Definitions and webhooks',
-  sqlite: 'Stores',
+  sqlite: 'Keep a pool in SQLite',
+  metrics: 'Maps and metrics',
+  demo: 'Output of the demo',
   'floating ip': 'Floating IPs',
   cidr: 'Addresses, prefixes, ranges, sets',
   memoryStore: 'memoryStore',
