@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
 // A node compiles the bundle at each call of its runtime.
-test('the plugin is one file of Node alone, with at most 641 kB', async () => {
+test('the plugin is one file of Node alone, with at most 646 kB', async () => {
   const { metafile } = await build({
     entryPoints: [`${root}docs/examples/cni-plugin/main.ts`],
     bundle: true,
@@ -22,7 +22,7 @@ test('the plugin is one file of Node alone, with at most 641 kB', async () => {
   })
   const [output, ...others] = Object.values(metafile.outputs)
   expect(others).toEqual([])
-  expect(output?.bytes).toBeLessThan(641_000)
+  expect(output?.bytes).toBeLessThan(646_000)
   const imports = output?.imports.map(({ path }) => path.replace(/^node:/, '')) ?? []
   expect(imports.filter((path) => !builtinModules.includes(path))).toEqual([])
   const packages = Object.entries(output?.inputs ?? {}).flatMap(([path, { bytesInOutput }]) => {
