@@ -59,6 +59,7 @@ export type { KubeObject, Model, ObjectRef } from './crd/meta/index.js'
 export {
   type ErrorContexts,
   IpamError,
+  isIpamError,
   type MalformedText,
   type Result,
   type Unwrapped,

@@ -9,9 +9,16 @@ const MAX_HINTED = 1_000
  */
 export function hintOf(text: string, masked?: (address: string, length: number) => string): string {
   if (text.length > MAX_HINTED) return ''
+  if (text.trim() !== text || text === '')
+    return text.trim() === '' ? ': the text is empty' : ': remove the spaces around it'
   const [, address = '', mask = ''] = /^([\d.]+)(?:\/| +)([\d.]+)$/.exec(text) ?? []
   const length = wordOf(address) === undefined ? undefined : lengthOf(mask)
   if (length !== undefined && masked !== undefined) return `: write ${masked(address, length)}`
+  const [, first = '', network = '', last = ''] = /^((\d+\.\d+\.\d+\.)\d+)-(\d{1,3})$/.exec(text) ?? []
+  if (wordOf(first) !== undefined) return `: write "${first}-${network}${last}"`
+  if (/^\[[\da-f:.]+\]$/i.test(text)) return ': write the address without brackets'
+  const decimal = text.replace(/\b0+(?=\d)/g, '')
+  if (decimal !== text && wordOf(decimal) !== undefined) return `: write "${decimal}" if its octets are decimal`
   const entries = text.split(',')
   if (entries.length > 1 && entries.every(isEntry)) {
     return `: ${entries.length} entries in one text: write a list of ${entries.length} texts`

@@ -24,6 +24,10 @@ describe('a message says what to write in place of a text that is often pasted',
     expect(Prefix.safeParse(cidr).ok).toBe(true)
   })
 
+  test('a range whose end is an octet alone', () => {
+    for (const message of messages('10.0.0.5-9')) expect(message).toMatch(/: write "10\.0\.0\.5-10\.0\.0\.9"$/)
+  })
+
   test.each([
     ['10.0.0.1,10.0.0.5', ': 2 entries in one text: write a list of 2 texts'],
     ['10.0.0.1, fd00::/64, 10.0.0.5-10.0.0.9', ': 3 entries in one text: write a list of 3 texts'],
@@ -33,14 +37,23 @@ describe('a message says what to write in place of a text that is often pasted',
     ['https://10.0.0.1:6443/x', ': a URL: UrlHost.parse reads the address in it'],
     ['10.0.0.1:6443', ': an address with a port: write the address alone'],
     ['[fd00::1]:6443', ': an address with a port: write the address alone'],
+    ['', ': the text is empty'],
+    ['  ', ': the text is empty'],
+    [' 10.0.0.1', ': remove the spaces around it'],
+    ['fd00::1\n', ': remove the spaces around it'],
+    ['[fd00::1]', ': write the address without brackets'],
   ])('%j', (text, end) => {
     for (const message of messages(text)) expect(message.endsWith(end), message).toBe(true)
     const range = Range.safeParse(text)
     expect(!range.ok && range.failure.message.includes(': write "')).toBe(false)
   })
 
+  test('octets with leading zeros', () => {
+    for (const message of messages('010.0.0.08'))
+      expect(message).toMatch(/: write "10\.0\.0\.8" if its octets are decimal$/)
+  })
+
   test.each([
-    '',
     'banana',
     '10.0.0.256',
     '10.0.0',
