@@ -50,7 +50,7 @@ function isEntry(text: string): boolean {
   return /^\s*(?=[^.:]*[.:])[\da-f.:/-]+\s*$/i.test(text)
 }
 
-/** A name of DNS with two labels of letters: a mistyped address such as `10.0.0.a` is none. */
+/** Whether a text is a name of DNS. A mistyped address such as `10.0.0.a` is not one. */
 function isHostName(text: string): boolean {
   const labels = text.split('.')
   return (

@@ -25,7 +25,7 @@ export type RangeSetTextOptions = Range.RangeTextOptions
  *
  * The texts of {@link format} are parsed as the same set: they are the JSON form of a set.
  *
- * @throws IpamError `MALFORMED_RANGE_SET_ENTRY` with every entry that is none of them, up to 10;
+ * @throws IpamError `MALFORMED_RANGE_SET_ENTRY` with every wrong entry, up to 10;
  * `INVALID_ARGUMENT` if `entries` is not an array
  * @example
  * RangeSet.format(RangeSet.parse(['10.0.0.4/30', '10.0.0.8', '10.0.0.2'])) // ['10.0.0.2-10.0.0.2', '10.0.0.4-10.0.0.8']
